@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Engine executes the turns of an agent.
+//
+// RunTurn executes one attempt up to its next durable boundary: the turn's end. It returns evidence and never
+// decides what becomes of the run. It must return soon after ctx is canceled, with every process that it started
+// for the turn ended; context.Cause(ctx) says why (ErrCanceled, ErrStale, ErrTurnTimeout, ErrShutdown). A turn that the agent
+// failed is an Outcome with a failed Process and a nil error; a non-nil error says that the engine itself could not do its work
+// and is treated as a failed process with the code that AsFailure finds in it. A panic in RunTurn is recovered by the caller and
+// treated as such an error. RunTurn is called concurrently for different runs, and never concurrently for one run.
+type Engine interface {
+	// Profile says how this engine continues after a wait. It is probed: an engine looks at what is
+	// installed, and gives the reason. It is called before the first turn of a run and may be cached.
+	Profile(ctx context.Context) (Profile, error)
+	// RunTurn executes one attempt.
+	RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error)
+}
+
+// Profile is an engine's way to continue after a wait, and why.
+type Profile struct {
+	Kind   fsm.Profile
+	Reason string
+}
+
+// Handle is a session that an engine can resume: opaque bytes and the engine they belong to.
+type Handle struct {
+	Engine  string `json:"engine"`
+	Version string `json:"version,omitempty"`
+	Data    []byte `json:"data"` // at most MaxHandle bytes
+}
+
+// MaxHandle is the largest Handle.Data in bytes.
+const MaxHandle = 64 << 10
+
+// Turn is one attempt to execute.
+type Turn struct {
+	RunID   string
+	Attempt int    // from 1
+	Epoch   uint64 // the fencing epoch of this attempt
+	Mode    fsm.Mode
+
+	// Prompt is the run's full prompt with the instructions of its mode (section H).
+	Prompt string
+	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has at most one.
+	Answers []interaction.Answer
+	// Handle is the session to resume, nil when there is none yet.
+	Handle *Handle
+
+	// WorkDir is the agent's working folder, ArtifactDir where its artifacts go and TranscriptDir where the
+	// engine may keep its raw record, a file per attempt. Absolute; they exist.
+	WorkDir       string
+	ArtifactDir   string
+	TranscriptDir string
+
+	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
+	OutputSchema []byte
+}
+
+// Input is the text that the agent is to be given now: the answer when there is one, otherwise the prompt.
+func (t Turn) Input() string {
+	if len(t.Answers) > 0 {
+		return t.Answers[len(t.Answers)-1].Text
+	}
+	return t.Prompt
+}
+
+// Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns ErrStale when
+// the attempt's epoch is no longer the run's (canceled, taken over), and the engine must then stop. A Sink is safe for
+// concurrent use and must not be used after RunTurn returned.
+type Sink interface {
+	// Message stores an intermediate message of the assistant; it is an event at once.
+	Message(ctx context.Context, m Message) error
+	// Handle stores the session handle as soon as it is known, before the turn ends.
+	Handle(ctx context.Context, h Handle) error
+	// Warn stores a diagnostic as an event.
+	Warn(ctx context.Context, d Diagnostic) error
+}
+
+// Message is an intermediate message of the assistant.
+type Message struct {
+	Text   string
+	RawRef *RawRef
+}
+
+// RawRef points into a transcript file.
+type RawRef struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"`
+	Length int64  `json:"length"`
+}
+
+// Diagnostic is something worth knowing that does not end the turn.
+type Diagnostic struct {
+	Code   fsm.Warning `json:"code"`
+	Detail string      `json:"detail,omitempty"`
+}
+
+// Checker is implemented by an engine that can say whether a handle is still good (E2).
+type Checker interface {
+	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot, and any
+	// other error when that is not known now.
+	Check(ctx context.Context, runID string, h Handle) error
+}
+
+// Resident is implemented by an engine whose processes live between turns (profile sticky_process).
+type Resident interface {
+	// End ends the resident process of a run, if there is one, and returns when it is gone.
+	End(ctx context.Context, runID string) error
+	// OnLoss has fn called, from a goroutine of the engine, once for each resident process that ends by
+	// itself while no turn uses it. The returned function ends that; fn is not called after it returned.
+	OnLoss(fn func(runID string, reason error)) (stop func())
+}
+
+// Reaper is implemented by an engine that can end what a dead worker left (E7).
+type Reaper interface {
+	// Reap ends the processes that an earlier worker started for the run, identified safely, and returns
+	// when they are gone. It is a no-op when there are none.
+	Reap(ctx context.Context, runID string) error
+}

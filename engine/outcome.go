@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Reasons for which a turn's context is canceled, found with context.Cause, and answers of a Sink and a Checker.
+var (
+	ErrCanceled      = errors.New("engine: run canceled")
+	ErrStale         = errors.New("engine: attempt is no longer the run's")
+	ErrTurnTimeout   = errors.New("engine: turn exceeded its time limit")
+	ErrShutdown      = errors.New("engine: host is shutting down")
+	ErrHandleRefused = errors.New("engine: session handle refused")
+)
+
+// Status is how a turn's process ended.
+type Status string
+
+// The ways a turn's process can end.
+const (
+	OK          Status = "ok"
+	Failed      Status = "failed"
+	Interrupted Status = "interrupted"
+	TimedOut    Status = "timed_out"
+)
+
+// Process is the result of a turn's process.
+type Process struct {
+	Status Status
+	// Code is the error code when Status is not OK; empty stands for the status's own code.
+	Code fsm.Code
+	// Detail says what happened, for a person.
+	Detail   string
+	ExitCode int
+}
+
+// Outcome is the evidence that a turn leaves; the completion gate decides what follows from it.
+type Outcome struct {
+	Process Process
+	// FinalText is the assistant's own last message; nothing of a tool or of the user.
+	FinalText string
+	// FinalRef is where the message stands in the transcript.
+	FinalRef *RawRef
+	// Output is structured output that the engine hands over; nil when it has none.
+	Output json.RawMessage
+	// Questions are explicit questions that the engine hands over; those in FinalText are found by the library.
+	Questions []interaction.Question
+	// Handle is the session to resume; nil leaves the one that the Sink was given.
+	Handle *Handle
+	Usage  Usage
+	// Diagnostics become warnings of the turn.
+	Diagnostics []Diagnostic
+}
+
+// Usage is what the turn cost, as far as the agent tells.
+type Usage struct {
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// Failure is an error that carries the code a failed turn ends with.
+type Failure struct {
+	Code   fsm.Code
+	Detail string
+	Err    error
+}
+
+func (f *Failure) Error() string {
+	if f.Err == nil {
+		return fmt.Sprintf("%s: %s", f.Code, f.Detail)
+	}
+	return fmt.Sprintf("%s: %s: %v", f.Code, f.Detail, f.Err)
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }

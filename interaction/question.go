@@ -1,0 +1,51 @@
+package interaction
+
+import "time"
+
+// Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text for
+// every kind (C3).
+type Kind string
+
+// The kinds of question (C1).
+const (
+	ChooseOne  Kind = "choose_one"
+	Confirm    Kind = "confirm"
+	FillFields Kind = "fill_fields"
+	OpenText   Kind = "open_text"
+	RiskAck    Kind = "risk_ack"
+)
+
+// DecisionPolicy tells the engine how to decide when nobody replies in time (C1).
+type DecisionPolicy string
+
+// The decision policies; the zero value stands for EngineJudgement.
+const (
+	EngineJudgement DecisionPolicy = "engine_judgement"
+	SafeDefault     DecisionPolicy = "safe_default"
+	Abort           DecisionPolicy = "abort"
+)
+
+// Option is one choice that a question offers.
+type Option struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
+}
+
+// Question is what an agent asks a person (C1). ID, Attempt and AskedAt are given by the run.
+type Question struct {
+	// ID is the interaction's number within the run, from 1.
+	ID int `json:"interaction_id"`
+	// Attempt is the attempt that asked.
+	Attempt int `json:"attempt"`
+
+	Kind   Kind   `json:"kind"`
+	Prompt string `json:"prompt"`
+
+	Options        []Option       `json:"options,omitempty"`
+	RequiredFields []string       `json:"required_fields,omitempty"`
+	UIHints        map[string]any `json:"ui_hints,omitempty"` // never used in validating a reply
+	Context        string         `json:"context,omitempty"`
+	DefaultPolicy  DecisionPolicy `json:"default_decision_policy,omitempty"`
+
+	AskedAt time.Time `json:"asked_at"`
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Run is the stored truth of one run. It is one record: what it says of state, slot, question and deadline always agrees (I.10).
+type Run struct {
+	ID string `json:"id"`
+	// Version counts the commits of the run, from 1.
+	Version uint64 `json:"version"`
+	// Contract is the version of the contract that the run was made under.
+	Contract string `json:"contract"`
+
+	// Fixed at submission.
+	SpecDigest       string            `json:"spec_digest"`
+	Engine           string            `json:"engine"`
+	Mode             fsm.Mode          `json:"mode"`
+	Strict           bool              `json:"strict"`
+	SessionTimeout   time.Duration     `json:"session_timeout"`
+	MaxAttempts      int               `json:"max_attempts,omitempty"`       // 0: not declared
+	MaxAutoDecisions int               `json:"max_auto_decisions,omitempty"` // 0: none allowed
+	Repeatable       bool              `json:"repeatable,omitempty"`
+	Pool             string            `json:"pool"`
+	Key              string            `json:"key,omitempty"`
+	Priority         int               `json:"priority,omitempty"` // higher first
+	NotBefore        time.Time         `json:"not_before,omitzero"`
+	Labels           map[string]string `json:"labels,omitempty"`
+	CreatedAt        time.Time         `json:"created_at"`
+
+	// Where it stands.
+	State     fsm.State `json:"state"`
+	UpdatedAt time.Time `json:"updated_at"`
+	// QueuedAt is when the run was last put into the queue: its age there.
+	QueuedAt time.Time `json:"queued_at,omitzero"`
+	// Attempt is the number of the current or last turn; 0 before the first.
+	Attempt int `json:"attempt"`
+	// Slot says that the run holds an execution slot of its pool.
+	Slot bool `json:"slot,omitempty"`
+	// Owner is the node that executes the run, holds its process, or parked it; empty when none has to do with it.
+	Owner string `json:"owner,omitempty"`
+	// Epoch is the fencing epoch of the last claim.
+	Epoch uint64 `json:"epoch,omitempty"`
+	// Seq is the last event's number, LocalSeq the number of events in the current attempt.
+	Seq      uint64 `json:"seq"`
+	LocalSeq uint64 `json:"local_seq,omitempty"`
+
+	// The session.
+	Profile fsm.Profile `json:"profile,omitempty"` // empty until probed
+	Session *Session    `json:"session,omitempty"`
+
+	// The question.
+	Interactions       int                   `json:"interactions,omitempty"` // asked so far
+	Pending            *interaction.Question `json:"pending,omitempty"`      // set exactly in waiting_user
+	Deadline           time.Time             `json:"wait_deadline_at,omitzero"`
+	Answer             *interaction.Answer   `json:"answer,omitempty"` // accepted, not yet executed to the end
+	AutoDecisions      int                   `json:"auto_decision_count,omitempty"`
+	LastAutoDecisionAt time.Time             `json:"last_auto_decision_at,omitzero"`
+
+	// Recovery (E8).
+	Recovery       RecoveryState `json:"recovery_state"`
+	RecoveredAt    time.Time     `json:"recovered_at,omitzero"`
+	RecoveryReason string        `json:"recovery_reason,omitempty"`
+
+	// The end.
+	Output       json.RawMessage `json:"output,omitempty"`
+	FinalText    string          `json:"final_text,omitempty"`
+	Error        *Failure        `json:"error,omitempty"`
+	Warnings     []fsm.Warning   `json:"warnings,omitempty"` // each code once, in order of appearance
+	CancelReason string          `json:"cancel_reason,omitempty"`
+	FinishedAt   time.Time       `json:"finished_at,omitzero"`
+}
+
+// Session is the engine's resume handle as the store keeps it.
+type Session struct {
+	Engine  string `json:"engine"`
+	Version string `json:"version,omitempty"`
+	Data    []byte `json:"data"`
+}
+
+// Failure is why a run failed or was canceled.
+type Failure struct {
+	Code    fsm.Code `json:"code"`
+	Message string   `json:"message"`
+}
+
+// RecoveryState says what recovery last did to the run (E8).
+type RecoveryState string
+
+// The recovery states.
+const (
+	RecoveryNone     RecoveryState = "none"
+	RecoveredWaiting RecoveryState = "recovered_waiting"
+	FailedReconciled RecoveryState = "failed_reconciled"
+)

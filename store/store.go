@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+)
+
+// Store keeps runs. Everything that a transition changes is one Commit; a Commit is stored whole or not at all.
+//
+// An implementation must be safe for concurrent use by any number of goroutines, and, when it is durable, by several processes.
+// When a method returns without error, its effect is durable to the level that the store was opened with, and every later
+// call, in any process, sees it. The records and slices that it takes are the caller's: it does not keep or change them.
+// Those that it returns are the caller's too.
+//
+// Errors: the sentinels of this package mean that nothing was written. Any other error of a writing method, a
+// canceled context included, leaves the outcome unknown: the write may or may not have been made, whole; the caller loads
+// the run and looks.
+//
+// Time is passed in as now, in the caller's clock. A store with a clock of its own (a database server's) judges leases by that
+// clock instead, and says so. Times are kept to the microsecond, in UTC.
+//
+// storetest.Run proves an implementation.
+type Store interface {
+	Writer
+	Reader
+	Registry
+	io.Closer
+}
+
+// Writer changes runs.
+type Writer interface {
+	// Commit stores a batch. Each entry succeeds or fails by itself; the errors are in the order of the
+	// batch, nil for an entry that was stored. Entries are applied in order, so a later one may follow up
+	// on an earlier one. Commits of concurrent callers may share one flush.
+	//
+	// Per entry: ErrExists (create, the id is taken), ErrNotFound, ErrStaleEpoch (checked before the version), ErrConflict (the
+	// version is not Expect), ErrUnknownPool (create), ErrInvalid (the entry contradicts itself or the record).
+	Commit(ctx context.Context, batch []Commit) []error
+
+	// Claim picks up to Max ready runs, gives each a slot, an owner and the next epoch, and stores the commit that req.Start
+	// makes of it, all in one step. See ClaimRequest. ErrStaleEpoch when the node is not registered. It returns no run
+	// and no error when nothing is ready or no slot is free. Its cost does not depend on how many runs are
+	// queued, parked or finished.
+	Claim(ctx context.Context, req ClaimRequest) ([]Claimed, error)
+
+	// Prune deletes up to limit terminal runs that finished before the given time, with all that belongs to
+	// them, oldest first, and returns how many.
+	Prune(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+// Reader looks at runs. What one call returns is of one moment.
+type Reader interface {
+	// Run returns the record, or ErrNotFound.
+	Run(ctx context.Context, id string) (Run, error)
+	// Spec returns the specification stored at creation, or ErrNotFound.
+	Spec(ctx context.Context, id string) ([]byte, error)
+	// Runs lists runs in the order of their creation.
+	Runs(ctx context.Context, q Query) (Page, error)
+	// Inbox lists runs in waiting_user, the oldest question first.
+	Inbox(ctx context.Context, q Query) (Page, error)
+	// Events returns up to limit events of a run with Seq > after, in order, without a gap; ErrNotFound for
+	// an unknown run. An empty result means that there are none yet.
+	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
+	// History returns the settled interactions of a run in order, and the run they belong to, of one moment.
+	History(ctx context.Context, id string) (Run, []interaction.Record, error)
+	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound (C5).
+	Settled(ctx context.Context, id, key string) (interaction.Record, error)
+	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest deadline first, and the
+	// time at which the next thing falls due after now: a deadline, or a queued run's not-before time. Zero when there is none.
+	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
+	// Orphans returns up to limit runs that are not terminal and whose owner is not a registered node; those
+	// that hold a slot come first.
+	Orphans(ctx context.Context, limit int) ([]Run, error)
+}
+
+// Registry keeps the nodes that execute runs, and the pools.
+//
+// A node holds a lease on all runs that it owns. It renews it in one write, however many runs it owns. Once
+// it is expired by somebody it can never come back under its id: each of its writes gets ErrStaleEpoch.
+type Registry interface {
+	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever used and is still known.
+	Join(ctx context.Context, n Node, now time.Time) error
+	// Renew extends the node's lease from now and returns what it owns, so that a worker of a run that is
+	// not listed knows that it lost it. ErrStaleEpoch when the node is not registered (any more).
+	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
+	// Expire removes the nodes whose lease ended before now and those that are named, and returns them. Their runs are orphans from then on.
+	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
+	// Nodes lists the registered nodes by id.
+	Nodes(ctx context.Context) ([]Node, error)
+	// SetPool creates or changes a pool, effective with the next claim on every node. Lowering a capacity
+	// takes no slot away. ErrInvalid for a pool that fails slots.Pool.Validate.
+	SetPool(ctx context.Context, p slots.Pool) error
+	// Pools lists the pools by name, with what they use.
+	Pools(ctx context.Context) ([]PoolUse, error)
+}
+
+// Watcher is implemented by a store that can shorten waiting. Hints may be lost, doubled or late; nothing may
+// depend on them.
+type Watcher interface {
+	// Watch has fn called after commits. fn must not block and must not call the store. It is not called
+	// after stop returned.
+	Watch(fn func(Hint)) (stop func())
+}
+
+// Hint says that a run changed. The zero RunID means "anything may have changed".
+type Hint struct {
+	RunID string
+	State fsm.State
+	Seq   uint64
+}
+
+// Commit is everything that one transition, or one report of a running turn, changes.
+type Commit struct {
+	// Run is the record as it shall stand. Run.Version must be Expect+1.
+	Run Run
+	// Expect is the version that the decision was made on; 0 creates the run.
+	Expect uint64
+	// Fence, when set, requires that the stored run is owned by this node under this epoch and that the
+	// node is registered.
+	Fence *Fence
+	// Spec is the encoded specification; set exactly when the run is created.
+	Spec []byte
+	// Events are the new events; their Seq go on from the stored ones without a gap and end at Run.Seq.
+	Events []Event
+	// Settled is the interaction that this commit settles, nil when it settles none.
+	Settled *interaction.Record
+}
+
+// Fence identifies a worker's right to write.
+type Fence struct {
+	Node  string
+	Epoch uint64
+}
+
+// ClaimRequest asks for runs to execute.
+//
+// Which: first the queued runs that already hold a slot and are owned by the node (a sticky run's next turn, no new
+// capacity), oldest first; then, per pool, as slots.Select says, queued runs whose NotBefore is at or before Now.
+type ClaimRequest struct {
+	Node string
+	Now  time.Time
+	Max  int // at least 1
+	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch already
+	// set and the specification; it is pure, fast, and may be called again for the same run when the store repeats its
+	// transaction. When it fails, that run is left as it was and the error is joined into Claim's.
+	Start func(r Run, spec []byte) (Commit, error)
+}
+
+// Claimed is a run that a claim started, as it was committed.
+type Claimed struct {
+	Run  Run
+	Spec []byte
+}
+
+// Node is a process (one Serve call of it) that executes runs.
+type Node struct {
+	ID string
+	// Identity lets another process on the same machine tell whether this one is dead. Opaque to the store.
+	Identity string
+	// Lease is the length of the lease.
+	Lease time.Duration
+	// Until is when the lease ends, as the store judges it. Set by the store.
+	Until time.Time
+}
+
+// Hold is one run that a node owns.
+type Hold struct {
+	RunID string
+	Epoch uint64
+	State fsm.State
+}
+
+// PoolUse is a pool and the slots that are held in it.
+type PoolUse struct {
+	slots.Pool
+	Held int
+}
+
+// Event is one encoded FCMP event.
+type Event struct {
+	Seq uint64
+	// Body is the JSON envelope, without a line break.
+	Body []byte
+}
+
+// Query filters and pages a listing. Zero fields do not filter.
+type Query struct {
+	States []fsm.State
+	Pool   string
+	Key    string
+	// Labels must all be present with these values. They are not indexed.
+	Labels map[string]string
+	// Newest reverses the order.
+	Newest bool
+	// After is the Next of the page before; empty starts at the beginning.
+	After string
+	// Limit is the most runs to return, from 1 to 1000; 0 means 100.
+	Limit int
+}
+
+// Page is one page of a listing. Next is empty at its end.
+type Page struct {
+	Runs []Run
+	Next string
+}
