@@ -86,13 +86,13 @@ func (r *Refusal) Error() string {
 }
 
 // Next returns the transition that the event causes, or a *Refusal.
-func Next(s State, e Event, f Facts) (*Transition, error) {
+func Next(s State, e Event, f Facts) (Transition, error) {
 	code := CodeEventNotAllowed
 	for i := range transitions {
 		t := &transitions[i]
 		if t.From == s && t.Event == e {
 			if f.Has(t.All) && f&t.None == 0 {
-				return t, nil
+				return *t, nil
 			}
 			code = CodeGuardNotMet
 		}
@@ -100,25 +100,25 @@ func Next(s State, e Event, f Facts) (*Transition, error) {
 	if s.Terminal() {
 		code = CodeRunTerminal
 	}
-	return nil, &Refusal{State: s, Event: e, Facts: f, Code: code}
+	return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: code}
 }
 
 // Decide returns the completion gate's verdict on a finished turn's facts.
-func Decide(f Facts) *GateRule {
+func Decide(f Facts) GateRule {
 	for i := range gate {
 		if g := &gate[i]; f.Has(g.All) && f&g.None == 0 {
-			return g
+			return *g
 		}
 	}
 	panic("fsm: the gate is not total")
 }
 
 // Wait returns the waiting policy of a profile; ok is false for an unknown profile.
-func Wait(p Profile, strict bool) (*WaitRule, bool) {
+func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
 	for i := range waiting {
 		if w := &waiting[i]; w.Profile == p && w.Strict == strict {
-			return w, true
+			return *w, true
 		}
 	}
-	return nil, false
+	return WaitRule{}, false
 }
