@@ -1,0 +1,143 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Bounds on everything that is decoded here.
+const (
+	// MaxSize is the largest document or schema in bytes.
+	MaxSize = 1 << 20
+	// MaxDepth is how deep arrays and objects may nest.
+	MaxDepth = 64
+	// MaxNumber is the longest number in characters, and maxExponent the longest exponent in digits: the validator computes
+	// with exact fractions, so that 1e999999999 would cost it a gigabyte.
+	MaxNumber   = 1000
+	maxExponent = 3
+)
+
+// Why a document could not be read.
+var (
+	ErrTooLarge = errors.New("schema: document is too large")
+	ErrTooDeep  = errors.New("schema: document is nested too deeply")
+	ErrNumber   = errors.New("schema: number is out of bounds")
+	ErrNotJSON  = errors.New("schema: not JSON")
+)
+
+// Decode reads one JSON value within the bounds of this package; numbers become json.Number.
+func Decode(raw []byte) (any, error) {
+	if err := checkBounds(raw); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotJSON, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: there is more after its end, at byte %d", ErrNotJSON, dec.InputOffset())
+	}
+	return v, nil
+}
+
+// checkBounds looks at the bytes only. It need not know whether they are JSON: for bytes that are, it is exact.
+func checkBounds(raw []byte) error {
+	if len(raw) > MaxSize {
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxSize)
+	}
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			i = stringEnd(raw, i)
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return fmt.Errorf("%w: more than %d levels at byte %d", ErrTooDeep, MaxDepth, i)
+			}
+		case c == '}' || c == ']':
+			depth--
+		case c == '-' || isDigit(c):
+			end := numberEnd(raw, i)
+			if err := checkNumber(raw[i:end]); err != nil {
+				return fmt.Errorf("%w at byte %d", err, i)
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// checkValue holds a decoded value to the same bounds. Size is its owner's business: it is in memory already.
+func checkValue(v any, depth int) error {
+	switch v := v.(type) {
+	case map[string]any:
+		if depth++; depth > MaxDepth {
+			return fmt.Errorf("%w: more than %d levels", ErrTooDeep, MaxDepth)
+		}
+		for _, item := range v {
+			if err := checkValue(item, depth); err != nil {
+				return err
+			}
+		}
+	case []any:
+		if depth++; depth > MaxDepth {
+			return fmt.Errorf("%w: more than %d levels", ErrTooDeep, MaxDepth)
+		}
+		for _, item := range v {
+			if err := checkValue(item, depth); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		// A json.Number made by hand may hold anything; only a literal can be computed with.
+		if !json.Valid([]byte(v)) || v[0] != '-' && !isDigit(v[0]) {
+			return fmt.Errorf("%w: %.40q is no number", ErrNumber, string(v))
+		}
+		return checkNumber([]byte(v))
+	case nil, bool, string, float32, float64, int, int8, int32, int64, uint, uint8, uint32, uint64:
+	default:
+		return fmt.Errorf("%w: a value of type %T", ErrNotJSON, v)
+	}
+	return nil
+}
+
+func checkNumber(literal []byte) error {
+	if len(literal) > MaxNumber {
+		return fmt.Errorf("%w: %d characters, at most %d", ErrNumber, len(literal), MaxNumber)
+	}
+	e := bytes.IndexAny(literal, "eE")
+	if e < 0 {
+		return nil
+	}
+	if digits := bytes.TrimLeft(literal[e+1:], "+-0"); len(digits) > maxExponent {
+		return fmt.Errorf("%w: exponent of %d digits, at most %d", ErrNumber, len(digits), maxExponent)
+	}
+	return nil
+}
+
+// stringEnd returns the index of the quote that closes the string opened at i, or the last index.
+func stringEnd(raw []byte, i int) int {
+	for i++; i < len(raw); i++ {
+		switch raw[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(raw)
+}
+
+func numberEnd(raw []byte, i int) int {
+	for i < len(raw) && (isDigit(raw[i]) || bytes.IndexByte([]byte("+-.eE"), raw[i]) >= 0) {
+		i++
+	}
+	return i
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

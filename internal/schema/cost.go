@@ -1,0 +1,91 @@
+package schema
+
+import "github.com/santhosh-tekuri/jsonschema/v5"
+
+// MaxCost is how many times over a schema may check one and the same value. Thirty definitions that each refer twice
+// to the next one would check it a billion times. Only one level is counted: a schema that applies itself twice to the same member
+// doubles its work with each level of a document made for it, and whoever declares such a schema has to answer for it.
+const MaxCost = 10_000
+
+// cost counts the checks that validating one value takes, those of its members apart, by following references and combinations.
+// It stops counting above MaxCost.
+func cost(s *jsonschema.Schema) int {
+	c := coster{known: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
+	c.walk(s)
+	return c.highest
+}
+
+type coster struct {
+	known   map[*jsonschema.Schema]int // in place, per schema; -1 while it is being counted
+	walked  map[*jsonschema.Schema]bool
+	highest int
+}
+
+// walk visits every schema that can be reached and notes the highest cost.
+func (c *coster) walk(s *jsonschema.Schema) {
+	if s == nil || c.walked[s] {
+		return
+	}
+	c.walked[s] = true
+	c.highest = max(c.highest, c.inPlace(s))
+	for _, sub := range inPlace(s) {
+		c.walk(sub)
+	}
+	for _, sub := range members(s) {
+		c.walk(sub)
+	}
+}
+
+func (c *coster) inPlace(s *jsonschema.Schema) int {
+	if s == nil {
+		return 0
+	}
+	if n, ok := c.known[s]; ok {
+		return max(n, 0) // a loop is refused by the validator itself
+	}
+	c.known[s] = -1
+	n := 1
+	for _, sub := range inPlace(s) {
+		n = min(n+c.inPlace(sub), MaxCost+1)
+	}
+	c.known[s] = n
+	return n
+}
+
+// inPlace lists the schemas that s applies to the same value.
+func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+	subs := []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.DynamicRef, s.Not, s.If, s.Then, s.Else}
+	subs = append(subs, s.AllOf...)
+	subs = append(subs, s.AnyOf...)
+	subs = append(subs, s.OneOf...)
+	for _, sub := range s.DependentSchemas {
+		subs = append(subs, sub)
+	}
+	for _, d := range s.Dependencies {
+		if sub, ok := d.(*jsonschema.Schema); ok {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+// members lists the schemas that s applies to parts of the value.
+func members(s *jsonschema.Schema) []*jsonschema.Schema {
+	subs := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems, s.ContentSchema}
+	subs = append(subs, s.PrefixItems...)
+	for _, sub := range s.Properties {
+		subs = append(subs, sub)
+	}
+	for _, sub := range s.PatternProperties {
+		subs = append(subs, sub)
+	}
+	for _, either := range []any{s.AdditionalProperties, s.Items, s.AdditionalItems} {
+		switch sub := either.(type) {
+		case *jsonschema.Schema:
+			subs = append(subs, sub)
+		case []*jsonschema.Schema:
+			subs = append(subs, sub...)
+		}
+	}
+	return subs
+}

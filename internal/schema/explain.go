@@ -1,0 +1,66 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// maxReasons and maxReason bound an explanation; it may end in a database or before a person.
+const (
+	maxReasons = 5
+	maxReason  = 300
+)
+
+// explain turns the validator's tree of errors into a short, stable text: the reasons at its leaves, each with its place in
+// the document, sorted, because the validator finds them in random order.
+func explain(err error) error {
+	var violation *jsonschema.ValidationError
+	if !errors.As(err, &violation) {
+		return errors.New(clip(strings.TrimPrefix(err.Error(), "jsonschema: ")))
+	}
+	reasons := leaves(violation, nil)
+	slices.Sort(reasons)
+	reasons = slices.Compact(reasons)
+	more := ""
+	if n := len(reasons) - maxReasons; n > 0 {
+		reasons, more = reasons[:maxReasons], fmt.Sprintf("; and %d more", n)
+	}
+	return errors.New(strings.Join(reasons, "; ") + more)
+}
+
+// explainCompile keeps the cause of a refused reference visible to errors.Is, and explains a schema that breaks its meta-schema.
+func explainCompile(err error) error {
+	if errors.Is(err, ErrReference) {
+		var wrong *jsonschema.SchemaError
+		if errors.As(err, &wrong) {
+			return wrong.Err
+		}
+		return err
+	}
+	return explain(err)
+}
+
+func leaves(v *jsonschema.ValidationError, reasons []string) []string {
+	if len(v.Causes) == 0 {
+		place := v.InstanceLocation
+		if place == "" {
+			place = "/"
+		}
+		return append(reasons, clip(place+": "+v.Message))
+	}
+	for _, cause := range v.Causes {
+		reasons = leaves(cause, reasons)
+	}
+	return reasons
+}
+
+func clip(s string) string {
+	if len(s) <= maxReason {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxReason], "") + "…"
+}

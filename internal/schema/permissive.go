@@ -1,0 +1,94 @@
+package schema
+
+import "github.com/santhosh-tekuri/jsonschema/v5"
+
+// permitsObjects reports whether the schema accepts every object.
+func permitsObjects(s *jsonschema.Schema) bool {
+	return permits(s, true, map[*jsonschema.Schema]bool{})
+}
+
+// permits reports whether s accepts every object, or with onlyObjects unset every value. A schema that leads back to itself is taken
+// to permit: it adds nothing of its own there.
+func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema]bool) bool {
+	if s == nil || seen[s] {
+		return true
+	}
+	if s.Always != nil {
+		return *s.Always
+	}
+	seen[s] = true
+	defer delete(seen, s)
+	each := func(schemas ...*jsonschema.Schema) bool {
+		for _, sub := range schemas {
+			if !permits(sub, onlyObjects, seen) {
+				return false
+			}
+		}
+		return true
+	}
+	if !permitsType(s.Types, onlyObjects) || s.Constant != nil || s.Enum != nil || s.Not != nil || s.DynamicRef != nil || s.RecursiveRef != nil {
+		return false
+	}
+	if !onlyObjects && constrainsOthers(s) {
+		return false
+	}
+	return permitsMembers(s, seen) && each(s.Ref, s.Then, s.Else) && each(s.AllOf...) &&
+		permitsOne(s.AnyOf, each) && (len(s.OneOf) == 0 || len(s.OneOf) == 1 && each(s.OneOf...))
+}
+
+func permitsType(types []string, onlyObjects bool) bool {
+	if len(types) == 0 {
+		return true
+	}
+	for _, t := range types {
+		if t == "object" {
+			return onlyObjects
+		}
+	}
+	return false
+}
+
+// permitsMembers looks at what the schema says about an object's members.
+func permitsMembers(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
+	if s.MinProperties > 0 || s.MaxProperties >= 0 || len(s.Required) > 0 || len(s.DependentRequired) > 0 ||
+		len(s.DependentSchemas) > 0 || len(s.Dependencies) > 0 {
+		return false
+	}
+	if extra, ok := s.AdditionalProperties.(bool); ok && !extra {
+		return false
+	}
+	extra, _ := s.AdditionalProperties.(*jsonschema.Schema)
+	members := []*jsonschema.Schema{extra, s.PropertyNames, s.UnevaluatedProperties}
+	for _, sub := range s.Properties {
+		members = append(members, sub)
+	}
+	for _, sub := range s.PatternProperties {
+		members = append(members, sub)
+	}
+	for _, sub := range members {
+		if !permits(sub, false, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+func permitsOne(choices []*jsonschema.Schema, each func(...*jsonschema.Schema) bool) bool {
+	if len(choices) == 0 {
+		return true
+	}
+	for _, sub := range choices {
+		if each(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// constrainsOthers reports whether the schema says anything about values that are no objects. Arrays are not looked into.
+func constrainsOthers(s *jsonschema.Schema) bool {
+	return s.Format != "" || s.MinItems > 0 || s.MaxItems >= 0 || s.UniqueItems || s.Items != nil || s.AdditionalItems != nil ||
+		s.PrefixItems != nil || s.Items2020 != nil || s.Contains != nil || s.UnevaluatedItems != nil ||
+		s.MinLength > 0 || s.MaxLength >= 0 || s.Pattern != nil ||
+		s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil
+}
