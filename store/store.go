@@ -85,8 +85,9 @@ type Reader interface {
 type Registry interface {
 	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever used and is still known.
 	Join(ctx context.Context, n Node, now time.Time) error
-	// Renew extends the node's lease from now and returns what it owns, so that a worker of a run that is
-	// not listed knows that it lost it. ErrStaleEpoch when the node is not registered (any more).
+	// Renew extends the node's lease from now and returns the runs that it owns and that hold a slot (not the parked
+	// ones, of which there may be a million), so that a worker of a run that is not listed knows that it lost it.
+	// ErrStaleEpoch when the node is not registered (any more).
 	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
 	// Expire removes the nodes whose lease ended before now and those that are named, and returns them. Their runs are orphans from then on.
 	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
@@ -168,7 +169,7 @@ type Node struct {
 	Until time.Time
 }
 
-// Hold is one run that a node owns.
+// Hold is one run that a node owns and that holds a slot.
 type Hold struct {
 	RunID string
 	Epoch uint64
