@@ -1,23 +1,40 @@
 package contract
 
 import (
+	"bytes"
 	_ "embed"
-	"encoding/json"
 	"sync"
 )
+
+//go:generate go run ./gen
 
 //go:embed lifecycle.json
 var source []byte
 
-// Version returns the version of the contract that this program was built with. A run records the one it was made under.
-func Version() string { return version() }
+//go:embed lifecycle.schema.json
+var metaSchema []byte
 
-var version = sync.OnceValue(func() string {
-	var head struct {
-		Version string `json:"version"`
-	}
-	if err := json.Unmarshal(source, &head); err != nil {
+// embedded is the contract that this program was built with, for readers inside the package that do not change it. A contract that does not
+// parse cannot be committed: the package's first test parses it.
+var embedded = sync.OnceValue(func() *Lifecycle {
+	l, err := Parse(source)
+	if err != nil {
 		panic(err)
 	}
-	return head.Version
+	return l
 })
+
+// Version returns the version of the contract that this program was built with. A run records the one it was made under.
+func Version() string { return embedded().Version }
+
+// Source returns the bytes of lifecycle.json. They are the caller's.
+func Source() []byte { return bytes.Clone(source) }
+
+// Load returns the contract that this program was built with. It is a fresh copy, the caller's to change.
+func Load() *Lifecycle {
+	l, err := Parse(source)
+	if err != nil {
+		panic(err) // see embedded
+	}
+	return l
+}

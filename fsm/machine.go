@@ -1,124 +1,164 @@
-// Package fsm is the lifecycle of a run as a pure function (placeholder until generated on stateless).
 package fsm
 
-import "fmt"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
-// SlotEffect says what a transition does to the run's execution slot.
-type SlotEffect string
-
-// The effects a transition can have on the slot.
-const (
-	SlotAcquire SlotEffect = "acquire"
-	SlotKeep    SlotEffect = "keep"
-	SlotRelease SlotEffect = "release"
+	"github.com/qmuntal/stateless"
 )
 
-// DeadlineAction says what happens when a question's deadline passes.
-type DeadlineAction string
+// machine is the one machine of the program. It has no state of its own and is never changed after it is configured: the state of
+// a call lies in the call, which travels as the context. Immediate firing is what keeps concurrent calls apart; the library's
+// default queues them and answers one caller with another's result.
+var machine = newMachine()
 
-// What a waiting policy does at the deadline.
-const (
-	DeadlineKeepWaiting DeadlineAction = "keep_waiting"
-	DeadlineAutoDecide  DeadlineAction = "auto_decide"
-	DeadlineFail        DeadlineAction = "fail"
-)
-
-// Count says how often a transition emits an event type.
-type Count string
-
-// How often an emission occurs.
-const (
-	CountOne      Count = "one"
-	CountOptional Count = "optional"
-	CountMany     Count = "many"
-)
-
-// Emission is one FCMP event type that a transition emits, in order.
-type Emission struct {
-	Type  string
-	Count Count
+// call is one question to the machine.
+type call struct {
+	context.Context //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
+	state           State
+	facts           Facts
+	taken           int // index of the transition whose guard holds, -1 when there is none
 }
 
-// Transition is one row of the contract's transition table.
-type Transition struct {
-	ID        string
-	From      State
-	Event     Event
-	To        State
-	All, None Facts
-	Slot      SlotEffect
-	Error     Code
-	Emits     []Emission
+// errUnhandled is the machine's answer when no guard holds.
+var errUnhandled = errors.New("fsm: unhandled")
+
+func newMachine() *stateless.StateMachine {
+	m := stateless.NewStateMachineWithExternalStorage(
+		func(ctx context.Context) (stateless.State, error) {
+			if c, ok := ctx.(*call); ok {
+				return c.state, nil
+			}
+			return submission.To, nil // somebody draws the machine; no run is concerned
+		},
+		func(ctx context.Context, to stateless.State) error {
+			ctx.(*call).state = to.(State)
+			return nil
+		},
+		stateless.FiringImmediate,
+	)
+	m.OnUnhandledTrigger(func(context.Context, stateless.State, stateless.Trigger, []string) error { return errUnhandled })
+	configure(m)
+	return m
 }
 
-// GateRule is one row of the completion gate.
-type GateRule struct {
-	ID        string
-	All, None Facts
-	Outcome   Event
-	Error     Code
-	Warnings  []Warning
+// when is the guard of a transition. It notes that it held, because states and trigger do not tell which of a cell's
+// transitions was taken; the contract proves that at most one can be.
+func when(id string) func(context.Context, ...any) bool {
+	index := slices.IndexFunc(transitions[:], func(t Transition) bool { return t.ID == id })
+	t := &transitions[index]
+	return func(ctx context.Context, _ ...any) bool {
+		c := ctx.(*call)
+		if !c.facts.Has(t.All) || !c.facts.Lacks(t.None) {
+			return false
+		}
+		c.taken = index
+		return true
+	}
 }
 
-// WaitRule is one row of the waiting policy.
-type WaitRule struct {
-	ID         string
-	Profile    Profile
-	Strict     bool
-	Slot       SlotEffect
-	OnDeadline DeadlineAction
+// nothing is the action of an internal transition: effects are data.
+func nothing(context.Context, ...any) error { return nil }
+
+// Next returns the transition that the event causes in the state when the facts hold, or a *Refusal (A3, A7).
+func Next(s State, e Event, f Facts) (Transition, error) {
+	// The machine would remember a state that it does not know, for ever.
+	if !slices.Contains(knownStates, s) {
+		return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
+	}
+	c := &call{Context: context.Background(), state: s, facts: f, taken: -1}
+	if err := machine.FireCtx(c, e); err != nil {
+		return Transition{}, refuse(s, e, f)
+	}
+	return transitions[c.taken].clone(), nil
 }
 
-// Has reports whether every fact of want is in f.
-func (f Facts) Has(want Facts) bool { return f&want == want }
+// Decide returns the completion gate's verdict on a finished turn's facts (B1–B11). There always is one.
+func Decide(f Facts) GateRule {
+	rule := *decide(f)
+	rule.Warnings = slices.Clone(rule.Warnings)
+	return rule
+}
 
-// Refusal says that a state does not allow an event, or that its guard does not hold (A7).
+// Wait returns the waiting policy of a profile (D1–D4); ok is false for an unknown profile.
+func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
+	for _, w := range waiting {
+		if w.Profile == p && w.Strict == strict {
+			return w, true
+		}
+	}
+	return WaitRule{}, false
+}
+
+// Begin returns how a run begins.
+func Begin() Submission {
+	s := submission
+	s.Emits = slices.Clone(s.Emits)
+	return s
+}
+
+// Transitions returns every transition in the contract's order.
+func Transitions() []Transition {
+	out := make([]Transition, len(transitions))
+	for i, t := range transitions {
+		out[i] = t.clone()
+	}
+	return out
+}
+
+func (t Transition) clone() Transition {
+	t.Also, t.Emits = slices.Clone(t.Also), slices.Clone(t.Emits)
+	return t
+}
+
+// Refusal says that a state does not allow an event, or that its guard does not hold (A7). Nothing may be written then.
 type Refusal struct {
 	State State
 	Event Event
 	Facts Facts
-	Code  Code   // RUN_TERMINAL, EVENT_NOT_ALLOWED or GUARD_NOT_MET
-	Rule  string // the contract's rejection or transition id
+	Code  Code // RUN_TERMINAL, EVENT_NOT_ALLOWED or GUARD_NOT_MET
+	// Rule is the contract's id of the rejection, or of the transitions whose guards do not hold, joined by ", ". Empty for
+	// a state or event that the contract does not know.
+	Rule string
 }
 
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("fsm: %s refused in state %s (%s)", r.Event, r.State, r.Code)
+	text := fmt.Sprintf("fsm: %s refused in state %s (%s", r.Event, r.State, r.Code)
+	if r.Rule != "" {
+		text += " by " + r.Rule
+	}
+	return text + ")"
 }
 
-// Next returns the transition that the event causes, or a *Refusal.
-func Next(s State, e Event, f Facts) (Transition, error) {
-	code := CodeEventNotAllowed
+// rejection refuses each of its events in each of its states.
+type rejection struct {
+	id     string
+	code   Code
+	states []State
+	events []Event
+}
+
+var knownStates = States()
+
+func refuse(s State, e Event, f Facts) *Refusal {
+	r := &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
+	for _, no := range rejections {
+		if slices.Contains(no.states, s) && slices.Contains(no.events, e) {
+			r.Code, r.Rule = no.code, no.id
+			return r
+		}
+	}
+	var unmet []string
 	for i := range transitions {
-		t := &transitions[i]
-		if t.From == s && t.Event == e {
-			if f.Has(t.All) && f&t.None == 0 {
-				return *t, nil
-			}
-			code = CodeGuardNotMet
+		if t := &transitions[i]; t.From == s && t.Event == e {
+			unmet = append(unmet, t.ID)
 		}
 	}
-	if s.Terminal() {
-		code = CodeRunTerminal
+	if len(unmet) > 0 {
+		r.Code, r.Rule = CodeGuardNotMet, strings.Join(unmet, ", ")
 	}
-	return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: code}
-}
-
-// Decide returns the completion gate's verdict on a finished turn's facts.
-func Decide(f Facts) GateRule {
-	for i := range gate {
-		if g := &gate[i]; f.Has(g.All) && f&g.None == 0 {
-			return *g
-		}
-	}
-	panic("fsm: the gate is not total")
-}
-
-// Wait returns the waiting policy of a profile; ok is false for an unknown profile.
-func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
-	for i := range waiting {
-		if w := &waiting[i]; w.Profile == p && w.Strict == strict {
-			return *w, true
-		}
-	}
-	return WaitRule{}, false
+	return r
 }

@@ -1,0 +1,79 @@
+package contract
+
+import "slices"
+
+// waiting: each profile × strictness has exactly one row, and a run parks as its row says (D1–D4).
+func (c *soundness) waiting() {
+	for _, p := range c.l.Profiles {
+		for _, strict := range []bool{false, true} {
+			n := 0
+			for _, w := range c.l.Waiting {
+				if w.Profile == p.Name && w.Strict == strict {
+					n++
+				}
+			}
+			if n != 1 {
+				c.fault("waiting: profile %s, strict %t has %d rows, exactly one is needed", p.Name, strict, n)
+			}
+		}
+	}
+	for _, t := range c.l.Transitions {
+		if t.To != "waiting_user" || t.From == t.To {
+			continue
+		}
+		for _, w := range c.l.Waiting {
+			sticky := w.Profile == "sticky_process"
+			concerned := sticky && slices.Contains(t.All, "sticky") || !sticky && slices.Contains(t.None, "sticky")
+			if concerned && w.Slot != t.Slot {
+				c.fault("%s: slot %q, but %s says %q", t.ID, t.Slot, w.ID, w.Slot)
+			}
+		}
+	}
+}
+
+// endings: a run that fails or is canceled has a code, no other has; a terminal state holds no slot; a change of state is told,
+// and only such a change (A1, F2).
+func (c *soundness) endings() {
+	for _, t := range c.l.Transitions {
+		fails := c.l.Terminal(t.To) && t.To != "succeeded"
+		if fails != (t.Error != "") {
+			c.fault("%s: ends in %s, so its error code is %q", t.ID, t.To, t.Error)
+		}
+		if t.Error == "" && len(t.Also) > 0 || slices.Contains(t.Also, t.Error) {
+			c.fault("%s: also names codes without need", t.ID)
+		}
+		if c.l.Terminal(t.To) && t.Slot != "release" {
+			c.fault("%s: a terminal run keeps its slot", t.ID)
+		}
+		told := 0
+		for _, e := range t.Emits {
+			if e.Type == TypeStateChanged && e.Count == "one" {
+				told++
+			}
+		}
+		if changes := t.From != t.To; changes && told != 1 || !changes && len(t.Emits) > 0 {
+			c.fault("%s: %d state changes told", t.ID, told)
+		}
+	}
+	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: TypeStarted, Count: "one"}) {
+		c.fault("%s: a run begins with %s alone", l.Submission.ID, TypeStarted)
+	}
+}
+
+// payloads: each type has its schema, and no schema is left over (F7).
+func (c *soundness) payloads() {
+	if c.l.Protocol != Protocol {
+		c.fault("protocol is %q, this package speaks %q", c.l.Protocol, Protocol)
+	}
+	for _, p := range c.l.Payloads {
+		if p.Schema != "events/"+p.Type+schemaSuffix {
+			c.fault("%s: the schema of %s is %s, not in its place", p.ID, p.Type, p.Schema)
+		}
+		if schemas().payloads[p.Type] == nil {
+			c.fault("%s: there is no schema %s", p.ID, p.Schema)
+		}
+	}
+	if n := len(schemas().payloads); n != len(c.l.Payloads) {
+		c.fault("payloads: %d types for %d schemas", len(c.l.Payloads), n)
+	}
+}

@@ -1,0 +1,89 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+)
+
+// Facts are the facts that hold, by name.
+type Facts map[string]bool
+
+// Holds reports whether the guard holds.
+func (g Guard) Holds(facts Facts) bool {
+	for _, name := range g.All {
+		if !facts[name] {
+			return false
+		}
+	}
+	for _, name := range g.None {
+		if facts[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// Verdict is what the contract says of one event in one state.
+type Verdict struct {
+	// Transition is the arrow that is taken, nil for a refusal.
+	Transition *Transition
+	// Code is the refusal's code, empty for a transition.
+	Code string
+	// Rule is the id of the transition or rejection that decided. When a guard was not met, it is the ids of the cell's transitions,
+	// joined by ", "; empty for a state or event that the contract does not know.
+	Rule string
+}
+
+// Next is the reference for the generated machine: it reads the contract line by line, shares nothing with fsm, and is as
+// slow as it is plain.
+func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
+	var unmet []string
+	for i, t := range l.Transitions {
+		if t.From != state || t.Event != event {
+			continue
+		}
+		if t.Holds(facts) {
+			return Verdict{Transition: &l.Transitions[i], Rule: t.ID}
+		}
+		unmet = append(unmet, t.ID)
+	}
+	if len(unmet) > 0 {
+		return Verdict{Code: "GUARD_NOT_MET", Rule: strings.Join(unmet, ", ")}
+	}
+	for _, r := range l.Rejections {
+		if slices.Contains(r.States, state) && slices.Contains(r.Events, event) {
+			return Verdict{Code: r.Error, Rule: r.ID}
+		}
+	}
+	return Verdict{Code: "EVENT_NOT_ALLOWED"}
+}
+
+// Decide is the reference for the completion gate: the first rule that holds. ok is false when none does.
+func (l *Lifecycle) Decide(facts Facts) (rule GateRule, ok bool) {
+	for _, r := range l.Gate {
+		if r.Holds(facts) {
+			return r, true
+		}
+	}
+	return GateRule{}, false
+}
+
+// Wait is the reference for the waiting policy. ok is false for an unknown profile.
+func (l *Lifecycle) Wait(profile string, strict bool) (rule WaitRule, ok bool) {
+	for _, r := range l.Waiting {
+		if r.Profile == profile && r.Strict == strict {
+			return r, true
+		}
+	}
+	return WaitRule{}, false
+}
+
+// Terminal reports whether the contract calls the state terminal.
+func (l *Lifecycle) Terminal(state string) bool {
+	for _, s := range l.States {
+		if s.Name == state {
+			return s.Terminal
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The rules about states: how a run may move, and what it says when it does.
+
+type chain struct{}
+
+func (chain) bind(*Lifecycle) error { return nil }
+
+func (chain) judge(v *view, s *step) string {
+	if s.Type == TypeStateChanged && s.data.From != v.state {
+		return fmt.Sprintf("the run is %s, but changes from %s", v.state, s.data.From)
+	}
+	return ""
+}
+
+type onlyVia struct{}
+
+func (onlyVia) bind(*Lifecycle) error { return nil }
+
+func (onlyVia) judge(v *view, s *step) string {
+	if s.Type == TypeStateChanged && len(v.candidates(s)) == 0 {
+		return "the contract has no such transition here: " + describe(s)
+	}
+	return ""
+}
+
+type iff struct {
+	Type    string   `json:"type"`
+	Present string   `json:"present"`
+	To      []string `json:"to"`
+}
+
+func (r *iff) bind(l *Lifecycle) error {
+	return errors.Join(all("event type", []string{TypeStateChanged}, r.Type), all("optional member", optional, r.Present), some("state", l.stateNames(), r.To...))
+}
+
+func (r *iff) judge(_ *view, s *step) string {
+	if s.Type != r.Type {
+		return ""
+	}
+	switch present, due := s.has(r.Present), slices.Contains(r.To, s.data.To); {
+	case present && !due:
+		return fmt.Sprintf("%s stands in a change to %s", r.Present, s.data.To)
+	case due && !present:
+		return fmt.Sprintf("%s is missing in a change to %s", r.Present, s.data.To)
+	}
+	return ""
+}
+
+type equal struct {
+	Type  string `json:"type"`
+	Left  string `json:"left"`
+	Right string `json:"right"`
+}
+
+func (r *equal) bind(l *Lifecycle) error {
+	return errors.Join(all("event type", l.types(), r.Type), all("field", texts, r.Left, r.Right))
+}
+
+func (r *equal) judge(_ *view, s *step) string {
+	if left, right := s.text(r.Left), s.text(r.Right); s.Type == r.Type && left != "" && left != right {
+		return fmt.Sprintf("%s is %s, but %s is %s", r.Left, left, r.Right, right)
+	}
+	return ""
+}
+
+type codeFits struct{}
+
+func (codeFits) bind(*Lifecycle) error { return nil }
+
+func (codeFits) judge(v *view, s *step) string {
+	if s.Type != TypeStateChanged || s.data.Terminal == nil {
+		return ""
+	}
+	code := ""
+	if s.data.Terminal.Error != nil {
+		code = s.data.Terminal.Error.Code
+	}
+	var allowed []string
+	for _, t := range v.candidates(s) {
+		if t.allows(code) {
+			return ""
+		}
+		allowed = append(allowed, t.Error)
+		allowed = append(allowed, t.Also...)
+	}
+	return fmt.Sprintf("%s ends with the error %q; allowed: %q", describe(s), code, strings.Join(allowed, ", "))
+}
+
+type declared struct{}
+
+func (declared) bind(*Lifecycle) error { return nil }
+
+func (declared) judge(v *view, s *step) string {
+	var used []string
+	if s.Type == TypeWarning {
+		used = append(used, s.data.Code)
+	}
+	if s.data.Terminal != nil {
+		used = append(used, s.data.Terminal.Warnings...)
+	}
+	if err := all("warning code", codes(v.l.Warnings), used...); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+type onlyWhile struct {
+	Types []string `json:"types"`
+	State string   `json:"state"`
+}
+
+func (r *onlyWhile) bind(l *Lifecycle) error {
+	return errors.Join(some("event type", l.types(), r.Types...), all("state", l.stateNames(), r.State))
+}
+
+func (r *onlyWhile) judge(v *view, s *step) string {
+	if slices.Contains(r.Types, s.Type) && v.state != r.State {
+		return fmt.Sprintf("%s in state %s", s.Type, v.state)
+	}
+	return ""
+}
+
+type never struct {
+	Given struct {
+		Mode   string `json:"mode,omitempty"`
+		Strict *bool  `json:"strict,omitempty"`
+	} `json:"given"`
+	Event pattern `json:"event"`
+}
+
+func (r *never) bind(l *Lifecycle) error {
+	if r.Given.Mode == "" {
+		return r.Event.bind(l)
+	}
+	return errors.Join(all("mode", names(l.Modes), r.Given.Mode), r.Event.bind(l))
+}
+
+func (r *never) judge(v *view, s *step) string {
+	if v.begun == nil || !r.Event.matches(s) {
+		return ""
+	}
+	if r.Given.Mode != "" && v.begun.data.Mode != r.Given.Mode || r.Given.Strict != nil && v.begun.data.Strict != *r.Given.Strict {
+		return ""
+	}
+	return fmt.Sprintf("%s in a run with mode %s, strict %t", describe(s), v.begun.data.Mode, v.begun.data.Strict)
+}

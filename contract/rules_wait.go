@@ -1,0 +1,135 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// The rules about waiting: questions, deadlines, and what the policy makes of them.
+
+type namesOpen struct {
+	Types []string `json:"types"`
+}
+
+func (r *namesOpen) bind(l *Lifecycle) error { return some("event type", l.types(), r.Types...) }
+
+func (r *namesOpen) judge(v *view, s *step) string {
+	switch {
+	case !slices.Contains(r.Types, s.Type):
+		return ""
+	case v.open == nil:
+		return fmt.Sprintf("%s names question %d, but none is open", s.Type, s.data.InteractionID)
+	case v.open.data.InteractionID != s.data.InteractionID:
+		return fmt.Sprintf("%s names question %d, but question %d is open", s.Type, s.data.InteractionID, v.open.data.InteractionID)
+	}
+	return ""
+}
+
+// condition is one way in which a waiting run may be left; an empty member does not restrict.
+type condition struct {
+	Profile          string `json:"profile,omitempty"`
+	OnDeadline       string `json:"on_deadline,omitempty"`
+	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
+}
+
+func (c condition) holds(v *view) bool {
+	return (c.Profile == "" || c.Profile == v.open.data.Profile) &&
+		(c.OnDeadline == "" || c.OnDeadline == v.open.data.OnDeadline) &&
+		(c.AutoDecisionLeft == nil || *c.AutoDecisionLeft == v.autoDecisionLeft())
+}
+
+type waitingAllows struct {
+	Trigger string      `json:"trigger"`
+	Any     []condition `json:"any"`
+}
+
+func (r *waitingAllows) bind(l *Lifecycle) error {
+	faults := []error{all("event", names(l.Events), r.Trigger)}
+	if len(r.Any) == 0 {
+		faults = append(faults, errors.New("no condition is given"))
+	}
+	for _, c := range r.Any {
+		if c.Profile != "" {
+			faults = append(faults, all("profile", names(l.Profiles), c.Profile))
+		}
+		if c.OnDeadline != "" {
+			faults = append(faults, all("deadline action", deadlineActions, c.OnDeadline))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (r *waitingAllows) judge(v *view, s *step) string {
+	if s.Type != TypeStateChanged || s.data.Trigger != r.Trigger || v.open == nil {
+		return ""
+	}
+	if slices.ContainsFunc(r.Any, func(c condition) bool { return c.holds(v) }) {
+		return ""
+	}
+	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made", r.Trigger,
+		v.open.data.InteractionID, v.open.data.Profile, v.open.data.OnDeadline, v.autoDecisions)
+}
+
+var deadlineActions = []string{"keep_waiting", "auto_decide", "fail"}
+
+type policyRow struct {
+	Type string `json:"type"`
+}
+
+func (r *policyRow) bind(*Lifecycle) error {
+	return all("event type", []string{TypeInputRequired}, r.Type)
+}
+
+func (r *policyRow) judge(v *view, s *step) string {
+	if s.Type != r.Type || v.begun == nil {
+		return ""
+	}
+	row, ok := v.l.Wait(s.data.Profile, v.begun.data.Strict)
+	if !ok || row.OnDeadline != s.data.OnDeadline {
+		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline, s.data.Profile, v.begun.data.Strict, row.ID, row.OnDeadline)
+	}
+	return ""
+}
+
+type implies struct {
+	Type       string   `json:"type"`
+	OnDeadline []string `json:"on_deadline"`
+	Present    string   `json:"present"`
+}
+
+func (r *implies) bind(l *Lifecycle) error {
+	return errors.Join(all("event type", l.types(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...), all("optional member", optional, r.Present))
+}
+
+func (r *implies) judge(_ *view, s *step) string {
+	if s.Type == r.Type && slices.Contains(r.OnDeadline, s.data.OnDeadline) && !s.has(r.Present) {
+		return fmt.Sprintf("on_deadline is %s, but %s is missing", s.data.OnDeadline, r.Present)
+	}
+	return ""
+}
+
+type notBefore struct {
+	Events []pattern `json:"events"`
+}
+
+func (r *notBefore) bind(l *Lifecycle) error {
+	if len(r.Events) == 0 {
+		return errors.New("no event is named")
+	}
+	var faults []error
+	for _, p := range r.Events {
+		faults = append(faults, p.bind(l))
+	}
+	return errors.Join(faults...)
+}
+
+func (r *notBefore) judge(v *view, s *step) string {
+	if v.open == nil || !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
+		return ""
+	}
+	if due := v.open.data.WaitDeadlineAt; s.TS.Before(due) {
+		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS), v.open.data.InteractionID)
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Check reports every fault in what the contract says, joined, or nil. See Parse, which calls it.
+func (l *Lifecycle) Check() error {
+	c := &soundness{l: l}
+	c.ids()
+	c.names()
+	c.cells()
+	c.gate()
+	c.waiting()
+	c.endings()
+	c.payloads()
+	c.invariants()
+	return errors.Join(c.faults...)
+}
+
+// soundness collects faults. Each of its methods is one promise.
+type soundness struct {
+	l      *Lifecycle
+	faults []error
+}
+
+func (c *soundness) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf("%w: %s", ErrContract, fmt.Sprintf(format, args...)))
+}
+
+func (c *soundness) known(where, what string, names []string, wanted ...string) {
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			c.fault("%s: there is no %s %q", where, what, name)
+		}
+	}
+}
+
+// names: whatever is referred to exists, and is not referred to twice in one list.
+func (c *soundness) names() {
+	l := c.l
+	states, events, facts, errorCodes, types := l.stateNames(), names(l.Events), names(l.Facts), codes(l.Errors), l.types()
+	guard := func(id string, g Guard) {
+		c.known(id, "fact", facts, g.All...)
+		c.known(id, "fact", facts, g.None...)
+		for _, name := range slices.Concat(g.All, g.None) {
+			if n := count(g.All, name) + count(g.None, name); n > 1 {
+				c.fault("%s: fact %q stands %d times in one guard", id, name, n)
+			}
+		}
+	}
+	emits := func(id string, emissions []Emission) {
+		for _, e := range emissions {
+			c.known(id, "event type", types, e.Type)
+		}
+	}
+	c.known(l.Submission.ID, "state", states, l.Submission.To)
+	emits(l.Submission.ID, l.Submission.Emits)
+	for _, t := range l.Transitions {
+		c.known(t.ID, "state", states, t.From, t.To)
+		c.known(t.ID, "event", events, t.Event)
+		c.known(t.ID, "error code", errorCodes, t.Also...)
+		if t.Error != "" {
+			c.known(t.ID, "error code", errorCodes, t.Error)
+		}
+		guard(t.ID, t.Guard)
+		emits(t.ID, t.Emits)
+	}
+	for _, r := range l.Rejections {
+		c.known(r.ID, "state", states, r.States...)
+		c.known(r.ID, "event", events, r.Events...)
+		c.known(r.ID, "error code", errorCodes, r.Error)
+	}
+	for _, r := range l.Gate {
+		c.known(r.ID, "event", events, r.Outcome)
+		c.known(r.ID, "warning code", codes(l.Warnings), r.Warnings...)
+		if r.Error != "" {
+			c.known(r.ID, "error code", errorCodes, r.Error)
+		}
+		guard(r.ID, r.Guard)
+	}
+	for _, w := range l.Waiting {
+		c.known(w.ID, "profile", names(l.Profiles), w.Profile)
+	}
+}
+
+// ids: every id is used once, and every name within its list.
+func (c *soundness) ids() {
+	seen := map[string]bool{}
+	id := func(id string) {
+		if seen[id] {
+			c.fault("id %s is used twice", id)
+		}
+		seen[id] = true
+	}
+	unique := func(what string, list []string) {
+		for _, name := range list {
+			if count(list, name) > 1 {
+				c.fault("%s %q is defined twice", what, name)
+			}
+		}
+	}
+	l := c.l
+	for _, group := range [][]Name{l.Modes, l.Profiles, l.Events, l.Facts} {
+		for _, n := range group {
+			id(n.ID)
+		}
+		unique("name", names(group))
+	}
+	for _, s := range l.States {
+		id(s.ID)
+	}
+	unique("state", l.stateNames())
+	id(l.Submission.ID)
+	for _, t := range l.Transitions {
+		id(t.ID)
+	}
+	for _, r := range l.Rejections {
+		id(r.ID)
+	}
+	for _, r := range l.Gate {
+		id(r.ID)
+	}
+	for _, w := range l.Waiting {
+		id(w.ID)
+	}
+	for _, code := range slices.Concat(l.Errors, l.Warnings) {
+		id(code.ID)
+	}
+	unique("code", codes(slices.Concat(l.Errors, l.Warnings)))
+	for _, p := range l.Payloads {
+		id(p.ID)
+	}
+	unique("event type", l.types())
+	for _, v := range l.Invariants {
+		id(v.ID)
+	}
+}
+
+// invariants: each can be executed.
+func (c *soundness) invariants() {
+	for _, v := range c.l.Invariants {
+		if _, err := c.l.rule(v); err != nil {
+			c.fault("%s: %v", v.ID, err)
+		}
+	}
+}
+
+func (l *Lifecycle) stateNames() []string {
+	var out []string
+	for _, s := range l.States {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func (l *Lifecycle) types() []string {
+	var out []string
+	for _, p := range l.Payloads {
+		out = append(out, p.Type)
+	}
+	return out
+}
+
+func names(list []Name) []string {
+	var out []string
+	for _, n := range list {
+		out = append(out, n.Name)
+	}
+	return out
+}
+
+func codes(list []Code) []string {
+	var out []string
+	for _, c := range list {
+		out = append(out, c.Code)
+	}
+	return out
+}
+
+func count(list []string, name string) int {
+	n := 0
+	for _, item := range list {
+		if item == name {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,139 @@
+package contract
+
+import "encoding/json"
+
+// Lifecycle is lifecycle.json as Go values. Every list is in the file's order, which for the gate is the order of decision and
+// for the invariants the order in which they are named when one event breaks several.
+type Lifecycle struct {
+	Version     string       `json:"version"`
+	Protocol    string       `json:"protocol"`
+	Doc         string       `json:"doc"`
+	Modes       []Name       `json:"modes"`
+	Profiles    []Name       `json:"profiles"`
+	States      []State      `json:"states"`
+	Events      []Name       `json:"events"`
+	Facts       []Name       `json:"facts"`
+	Submission  Submission   `json:"submission"`
+	Transitions []Transition `json:"transitions"`
+	Rejections  []Rejection  `json:"rejections"`
+	Gate        []GateRule   `json:"gate"`
+	Waiting     []WaitRule   `json:"waiting"`
+	Errors      []Code       `json:"errors"`
+	Warnings    []Code       `json:"warnings"`
+	Payloads    []Payload    `json:"payloads"`
+	Invariants  []Invariant  `json:"invariants"`
+}
+
+// Name is a mode, a profile, an event or a fact.
+type Name struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// State is one state of a run.
+type State struct {
+	ID           string   `json:"id"`
+	Name         string   `json:"name"`
+	Terminal     bool     `json:"terminal"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Guard is a conjunction over facts: all of All hold and none of None. The zero Guard always holds.
+type Guard struct {
+	All  []string `json:"all,omitempty"`
+	None []string `json:"none,omitempty"`
+}
+
+// Emission is one event type that a transition emits; Count is one, optional or many (any number).
+type Emission struct {
+	Type  string `json:"type"`
+	Count string `json:"count"`
+}
+
+// Submission is how a run begins.
+type Submission struct {
+	ID           string     `json:"id"`
+	To           string     `json:"to"`
+	Slot         string     `json:"slot"`
+	Emits        []Emission `json:"emits"`
+	Doc          string     `json:"doc"`
+	Requirements []string   `json:"requirements"`
+}
+
+// Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that ends by it, Also the further codes that
+// whoever fires it may name instead.
+type Transition struct {
+	ID    string `json:"id"`
+	From  string `json:"from"`
+	Event string `json:"event"`
+	To    string `json:"to"`
+	Guard
+	Slot         string     `json:"slot"`
+	Error        string     `json:"error,omitempty"`
+	Also         []string   `json:"also,omitempty"`
+	Emits        []Emission `json:"emits"`
+	Doc          string     `json:"doc"`
+	Requirements []string   `json:"requirements"`
+}
+
+// Rejection refuses each of its events in each of its states with one code.
+type Rejection struct {
+	ID           string   `json:"id"`
+	States       []string `json:"states"`
+	Events       []string `json:"events"`
+	Error        string   `json:"error"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// GateRule is one rule of the completion gate; the first that holds decides.
+type GateRule struct {
+	ID string `json:"id"`
+	Guard
+	Outcome      string   `json:"outcome"`
+	Error        string   `json:"error,omitempty"`
+	Warnings     []string `json:"warnings,omitempty"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// WaitRule is one row of the waiting policy. OnDeadline is keep_waiting, auto_decide or fail.
+type WaitRule struct {
+	ID           string   `json:"id"`
+	Profile      string   `json:"profile"`
+	Strict       bool     `json:"strict"`
+	Slot         string   `json:"slot"`
+	OnDeadline   string   `json:"on_deadline"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Code is an error or warning code. Source, of errors only, says who uses it: engine, gate, run or refusal.
+type Code struct {
+	ID           string   `json:"id"`
+	Code         string   `json:"code"`
+	Source       string   `json:"source,omitempty"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Payload names the schema of an event type's data.
+type Payload struct {
+	ID           string   `json:"id"`
+	Type         string   `json:"type"`
+	Schema       string   `json:"schema"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Invariant is a promise that a Checker decides on a recorded log. What Params may hold depends on Kind.
+type Invariant struct {
+	ID           string          `json:"id"`
+	Kind         string          `json:"kind"`
+	Params       json.RawMessage `json:"params,omitempty"`
+	Doc          string          `json:"doc"`
+	Requirements []string        `json:"requirements"`
+}
