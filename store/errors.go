@@ -11,4 +11,6 @@ var (
 	ErrUnknownPool = errors.New("store: unknown pool")
 	ErrInvalid     = errors.New("store: invalid")
 	ErrClosed      = errors.New("store: closed")
+	// ErrCorrupt: what is stored cannot be read as what was written.
+	ErrCorrupt = errors.New("store: corrupt")
 )

@@ -1,0 +1,145 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// MaxBatch is the largest batch of commits, and the largest limit of a listing or a claim.
+const MaxBatch = 1000
+
+// Check says whether the commit may be stored on the previous record, nil when it creates the run. Claim says that it is made by a
+// claim, which alone may give a run a slot and an epoch. It is what every store refuses, whatever the
+// caller does; the error matches ErrInvalid. It does not compare versions and fences: those are races, not faults.
+func (c Commit) Check(prev *Run, claim bool) error {
+	if err := c.CheckSelf(); err != nil {
+		return err
+	}
+	if prev == nil {
+		return nil
+	}
+	return c.checkNext(prev, claim)
+}
+
+// CheckSelf is the part of Check that needs no previous record.
+func (c Commit) CheckSelf() error {
+	r := &c.Run
+	create := c.Expect == 0
+	first := r.Seq - uint64(len(c.Events)) + 1
+	err := r.Coherent()
+	switch {
+	case err != nil:
+		return err
+	case r.Version != c.Expect+1:
+		return invalid(r, "version is %d, want %d", r.Version, c.Expect+1)
+	case create && (len(c.Spec) == 0 || c.Fence != nil || c.Settled != nil):
+		return invalid(r, "a commit that creates a run has a spec, no fence and settles nothing")
+	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
+		return invalid(r, "a new run is queued, without slot, attempt or epoch, and its events begin at 1")
+	case !create && c.Spec != nil:
+		return invalid(r, "the spec cannot be changed")
+	case uint64(len(c.Events)) > r.Seq:
+		return invalid(r, "%d events end at seq %d", len(c.Events), r.Seq)
+	}
+	for i, e := range c.Events {
+		if e.Seq != first+uint64(i) {
+			return invalid(r, "event %d has seq %d, want %d", i, e.Seq, first+uint64(i))
+		}
+		if len(e.Body) == 0 || bytes.IndexByte(e.Body, '\n') >= 0 {
+			return invalid(r, "event %d is empty or has a line break", e.Seq)
+		}
+	}
+	return nil
+}
+
+func (c Commit) checkNext(prev *Run, claim bool) error {
+	r := &c.Run
+	switch {
+	case prev.State.Terminal():
+		return invalid(r, "it is %s, which does not change any more", prev.State)
+	case r.Seq != prev.Seq+uint64(len(c.Events)):
+		return invalid(r, "events end at %d, want %d", r.Seq, prev.Seq+uint64(len(c.Events)))
+	case r.Slot && !prev.Slot && !claim:
+		return invalid(r, "only a claim gives a slot")
+	case r.Epoch != prev.Epoch && !claim:
+		return invalid(r, "only a claim gives an epoch")
+	case r.Attempt < prev.Attempt || r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
+		return invalid(r, "attempt, interactions and updated_at do not go back")
+	case !sameSubmission(prev, r):
+		return invalid(r, "what was fixed at submission cannot be changed")
+	case c.Settled != nil && (prev.Pending == nil || c.Settled.Question.ID != prev.Pending.ID):
+		return invalid(r, "it settles interaction %d, which is not the pending one", c.Settled.Question.ID)
+	case c.Settled == nil && prev.Pending != nil && r.Pending == nil:
+		return invalid(r, "interaction %d goes without being settled", prev.Pending.ID)
+	}
+	return nil
+}
+
+func sameSubmission(a, b *Run) bool {
+	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine && a.Mode == b.Mode &&
+		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
+		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.Pool == b.Pool && a.Key == b.Key &&
+		a.Priority == b.Priority && a.NotBefore.Equal(b.NotBefore) && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
+}
+
+// Coherent says whether the record agrees with itself (I.10); the error matches ErrInvalid.
+func (r *Run) Coherent() error {
+	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
+	switch {
+	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
+		return invalid(r, "id, version, pool, created_at and updated_at must be set")
+	case (r.Pending != nil) != waiting:
+		return invalid(r, "a pending question belongs to waiting_user alone; it is %s", r.State)
+	case !r.Deadline.IsZero() && !waiting:
+		return invalid(r, "a deadline belongs to waiting_user alone; it is %s", r.State)
+	case running && (!r.Slot || r.Owner == "" || r.Epoch == 0 || r.Attempt == 0):
+		return invalid(r, "a running run has slot, owner, epoch and attempt")
+	case r.Slot && r.Owner == "":
+		return invalid(r, "a slot needs an owner")
+	case r.State.Terminal() && (r.Slot || r.Owner != "" || r.FinishedAt.IsZero()):
+		return invalid(r, "a finished run has finished_at, and neither slot nor owner")
+	case !r.State.Terminal() && !r.FinishedAt.IsZero():
+		return invalid(r, "finished_at belongs to finished runs; it is %s", r.State)
+	}
+	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt, r.RecoveredAt, r.FinishedAt} {
+		if t.Location() != time.UTC || t.Nanosecond()%1000 != 0 {
+			return invalid(r, "times are UTC in microseconds, not %s", t)
+		}
+	}
+	switch r.State {
+	case fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser, fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled:
+		return nil
+	}
+	return invalid(r, "state %q is not of the contract", r.State)
+}
+
+func invalid(r *Run, format string, args ...any) error {
+	return fmt.Errorf("%w: run %.128s: %s", ErrInvalid, r.ID, fmt.Sprintf(format, args...))
+}
+
+// Check says whether the request can be served; the error matches ErrInvalid.
+func (q ClaimRequest) Check() error {
+	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
+		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
+	}
+	return nil
+}
+
+// Claim is the record as it is given to Start: with slot, owner and the next epoch.
+func (r Run) Claim(node string) Run {
+	r.Slot, r.Owner = true, node
+	r.Epoch++
+	return r
+}
+
+// CheckClaim says whether the commit that Start made of the given record may be stored.
+func (c Commit) CheckClaim(given, prev *Run) error {
+	if c.Run.Owner != given.Owner && !c.Run.State.Terminal() || c.Run.Epoch != given.Epoch || c.Expect != prev.Version {
+		return invalid(prev, "Start changed owner, epoch or version")
+	}
+	return c.Check(prev, true)
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Clone returns a copy that shares nothing with the record.
+func (r Run) Clone() Run {
+	r.Labels = maps.Clone(r.Labels)
+	r.Output = bytes.Clone(r.Output)
+	r.Warnings = slices.Clone(r.Warnings)
+	if r.Session != nil {
+		s := *r.Session
+		s.Data = bytes.Clone(s.Data)
+		r.Session = &s
+	}
+	if r.Pending != nil {
+		q := cloneQuestion(*r.Pending)
+		r.Pending = &q
+	}
+	if r.Answer != nil {
+		a := *r.Answer
+		if a.Auto != nil {
+			auto := *a.Auto
+			a.Auto = &auto
+		}
+		r.Answer = &a
+	}
+	if r.Error != nil {
+		e := *r.Error
+		r.Error = &e
+	}
+	return r
+}
+
+// CloneRecord returns a copy that shares nothing with the history entry.
+func CloneRecord(r interaction.Record) interaction.Record {
+	r.Question = cloneQuestion(r.Question)
+	return r
+}
+
+func cloneQuestion(q interaction.Question) interaction.Question {
+	q.Options = slices.Clone(q.Options)
+	q.RequiredFields = slices.Clone(q.RequiredFields)
+	if q.UIHints != nil {
+		q.UIHints = cloneValue(q.UIHints).(map[string]any) //nolint:forcetypeassert // a map's clone is a map
+	}
+	return q
+}
+
+// cloneValue copies a decoded JSON value.
+func cloneValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for k, e := range v {
+			c[k] = cloneValue(e)
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = cloneValue(e)
+		}
+		return c
+	}
+	return v
+}

@@ -1,0 +1,164 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Claim implements store.Writer.
+func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.mu.Lock()
+	claimed, err := s.claim(ctx, req)
+	s.mu.Unlock()
+	hints := make([]store.Hint, 0, len(claimed))
+	for i := range claimed {
+		hints = append(hints, hint(&claimed[i].Run))
+	}
+	s.watchers.tell(hints)
+	return claimed, err
+}
+
+func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	if s.nodes[req.Node] == nil {
+		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, req.Node)
+	}
+	s.release(req.Now)
+	var claimed []store.Claimed
+	var failures []error
+	take := func(ids []string) {
+		for _, id := range ids {
+			c, err := s.take(id, req)
+			if err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			claimed = append(claimed, c)
+		}
+	}
+	take(s.stickyOf(req.Node, req.Max))
+	for _, name := range s.poolsInTurn() {
+		if len(claimed) >= req.Max {
+			break
+		}
+		use := slots.Use{Total: s.index.held[name], Key: func(key string) (int, error) { return s.index.heldByKey[tenancy{name, key}], nil }}
+		ids, served, err := slots.Select(s.pools[name], use, &queue{s, name}, req.Max-len(claimed), s.served[name])
+		if err != nil {
+			return nil, err
+		}
+		s.served[name] = served
+		take(ids)
+	}
+	return claimed, errors.Join(failures...)
+}
+
+// take starts one picked run.
+func (s *Store) take(id string, req store.ClaimRequest) (store.Claimed, error) {
+	e := s.runs[id]
+	given := e.run.Clone().Claim(req.Node)
+	c, err := req.Start(given, slices.Clone(e.spec))
+	if err == nil {
+		err = c.CheckClaim(&given, &e.run)
+	}
+	if err != nil {
+		return store.Claimed{}, fmt.Errorf("store: claim run %s: %w", id, err)
+	}
+	s.write(e, &e.run, c)
+	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, nil
+}
+
+// release puts runs whose not-before time has come among the ready ones.
+func (s *Store) release(now time.Time) {
+	var due []moment
+	s.index.delayed.from(start, func(m moment) bool {
+		if m.at <= now.UnixMicro() {
+			due = append(due, m)
+			return true
+		}
+		return false
+	})
+	for _, m := range due {
+		s.index.delayed.remove(m)
+		delete(s.index.isDelayed, m.id)
+		s.index.ready.add(placeOf(&s.runs[m.id].run))
+	}
+}
+
+// stickyOf are queued runs whose slot and process the node holds, oldest first.
+func (s *Store) stickyOf(node string, n int) []string {
+	var ids []string
+	s.index.sticky.from(func(b belonging) bool { return b.owner < node }, func(b belonging) bool {
+		if b.owner != node || len(ids) == n {
+			return false
+		}
+		ids = append(ids, b.id)
+		return true
+	})
+	return ids
+}
+
+// poolsInTurn are the pools by name, each claim beginning with another, so that none is always served last.
+func (s *Store) poolsInTurn() []string {
+	names := slices.Sorted(maps.Keys(s.pools))
+	if len(names) == 0 {
+		return nil
+	}
+	i, found := slices.BinarySearch(names, s.first)
+	if found {
+		i++
+	}
+	i %= len(names)
+	s.first = names[i]
+	return append(slices.Clone(names[i:]), names[:i]...)
+}
+
+// queue is the ready runs of one pool, for slots.Select.
+type queue struct {
+	store *Store
+	pool  string
+}
+
+func (q *queue) seek(before func(place) bool) (place, bool) {
+	p, ok := q.store.index.ready.first(func(p place) bool { return p.pool < q.pool || p.pool == q.pool && before(p) })
+	return p, ok && p.pool == q.pool
+}
+
+// Priority implements slots.Queue.
+func (q *queue) Priority(below int) (int, bool, error) {
+	p, ok := q.seek(func(p place) bool { return p.priority >= below })
+	return p.priority, ok, nil
+}
+
+// Key implements slots.Queue.
+func (q *queue) Key(priority int, after string, inclusive bool) (string, bool, error) {
+	p, ok := q.seek(func(p place) bool {
+		return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
+	})
+	return p.key, ok && p.priority == priority, nil
+}
+
+// Oldest implements slots.Queue.
+func (q *queue) Oldest(priority int, key string, n int) ([]string, error) {
+	var ids []string
+	from := place{pool: q.pool, priority: priority, key: key, moment: moment{at: -1 << 62}}
+	q.store.index.ready.from(func(p place) bool { return comparePlaces(p, from) < 0 }, func(p place) bool {
+		if len(ids) == n || p.pool != q.pool || p.priority != priority || p.key != key {
+			return false
+		}
+		ids = append(ids, p.id)
+		return true
+	})
+	return ids, nil
+}

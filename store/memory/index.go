@@ -1,0 +1,154 @@
+package memory
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// moment orders runs by a time.
+type moment struct {
+	at int64 // microseconds
+	id string
+}
+
+func compareMoments(a, b moment) int {
+	return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
+}
+
+// place orders the ready runs: by pool, priority (higher first), key, age and id.
+type place struct {
+	pool     string
+	priority int
+	key      string
+	moment
+}
+
+func comparePlaces(a, b place) int {
+	return cmp.Or(strings.Compare(a.pool, b.pool), cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment, b.moment))
+}
+
+// belonging orders runs by their owner, those with a slot first.
+type belonging struct {
+	owner  string
+	parked bool
+	moment // when it was queued, for a sticky run's next turn; zero otherwise
+}
+
+func compareBelongings(a, b belonging) int {
+	return cmp.Or(strings.Compare(a.owner, b.owner), cmp.Compare(bit(a.parked), bit(b.parked)), compareMoments(a.moment, b.moment))
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tenancy is a key of a pool.
+type tenancy struct{ pool, key string }
+
+// index is everything that is known of all records together. It changes with them, in remove and add, only.
+type index struct {
+	created   *ordered[moment]
+	waiting   *ordered[moment] // by asked_at
+	deadlines *ordered[moment]
+	delayed   *ordered[moment] // queued, held back by not-before
+	ready     *ordered[place]
+	sticky    *ordered[belonging] // queued with a slot
+	owned     *ordered[belonging]
+	finished  *ordered[moment]
+	held      map[string]int  // slots by pool
+	heldByKey map[tenancy]int // slots by pool and key
+	isDelayed map[string]bool
+}
+
+func newIndex() index {
+	return index{
+		created: newOrdered(compareMoments), waiting: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
+		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
+		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
+		held: make(map[string]int), heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
+	}
+}
+
+func at(t time.Time, id string) moment { return moment{t.UnixMicro(), id} }
+
+func placeOf(r *store.Run) place {
+	return place{r.Pool, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
+}
+
+func (x *index) add(r *store.Run) {
+	x.created.add(at(r.CreatedAt, r.ID))
+	if r.Slot {
+		x.held[r.Pool]++
+		x.heldByKey[tenancy{r.Pool, r.Key}]++
+	}
+	if r.Owner != "" {
+		x.owned.add(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
+	}
+	switch {
+	case r.State == fsm.StateQueued && r.Slot:
+		x.sticky.add(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
+	case r.State == fsm.StateQueued && r.NotBefore.After(r.UpdatedAt):
+		x.delayed.add(at(r.NotBefore, r.ID))
+		x.isDelayed[r.ID] = true
+	case r.State == fsm.StateQueued:
+		x.ready.add(placeOf(r))
+	case r.State == fsm.StateWaitingUser:
+		x.waiting.add(at(r.Pending.AskedAt, r.ID))
+		if !r.Deadline.IsZero() {
+			x.deadlines.add(at(r.Deadline, r.ID))
+		}
+	case r.State.Terminal():
+		x.finished.add(at(r.FinishedAt, r.ID))
+	}
+}
+
+func (x *index) remove(r *store.Run) {
+	x.created.remove(at(r.CreatedAt, r.ID))
+	if r.Slot {
+		decrement(x.held, r.Pool)
+		decrement(x.heldByKey, tenancy{r.Pool, r.Key})
+	}
+	if r.Owner != "" {
+		x.owned.remove(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
+	}
+	switch {
+	case r.State == fsm.StateQueued && r.Slot:
+		x.sticky.remove(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
+	case r.State == fsm.StateQueued && x.isDelayed[r.ID]:
+		x.delayed.remove(at(r.NotBefore, r.ID))
+		delete(x.isDelayed, r.ID)
+	case r.State == fsm.StateQueued:
+		x.ready.remove(placeOf(r))
+	case r.State == fsm.StateWaitingUser:
+		x.waiting.remove(at(r.Pending.AskedAt, r.ID))
+		if !r.Deadline.IsZero() {
+			x.deadlines.remove(at(r.Deadline, r.ID))
+		}
+	case r.State.Terminal():
+		x.finished.remove(at(r.FinishedAt, r.ID))
+	}
+}
+
+func decrement[K comparable](counts map[K]int, k K) {
+	if counts[k]--; counts[k] == 0 {
+		delete(counts, k)
+	}
+}
+
+// beforeMoment makes the place just at the moment, or just after it.
+func beforeMoment(m moment, after bool) func(moment) bool {
+	return func(o moment) bool {
+		c := compareMoments(o, m)
+		return c < 0 || (after && c == 0)
+	}
+}
+
+// start is before every item.
+func start(moment) bool { return false }

@@ -1,0 +1,213 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// look returns the entry of a run; the caller holds the lock.
+func (s *Store) look(ctx context.Context, id string) (*entry, error) {
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	e := s.runs[id]
+	if e == nil {
+		return nil, fmt.Errorf("%w: run %.128s", store.ErrNotFound, id)
+	}
+	return e, nil
+}
+
+// Run implements store.Reader.
+func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return store.Run{}, err
+	}
+	return e.run.Clone(), nil
+}
+
+// Spec implements store.Reader.
+func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(e.spec), nil
+}
+
+// Runs implements store.Reader.
+func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	return s.list(ctx, q, s.index.created, func(r *store.Run) time.Time { return r.CreatedAt })
+}
+
+// Inbox implements store.Reader.
+func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
+	return s.list(ctx, q, s.index.waiting, func(r *store.Run) time.Time { return r.Pending.AskedAt })
+}
+
+// list pages through an index.
+func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment], key func(*store.Run) time.Time) (store.Page, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return store.Page{}, err
+	}
+	q, err := q.Normal()
+	if err != nil {
+		return store.Page{}, err
+	}
+	var page store.Page
+	visit := func(m moment) bool {
+		r := &s.runs[m.id].run
+		if !q.Matches(r) {
+			return true
+		}
+		if len(page.Runs) == q.Limit {
+			last := &page.Runs[q.Limit-1]
+			page.Next = store.Cursor{At: key(last), ID: last.ID}.String()
+			return false
+		}
+		page.Runs = append(page.Runs, r.Clone())
+		return true
+	}
+	before := start
+	if q.After != "" {
+		c, err := store.ReadCursor(q.After)
+		if err != nil {
+			return store.Page{}, err
+		}
+		before = beforeMoment(at(c.At, c.ID), !q.Newest)
+	} else if q.Newest {
+		before = func(moment) bool { return true }
+	}
+	if q.Newest {
+		by.back(before, visit)
+	} else {
+		by.from(before, visit)
+	}
+	return page, nil
+}
+
+// Events implements store.Reader.
+func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	}
+	if after >= uint64(len(e.events)) {
+		return nil, nil
+	}
+	part := e.events[after:]
+	part = part[:min(limit, len(part))]
+	events := make([]store.Event, len(part))
+	for i, event := range part {
+		events[i] = store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)}
+	}
+	return events, nil
+}
+
+// History implements store.Reader.
+func (s *Store) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return store.Run{}, nil, err
+	}
+	records := make([]interaction.Record, len(e.settled))
+	for i, r := range e.settled {
+		records[i] = store.CloneRecord(r)
+	}
+	return e.run.Clone(), records, nil
+}
+
+// Settled implements store.Reader.
+func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return interaction.Record{}, err
+	}
+	i, ok := e.keys[key]
+	if !ok || key == "" {
+		return interaction.Record{}, fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
+	}
+	return store.CloneRecord(e.settled[i]), nil
+}
+
+// Due implements store.Reader.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return nil, time.Time{}, err
+	}
+	if limit < 1 {
+		return nil, time.Time{}, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	}
+	s.index.deadlines.from(start, func(m moment) bool {
+		if m.at > now.UnixMicro() || len(due) == limit {
+			return false
+		}
+		due = append(due, s.runs[m.id].run.Clone())
+		return true
+	})
+	later := func(m moment) bool { return m.at <= now.UnixMicro() }
+	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.delayed} {
+		if m, ok := by.first(later); ok && (next.IsZero() || m.at < next.UnixMicro()) {
+			next = time.UnixMicro(m.at).UTC()
+		}
+	}
+	return due, next, nil
+}
+
+// Orphans implements store.Reader.
+func (s *Store) Orphans(ctx context.Context, limit int) ([]store.Run, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	}
+	var holding, parked []store.Run
+	for owner := ""; ; {
+		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		if !ok {
+			break
+		}
+		owner = b.owner
+		if s.nodes[owner] != nil {
+			continue
+		}
+		s.index.owned.from(func(b belonging) bool { return b.owner < owner }, func(b belonging) bool {
+			into := &holding
+			if b.parked {
+				into = &parked
+			}
+			if b.owner != owner || len(*into) == limit {
+				return false
+			}
+			*into = append(*into, s.runs[b.id].run.Clone())
+			return true
+		})
+	}
+	all := append(holding, parked...)
+	return all[:min(limit, len(all))], nil
+}

@@ -1,0 +1,147 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Join implements store.Registry.
+func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	if n.ID == "" || n.Lease <= 0 {
+		return fmt.Errorf("%w: a node needs an id and a lease", store.ErrInvalid)
+	}
+	if s.nodes[n.ID] != nil {
+		return fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
+	}
+	n.Until = now.Add(n.Lease)
+	s.nodes[n.ID] = &n
+	return nil
+}
+
+// Renew implements store.Registry.
+func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	n := s.nodes[id]
+	if n == nil {
+		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
+	}
+	n.Until = now.Add(n.Lease)
+	var holds []store.Hold
+	s.index.owned.from(func(b belonging) bool { return b.owner < id }, func(b belonging) bool {
+		if b.owner != id || b.parked {
+			return false
+		}
+		r := &s.runs[b.id].run
+		holds = append(holds, store.Hold{RunID: r.ID, Epoch: r.Epoch, State: r.State})
+		return true
+	})
+	return holds, nil
+}
+
+// Expire implements store.Registry.
+func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	var gone []store.Node
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		if n := s.nodes[id]; n.Until.Before(now) || slices.Contains(ids, id) {
+			gone = append(gone, *n)
+			delete(s.nodes, id)
+		}
+	}
+	return gone, nil
+}
+
+// Nodes implements store.Registry.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]store.Node, 0, len(s.nodes))
+	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
+		all = append(all, *s.nodes[id])
+	}
+	return all, nil
+}
+
+// SetPool implements store.Registry.
+func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
+	if err := p.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	s.pools[p.Name] = p
+	return nil
+}
+
+// Pools implements store.Registry.
+func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]store.PoolUse, 0, len(s.pools))
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		all = append(all, store.PoolUse{Pool: s.pools[name], Held: s.index.held[name]})
+	}
+	return all, nil
+}
+
+// Watch implements store.Watcher.
+func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.add(fn) }
+
+// watchers are those who wait for hints.
+type watchers struct {
+	mu  sync.RWMutex
+	fns map[*func(store.Hint)]struct{} // guarded by mu
+}
+
+func (w *watchers) add(fn func(store.Hint)) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fns == nil {
+		w.fns = make(map[*func(store.Hint)]struct{})
+	}
+	w.fns[&fn] = struct{}{}
+	return func() { // the lock waits for a call under way
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.fns, &fn)
+	}
+}
+
+func (w *watchers) tell(hints []store.Hint) {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for fn := range w.fns {
+		for _, h := range hints {
+			(*fn)(h)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Store keeps runs in memory. Use New.
+type Store struct {
+	watchers watchers
+
+	mu     sync.RWMutex // guards everything below
+	closed bool
+	runs   map[string]*entry
+	index  index
+	nodes  map[string]*store.Node
+	pools  map[string]slots.Pool
+	served map[string]string // by pool: the key served last, a hint for fairness
+	first  string            // the pool at which the last claim began, a hint for fairness
+}
+
+// entry is a run and all that belongs to it.
+type entry struct {
+	run     store.Run
+	spec    []byte
+	events  []store.Event // events[i].Seq is i+1
+	settled []interaction.Record
+	keys    map[string]int // idempotency key → index in settled
+}
+
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Watcher = (*Store)(nil)
+)
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		runs: make(map[string]*entry), index: newIndex(), nodes: make(map[string]*store.Node),
+		pools: make(map[string]slots.Pool), served: make(map[string]string),
+	}
+}
+
+// Close ends the store; every later call answers store.ErrClosed.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return nil
+}
+
+// open says whether a call may go on.
+func (s *Store) open(ctx context.Context) error {
+	if s.closed {
+		return store.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// Commit implements store.Writer.
+func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := make([]error, len(batch))
+	hints := make([]store.Hint, 0, len(batch))
+	s.mu.Lock()
+	for i, c := range batch {
+		if errs[i] = s.commit(ctx, c); errs[i] == nil {
+			hints = append(hints, hint(&c.Run))
+		}
+	}
+	s.mu.Unlock()
+	s.watchers.tell(hints)
+	return errs
+}
+
+func hint(r *store.Run) store.Hint { return store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq} }
+
+func (s *Store) commit(ctx context.Context, c store.Commit) error {
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	if err := c.CheckSelf(); err != nil {
+		return err
+	}
+	e := s.runs[c.Run.ID]
+	if c.Expect == 0 {
+		if e != nil {
+			return fmt.Errorf("%w: run %s", store.ErrExists, c.Run.ID)
+		}
+		if _, ok := s.pools[c.Run.Pool]; !ok {
+			return fmt.Errorf("%w: %s", store.ErrUnknownPool, c.Run.Pool)
+		}
+		s.runs[c.Run.ID] = &entry{spec: bytes.Clone(c.Spec)}
+		s.write(s.runs[c.Run.ID], nil, c)
+		return nil
+	}
+	if e == nil {
+		return fmt.Errorf("%w: run %s", store.ErrNotFound, c.Run.ID)
+	}
+	if f := c.Fence; f != nil && (e.run.Owner != f.Node || e.run.Epoch != f.Epoch || s.nodes[f.Node] == nil) {
+		return fmt.Errorf("%w: run %s", store.ErrStaleEpoch, c.Run.ID)
+	}
+	if e.run.Version != c.Expect {
+		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, e.run.Version, c.Expect)
+	}
+	if err := c.Check(&e.run, false); err != nil {
+		return err
+	}
+	s.write(e, &e.run, c)
+	return nil
+}
+
+// write stores a checked commit.
+func (s *Store) write(e *entry, prev *store.Run, c store.Commit) {
+	if prev != nil {
+		s.index.remove(prev)
+	}
+	e.run = c.Run.Clone()
+	s.index.add(&e.run)
+	for _, event := range c.Events {
+		e.events = append(e.events, store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)})
+	}
+	if c.Settled != nil {
+		if c.Settled.Key != "" {
+			if e.keys == nil {
+				e.keys = make(map[string]int)
+			}
+			e.keys[c.Settled.Key] = len(e.settled)
+		}
+		e.settled = append(e.settled, store.CloneRecord(*c.Settled))
+	}
+}
+
+// Prune implements store.Writer.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.open(ctx); err != nil {
+		return 0, err
+	}
+	if limit < 1 {
+		return 0, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	}
+	var old []string
+	s.index.finished.from(start, func(m moment) bool {
+		if m.at >= before.UnixMicro() || len(old) == limit {
+			return false
+		}
+		old = append(old, m.id)
+		return true
+	})
+	for _, id := range old {
+		s.index.remove(&s.runs[id].run)
+		delete(s.runs, id)
+	}
+	return len(old), nil
+}

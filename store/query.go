@@ -1,0 +1,64 @@
+package store
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Normal checks a query and fills in its defaults; the error matches ErrInvalid.
+func (q Query) Normal() (Query, error) {
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	if q.Limit < 1 || q.Limit > MaxBatch {
+		return q, fmt.Errorf("%w: limit is %d, want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
+	}
+	if q.After != "" {
+		if _, err := ReadCursor(q.After); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// Matches reports whether the run passes the query's filters.
+func (q Query) Matches(r *Run) bool {
+	if len(q.States) > 0 && !slices.Contains(q.States, r.State) || q.Pool != "" && r.Pool != q.Pool || q.Key != "" && r.Key != q.Key {
+		return false
+	}
+	for k := range maps.Keys(q.Labels) {
+		if have, ok := r.Labels[k]; !ok || have != q.Labels[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// Cursor is a place in a listing that is ordered by a time and the run's id.
+type Cursor struct {
+	At time.Time
+	ID string
+}
+
+// String is the cursor's opaque form, for Page.Next.
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(c.At.UnixMicro(), 10) + " " + c.ID))
+}
+
+// ReadCursor reads the opaque form; the error matches ErrInvalid.
+func ReadCursor(s string) (Cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		if at, id, ok := strings.Cut(string(raw), " "); ok {
+			if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
+				return Cursor{time.UnixMicro(micros).UTC(), id}, nil
+			}
+		}
+	}
+	return Cursor{}, fmt.Errorf("%w: cursor %.40q is not one that a listing returned", ErrInvalid, s)
+}
