@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // Bounds on everything that is decoded here.
@@ -99,7 +100,13 @@ func checkValue(v any, depth int) error {
 			return fmt.Errorf("%w: %.40q is no number", ErrNumber, string(v))
 		}
 		return checkNumber([]byte(v))
-	case nil, bool, string, float32, float64, int, int8, int32, int64, uint, uint8, uint32, uint64:
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%w: %v", ErrNumber, v)
+		}
+	case float32:
+		return checkValue(float64(v), depth)
+	case nil, bool, string, int, int8, int32, int64, uint, uint8, uint32, uint64:
 	default:
 		return fmt.Errorf("%w: a value of type %T", ErrNotJSON, v)
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,7 +125,10 @@ func TestDecodedValuesAreBoundedToo(t *testing.T) {
 	require.ErrorIs(t, s.Validate(json.Number("x")), ErrNumber)
 	require.ErrorIs(t, s.Validate(json.Number("true")), ErrNumber)
 	require.ErrorIs(t, s.Validate(json.Number("-2")), ErrViolation)
-	require.Error(t, s.Validate(struct{}{}), "a type that JSON does not have")
+	require.ErrorIs(t, s.Validate(math.NaN()), ErrNumber)
+	require.ErrorIs(t, s.Validate(float32(math.Inf(-1))), ErrNumber)
+	require.NoError(t, s.Validate([]any{1.5, float32(2)}))
+	require.ErrorIs(t, s.Validate(struct{}{}), ErrNotJSON, "a type that JSON does not have")
 	require.NoError(t, s.Validate(map[string]any{"n": 7, "u": uint64(7)}))
 }
 
