@@ -1,10 +1,40 @@
 package interaction
 
-// AutoDecision is the envelope of an automatic decision (C6).
+import "time"
+
+// The fixed words of an automatic decision's envelope (C6).
+const (
+	SourceAutoDecide  = "auto_decide_timeout"
+	ReasonUserNoReply = "user_no_reply"
+)
+
+// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied in time (C6).
 type AutoDecision struct {
-	Source        string         `json:"source"` // auto_decide_timeout
+	Source        string         `json:"source"` // SourceAutoDecide
 	InteractionID int            `json:"interaction_id"`
-	Reason        string         `json:"reason"` // user_no_reply
+	Reason        string         `json:"reason"` // ReasonUserNoReply
 	Policy        DecisionPolicy `json:"policy"`
 	Instruction   string         `json:"instruction"`
+}
+
+var instructions = map[DecisionPolicy]string{
+	EngineJudgement: "The user did not respond in time. Decide by your own best judgement and continue; say which decision you took.",
+	SafeDefault:     "The user did not respond in time. Take the safest option, the one that changes least and can be undone, and continue; say which decision you took.",
+	Abort:           "The user did not respond in time. Do not decide in their place: undo what is half done, change nothing further, and finish with a report of where things stand.",
+}
+
+// NewAutoDecision is the automatic decision on a question, by its default policy; engine_judgement when it has none.
+func NewAutoDecision(q Question) AutoDecision {
+	policy := q.DefaultPolicy
+	if instructions[policy] == "" {
+		policy = EngineJudgement
+	}
+	return AutoDecision{
+		Source: SourceAutoDecide, InteractionID: q.ID, Reason: ReasonUserNoReply, Policy: policy, Instruction: instructions[policy],
+	}
+}
+
+// Answer is the decision as a turn is resumed with it, through the same entry as a reply.
+func (a AutoDecision) Answer(now time.Time) Answer {
+	return Answer{ID: a.InteractionID, Resolution: AutoDecideTimeout, Text: a.Instruction, AcceptedAt: now, Auto: &a}
 }

@@ -1,0 +1,25 @@
+// Package interlude is the door to durable human-in-the-loop runs for Go. It holds no code of its own: a host imports the
+// packages below.
+//
+// A host hands a job for an agent to lifecycle. The agent works in turns; when a turn ends with a question, the run parks in
+// state waiting_user for minutes or weeks at no cost, its execution slot goes to others, and it goes on exactly once when a person
+// replies, a deadline passes, or somebody cancels, whatever process died in between. Front ends follow it through an ordered
+// event stream with a cursor.
+//
+// The folders are the architecture:
+//
+//	lifecycle    what a host calls: Submit, Serve, Reply, Cancel, Events; start here
+//	engine       who executes a turn: a Go function, a child process (engine/exec), and the suite that proves an engine
+//	store        who keeps the truth: the record, the one commit, and memory, SQLite and the suite that proves a store
+//	interaction  questions, replies, receipts, history, and how an agent's text is read
+//	slots        who may execute: pools, keys, fairness, priorities
+//	fsm          the states and what leads from one to the next, generated
+//	contract     the one machine-readable source of all behaviour, the event protocol, and the checker of event logs
+//	examples     hosts to start from
+//
+// Every transition is one atomic commit of state, slot, question, deadline, session, history, receipt and events. There is no second
+// truth: no timer in memory, no semaphore to leak, no event log that falls behind.
+//
+// What it is not: a workflow engine (a run is one agent's conversation, not a graph of steps), a queue for jobs that
+// never ask anybody, or a model client.
+package interlude

@@ -1,0 +1,51 @@
+package interlude_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// A run asks a person, parks, is answered, and finishes. This is the README's program.
+func Example() {
+	ctx, stop := context.WithCancel(context.Background())
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+		}
+		return engine.Done("You said: " + t.Answers[0].Text), nil
+	})
+	lc, err := lifecycle.New(lifecycle.Config{Engine: agent}) // Store: a SQLite file, to survive the process
+	if err != nil {
+		panic(err)
+	}
+	served := make(chan error)
+	go func() { served <- lc.Serve(ctx) }()
+
+	run, err := lc.Submit(ctx, lifecycle.Spec{Prompt: "Release version 2."})
+	if err != nil {
+		panic(err)
+	}
+	for ev, err := range lc.Events(ctx, run.ID, 0) { // a front end, here or elsewhere, now or later
+		if err != nil {
+			panic(err)
+		}
+		if ev.Type == "user.input.required" {
+			_, err = lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
+			if err != nil {
+				panic(err)
+			}
+		}
+	}
+	run, err = lc.Get(ctx, run.ID)
+	fmt.Println(run.State == fsm.StateSucceeded, run.FinalText, err)
+	stop()
+	fmt.Println(<-served)
+	// Output:
+	// true You said: yes, ship it <nil>
+	// <nil>
+}

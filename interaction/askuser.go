@@ -1,0 +1,231 @@
+package interaction
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// askUserField is the key under which a question stands.
+const askUserField = "ask_user"
+
+// errTooLarge is matched by the errors of a question that exceeds a limit.
+var errTooLarge = errors.New("too large")
+
+func tooLarge(err error) bool { return errors.Is(err, errTooLarge) }
+
+// maxNodes bounds how many values a question may have.
+const maxNodes = 4096
+
+// parseJSON reads a JSON object within the limits.
+func parseJSON(text string) (map[string]any, error) {
+	if len(text) > MaxAskUser {
+		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal([]byte(text), &tree); err != nil {
+		return nil, fmt.Errorf("question is no JSON object: %w", err)
+	}
+	if depth(tree) > MaxDepth {
+		return nil, fmt.Errorf("question is %w: nested deeper than %d", errTooLarge, MaxDepth)
+	}
+	return tree, nil
+}
+
+func depth(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, e := range v {
+			deepest = max(deepest, depth(e))
+		}
+	case []any:
+		for _, e := range v {
+			deepest = max(deepest, depth(e))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}
+
+// parseYAML reads a YAML (or JSON) mapping within the limits, without anchors, aliases, merge keys and tags.
+func parseYAML(text string) (map[string]any, error) {
+	if len(text) > MaxAskUser {
+		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
+	}
+	if nestedFlow(text) > MaxDepth {
+		return nil, fmt.Errorf("question is %w: nested deeper than %d", errTooLarge, MaxDepth)
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return nil, fmt.Errorf("question is no YAML: %w", err)
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return nil, errors.New("question is empty")
+	}
+	nodes := 0
+	v, err := plain(doc.Content[0], 1, &nodes)
+	if err != nil {
+		return nil, err
+	}
+	tree, ok := v.(map[string]any)
+	if !ok {
+		return nil, errors.New("question is no mapping")
+	}
+	return tree, nil
+}
+
+// nestedFlow is how deep brackets nest at most, so that the parser is never led into a pit.
+func nestedFlow(text string) int {
+	now, deepest := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '[', '{':
+			now++
+			deepest = max(deepest, now)
+		case ']', '}':
+			now = max(0, now-1)
+		}
+	}
+	return deepest
+}
+
+// plain turns a YAML node into maps, lists, strings, numbers, booleans and nil.
+func plain(n *yaml.Node, level int, nodes *int) (any, error) {
+	if *nodes++; *nodes > maxNodes || level > MaxDepth {
+		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes, MaxDepth)
+	}
+	if n.Kind == yaml.AliasNode || n.Anchor != "" {
+		return nil, fmt.Errorf("line %d: anchors and aliases are not taken", n.Line)
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		tree := make(map[string]any, len(n.Content)/2)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i]
+			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
+				return nil, fmt.Errorf("line %d: keys are plain words", key.Line)
+			}
+			if _, twice := tree[key.Value]; twice {
+				return nil, fmt.Errorf("line %d: key %.40q stands twice", key.Line, key.Value)
+			}
+			v, err := plain(n.Content[i+1], level+1, nodes)
+			if err != nil {
+				return nil, err
+			}
+			tree[key.Value] = v
+		}
+		return tree, nil
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for _, e := range n.Content {
+			v, err := plain(e, level+1, nodes)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	}
+	return scalar(n)
+}
+
+func scalar(n *yaml.Node) (any, error) {
+	switch n.Tag {
+	case "!!str", "!!timestamp", "!!int", "!!float":
+		return n.Value, nil // what stands there; numbers are answers, not quantities
+	case "!!null":
+		return nil, nil //nolint:nilnil // null is a value
+	case "!!bool":
+		return strings.EqualFold(n.Value, "true"), nil
+	}
+	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
+}
+
+// questionOf makes a question of a decoded tree, with or without a key ask_user around it. What is wrong with
+// an optional part is left out, with a diagnostic.
+func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
+	if inner, ok := tree[askUserField]; ok {
+		if tree, ok = inner.(map[string]any); !ok {
+			return Question{}, nil, errors.New("ask_user is no mapping")
+		}
+	}
+	var odd []Diagnostic
+	left := func(field, want string) {
+		odd = append(odd, Diagnostic{fsm.WarnAskUserMalformed, fmt.Sprintf("%s is left out: want %s", field, want)})
+	}
+	q := Question{Kind: Kind(word(tree["kind"])), Prompt: word(tree["prompt"]), Context: word(tree["context"])}
+	if strings.TrimSpace(q.Prompt) == "" {
+		return Question{}, nil, errors.New("question has no prompt")
+	}
+	q.DefaultPolicy = DecisionPolicy(word(tree["default_decision_policy"]))
+	if v, ok := tree["options"]; ok && v != nil {
+		if q.Options, ok = options(v); !ok {
+			left("options", "a list of texts, or of label and value")
+		}
+	}
+	if v, ok := tree["required_fields"]; ok && v != nil {
+		if q.RequiredFields, ok = words(v); !ok {
+			left("required_fields", "a list of names")
+		}
+	}
+	if v, ok := tree["ui_hints"]; ok && v != nil {
+		if q.UIHints, ok = v.(map[string]any); !ok {
+			left("ui_hints", "a mapping")
+		}
+	}
+	q, more := Normalize(q)
+	return q, append(odd, more...), nil
+}
+
+// word is a scalar as text.
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case bool, float64:
+		return fmt.Sprint(v)
+	}
+	return ""
+}
+
+func words(v any) ([]string, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	all := make([]string, 0, len(list))
+	for _, e := range list {
+		w := word(e)
+		if w == "" {
+			return nil, false
+		}
+		all = append(all, w)
+	}
+	return all, true
+}
+
+func options(v any) ([]Option, bool) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, false
+	}
+	all := make([]Option, 0, len(list))
+	for _, e := range list {
+		o := Option{Label: word(e), Value: word(e)}
+		if m, isMap := e.(map[string]any); isMap {
+			o = Option{Label: word(m["label"]), Value: word(m["value"])}
+		}
+		if o.Label == "" && o.Value == "" {
+			return nil, false
+		}
+		all = append(all, o)
+	}
+	return all, true
+}

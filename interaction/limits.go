@@ -1,0 +1,42 @@
+package interaction
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of what an agent or a person may say, in bytes or entries. What an agent says beyond them is cut, with a
+// diagnostic; what a person says beyond them is an error.
+const (
+	MaxReplyText = 256 << 10
+	MaxKey       = 255
+	MaxActor     = 255
+
+	MaxPromptText     = 32 << 10
+	MaxContext        = 32 << 10
+	MaxOptions        = 100
+	MaxLabel          = 1 << 10
+	MaxRequiredFields = 100
+	MaxUIHints        = 8 << 10 // as JSON
+
+	// MaxAskUser is the largest question text that is read, MaxDepth how deep it may nest, MaxOutput the largest output.
+	MaxAskUser = 64 << 10
+	MaxDepth   = 16
+	MaxOutput  = 1 << 20
+)
+
+// cut makes s valid UTF-8 of at most limit bytes, without NUL, and reports whether it was shortened.
+func cut(s string, limit int) (string, bool) {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+	}
+	if len(s) <= limit {
+		return s, false
+	}
+	end := limit
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end], true
+}

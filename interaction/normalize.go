@@ -1,0 +1,115 @@
+package interaction
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// genericPrompt is asked when an agent ended its turn without saying what it needs.
+const genericPrompt = "The agent ended its turn without a result and without a question. How should it go on?"
+
+// Baseline is the question that the library asks when a turn neither completes nor asks: open text, with what the agent
+// said as its prompt (C2).
+func Baseline(text string) Question {
+	prompt, _ := cut(strings.TrimSpace(text), MaxPromptText)
+	if prompt == "" {
+		prompt = genericPrompt
+	}
+	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
+}
+
+// Normalize brings a question within the limits and fills in what it leaves open: an unknown kind becomes open_text, an
+// unknown policy engine_judgement, a missing prompt the generic one (C1, C2). The diagnostics say what was changed.
+func Normalize(q Question) (Question, []Diagnostic) {
+	n := normalizer{}
+	switch q.Kind {
+	case ChooseOne, Confirm, FillFields, OpenText, RiskAck:
+	default:
+		n.odd(fsm.WarnAskUserUnknownKind, fmt.Sprintf("kind %.40q is asked as %s", q.Kind, OpenText))
+		q.Kind = OpenText
+	}
+	switch q.DefaultPolicy {
+	case EngineJudgement, SafeDefault, Abort:
+	case "":
+		q.DefaultPolicy = EngineJudgement
+	default:
+		n.odd(fsm.WarnAskUserMalformed, fmt.Sprintf("default_decision_policy %.40q counts as %s", q.DefaultPolicy, EngineJudgement))
+		q.DefaultPolicy = EngineJudgement
+	}
+	q.Prompt = n.cut("prompt", q.Prompt, MaxPromptText)
+	if strings.TrimSpace(q.Prompt) == "" {
+		n.odd(fsm.WarnAskUserMalformed, "the question has no prompt")
+		q.Prompt = genericPrompt
+	}
+	q.Context = n.cut("context", q.Context, MaxContext)
+	q.Options = n.options(q.Options)
+	q.RequiredFields = n.fields(q.RequiredFields)
+	if len(q.UIHints) > 0 {
+		if hints, err := json.Marshal(q.UIHints); err != nil || len(hints) > MaxUIHints || depth(q.UIHints) > MaxDepth || len(q.UIHints) > MaxOptions {
+			n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: want JSON of at most %d bytes", MaxUIHints))
+			q.UIHints = nil
+		} else {
+			q.UIHints = nil
+			_ = json.Unmarshal(hints, &q.UIHints) // what was encoded can be decoded; only JSON's own types are left
+		}
+	}
+	return q, n.diagnostics
+}
+
+type normalizer struct{ diagnostics []Diagnostic }
+
+func (n *normalizer) odd(code fsm.Warning, detail string) {
+	n.diagnostics = append(n.diagnostics, Diagnostic{code, detail})
+}
+
+func (n *normalizer) cut(field, s string, limit int) string {
+	s, short := cut(s, limit)
+	if short {
+		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%s is cut at %d bytes", field, limit))
+	}
+	return s
+}
+
+func (n *normalizer) options(given []Option) []Option {
+	if len(given) > MaxOptions {
+		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d options; the first %d are offered", len(given), MaxOptions))
+		given = given[:MaxOptions]
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	all := make([]Option, 0, len(given))
+	for _, o := range given {
+		o.Label, o.Value = n.cut("option", o.Label, MaxLabel), n.cut("option", o.Value, MaxLabel)
+		if o.Label == "" {
+			o.Label = o.Value
+		}
+		if o.Value == "" {
+			o.Value = o.Label
+		}
+		if o.Label != "" {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+func (n *normalizer) fields(given []string) []string {
+	if len(given) > MaxRequiredFields {
+		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d required_fields; the first %d are kept", len(given), MaxRequiredFields))
+		given = given[:MaxRequiredFields]
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	all := make([]string, 0, len(given))
+	for _, f := range given {
+		if f = n.cut("required field", f, MaxLabel); f != "" {
+			all = append(all, f)
+		}
+	}
+	return all
+}

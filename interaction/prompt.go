@@ -1,0 +1,80 @@
+package interaction
+
+import (
+	"strings"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// PromptParts is what a run's full prompt is made of.
+type PromptParts struct {
+	Task         string
+	Mode         fsm.Mode
+	ArtifactDir  string // where artifacts go; empty: the run has no folders
+	OutputSchema []byte // nil: none declared
+}
+
+// patchMarks begin and end what Patch adds, so that it can be found again.
+const (
+	patchBegin = "<!-- interlude:begin -->"
+	patchEnd   = "<!-- interlude:end -->"
+)
+
+// Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode, then the output schema, always in
+// this order (H3). It is idempotent: a task that was patched before is patched anew. Nothing of the interactive part reaches an
+// auto prompt (H1, H2).
+func Patch(p PromptParts) string {
+	parts := []string{patchBegin}
+	if p.ArtifactDir != "" {
+		parts = append(parts, "## Artifacts\nWrite every file that is a result of your work into this folder: "+p.ArtifactDir)
+	}
+	if p.Mode == fsm.ModeAuto {
+		parts = append(parts, autoText)
+	} else {
+		parts = append(parts, interactiveText)
+	}
+	if len(p.OutputSchema) > 0 {
+		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n"+
+			strings.TrimSpace(string(p.OutputSchema))+"\n```")
+	}
+	parts = append(parts, patchEnd)
+	return strings.TrimSpace(unpatched(p.Task)) + "\n\n" + strings.Join(parts, "\n\n") + "\n"
+}
+
+// unpatched is the task without what an earlier Patch added.
+func unpatched(task string) string {
+	for {
+		begin := strings.LastIndex(task, patchBegin)
+		if begin < 0 {
+			return task
+		}
+		end := strings.Index(task[begin:], patchEnd)
+		if end < 0 {
+			return task
+		}
+		task = strings.TrimSpace(task[:begin]) + task[begin+end+len(patchEnd):]
+	}
+}
+
+const autoText = `## Working alone
+Nobody is there to answer. Decide everything by your own judgement and go on to the end; stop only at an error that makes the task impossible, and then say what it is.`
+
+const interactiveText = `## Working with a person
+When you need a decision, an approval or a fact that only a person has, ask, and end your turn. Ask at most one question a turn, as the last thing you write, in this form:
+
+<ASK_USER_YAML>
+ask_user:
+  kind: choose_one            # choose_one, confirm, fill_fields, open_text or risk_ack
+  prompt: Which region?       # required, as is kind
+  options:                    # optional
+    - label: Frankfurt
+      value: fra
+  ui_hints: {}                # optional
+  default_decision_policy: engine_judgement   # engine_judgement, safe_default or abort: how you decide if nobody replies
+</ASK_USER_YAML>
+
+The reply comes as free text, whatever the kind. Understand it as a person would; never demand JSON or any other form.
+
+When the whole task is done, and only then, write this on a line of its own at the end of your final message:
+
+` + DoneMarker

@@ -1,0 +1,74 @@
+package interaction
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ErrInvalidReply is matched by every error of Reply.Validate.
+var ErrInvalidReply = errors.New("interaction: invalid reply")
+
+// FieldError says which field of a reply is wrong, its value and what it should be.
+type FieldError struct{ Field, Value, Want string }
+
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("interaction: invalid reply: %s is %s, want %s", e.Field, e.Value, e.Want)
+}
+
+// Is makes errors.Is(err, ErrInvalidReply) true.
+func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
+
+// Validate says what is wrong with the reply as a *FieldError. Nothing depends on the question's kind (C3).
+func (r Reply) Validate() error {
+	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
+	switch {
+	case r.ID < 1:
+		return &FieldError{"ID", strconv.Itoa(r.ID), "the interaction's number, from 1"}
+	case strings.TrimSpace(r.Text) == "":
+		return &FieldError{"Text", "blank", "a text"}
+	case len(r.Text) > MaxReplyText:
+		return &FieldError{"Text", size(r.Text), fmt.Sprintf("at most %d bytes", MaxReplyText)}
+	case !utf8.ValidString(r.Text) || strings.IndexByte(r.Text, 0) >= 0:
+		return &FieldError{"Text", "not text", "valid UTF-8 without NUL"}
+	case len(r.Key) > MaxKey || !utf8.ValidString(r.Key) || strings.IndexByte(r.Key, 0) >= 0:
+		return &FieldError{"Key", size(r.Key), fmt.Sprintf("at most %d bytes of UTF-8 without NUL", MaxKey)}
+	case len(r.Actor) > MaxActor || !utf8.ValidString(r.Actor) || strings.IndexByte(r.Actor, 0) >= 0:
+		return &FieldError{"Actor", size(r.Actor), fmt.Sprintf("at most %d bytes of UTF-8 without NUL", MaxActor)}
+	}
+	return nil
+}
+
+// Digest identifies the reply's body: the interaction and the text. Two replies with one key are the same reply when their
+// digests are equal (C5); who says it does not matter.
+func (r Reply) Digest() string {
+	sum := sha256.Sum256([]byte(strconv.Itoa(r.ID) + "\n" + r.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// Answer is the reply as a turn is resumed with it.
+func (r Reply) Answer(now time.Time) Answer {
+	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor, AcceptedAt: now}
+}
+
+// Settle is the history entry of a question that was answered. Key and digest are those of a reply that has a key.
+func Settle(q Question, a Answer, key, digest string) Record {
+	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
+	if a.Auto != nil {
+		r.AutoDecideReason = a.Auto.Reason
+	}
+	if key != "" {
+		r.Key, r.Digest = key, digest
+	}
+	return r
+}
+
+// Abandon is the history entry of a question whose run ended without an answer.
+func Abandon(q Question, at time.Time) Record {
+	return Record{Question: q, Resolution: Abandoned, ResolvedAt: at}
+}

@@ -1,0 +1,43 @@
+package procid
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// bootID is the kernel's random id of this boot, with the process namespace, since containers of one kernel number
+// their processes apart.
+var bootID = sync.OnceValues(func() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("procid: %w", err)
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "", fmt.Errorf("procid: %w", err)
+	}
+	return strings.TrimSpace(string(boot)) + "/" + namespace, nil
+})
+
+// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was not yet
+// waited for (state Z or X) counts as gone.
+func startTime(pid int) (string, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", err
+	}
+	// The second field is the program's name in parentheses and may hold anything.
+	end := bytes.LastIndexByte(stat, ')')
+	fields := strings.Fields(string(stat[end+1:]))
+	if end < 0 || len(fields) < 20 {
+		return "", fmt.Errorf("procid: /proc/%d/stat has %d fields", pid, len(fields))
+	}
+	if fields[0] == "Z" || fields[0] == "X" {
+		return "", os.ErrNotExist
+	}
+	return fields[19], nil
+}

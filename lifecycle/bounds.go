@@ -1,0 +1,28 @@
+package lifecycle
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what is stored of an agent's output, in bytes. What exceeds them stands in the transcript.
+const (
+	maxFinalText = 256 << 10
+	maxMessage   = 64 << 10
+	maxDetail    = 4 << 10
+	// maxReports bounds the messages and warnings that one turn may store.
+	maxReports = 10_000
+)
+
+// bounded makes text valid UTF-8 of at most limit bytes and reports whether it was cut.
+func bounded(text string, limit int) (string, bool) {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= limit {
+		return text, false
+	}
+	cut := limit
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut], true
+}

@@ -1,0 +1,50 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Cancel ends the run, whatever it is doing. A queued run is never started; a running turn's engine is ended by its
+// worker, and whatever it still returns changes nothing; a waiting run's question is closed (I.6). For a run that has
+// ended it returns a *TerminalError and tells no event (I.7).
+func (c *Client) Cancel(ctx context.Context, id, reason string) error {
+	for {
+		run, err := c.store.Run(ctx, id)
+		if err != nil {
+			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+		}
+		if run.State.Terminal() {
+			return &TerminalError{RunID: id, State: run.State}
+		}
+		now := stamp(c.clock)
+		text, _ := bounded(reason, maxDetail)
+		cm, err := transition(run, change{
+			event: fsm.EventRunCanceled, now: now, reason: text, message: text, settled: abandoned(run, now),
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
+			if err != nil {
+				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+			}
+			return nil
+		}
+	}
+}
+
+// abandoned closes the record of the open question of a run that ends, if it has one.
+func abandoned(run Run, at time.Time) *interaction.Record {
+	if run.Pending == nil {
+		return nil
+	}
+	r := interaction.Abandon(*run.Pending, at)
+	return &r
+}

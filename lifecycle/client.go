@@ -1,0 +1,146 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Run is the stored record of a run.
+type Run = store.Run
+
+// Query filters and pages a listing of runs.
+type Query = store.Query
+
+// Page is one page of a listing.
+type Page = store.Page
+
+// Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front ends, command
+// lines. It is safe for concurrent use. Close ends its watch on the store; the store stays open.
+type Client struct {
+	store   store.Store
+	clock   Clock
+	log     *slog.Logger
+	poll    time.Duration
+	engines map[string]engine.Engine // empty for a mere client
+	hub     *hub
+	alarm   *alarm // tells Serve of a deadline that this process has just stored
+}
+
+// ClientConfig configures a Client. Only Store is required.
+type ClientConfig struct {
+	// Store keeps the runs.
+	Store store.Store
+	// Clock is SystemClock when nil.
+	Clock Clock
+	// Logger is slog.Default when nil.
+	Logger *slog.Logger
+	// Poll is how long a follower waits for a hint before it looks by itself; 1 s when zero.
+	Poll time.Duration
+}
+
+// NewClient returns a client of the store.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = SystemClock{}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	if cfg.Poll <= 0 {
+		cfg.Poll = time.Second
+	}
+	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm()}
+	c.hub = newHub(cfg.Store)
+	return c, nil
+}
+
+// Close ends the client's watch on its store. Followers go on by polling.
+func (c *Client) Close() { c.hub.close() }
+
+// Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one moment (I.10).
+func (c *Client) Get(ctx context.Context, id string) (Run, error) {
+	return c.store.Run(ctx, id)
+}
+
+// Runs lists runs in the order of their creation.
+func (c *Client) Runs(ctx context.Context, q Query) (Page, error) { return c.store.Runs(ctx, q) }
+
+// Inbox lists the runs that wait for a person, the oldest question first; each has its question in Pending.
+func (c *Client) Inbox(ctx context.Context, q Query) (Page, error) { return c.store.Inbox(ctx, q) }
+
+// Pending returns the question that the run waits with, nil when it waits for nobody.
+func (c *Client) Pending(ctx context.Context, id string) (*interaction.Question, error) {
+	r, err := c.store.Run(ctx, id)
+	return r.Pending, err
+}
+
+// History returns every question of the run and how it was settled, in order; the open one, without a
+// resolution, comes last (C7).
+func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, error) {
+	run, records, err := c.store.History(ctx, id)
+	if err == nil && run.Pending != nil {
+		records = append(records, interaction.Record{Question: *run.Pending})
+	}
+	return records, err
+}
+
+// Prune deletes runs that ended before the given time, with their events and history, and returns how many.
+// It works in batches, so that it never holds up others for long; their folders stay.
+func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
+	const batch = 500
+	total := 0
+	for {
+		n, err := c.store.Prune(ctx, before, batch)
+		total += n
+		if err != nil || n < batch {
+			return total, err
+		}
+	}
+}
+
+// Wait returns the run once it has ended.
+func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
+	return c.until(ctx, id, func(r Run) bool { return r.State.Terminal() })
+}
+
+// until returns the run once it is as wanted.
+func (c *Client) until(ctx context.Context, id string, wanted func(Run) bool) (Run, error) {
+	f := c.hub.follow(id)
+	defer f.close()
+	for {
+		r, err := c.store.Run(ctx, id)
+		if err != nil || wanted(r) {
+			return r, err
+		}
+		if err := c.pause(ctx, f); err != nil {
+			return Run{}, err
+		}
+	}
+}
+
+// pause returns at the next hint for the follower, or when it is time to look anyway.
+func (c *Client) pause(ctx context.Context, f *follower) error {
+	tick, stop := c.clock.Timer(c.poll)
+	defer stop()
+	select {
+	case <-f.hints:
+	case <-tick:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// commit stores one commit.
+func (c *Client) commit(ctx context.Context, cm store.Commit) error {
+	return c.store.Commit(ctx, []store.Commit{cm})[0]
+}

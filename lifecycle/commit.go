@@ -1,0 +1,228 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// change is a transition that somebody wants, and what it brings.
+type change struct {
+	event fsm.Event
+	facts fsm.Facts // those that the record does not tell
+	now   time.Time
+
+	node string // who starts, parks or recovers the run
+
+	code     fsm.Code // overrides the transition's error code
+	message  string
+	warnings []engine.Diagnostic
+	final    *finalMessage
+
+	session  *store.Session
+	profile  fsm.Profile
+	question *interaction.Question
+	answer   *interaction.Answer
+	settled  *interaction.Record
+	output   []byte
+
+	recovery store.RecoveryState
+	reason   string // of a recovery or a cancel
+}
+
+// finalMessage is the assistant's last message of a turn.
+type finalMessage struct {
+	text      string
+	truncated bool
+	ref       *engine.RawRef
+}
+
+// facts are what a record tells about itself.
+func facts(r store.Run) fsm.Facts {
+	var f fsm.Facts
+	set := func(is bool, fact fsm.Facts) {
+		if is {
+			f |= fact
+		}
+	}
+	set(r.Slot, fsm.FactSlotHeld)
+	set(r.Mode == fsm.ModeInteractive, fsm.FactInteractive)
+	set(r.Profile == fsm.ProfileStickyProcess, fsm.FactSticky)
+	set(r.Session != nil, fsm.FactHandlePresent)
+	set(r.Strict, fsm.FactStrict)
+	set(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft)
+	set(r.Repeatable, fsm.FactRepeatable)
+	set(r.MaxAttempts > 0 && r.Attempt >= r.MaxAttempts, fsm.FactAttemptsExhausted)
+	return f
+}
+
+// transition is the one place that turns a decision into a commit: the record as it will stand and the
+// events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
+// *contract.SchemaViolation; nothing of the change is kept then (A7, F7).
+func transition(prev store.Run, ch change) (store.Commit, error) {
+	next := prev
+	if ch.profile != "" {
+		next.Profile = ch.profile
+	}
+	if ch.session != nil {
+		next.Session = ch.session
+	}
+	row, err := fsm.Next(prev.State, ch.event, facts(next)|ch.facts)
+	if err != nil {
+		return store.Commit{}, err
+	}
+	now := ch.now
+	if now.Before(prev.UpdatedAt) { // a node's clock may lag behind another's; a run's time does not go back
+		now = prev.UpdatedAt
+	}
+	next.Version++
+	next.UpdatedAt = now
+	next.State = row.To
+	next.Warnings = slices.Clip(next.Warnings)
+	for _, w := range ch.warnings {
+		if !slices.Contains(next.Warnings, w.Code) {
+			next.Warnings = append(next.Warnings, w.Code)
+		}
+	}
+	if ch.recovery != "" {
+		next.Recovery, next.RecoveredAt, next.RecoveryReason = ch.recovery, now, ch.reason
+	}
+	enter(&next, prev, row, ch, now)
+
+	c := store.Commit{Run: next, Expect: prev.Version, Settled: ch.settled}
+	err = emit(&c, row.Emits, teller{prev: prev, row: row, ch: ch})
+	return c, err
+}
+
+// enter sets what the new state implies, so that state, slot, question and deadline always agree.
+func enter(next *store.Run, prev store.Run, row fsm.Transition, ch change, now time.Time) {
+	if row.Slot == fsm.SlotRelease {
+		next.Slot = false
+	}
+	if prev.State == fsm.StateWaitingUser && row.To != fsm.StateWaitingUser {
+		next.Pending, next.Deadline = nil, time.Time{}
+	}
+	switch row.To {
+	case fsm.StateQueued:
+		next.QueuedAt = now
+		if !next.Slot {
+			next.Owner = ""
+		}
+		if ch.answer != nil {
+			next.Answer = ch.answer
+			if ch.answer.Resolution == interaction.AutoDecideTimeout {
+				next.AutoDecisions++
+				next.LastAutoDecisionAt = now
+			}
+		}
+	case fsm.StateRunning:
+		next.Attempt++
+		next.LocalSeq = 0
+	case fsm.StateWaitingUser:
+		next.Owner = ch.node
+		if ch.question != nil {
+			next.Answer = nil
+			ask(next, *ch.question, now)
+		}
+	default:
+		finish(next, row, ch, now)
+	}
+}
+
+// ask makes the question the run's pending one, with the deadline that the waiting policy gives it.
+func ask(next *store.Run, q interaction.Question, now time.Time) {
+	next.Interactions++
+	q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
+	next.Pending = &q
+	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
+		next.Deadline = now.Add(next.SessionTimeout)
+	}
+}
+
+// finish sets the terminal fields.
+func finish(next *store.Run, row fsm.Transition, ch change, now time.Time) {
+	next.FinishedAt = now
+	next.Slot, next.Owner, next.Answer = false, "", nil
+	if ch.final != nil {
+		next.FinalText = ch.final.text
+	}
+	switch row.To {
+	case fsm.StateSucceeded:
+		next.Output = ch.output
+	case fsm.StateCanceled:
+		next.CancelReason = ch.reason
+		next.Error = &store.Failure{Code: row.Error, Message: orText(ch.message, "canceled")}
+	default:
+		code := row.Error
+		if row.Allows(ch.code) { // an engine's own code that the contract does not know counts as the transition's
+			code = ch.code
+		}
+		next.Error = &store.Failure{Code: code, Message: orText(ch.message, string(code))}
+	}
+}
+
+func orText(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// submission is the commit that creates a run.
+func submission(r store.Run, spec []byte) (store.Commit, error) {
+	r.Version = 1
+	c := store.Commit{Run: r, Spec: spec}
+	err := emit(&c, []fsm.Emission{{Type: contract.TypeStarted, Count: fsm.CountOne}}, teller{})
+	return c, err
+}
+
+// report is a commit of a running turn that changes no state: messages, diagnostics, the session handle.
+func report(prev store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
+	next := prev
+	next.Version++
+	if now.After(prev.UpdatedAt) {
+		next.UpdatedAt = now
+	}
+	if session != nil {
+		next.Session = session
+	}
+	c := store.Commit{Run: next, Expect: prev.Version}
+	for _, e := range events {
+		if err := tell(&c, e); err != nil {
+			return store.Commit{}, err
+		}
+	}
+	return c, nil
+}
+
+// emit adds the events of a transition in the contract's order.
+func emit(c *store.Commit, emits []fsm.Emission, t teller) error {
+	for _, e := range emits {
+		for _, event := range t.events(e, c.Run) {
+			if err := tell(c, event); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell encodes one event with the next numbers of the run.
+func tell(c *store.Commit, e telling) error {
+	c.Run.Seq++
+	c.Run.LocalSeq++
+	body, err := contract.Encode(contract.Header{
+		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt, LocalSeq: c.Run.LocalSeq,
+	}, e.kind, e.data)
+	if err != nil {
+		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
+	}
+	c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
+	return nil
+}

@@ -1,0 +1,96 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// sweepBatch is how many runs a sweep settles in one batch of commits.
+const sweepBatch = 256
+
+// deadlines fires what falls due. It sleeps until the next time that it knows of, at most a poll; any node may
+// fire a deadline, the compare-and-set picks one.
+func (n *node) deadlines(ctx context.Context) error {
+	for {
+		n.alarm.clear()
+		now := stamp(n.clock)
+		due, next, err := n.store.Due(ctx, now, sweepBatch)
+		if err != nil && ctx.Err() == nil {
+			n.log.Error("deadlines not read; trying again", "err", err)
+		}
+		n.fire(ctx, due, now)
+		if len(due) == sweepBatch {
+			continue
+		}
+		n.alarm.at(next)
+		n.wakeClaims() // a not-before time may have passed
+		if n.untilDue(ctx) != nil {
+			return nil
+		}
+	}
+}
+
+// untilDue sleeps until something is known to be due, at most a poll.
+func (n *node) untilDue(ctx context.Context) error {
+	poll := n.clock.Now().Add(n.cfg.Poll)
+	for {
+		wake := poll
+		if next := n.alarm.known(); !next.IsZero() && next.Before(wake) {
+			wake = next
+		}
+		d := wake.Sub(n.clock.Now())
+		if d <= 0 {
+			return ctx.Err()
+		}
+		if err := n.rest(ctx, n.alarm.rung, d); err != nil {
+			return err
+		}
+	}
+}
+
+// fire settles the questions whose deadline has passed.
+func (n *node) fire(ctx context.Context, due []Run, now time.Time) {
+	batch := make([]store.Commit, 0, len(due))
+	for _, run := range due {
+		cm, err := expire(run, now)
+		if err != nil {
+			n.log.Error("deadline cannot be fired", "run", run.ID, "err", err)
+			continue
+		}
+		batch = append(batch, cm)
+	}
+	if len(batch) == 0 {
+		return
+	}
+	for i, err := range n.store.Commit(ctx, batch) {
+		if err != nil && !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+			n.log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
+		}
+	}
+}
+
+// expire is what a passed deadline makes of a waiting run (section D).
+func expire(run Run, now time.Time) (store.Commit, error) {
+	if run.Pending == nil {
+		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
+	}
+	ch := change{event: fsm.EventInteractionWaitTimeout, facts: fsm.FactPendingMatches, now: now}
+	if !run.Deadline.After(now) {
+		ch.facts |= fsm.FactDeadlinePassed
+	}
+	rule, _ := fsm.Wait(run.Profile, run.Strict)
+	if rule.OnDeadline == fsm.DeadlineAutoDecide && facts(run).Has(fsm.FactAutoDecisionLeft) {
+		answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
+		record := interaction.Settle(*run.Pending, answer, "", "")
+		ch.event, ch.answer, ch.settled = fsm.EventInteractionAutoDecideTimeout, &answer, &record
+	} else {
+		ch.settled = abandoned(run, now)
+		ch.message = "nobody replied within " + run.SessionTimeout.String()
+	}
+	return transition(run, ch)
+}

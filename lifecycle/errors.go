@@ -1,0 +1,107 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// What a call answers when it did nothing, for errors.Is. The types below carry the details.
+var (
+	// ErrNotFound: no run has this id.
+	ErrNotFound = store.ErrNotFound
+	// ErrInvalidSpec: the specification cannot be submitted; see SpecError.
+	ErrInvalidSpec = errors.New("lifecycle: invalid spec")
+	// ErrSpecConflict: the run id is taken by another specification.
+	ErrSpecConflict = errors.New("lifecycle: run id belongs to another spec")
+	// ErrInvalidReply: the reply cannot be accepted in any state.
+	ErrInvalidReply = interaction.ErrInvalidReply
+	// ErrNotWaiting: the run has no such question now: it never asked it, or not yet.
+	ErrNotWaiting = errors.New("lifecycle: run is not waiting for this interaction")
+	// ErrSettled: the question was settled by somebody else; see SettledError.
+	ErrSettled = errors.New("lifecycle: interaction is already settled")
+	// ErrKeyConflict: the idempotency key was used with another body.
+	ErrKeyConflict = errors.New("lifecycle: idempotency key was used for another reply")
+	// ErrTerminal: the run has ended; see TerminalError.
+	ErrTerminal = errors.New("lifecycle: run has ended")
+	// ErrUnknownPool: the specification names a pool that nobody configured.
+	ErrUnknownPool = store.ErrUnknownPool
+	// ErrServing: Serve is already going on for this Lifecycle.
+	ErrServing = errors.New("lifecycle: already serving")
+)
+
+// SpecError says which field of a Spec is wrong, its value, and what it should be.
+type SpecError struct {
+	Field string
+	Value string
+	Want  string
+	Err   error
+}
+
+func (e *SpecError) Error() string {
+	text := fmt.Sprintf("lifecycle: invalid spec: %s is %s, want %s", e.Field, e.Value, e.Want)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Is makes errors.Is(err, ErrInvalidSpec) true.
+func (e *SpecError) Is(target error) bool { return target == ErrInvalidSpec }
+
+// Unwrap returns the cause.
+func (e *SpecError) Unwrap() error { return e.Err }
+
+// WaitError says that a reply names an interaction that the run is not waiting for (C4).
+type WaitError struct {
+	RunID string
+	ID    int
+	State fsm.State
+	// Pending is the interaction the run waits for; 0 when it waits for none.
+	Pending int
+	// Asked is how many interactions the run has asked so far.
+	Asked int
+}
+
+func (e *WaitError) Error() string {
+	switch {
+	case e.Pending != 0:
+		return fmt.Sprintf("lifecycle: run %s waits for interaction %d, not for %d", e.RunID, e.Pending, e.ID)
+	default:
+		return fmt.Sprintf("lifecycle: run %s is %s and has asked %d interactions; it is not waiting for %d", e.RunID, e.State, e.Asked, e.ID)
+	}
+}
+
+// Is makes errors.Is(err, ErrNotWaiting) true.
+func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
+
+// SettledError tells the loser of a race how the interaction was settled (C5, C8).
+type SettledError struct {
+	RunID      string
+	ID         int
+	Resolution interaction.Resolution
+	State      fsm.State
+}
+
+func (e *SettledError) Error() string {
+	return fmt.Sprintf("lifecycle: interaction %d of run %s is already settled (%s); the run is %s", e.ID, e.RunID, e.Resolution, e.State)
+}
+
+// Is makes errors.Is(err, ErrSettled) true.
+func (e *SettledError) Is(target error) bool { return target == ErrSettled }
+
+// TerminalError says that the run has ended, and how.
+type TerminalError struct {
+	RunID string
+	State fsm.State
+}
+
+func (e *TerminalError) Error() string {
+	return fmt.Sprintf("lifecycle: run %s has ended: it is %s", e.RunID, e.State)
+}
+
+// Is makes errors.Is(err, ErrTerminal) true.
+func (e *TerminalError) Is(target error) bool { return target == ErrTerminal }

@@ -1,0 +1,139 @@
+package lifecycle
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/schema"
+	"github.com/interlude-go/interlude/store"
+)
+
+// evidence is what a finished turn shows, ready for the gate.
+type evidence struct {
+	facts    fsm.Facts
+	reading  interaction.Reading
+	question interaction.Question // explicit, or the baseline
+	session  *store.Session
+	final    *finalMessage
+	warnings []engine.Diagnostic
+	asking   []engine.Diagnostic // matter only when the run asks
+	process  engine.Process
+	invalid  error // why the output fails the schema
+}
+
+// weigh reads the outcome of a turn. It decides nothing.
+func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evidence {
+	ev := evidence{reading: interaction.Read(o.FinalText, o.Output), process: o.Process, warnings: o.Diagnostics}
+	session, err := sessionOf(o.Handle)
+	if err != nil {
+		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
+	}
+	ev.session = session
+	if o.FinalText != "" {
+		text, cut := bounded(ev.reading.Text, maxFinalText)
+		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
+	}
+	ev.ask(o)
+
+	then := run
+	then.Profile = profile
+	if session != nil {
+		then.Session = session
+	}
+	ev.facts = facts(then)
+	set := func(is bool, fact fsm.Facts) {
+		if is {
+			ev.facts |= fact
+		}
+	}
+	set(o.Process.Status == engine.OK, fsm.FactProcessOK)
+	set(ev.reading.Done, fsm.FactDoneMarker)
+	set(ev.reading.Question != nil, fsm.FactQuestionAsked)
+	if len(spec.OutputSchema) > 0 {
+		declared, err := compiled(spec.OutputSchema)
+		ev.facts |= fsm.FactSchemaDeclared
+		ev.invalid = err
+		if err == nil {
+			set(declared.Permissive(), fsm.FactSchemaPermissive)
+			ev.invalid = validOutput(declared, ev.reading)
+		}
+		set(ev.invalid == nil, fsm.FactOutputValid)
+	}
+	return ev
+}
+
+// ask finds the question that the run would park with: the engine's, the one in its text, or the baseline (C2).
+func (ev *evidence) ask(o engine.Outcome) {
+	ev.asking = make([]engine.Diagnostic, 0, len(ev.reading.Diagnostics))
+	for _, d := range ev.reading.Diagnostics {
+		ev.asking = append(ev.asking, engine.Diagnostic{Code: d.Code, Detail: d.Detail})
+	}
+	if len(o.Questions) > 0 {
+		q, diagnostics := interaction.Normalize(o.Questions[0])
+		ev.reading.Question = &q
+		for _, d := range diagnostics {
+			ev.asking = append(ev.asking, engine.Diagnostic{Code: d.Code, Detail: d.Detail})
+		}
+		if len(o.Questions) > 1 {
+			ev.asking = append(ev.asking, engine.Diagnostic{
+				Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf("%d questions in one turn; only the first is asked", len(o.Questions)),
+			})
+		}
+	}
+	if ev.reading.Question != nil {
+		ev.question = *ev.reading.Question
+		return
+	}
+	ev.question = interaction.Baseline(ev.reading.Text)
+}
+
+// reason says why the gate failed the turn, for a person.
+func (ev *evidence) reason(rule fsm.GateRule) string {
+	switch {
+	case ev.process.Status != engine.OK:
+		return shortened(orText(ev.process.Detail, "the turn's process "+string(ev.process.Status)))
+	case rule.Error == fsm.CodeOutputInvalid:
+		return shortened(fmt.Sprintf("the output is not valid: %v", ev.invalid))
+	case rule.Error == fsm.CodeInteractiveMaxAttemptExceeded:
+		return "max_attempt is reached and the run is not complete"
+	case rule.Error == fsm.CodeSessionResumeFailed:
+		return "the engine gave no session handle, so a wait could never be resumed"
+	}
+	return string(rule.Error)
+}
+
+func validOutput(s *schema.Schema, r interaction.Reading) error {
+	if r.Output == nil {
+		return fmt.Errorf("no JSON output was found: it must be the whole final message or its only fenced JSON block")
+	}
+	return s.ValidateJSON(r.Output)
+}
+
+// schemas keeps compiled output schemas by their text: hosts submit the same few again and again.
+var schemas struct {
+	sync.Mutex
+	byText map[string]*schema.Schema
+}
+
+// schemasKept bounds the cache; it starts anew when full.
+const schemasKept = 256
+
+func compiled(raw []byte) (*schema.Schema, error) {
+	schemas.Lock()
+	defer schemas.Unlock()
+	if s := schemas.byText[string(raw)]; s != nil {
+		return s, nil
+	}
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return nil, err
+	}
+	if schemas.byText == nil || len(schemas.byText) >= schemasKept {
+		schemas.byText = make(map[string]*schema.Schema)
+	}
+	schemas.byText[string(raw)] = s
+	return s, nil
+}

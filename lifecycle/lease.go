@@ -1,0 +1,94 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// renewals keeps the node's lease at a third of its length, and compares what the store says that the node
+// holds with what it executes. When the lease cannot be renewed for its whole length, others may have taken over: everything
+// that executes here is ended, as it is when the store says that the lease is lost.
+func (n *node) renewals(ctx context.Context) error {
+	renewed := n.clock.Now()
+	for {
+		if n.rest(ctx, nil, n.cfg.Lease/3) != nil {
+			return nil
+		}
+		now := stamp(n.clock)
+		held, err := n.store.Renew(ctx, n.id, now)
+		switch {
+		case err == nil:
+			renewed = now
+			n.compare(held)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, store.ErrStaleEpoch):
+			n.die(engine.ErrStale)
+			return err
+		default:
+			n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
+			if now.Sub(renewed) > n.cfg.Lease {
+				n.interrupt(engine.ErrStale)
+			}
+		}
+	}
+}
+
+// compare ends what executes here without right, and starts what is held here without a worker: the claim of it was
+// stored, but its acknowledgement was lost. A run is unmanned when two renewals in a row find it so, since a claim
+// may be on its way.
+func (n *node) compare(held []store.Hold) {
+	holds := make(map[string]store.Hold, len(held))
+	unmanned := make(map[store.Hold]bool)
+	var start, gone []string
+
+	n.mu.Lock()
+	for _, h := range held {
+		holds[h.RunID] = h
+		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
+			unmanned[h] = true
+			if n.unmanned[h] {
+				start = append(start, h.RunID)
+			}
+		}
+	}
+	n.unmanned = unmanned
+	for id, t := range n.turns {
+		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.since(n.clock.Now()) > n.cfg.Lease/3 {
+			t.cancel(engine.ErrStale)
+		}
+	}
+	for id := range maps.Keys(n.residents) {
+		if _, ok := holds[id]; !ok && n.turns[id] == nil {
+			gone = append(gone, id)
+		}
+	}
+	n.mu.Unlock()
+
+	for _, id := range gone {
+		n.loseResident(id)
+	}
+	for _, id := range start {
+		n.man(id)
+	}
+}
+
+// man starts the worker of a run that is held here without one.
+func (n *node) man(id string) {
+	run, err := n.store.Run(n.live, id)
+	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || !n.slots.TryAcquire(1) {
+		return // the next renewal sees it again
+	}
+	spec, err := n.store.Spec(n.live, id)
+	if err != nil {
+		n.slots.Release(1)
+		return
+	}
+	n.log.Warn("starting a turn whose claim was not acknowledged", "run", id, "attempt", run.Attempt)
+	n.begin(store.Claimed{Run: run, Spec: spec})
+}

@@ -1,0 +1,152 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// Config configures a Lifecycle. Only an engine is required.
+type Config struct {
+	// Store keeps the runs. Nil: a memory store, gone with the process.
+	Store store.Store
+	// Engine executes the runs whose spec names none; Engines those that name one. At least one is needed.
+	Engine  engine.Engine
+	Engines map[string]engine.Engine
+	// Pools are created or changed in the store by New. The default pool exists in any case, with
+	// slots.DefaultCapacity when nobody said otherwise.
+	Pools []slots.Pool
+	// Dir is where runs have their folders (DIR/<run id>/work, artifacts, transcripts). Empty: turns get no
+	// folders, which engines in the same process do not need and those with child processes refuse.
+	Dir string
+
+	// Concurrency is how many turns this process executes at one time; 64 when zero.
+	Concurrency int
+	// Lease is how long the others wait before they take over the runs of a process that went silent; 15 s when
+	// zero, at least 1 s. It is renewed at a third of it.
+	Lease time.Duration
+	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative.
+	Grace time.Duration
+	// Poll is how long anything waits for a hint before it looks by itself; 1 s when zero.
+	Poll time.Duration
+
+	// Clock is SystemClock when nil, Logger slog.Default.
+	Clock  Clock
+	Logger *slog.Logger
+}
+
+// Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
+type Lifecycle struct {
+	*Client
+	cfg     Config
+	serving atomic.Bool
+}
+
+// New returns a Lifecycle. It starts nothing: call Serve.
+func New(cfg Config) (*Lifecycle, error) {
+	engines := maps.Clone(cfg.Engines)
+	if engines == nil {
+		engines = make(map[string]engine.Engine)
+	}
+	if cfg.Engine != nil {
+		engines[DefaultEngine] = cfg.Engine
+	}
+	if len(engines) == 0 {
+		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes nothing")
+	}
+	for name, e := range engines {
+		if e == nil || !namePattern.MatchString(name) {
+			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil", name)
+		}
+	}
+	for _, p := range cfg.Pools {
+		if err := p.Validate(); err != nil {
+			return nil, fmt.Errorf("lifecycle: Config.Pools: %w", err)
+		}
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll})
+	if err != nil {
+		return nil, err
+	}
+	c.engines = engines
+	l := &Lifecycle{Client: c, cfg: cfg}
+	if err := l.setPools(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Store == nil {
+		c.Store = memory.New()
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 64
+	}
+	if c.Lease == 0 {
+		c.Lease = 15 * time.Second
+	}
+	if c.Grace == 0 {
+		c.Grace = 10 * time.Second
+	}
+	if c.Poll == 0 {
+		c.Poll = time.Second
+	}
+	if c.Concurrency < 1 || c.Lease < time.Second || c.Poll < time.Millisecond {
+		return c, fmt.Errorf("lifecycle: Config: Concurrency is %d, Lease %s, Poll %s; want at least 1, 1s and 1ms", c.Concurrency, c.Lease, c.Poll)
+	}
+	if c.Dir != "" {
+		dir, err := filepath.Abs(c.Dir)
+		if err != nil {
+			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
+		}
+		c.Dir = dir
+	}
+	return c, nil
+}
+
+// setPools stores the configured pools, and the default pool when the store has none.
+func (l *Lifecycle) setPools() error {
+	ctx := context.Background()
+	known, err := l.store.Pools(ctx)
+	if err != nil {
+		return fmt.Errorf("lifecycle: read pools: %w", err)
+	}
+	pools := l.cfg.Pools
+	named := func(name string) bool {
+		for _, p := range known {
+			if p.Name == name {
+				return true
+			}
+		}
+		for _, p := range pools {
+			if p.Name == name {
+				return true
+			}
+		}
+		return false
+	}
+	if !named(slots.DefaultPool) {
+		pools = append([]slots.Pool{{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}}, pools...)
+	}
+	for _, p := range pools {
+		if err := l.store.SetPool(ctx, p); err != nil {
+			return fmt.Errorf("lifecycle: set pool %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Recovery counts what a recovery did.
+type Recovery struct {
+	Nodes     int // processes found dead
+	Preserved int // waits that go on (E1)
+	Requeued  int // interrupted turns that will be repeated (E4)
+	Failed    int // runs whose context is lost (E2, E3, E4)
+}
+
+// Recover settles what dead processes left (section E). Serve does it by itself, at its start and whenever a lease runs out; it
+// may be called at any time, twice or by several processes at once, with the same result as once (E6).
+func (c *Client) Recover(ctx context.Context) (Recovery, error) {
+	return c.recover(ctx, "")
+}
+
+// recover takes over for the node, which from then on answers for the waits that it preserved.
+func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
+	var done Recovery
+	dead, err := c.expireDead(ctx)
+	done.Nodes = len(dead)
+	for err == nil {
+		var orphans []Run
+		orphans, err = c.store.Orphans(ctx, sweepBatch)
+		if err != nil || len(orphans) == 0 {
+			break
+		}
+		err = c.reconcile(ctx, orphans, node, &done)
+	}
+	if err != nil {
+		return done, fmt.Errorf("lifecycle: recover: %w", err)
+	}
+	return done, nil
+}
+
+// expireDead takes the lease from nodes that are silent for its length or, on this machine, known to be dead.
+func (c *Client) expireDead(ctx context.Context) ([]store.Node, error) {
+	nodes, err := c.store.Nodes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var dead []string
+	for _, n := range nodes {
+		if procid.Alive(n.Identity) == procid.Dead {
+			dead = append(dead, n.ID)
+		}
+	}
+	return c.store.Expire(ctx, stamp(c.clock), dead...)
+}
+
+// reconcile settles a batch of orphans. A run that changed meanwhile was settled by somebody else.
+func (c *Client) reconcile(ctx context.Context, orphans []Run, node string, done *Recovery) error {
+	batch := make([]store.Commit, 0, len(orphans))
+	var failures []error
+	for _, run := range orphans {
+		cm, err := transition(run, c.rescue(ctx, run, node))
+		if err != nil {
+			failures = append(failures, fmt.Errorf("run %s: %w", run.ID, err))
+			continue
+		}
+		batch = append(batch, cm)
+	}
+	stored := 0
+	for i, err := range c.store.Commit(ctx, batch) {
+		switch {
+		case err == nil:
+			stored++
+			done.count(batch[i].Run)
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
+			stored++
+		default:
+			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
+		}
+	}
+	if stored > 0 && ctx.Err() == nil {
+		for _, err := range failures {
+			c.log.Error("run not recovered; trying again", "err", err)
+		}
+		return nil
+	}
+	return errors.Join(failures...)
+}
+
+func (r *Recovery) count(run Run) {
+	switch run.State {
+	case fsm.StateWaitingUser:
+		r.Preserved++
+	case fsm.StateQueued:
+		r.Requeued++
+	default:
+		r.Failed++
+	}
+}
+
+// rescue says what becomes of an orphan, after what its worker left was ended (E7).
+func (c *Client) rescue(ctx context.Context, run Run, node string) change {
+	now := stamp(c.clock)
+	ch := change{
+		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
+		recovery: store.FailedReconciled, settled: abandoned(run, now),
+	}
+	if run.State == fsm.StateRunning || run.Slot {
+		ch.warnings = c.reap(ctx, run)
+	}
+	switch {
+	case run.State == fsm.StateRunning:
+		again := change{
+			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
+			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: "the worker died during the turn"}),
+		}
+		if _, err := fsm.Next(run.State, again.event, facts(run)|again.facts); err == nil {
+			return again
+		}
+		ch.reason, ch.message = "worker gone", "the worker died during the turn, which may not be repeated"
+	case run.Profile == fsm.ProfileStickyProcess:
+		ch.reason, ch.message = "process gone", "the process that held the session died with its host"
+	case run.State == fsm.StateWaitingUser:
+		why := c.unresumable(ctx, run)
+		if why == "" {
+			return change{
+				event: fsm.EventRestartPreserveWaiting, facts: fsm.FactPendingMatches, now: now, node: node,
+				recovery: store.RecoveredWaiting, reason: "pending question and session are intact",
+			}
+		}
+		ch.reason, ch.message = "session lost", why
+	}
+	return ch
+}
+
+// unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal counts: an
+// engine that cannot tell now is asked again by the turn itself.
+func (c *Client) unresumable(ctx context.Context, run Run) string {
+	switch {
+	case run.Pending == nil:
+		return "the pending question is missing"
+	case run.Session == nil:
+		return "the session handle is missing"
+	}
+	checker, ok := c.engines[run.Engine].(engine.Checker)
+	if !ok {
+		return ""
+	}
+	h := engine.Handle{Engine: run.Session.Engine, Version: run.Session.Version, Data: run.Session.Data}
+	if err := checker.Check(ctx, run.ID, h); errors.Is(err, engine.ErrHandleRefused) {
+		return shortened(err.Error())
+	}
+	return ""
+}
+
+// reap ends what the dead worker left; that it could not is a warning (E7).
+func (c *Client) reap(ctx context.Context, run Run) []engine.Diagnostic {
+	r, ok := c.engines[run.Engine].(engine.Reaper)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.Reap(ctx, run.ID); err != nil {
+		return []engine.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
+	}
+	return nil
+}
+
+// recoveries recovers at the start and whenever a lease may have run out.
+func (n *node) recoveries(ctx context.Context) error {
+	for {
+		if done, err := n.recover(ctx, n.id); err != nil && ctx.Err() == nil {
+			n.log.Error("recovery not finished; trying again", "err", err)
+		} else if done != (Recovery{}) {
+			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued, "failed", done.Failed)
+		}
+		if n.rest(ctx, nil, n.cfg.Lease/3) != nil {
+			return nil
+		}
+	}
+}

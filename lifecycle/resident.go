@@ -1,0 +1,135 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// holdResident remembers that an engine here may hold a process of the run.
+func (n *node) holdResident(runID, engineName string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.residents[runID] = engineName
+}
+
+// loseResident ends the run's resident process, if there is one, without making the caller wait.
+func (n *node) loseResident(runID string) {
+	n.mu.Lock()
+	name, ok := n.residents[runID]
+	delete(n.residents, runID)
+	n.mu.Unlock()
+	if ok {
+		n.workers.Go(func() { n.end(runID, name) })
+	}
+}
+
+func (n *node) end(runID, engineName string) {
+	r, ok := n.engines[engineName].(engine.Resident)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), time.Minute)
+	defer cancel()
+	if err := r.End(ctx, runID); err != nil {
+		n.log.Warn("resident process not ended", "run", runID, "err", err)
+	}
+}
+
+// endResidents ends every resident process here and waits for it.
+func (n *node) endResidents() {
+	n.mu.Lock()
+	held := n.residents
+	n.residents = make(map[string]string)
+	n.mu.Unlock()
+	for id, name := range held {
+		n.end(id, name)
+	}
+}
+
+// watchResidents has the engines report processes that end by themselves while their run waits (D6).
+func (n *node) watchResidents() (stop func()) {
+	var stops []func()
+	for _, e := range n.engines {
+		if r, ok := e.(engine.Resident); ok {
+			stops = append(stops, r.OnLoss(func(runID string, _ error) {
+				select {
+				case n.lost <- runID:
+				case <-n.live.Done():
+				}
+			}))
+		}
+	}
+	return func() {
+		for _, s := range stops {
+			s()
+		}
+	}
+}
+
+// losses settles the runs whose process was lost.
+func (n *node) losses(ctx context.Context) error {
+	for {
+		select {
+		case id := <-n.lost:
+			n.mu.Lock()
+			delete(n.residents, id)
+			n.mu.Unlock()
+			n.settleLoss(ctx, id, "the resident process ended while the run waited")
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// settleLoss fails a waiting run whose process is gone. A run that was answered meanwhile is left to its
+// next turn, which finds the process missing.
+func (n *node) settleLoss(ctx context.Context, id, why string) {
+	wait := 20 * time.Millisecond
+	for {
+		run, err := n.store.Run(ctx, id)
+		if errors.Is(err, store.ErrNotFound) || (err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
+			return
+		}
+		if err == nil {
+			now := stamp(n.clock)
+			var cm store.Commit
+			cm, err = transition(run, change{
+				event: fsm.EventInteractionProcessLost, now: now, message: why, settled: abandoned(run, now),
+			})
+			if err == nil {
+				err = n.commit(ctx, cm)
+			}
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return
+		case errors.Is(err, store.ErrConflict):
+			continue
+		}
+		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
+		if n.rest(ctx, nil, wait) != nil {
+			return // recovery settles the run
+		}
+		wait = min(2*wait, n.cfg.Poll)
+	}
+}
+
+// settleResidents ends the resident processes at a shutdown, and says so in their runs: a wait that only this
+// process could end is over.
+func (n *node) settleResidents(ctx context.Context) {
+	n.mu.Lock()
+	var ids []string
+	for id := range n.residents {
+		ids = append(ids, id)
+	}
+	n.mu.Unlock()
+	n.endResidents()
+	for _, id := range ids {
+		n.settleLoss(ctx, id, "the host shut down while the run waited")
+	}
+}

@@ -1,0 +1,85 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// sink is the turn as its engine sees it. Every report is a commit under the turn's fence.
+type sink turn
+
+// Message stores an intermediate message as an event.
+func (s *sink) Message(ctx context.Context, m engine.Message) error {
+	text, cut := bounded(m.Text, maxMessage)
+	return s.report(ctx, nil, telling{contract.TypeMessageIntermediate, message(text, cut, m.RawRef)})
+}
+
+// Warn stores a diagnostic as an event.
+func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
+	return s.report(ctx, nil, warning(d))
+}
+
+// Handle stores the session handle.
+func (s *sink) Handle(ctx context.Context, h engine.Handle) error {
+	session, err := sessionOf(&h)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, session)
+}
+
+func (s *sink) report(ctx context.Context, session *store.Session, events ...telling) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	events, err := t.admit(events)
+	if err != nil || (session == nil && len(events) == 0) {
+		return err
+	}
+	_, err = t.commit(func(run store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
+	if errors.Is(err, store.ErrStaleEpoch) {
+		return fmt.Errorf("%w: %w", engine.ErrStale, err)
+	}
+	return err
+}
+
+// admit refuses reports after the turn, and drops those beyond its limit; the last place is for saying so.
+func (t *turn) admit(events []telling) ([]telling, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if len(events) == 0 {
+		return nil, nil
+	}
+	t.reports++
+	switch {
+	case t.reports < maxReports:
+		return events, nil
+	case t.reports == maxReports:
+		return []telling{warning(engine.Diagnostic{
+			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is in the transcript only", maxReports),
+		})}, nil
+	}
+	return nil, nil
+}
+
+// sessionOf checks a handle and turns it into the stored form.
+func sessionOf(h *engine.Handle) (*store.Session, error) {
+	if h == nil {
+		return nil, nil //nolint:nilnil // no handle is no session, and no fault
+	}
+	if len(h.Data) == 0 || len(h.Data) > engine.MaxHandle {
+		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxHandle)
+	}
+	return &store.Session{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}, nil
+}

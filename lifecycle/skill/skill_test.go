@@ -1,0 +1,108 @@
+package skill_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle/skill"
+)
+
+const runner = `{"id":"demo","name":"A demo","execution_modes":["auto","interactive"],"schemas":{"output":"assets/output.schema.json"},"max_attempt":7,"session_timeout_sec":60,"interactive_require_user_reply":false,"others":{"tool":1}}`
+
+func folder(change ...string) fstest.MapFS {
+	f := fstest.MapFS{
+		"SKILL.md":                  {Data: []byte("---\nname: demo\n---\n\n# Do it\nWell.\n")},
+		"assets/runner.json":        {Data: []byte(runner)},
+		"assets/output.schema.json": {Data: []byte(`{"type":"object"}`)},
+	}
+	for i := 0; i+1 < len(change); i += 2 {
+		f[change[i]] = &fstest.MapFile{Data: []byte(change[i+1])}
+	}
+	return f
+}
+
+func TestLoad(t *testing.T) {
+	s, err := skill.Load(folder())
+	require.NoError(t, err)
+	require.Equal(t, "demo", s.ID)
+	require.Equal(t, "# Do it\nWell.", s.Instructions, "without the front matter")
+	require.Equal(t, []fsm.Mode{fsm.ModeAuto, fsm.ModeInteractive}, s.Modes)
+	require.JSONEq(t, `{"type":"object"}`, string(s.OutputSchema))
+	require.Equal(t, 7, s.MaxAttempt, "B7: runner.json supplies max_attempt")
+	require.Equal(t, 60, s.SessionTimeoutSec)
+	require.False(t, *s.RequireUserReply)
+}
+
+func TestASchemaIsAlsoFoundBesideRunnerJSON(t *testing.T) {
+	s, err := skill.Load(folder("assets/runner.json", `{"id":"demo","execution_modes":["auto"],"schemas":{"output":"output.schema.json"}}`))
+	require.NoError(t, err)
+	require.NotNil(t, s.OutputSchema)
+	require.Zero(t, s.MaxAttempt, "B9: not declared")
+	require.Nil(t, s.RequireUserReply)
+}
+
+// B7: a bad value is a clear error that names file, field, value and range.
+func TestABrokenSkillSaysWhatIsWrong(t *testing.T) {
+	with := func(field, value string) string {
+		return `{"id":"demo","execution_modes":["auto"],"` + field + `":` + value + `}`
+	}
+	for name, c := range map[string]struct{ file, text, field, says string }{
+		"max_attempt zero":      {"assets/runner.json", with("max_attempt", "0"), "max_attempt", "is 0, want an integer of at least 1"},
+		"max_attempt negative":  {"assets/runner.json", with("max_attempt", "-3"), "max_attempt", "want an integer"},
+		"max_attempt fraction":  {"assets/runner.json", with("max_attempt", "1.5"), "max_attempt", "is 1.5"},
+		"max_attempt text":      {"assets/runner.json", with("max_attempt", `"3"`), "max_attempt", `is "3"`},
+		"max_attempt null":      {"assets/runner.json", with("max_attempt", "null"), "max_attempt", "is null"},
+		"timeout zero":          {"assets/runner.json", with("session_timeout_sec", "0"), "session_timeout_sec", "at least 1"},
+		"strict as text":        {"assets/runner.json", with("interactive_require_user_reply", `"yes"`), "interactive_require_user_reply", "true or false"},
+		"no id":                 {"assets/runner.json", `{"execution_modes":["auto"]}`, "id", "is missing"},
+		"id with a path":        {"assets/runner.json", `{"id":"../x","execution_modes":["auto"]}`, "id", "want 1 to 128"},
+		"no modes":              {"assets/runner.json", `{"id":"demo"}`, "execution_modes", "is missing"},
+		"unknown mode":          {"assets/runner.json", `{"id":"demo","execution_modes":["manual"]}`, "execution_modes", `["manual"]`},
+		"schema outside":        {"assets/runner.json", with("schemas", `{"output":"../../etc/passwd"}`), "schemas.output", "inside the skill folder"},
+		"schema absolute":       {"assets/runner.json", with("schemas", `{"output":"/etc/passwd"}`), "schemas.output", "inside the skill folder"},
+		"schema missing":        {"assets/runner.json", with("schemas", `{"output":"nowhere.json"}`), "", "cannot be read"},
+		"schema does not parse": {"assets/output.schema.json", `{"type":"objekt"}`, "", "no JSON Schema"},
+		"broken JSON":           {"assets/runner.json", "{\n  \"id\": demo\n}", "", "line 2, column"},
+		"cut JSON":              {"assets/runner.json", `{"id":"demo"`, "", "line 1"},
+		"a key twice":           {"assets/runner.json", `{"id":"demo","id":"other"}`, "", `"id" stands twice`},
+		"more after the end":    {"assets/runner.json", `{"id":"demo"} {}`, "", "more after"},
+		"no object":             {"assets/runner.json", `[]`, "", "want a JSON object"},
+		"nested too deep":       {"assets/runner.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "", "nested deeper"},
+		"too large":             {"assets/runner.json", strings.Repeat(" ", skill.MaxRunner+1), "", "larger than"},
+		"no instructions":       {"SKILL.md", "---\nname: x\n---\n", "", "no instructions"},
+		"instructions no UTF-8": {"SKILL.md", "\xff\xfe", "", "not UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := skill.Load(folder(c.file, c.text))
+			var wrong *skill.Error
+			require.ErrorAs(t, err, &wrong)
+			require.Equal(t, c.field, wrong.Field)
+			require.Contains(t, err.Error(), c.says)
+		})
+	}
+	for _, missing := range []string{"SKILL.md", "assets/runner.json"} {
+		f := folder()
+		delete(f, missing)
+		_, err := skill.Load(f)
+		require.ErrorContains(t, err, missing)
+	}
+}
+
+func FuzzRunner(f *testing.F) {
+	f.Add([]byte(runner))
+	f.Add([]byte(`{"id":"x","execution_modes":[],"max_attempt":1e400}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := skill.Load(folder("assets/runner.json", string(text)))
+		if err == nil {
+			require.NotEmpty(t, s.Modes)
+			require.GreaterOrEqual(t, s.MaxAttempt, 0)
+			return
+		}
+		var wrong *skill.Error
+		require.ErrorAs(t, err, &wrong)
+	})
+}

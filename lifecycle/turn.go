@@ -1,0 +1,295 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// turn is one attempt that executes on this node: its worker's view of the run.
+type turn struct {
+	node   *node
+	epoch  uint64
+	spec   Spec
+	begun  time.Time
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	run     store.Run // guarded by mu; as last stored by this worker
+	closed  bool      // guarded by mu; RunTurn has returned, reports are refused
+	reports int       // guarded by mu
+}
+
+func (t *turn) since(now time.Time) time.Duration { return now.Sub(t.begun) }
+
+// begin starts the worker of a claimed run. The caller has taken a permit of n.slots for it.
+func (n *node) begin(c store.Claimed) {
+	ctx, cancel := context.WithCancelCause(n.live)
+	t := &turn{node: n, epoch: c.Run.Epoch, begun: n.clock.Now(), cancel: cancel, run: c.Run}
+	n.mu.Lock()
+	n.turns[c.Run.ID] = t
+	n.mu.Unlock()
+	n.workers.Go(func() {
+		defer cancel(nil)
+		defer n.wakeClaims()
+		defer n.slots.Release(1)
+		t.work(ctx, c.Spec)
+	})
+}
+
+// work executes the attempt and stores what follows from it.
+func (t *turn) work(ctx context.Context, spec []byte) {
+	outcome, profile := t.execute(ctx, spec)
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+
+	run := t.conclude(ctx, profile, outcome)
+	t.node.release(t, run)
+}
+
+// execute runs the engine. What the engine cannot do is evidence too: a failed process.
+func (t *turn) execute(ctx context.Context, body []byte) (engine.Outcome, fsm.Profile) {
+	spec, err := readSpec(t.run.ID, body)
+	if err != nil {
+		return failed(fsm.CodeEngineFailed, err), t.run.Profile
+	}
+	t.spec = spec
+	e := t.node.engines[t.run.Engine]
+	if e == nil {
+		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process", t.run.Engine)), t.run.Profile
+	}
+	if spec.TurnTimeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = t.node.within(ctx, spec.TurnTimeout)
+		defer stop()
+	}
+	profile, err := e.Profile(ctx)
+	if err != nil {
+		return failed(fsm.CodeEngineUnavailable, err), t.run.Profile
+	}
+	input, err := t.input(spec)
+	if err != nil {
+		return failed(fsm.CodeWorkspaceMissing, err), profile.Kind
+	}
+	if profile.Kind == fsm.ProfileStickyProcess {
+		t.node.holdResident(t.run.ID, t.run.Engine)
+	}
+	outcome, err := runTurn(ctx, e, input, (*sink)(t))
+	if err != nil {
+		outcome = failed(fsm.CodeEngineFailed, err)
+	}
+	if outcome.Process.Status != engine.OK {
+		outcome.Process = interrupted(ctx, outcome.Process)
+	}
+	return outcome, profile.Kind
+}
+
+// within bounds a turn by the node's clock.
+func (n *node) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	tick, stop := n.clock.Timer(d)
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-tick:
+			cancel(engine.ErrTurnTimeout)
+		case <-done:
+		}
+	})
+	return ctx, func() {
+		close(done)
+		watch.Wait()
+		stop()
+		cancel(nil)
+	}
+}
+
+// runTurn calls the engine and turns a panic into an error, so that one engine's fault ends one turn.
+func runTurn(ctx context.Context, e engine.Engine, t engine.Turn, s engine.Sink) (o engine.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("engine panicked: %v\n%s", p, debug.Stack())}
+		}
+	}()
+	return e.RunTurn(ctx, t, s)
+}
+
+// failed is the outcome of a turn that the engine could not execute.
+func failed(code fsm.Code, err error) engine.Outcome {
+	var f *engine.Failure
+	if errors.As(err, &f) && f.Code != "" {
+		code = f.Code
+	}
+	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: code, Detail: err.Error()}}
+}
+
+// interrupted names the reason for which the library itself ended the turn.
+func interrupted(ctx context.Context, p engine.Process) engine.Process {
+	switch cause := context.Cause(ctx); {
+	case cause == nil:
+	case errors.Is(cause, engine.ErrTurnTimeout):
+		p.Status, p.Code = engine.TimedOut, fsm.CodeTurnTimeout
+	default:
+		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
+	}
+	return p
+}
+
+// conclude stores what the turn's evidence leads to, and returns the run as it then stands.
+func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outcome) store.Run {
+	if cause := context.Cause(ctx); errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
+		return t.reload() // whatever came late changes nothing (I.6)
+	}
+	ch := t.verdict(profile, o)
+	if o.Process.Status == engine.Interrupted && errors.Is(context.Cause(ctx), engine.ErrShutdown) {
+		ch = t.leave()
+	}
+	run, err := t.commit(func(run store.Run, now time.Time) (store.Commit, error) {
+		ch.now, ch.node = now, t.node.id
+		return transition(run, ch)
+	})
+	var violation *contract.SchemaViolation
+	var refusal *fsm.Refusal
+	switch {
+	case errors.As(err, &violation), errors.As(err, &refusal), errors.Is(err, store.ErrInvalid):
+		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
+		run, err = t.commit(func(run store.Run, now time.Time) (store.Commit, error) {
+			return transition(run, change{
+				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation, message: shortened(err.Error()),
+			})
+		})
+	}
+	if err != nil && !errors.Is(err, store.ErrStaleEpoch) {
+		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt, "err", err)
+	}
+	return run
+}
+
+// verdict puts the turn's evidence before the completion gate.
+func (t *turn) verdict(profile fsm.Profile, o engine.Outcome) change {
+	ev := weigh(t.spec, t.run, profile, o)
+	rule := fsm.Decide(ev.facts)
+	ch := change{
+		event: rule.Outcome, facts: ev.facts, code: rule.Error, profile: profile, session: ev.session,
+		warnings: ev.warnings, final: ev.final, output: ev.reading.Output,
+	}
+	for _, w := range rule.Warnings {
+		ch.warnings = append(ch.warnings, engine.Diagnostic{Code: w})
+	}
+	switch rule.Outcome {
+	case fsm.EventTurnNeedsInput:
+		ch.question = &ev.question
+		ch.warnings = append(ch.warnings, ev.asking...)
+	case fsm.EventTurnFailed:
+		ch.message = ev.reason(rule)
+		if o.Process.Status != engine.OK {
+			ch.code = o.Process.Code
+		}
+	}
+	return ch
+}
+
+// leave is what becomes of a turn that a shutdown interrupted: back to the queue where it may be repeated.
+func (t *turn) leave() change {
+	ch := change{
+		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
+		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: "the host shut down during the turn"}},
+	}
+	if _, err := fsm.Next(t.run.State, ch.event, facts(t.run)|ch.facts); err != nil {
+		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: "the host shut down during the turn"}
+	}
+	return ch
+}
+
+// commit stores a change of this worker under its fence, and tries again as long as the store is out of order
+// and the node lives. It returns the run as it then stands.
+func (t *turn) commit(build func(store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	wait := 20 * time.Millisecond
+	for {
+		cm, err := build(t.run, stamp(t.node.clock))
+		if err != nil {
+			return t.run, err
+		}
+		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
+		switch err = t.node.Client.commit(t.node.live, cm); {
+		case err == nil:
+			t.run = cm.Run
+			t.node.alarm.at(cm.Run.Deadline)
+			return t.run, nil
+		case errors.Is(err, store.ErrStaleEpoch):
+			t.cancel(engine.ErrStale)
+			return t.run, err
+		case errors.Is(err, store.ErrInvalid), t.node.live.Err() != nil:
+			return t.run, err
+		}
+		t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
+		if t.node.rest(t.node.live, nil, wait) != nil {
+			return t.run, err
+		}
+		wait = min(2*wait, t.node.cfg.Poll)
+		if t.arrived(cm) {
+			return t.run, nil
+		}
+	}
+}
+
+// arrived looks whether a commit of unknown outcome was made after all. Nobody but this worker writes the
+// run under its epoch, so the version tells.
+func (t *turn) arrived(cm store.Commit) bool {
+	stored, err := t.node.store.Run(t.node.live, t.run.ID)
+	if err != nil || stored.Epoch != t.epoch || stored.Version < cm.Run.Version {
+		return false
+	}
+	if stored.Version == cm.Run.Version && stored.UpdatedAt.Equal(cm.Run.UpdatedAt) && stored.State == cm.Run.State {
+		t.run = cm.Run
+		return true
+	}
+	return false
+}
+
+// reload returns the run as others left it.
+func (t *turn) reload() store.Run {
+	if run, err := t.node.store.Run(t.node.live, t.run.ID); err == nil {
+		return run
+	}
+	return t.run
+}
+
+// release takes the turn off the node's books, and ends a resident process that nobody needs any more.
+func (n *node) release(t *turn, run store.Run) {
+	n.mu.Lock()
+	if n.turns[run.ID] == t {
+		delete(n.turns, run.ID)
+	}
+	n.mu.Unlock()
+	if !(run.State == fsm.StateWaitingUser && run.Profile == fsm.ProfileStickyProcess && run.Owner == n.id) {
+		n.loseResident(run.ID)
+	}
+}
+
+// shortened bounds a text for an error message.
+func shortened(s string) string {
+	s, _ = bounded(s, maxDetail)
+	return s
+}
+
+// answers are what the turn goes on with.
+func answers(run store.Run) []interaction.Answer {
+	if run.Answer == nil {
+		return nil
+	}
+	return []interaction.Answer{*run.Answer}
+}

@@ -1,0 +1,67 @@
+package lifecycle
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// workspace is a run's folders; all empty when Config.Dir is.
+type workspace struct {
+	work, artifacts, transcripts string
+}
+
+// folders makes the run's folders before its first turn. Later they must be there: a turn that goes on
+// without its files would go on with something else (I.3, I.4).
+func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
+	if l.cfg.Dir == "" && spec.WorkDir == "" {
+		return workspace{}, nil
+	}
+	var w workspace
+	if l.cfg.Dir != "" {
+		base := filepath.Join(l.cfg.Dir, run.ID)
+		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts")}
+	}
+	if spec.WorkDir != "" {
+		w.work = spec.WorkDir
+	} else if run.Attempt == 1 {
+		if err := os.MkdirAll(w.work, 0o750); err != nil {
+			return w, fmt.Errorf("workspace: %w", err)
+		}
+	}
+	if info, err := os.Stat(w.work); err != nil {
+		return w, fmt.Errorf("workspace: %w", err)
+	} else if !info.IsDir() {
+		return w, fmt.Errorf("workspace: %s is not a folder", w.work)
+	}
+	for _, dir := range []string{w.artifacts, w.transcripts} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return w, fmt.Errorf("workspace: %w", err)
+		}
+	}
+	return w, nil
+}
+
+// input is what the engine is given for the attempt.
+func (t *turn) input(spec Spec) (engine.Turn, error) {
+	dirs, err := t.node.folders(t.run, spec)
+	if err != nil {
+		return engine.Turn{}, err
+	}
+	in := engine.Turn{
+		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
+		Prompt:  interaction.Patch(interaction.PromptParts{Task: spec.Prompt, Mode: t.run.Mode, ArtifactDir: dirs.artifacts, OutputSchema: spec.OutputSchema}),
+		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
+		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts,
+	}
+	if s := t.run.Session; s != nil {
+		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+	}
+	return in, nil
+}
