@@ -1,0 +1,19 @@
+// Package sqlite keeps runs in one SQLite file, durably and without a server: the store for one machine.
+//
+// One writer goroutine owns the only writing connection. Commits and claims that arrive while a transaction is being flushed
+// go together in the next one (natural group commit): an idle store adds no delay, a busy one shares each fsync among many. Each
+// entry succeeds or fails by itself; no savepoint is needed, because everything that can refuse it is looked at before its first write.
+// Reads have connections of their own and never wait for the writer.
+//
+// Durability: WAL with synchronous=FULL, so that an acknowledged commit survives the loss of power. Options.Synchronous can opt down.
+//
+// Two processes on one file are safe; the file's lock orders them. A commit of the other process is noticed by
+// PRAGMA data_version while somebody watches. The file must be on a local disk, and its folder writable: FILE-wal and FILE-shm
+// stand beside it. Copy it with SQLite's backup or VACUUM INTO, or with all three files while nobody has it open.
+//
+// A file that is not a database, belongs to another program, was written by a newer version, or is damaged is refused and
+// left as it is. When the disk is full or read-only, commits fail with an error that says so, what was stored stays
+// readable, and commits work again when there is room.
+//
+// Neighbours: store is the interface that it implements, storetest the suite that proves it, slots the policy of its claims.
+package sqlite

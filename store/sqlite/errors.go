@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// What is wrong with a file that Open refuses. The file is left as it is.
+var (
+	// ErrNotDatabase: the file is no SQLite database.
+	ErrNotDatabase = errors.New("sqlite: not a SQLite database")
+	// ErrForeign: the database belongs to another program.
+	ErrForeign = errors.New("sqlite: database of another program")
+	// ErrNewer: the database was written by a newer version of this package; use that version.
+	ErrNewer = errors.New("sqlite: database of a newer version")
+	// ErrCorrupt: the database is damaged; restore a backup.
+	ErrCorrupt = store.ErrCorrupt
+)
+
+// What keeps a commit from being stored. What was stored before stays valid and readable.
+var (
+	// ErrFull: the disk is full.
+	ErrFull = errors.New("sqlite: disk is full")
+	// ErrReadOnly: the file or its folder cannot be written.
+	ErrReadOnly = errors.New("sqlite: database is read-only")
+	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
+	ErrBusy = errors.New("sqlite: database is locked by another process")
+)
+
+// explain says what a driver's error means.
+func explain(err error) error {
+	var e *sqlite.Error
+	if err == nil || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", ErrNotDatabase, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	return err
+}

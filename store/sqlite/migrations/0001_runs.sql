@@ -1,0 +1,68 @@
+-- One row a run. The record is the truth; the columns beside it are those that some WHERE needs, written with it.
+CREATE TABLE runs (
+	n             INTEGER PRIMARY KEY,
+	id            TEXT    NOT NULL UNIQUE,
+	version       INTEGER NOT NULL,
+	state         TEXT    NOT NULL,
+	pool          TEXT    NOT NULL,
+	key           TEXT    NOT NULL,
+	priority      INTEGER NOT NULL,
+	created_at    INTEGER NOT NULL,           -- times are microseconds
+	queued_at     INTEGER,
+	ready         INTEGER,                    -- 1: in the queue for a slot
+	delayed_until INTEGER,                    -- held back from the queue until then
+	slot          INTEGER,                    -- 1: holds a slot
+	owner         TEXT,
+	epoch         INTEGER NOT NULL,
+	asked_at      INTEGER,
+	deadline      INTEGER,
+	finished_at   INTEGER,
+	record        BLOB    NOT NULL
+);
+CREATE INDEX runs_created  ON runs (created_at, id);
+-- Partial indexes hold only what their query looks for: a parked or finished run is in none of the claim's.
+CREATE INDEX runs_ready    ON runs (pool, priority DESC, key, queued_at, id) WHERE ready = 1;
+CREATE INDEX runs_delayed  ON runs (delayed_until) WHERE delayed_until IS NOT NULL;
+CREATE INDEX runs_held     ON runs (pool, key) WHERE slot = 1;
+CREATE INDEX runs_owned    ON runs (owner, slot) WHERE owner IS NOT NULL;
+CREATE INDEX runs_waiting  ON runs (asked_at, id) WHERE asked_at IS NOT NULL;
+CREATE INDEX runs_deadline ON runs (deadline, id) WHERE deadline IS NOT NULL;
+CREATE INDEX runs_finished ON runs (finished_at, id) WHERE finished_at IS NOT NULL;
+
+-- Written once, read at each turn; apart, so that the often rewritten record stays small.
+CREATE TABLE specs (
+	run  INTEGER PRIMARY KEY,
+	spec BLOB NOT NULL
+);
+
+-- One row a commit: its events' bodies, a line each.
+CREATE TABLE events (
+	run    INTEGER NOT NULL,
+	last   INTEGER NOT NULL,
+	first  INTEGER NOT NULL,
+	bodies BLOB    NOT NULL,
+	PRIMARY KEY (run, last)
+) WITHOUT ROWID;
+
+-- One row a settled interaction, with the idempotency key of its reply.
+CREATE TABLE settled (
+	run    INTEGER NOT NULL,
+	id     INTEGER NOT NULL,
+	key    TEXT,
+	record BLOB    NOT NULL,
+	PRIMARY KEY (run, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX settled_key ON settled (run, key) WHERE key IS NOT NULL;
+
+CREATE TABLE nodes (
+	id       TEXT    PRIMARY KEY,
+	identity TEXT    NOT NULL,
+	lease    INTEGER NOT NULL,                -- nanoseconds
+	until    INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE pools (
+	name         TEXT    PRIMARY KEY,
+	capacity     INTEGER NOT NULL,
+	key_capacity INTEGER NOT NULL
+) WITHOUT ROWID;

@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// flushSize bounds how many entries share one transaction.
+const flushSize = 512
+
+// job is one call's part of a transaction.
+type job struct {
+	// do makes the writes; its error fails the whole transaction, so it is only for what the database itself could not do.
+	// What the call is refused for stays with the job. It returns what to tell watchers after the commit.
+	do   func(w *writer) ([]store.Hint, error)
+	look func(w *writer) error // instead of do: a look without a transaction
+	size int
+	err  error // why the transaction failed; set before done is closed
+	done chan struct{}
+}
+
+// writer owns the writing connection. Everything but jobs and add is for its goroutine alone.
+type writer struct {
+	conn     *sql.Conn
+	stmts    map[string]*sql.Stmt
+	jobs     chan *job
+	closed   <-chan struct{}
+	watchers *watchers
+	alone    bool          // no group commit
+	gone     chan struct{} // closed when run has returned: a job that is not done then was never begun
+
+	served map[string]string // by pool: the key served last, a hint for fairness
+	first  string            // the pool at which the last claim began, a hint for fairness
+}
+
+func newWriter(conn *sql.Conn, closed <-chan struct{}, ws *watchers, alone bool) *writer {
+	return &writer{
+		conn: conn, stmts: make(map[string]*sql.Stmt), jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
+		served: make(map[string]string), gone: make(chan struct{}),
+	}
+}
+
+// write runs do in a transaction that it may share with others, and returns when that is durable. When ctx
+// ends first, the outcome is unknown to the caller.
+func (s *Store) write(ctx context.Context, size int, do func(w *writer) ([]store.Hint, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	j := &job{do: do, size: size, done: make(chan struct{})}
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+	}
+	select {
+	case s.writer.jobs <- j:
+	case <-s.closed:
+		return store.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-s.writer.gone:
+		return j.leftBehind()
+	case <-ctx.Done():
+		return fmt.Errorf("sqlite: outcome unknown: %w", ctx.Err())
+	}
+}
+
+// leftBehind is the answer to a job that came when the writer was leaving.
+func (j *job) leftBehind() error {
+	select {
+	case <-j.done:
+		return j.err
+	default:
+		return store.ErrClosed
+	}
+}
+
+// look runs do on the writing connection, outside a transaction.
+func (s *Store) look(do func(w *writer) error) error {
+	j := &job{look: do, done: make(chan struct{})}
+	select {
+	case s.writer.jobs <- j:
+	case <-s.closed:
+		return store.ErrClosed
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-s.writer.gone:
+		return j.leftBehind()
+	}
+}
+
+// run flushes jobs until the store is closed, and then what is waiting already.
+func (w *writer) run() {
+	defer close(w.gone)
+	for {
+		select {
+		case j := <-w.jobs:
+			w.flush(w.gather(j))
+			continue
+		case <-w.closed:
+		}
+		for {
+			select {
+			case j := <-w.jobs:
+				w.flush(w.gather(j))
+			default:
+				for _, s := range w.stmts {
+					_ = s.Close() // the connection is closed next
+				}
+				_ = w.conn.Close()
+				return
+			}
+		}
+	}
+}
+
+// gather takes what has arrived meanwhile: natural batching, without waiting for more.
+func (w *writer) gather(j *job) []*job {
+	batch, size := []*job{j}, j.size
+	for !w.alone && size < flushSize {
+		select {
+		case j := <-w.jobs:
+			batch, size = append(batch, j), size+j.size
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// flush makes one transaction of the batch.
+func (w *writer) flush(batch []*job) {
+	batch = slices.DeleteFunc(batch, func(j *job) bool {
+		if j.look == nil {
+			return false
+		}
+		j.err = j.look(w)
+		close(j.done)
+		return true
+	})
+	if len(batch) == 0 {
+		return
+	}
+	var hints []store.Hint
+	err := w.exec("BEGIN IMMEDIATE")
+	if err == nil {
+		for _, j := range batch {
+			var told []store.Hint
+			if told, err = j.do(w); err != nil {
+				break
+			}
+			hints = append(hints, told...)
+		}
+		if err == nil {
+			err = w.exec("COMMIT")
+		}
+		if err != nil {
+			_ = w.exec("ROLLBACK") // may have been rolled back already
+			hints = nil
+		}
+	}
+	for _, j := range batch {
+		if err != nil {
+			j.err = fmt.Errorf("sqlite: write: %w", explain(err))
+		}
+		close(j.done)
+	}
+	w.watchers.tell(hints)
+}
+
+// stmt returns the prepared statement of a text; it is kept.
+func (w *writer) stmt(text string) (*sql.Stmt, error) {
+	if s := w.stmts[text]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.Background(), text)
+	if err == nil {
+		w.stmts[text] = s
+	}
+	return s, err
+}
+
+func (w *writer) exec(text string, args ...any) error {
+	_, err := w.change(text, args...)
+	return err
+}
+
+// change executes a statement and returns how many rows it changed.
+func (w *writer) change(text string, args ...any) (int64, error) {
+	s, err := w.stmt(text)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// row executes a query for one row; sql.ErrNoRows says that there is none.
+func (w *writer) row(text string, args []any, into ...any) error {
+	s, err := w.stmt(text)
+	if err != nil {
+		return err
+	}
+	return s.QueryRowContext(context.Background(), args...).Scan(into...)
+}
+
+// rows executes a query and calls scan for each row.
+func (w *writer) rows(text string, args []any, scan func(*sql.Rows) error) error {
+	s, err := w.stmt(text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(context.Background(), args...)
+	if err != nil {
+		return err
+	}
+	return each(rows, scan)
+}
+
+// each calls scan for each row and closes the rows.
+func each(rows *sql.Rows, scan func(*sql.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
