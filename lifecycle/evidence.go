@@ -32,7 +32,7 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
 	}
 	ev.session = session
-	if o.FinalText != "" {
+	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}

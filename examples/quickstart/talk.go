@@ -101,6 +101,9 @@ func (c *conversation) answer(ctx context.Context, q contract.InputRequired) (bo
 				<-settled
 				return true, nil
 			}
+			if !c.in.shown {
+				fmt.Fprintln(c.out, line)
+			}
 			text := choose(q, strings.TrimSpace(line))
 			if text == "" {
 				fmt.Fprint(c.out, "> ")
@@ -142,10 +145,16 @@ func (c *conversation) settled(ctx context.Context, id int) (<-chan struct{}, fu
 }
 
 // person reads answers, a line each, as they come.
-type person struct{ lines chan string }
+type person struct {
+	lines chan string
+	shown bool // a terminal shows what is typed
+}
 
 func newPerson(in *os.File) *person {
 	p := &person{lines: make(chan string)}
+	if info, err := in.Stat(); err == nil {
+		p.shown = info.Mode()&os.ModeCharDevice != 0
+	}
 	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
 		defer close(p.lines)
 		for s := bufio.NewScanner(in); s.Scan(); {

@@ -1,0 +1,130 @@
+package exec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// Action is what a line of the agent's output means.
+type Action string
+
+// The actions. All but TurnEnd and ResumeFailed take the text at Rule.Path.
+const (
+	// Session: the session id, by which a new process goes on. Stored as soon as it is seen.
+	Session Action = "session"
+	// Message: a message of the assistant. The last one is the final text, unless a Final says otherwise.
+	Message Action = "message"
+	// Delta: a piece of the assistant's final text.
+	Delta Action = "delta"
+	// Final: the assistant's final text.
+	Final Action = "final"
+	// Output: the structured output; the value at Path, of any type.
+	Output Action = "output"
+	// Failure: the turn failed, whatever the exit status says.
+	Failure Action = "failure"
+	// Warning: something worth knowing.
+	Warning Action = "warning"
+	// ResumeFailed: the session that was to be resumed is gone.
+	ResumeFailed Action = "resume_failed"
+	// InputTokens and OutputTokens: what the turn cost.
+	InputTokens  Action = "input_tokens"
+	OutputTokens Action = "output_tokens"
+	// TurnEnd: a resident agent has finished its turn.
+	TurnEnd Action = "turn_end"
+)
+
+// Rule gives meaning to lines.
+type Rule struct {
+	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only be there. Empty: every line.
+	Match map[string]string
+	Do    Action
+	// Path is where the value stands: member names and list positions joined by dots; * stands for all entries of a list, whose
+	// texts are joined.
+	Path string
+	// Code is the error code of a Failure, ENGINE_FAILED when empty.
+	Code fsm.Code
+}
+
+func (r Rule) check() error {
+	switch r.Do {
+	case Session, Message, Delta, Final, Output, Failure, Warning, InputTokens, OutputTokens:
+		if r.Path == "" {
+			return fmt.Errorf("%s needs a Path", r.Do)
+		}
+	case TurnEnd, ResumeFailed:
+	default:
+		return fmt.Errorf("unknown action %q", r.Do)
+	}
+	if r.Code != "" && r.Do != Failure {
+		return errors.New("Code belongs to failure")
+	}
+	return nil
+}
+
+// matches reports whether the rule applies to the line.
+func (r Rule) matches(line map[string]any) bool {
+	for path, want := range r.Match {
+		path, exists := strings.CutSuffix(path, "?")
+		v, ok := at(line, path)
+		if !ok || (!exists && textOf(v) != want) {
+			return false
+		}
+	}
+	return true
+}
+
+// at finds the value at a path.
+func at(v any, path string) (any, bool) {
+	for path != "" {
+		var name string
+		name, path, _ = strings.Cut(path, ".")
+		switch parent := v.(type) {
+		case map[string]any:
+			child, ok := parent[name]
+			if !ok {
+				return nil, false
+			}
+			v = child
+		case []any:
+			if name == "*" {
+				return all(parent, path)
+			}
+			i, err := strconv.Atoi(name)
+			if err != nil || i < 0 || i >= len(parent) {
+				return nil, false
+			}
+			v = parent[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, v != nil
+}
+
+// all joins the texts at the path in every entry of a list.
+func all(list []any, path string) (any, bool) {
+	var parts []string
+	for _, e := range list {
+		if v, ok := at(e, path); ok {
+			parts = append(parts, textOf(v))
+		}
+	}
+	return strings.Join(parts, ""), len(parts) > 0
+}
+
+// textOf is a value as text: a string as it stands, everything else as JSON.
+func textOf(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(body)
+}

@@ -1,0 +1,81 @@
+package exec
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// transcript keeps what the agent wrote in a turn, as it was, up to a limit. A nil transcript keeps nothing.
+type transcript struct {
+	name string
+
+	mu   sync.Mutex
+	file *os.File // guarded by mu
+	left int      // guarded by mu
+}
+
+// newTranscript makes the attempt's files: attempt-N.out, and attempt-N.err for the error output. A repeated
+// attempt number cannot occur; what is there already is kept.
+func newTranscript(dir string, attempt int, suffix string, limit int) (*transcript, error) {
+	if dir == "" {
+		return nil, nil //nolint:nilnil // no folder, no transcript
+	}
+	name := fmt.Sprintf("attempt-%d.%s", attempt, suffix)
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("transcript: %w", err)
+	}
+	return &transcript{name: name, file: f, left: limit}, nil
+}
+
+// Write keeps p as far as there is room. It never fails: a full disk must not end a turn.
+func (t *transcript) Write(p []byte) (int, error) {
+	if t == nil {
+		return len(p), nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if part := p[:min(len(p), t.left)]; t.file != nil && len(part) > 0 {
+		n, err := t.file.Write(part)
+		t.left -= n
+		if err != nil {
+			t.left = 0
+		}
+	}
+	return len(p), nil
+}
+
+func (t *transcript) close() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_ = t.file.Close() // what could not be written is lost already
+	t.file = nil
+}
+
+// tail keeps the end of a stream, for the failure's text.
+type tail struct {
+	mu   sync.Mutex
+	last []byte // guarded by mu
+	size int
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, p[max(0, len(p)-t.size):]...)
+	if extra := len(t.last) - t.size; extra > 0 {
+		t.last = append(t.last[:0], t.last[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.last)
+}
