@@ -13,7 +13,7 @@ func (c *soundness) waiting() {
 				}
 			}
 			if n != 1 {
-				c.fault("waiting: profile %s, strict %t has %d rows, exactly one is needed", p.Name, strict, n)
+				c.faultf("waiting: profile %s, strict %t has %d rows, exactly one is needed", p.Name, strict, n)
 			}
 		}
 	}
@@ -25,7 +25,7 @@ func (c *soundness) waiting() {
 			sticky := w.Profile == "sticky_process"
 			concerned := sticky && slices.Contains(t.All, "sticky") || !sticky && slices.Contains(t.None, "sticky")
 			if concerned && w.Slot != t.Slot {
-				c.fault("%s: slot %q, but %s says %q", t.ID, t.Slot, w.ID, w.Slot)
+				c.faultf("%s: slot %q, but %s says %q", t.ID, t.Slot, w.ID, w.Slot)
 			}
 		}
 	}
@@ -37,13 +37,13 @@ func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"
 		if fails != (t.Error != "") {
-			c.fault("%s: ends in %s, so its error code is %q", t.ID, t.To, t.Error)
+			c.faultf("%s: ends in %s, so its error code is %q", t.ID, t.To, t.Error)
 		}
 		if t.Error == "" && len(t.Also) > 0 || slices.Contains(t.Also, t.Error) {
-			c.fault("%s: also names codes without need", t.ID)
+			c.faultf("%s: also names codes without need", t.ID)
 		}
 		if c.l.Terminal(t.To) && t.Slot != "release" {
-			c.fault("%s: a terminal run keeps its slot", t.ID)
+			c.faultf("%s: a terminal run keeps its slot", t.ID)
 		}
 		told := 0
 		for _, e := range t.Emits {
@@ -52,28 +52,28 @@ func (c *soundness) endings() {
 			}
 		}
 		if changes := t.From != t.To; changes && told != 1 || !changes && len(t.Emits) > 0 {
-			c.fault("%s: %d state changes told", t.ID, told)
+			c.faultf("%s: %d state changes told", t.ID, told)
 		}
 	}
 	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: TypeStarted, Count: "one"}) {
-		c.fault("%s: a run begins with %s alone", l.Submission.ID, TypeStarted)
+		c.faultf("%s: a run begins with %s alone", l.Submission.ID, TypeStarted)
 	}
 }
 
 // payloads: each type has its schema, and no schema is left over (F7).
 func (c *soundness) payloads() {
 	if c.l.Protocol != Protocol {
-		c.fault("protocol is %q, this package speaks %q", c.l.Protocol, Protocol)
+		c.faultf("protocol is %q, this package speaks %q", c.l.Protocol, Protocol)
 	}
 	for _, p := range c.l.Payloads {
 		if p.Schema != "events/"+p.Type+schemaSuffix {
-			c.fault("%s: the schema of %s is %s, not in its place", p.ID, p.Type, p.Schema)
+			c.faultf("%s: the schema of %s is %s, not in its place", p.ID, p.Type, p.Schema)
 		}
 		if schemas().payloads[p.Type] == nil {
-			c.fault("%s: there is no schema %s", p.ID, p.Schema)
+			c.faultf("%s: there is no schema %s", p.ID, p.Schema)
 		}
 	}
 	if n := len(schemas().payloads); n != len(c.l.Payloads) {
-		c.fault("payloads: %d types for %d schemas", len(c.l.Payloads), n)
+		c.faultf("payloads: %d types for %d schemas", len(c.l.Payloads), n)
 	}
 }

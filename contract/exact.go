@@ -57,13 +57,13 @@ func (c *soundness) cell(s State, event string) {
 	}
 	switch {
 	case len(taken) > 0 && len(refused) > 0:
-		c.fault("%s × %s: both allowed by %s and rejected by %s", s.Name, event, taken[0].ID, refused[0].ID)
+		c.faultf("%s × %s: both allowed by %s and rejected by %s", s.Name, event, taken[0].ID, refused[0].ID)
 	case len(taken) == 0 && len(refused) != 1:
-		c.fault("%s × %s: no transition and %d rejections, exactly one is needed", s.Name, event, len(refused))
+		c.faultf("%s × %s: no transition and %d rejections, exactly one is needed", s.Name, event, len(refused))
 	case s.Terminal && len(taken) > 0:
-		c.fault("%s: leaves the terminal state %s", taken[0].ID, s.Name)
+		c.faultf("%s: leaves the terminal state %s", taken[0].ID, s.Name)
 	case len(refused) == 1 && s.Terminal != (refused[0].Error == "RUN_TERMINAL"):
-		c.fault("%s: %s says the wrong thing about state %s", refused[0].ID, refused[0].Error, s.Name)
+		c.faultf("%s: %s says the wrong thing about state %s", refused[0].ID, refused[0].Error, s.Name)
 	}
 	c.overlaps(taken)
 }
@@ -75,7 +75,7 @@ func (c *soundness) overlaps(taken []Transition) {
 	}
 	facts := Mentioned(guards...)
 	if len(facts) > maxEnumerated {
-		c.fault("%s: guards mention %d facts, at most %d can be enumerated", taken[0].ID, len(facts), maxEnumerated)
+		c.faultf("%s: guards mention %d facts, at most %d can be enumerated", taken[0].ID, len(facts), maxEnumerated)
 		return
 	}
 	Assignments(facts, func(holds Facts) bool {
@@ -86,7 +86,7 @@ func (c *soundness) overlaps(taken []Transition) {
 			}
 		}
 		if len(open) > 1 {
-			c.fault("%s: can be taken at once", strings.Join(open, " and "))
+			c.faultf("%s: can be taken at once", strings.Join(open, " and "))
 		}
 		return len(open) <= 1
 	})
@@ -99,7 +99,7 @@ func (c *soundness) gate() {
 	for _, r := range l.Gate {
 		guards = append(guards, r.Guard)
 		if fails := r.Outcome == "turn.failed"; fails != (r.Error != "") {
-			c.fault("%s: an error code and the outcome turn.failed belong together", r.ID)
+			c.faultf("%s: an error code and the outcome turn.failed belong together", r.ID)
 		}
 	}
 	for _, t := range l.Transitions {
@@ -109,7 +109,7 @@ func (c *soundness) gate() {
 	}
 	facts := Mentioned(guards...)
 	if len(facts) > maxEnumerated {
-		c.fault("gate: mentions %d facts, at most %d can be enumerated", len(facts), maxEnumerated)
+		c.faultf("gate: mentions %d facts, at most %d can be enumerated", len(facts), maxEnumerated)
 		return
 	}
 	reached := map[string]bool{}
@@ -124,23 +124,23 @@ func (c *soundness) gate() {
 		v := l.Next("running", r.Outcome, holds)
 		if accepted && v.Transition == nil {
 			accepted = false
-			c.fault("%s: running refuses its outcome %s (%s)", r.ID, r.Outcome, v.Code)
+			c.faultf("%s: running refuses its outcome %s (%s)", r.ID, r.Outcome, v.Code)
 		}
 		if r.Error != "" && v.Transition != nil && !v.Transition.allows(r.Error) {
 			accepted = false
-			c.fault("%s: %s may not end with %s", r.ID, v.Transition.ID, r.Error)
+			c.faultf("%s: %s may not end with %s", r.ID, v.Transition.ID, r.Error)
 		}
 		return accepted
 	})
 	if !total {
-		c.fault("gate: some turns are not decided")
+		c.faultf("gate: some turns are not decided")
 	}
 	if !accepted {
 		return
 	}
 	for _, r := range l.Gate {
 		if !reached[r.ID] {
-			c.fault("%s: can never decide", r.ID)
+			c.faultf("%s: can never decide", r.ID)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +141,7 @@ func TestViolationsAreRefused(t *testing.T) {
 			body, err := Encode(h, typ, data)
 			require.Nil(t, body)
 			var v *SchemaViolation
-			require.True(t, errors.As(err, &v))
+			require.ErrorAs(t, err, &v)
 			require.Equal(t, "PROTOCOL_SCHEMA_VIOLATION", v.Code())
 			require.Equal(t, typ, v.Type)
 			require.Contains(t, err.Error(), c.says)

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -96,7 +95,7 @@ func TestTransitionsAreTheSame(t *testing.T) {
 	require.Equal(t, l.Submission.Slot, string(begin.Slot))
 	require.Equal(t, l.Submission.ID, begin.ID)
 	require.Len(t, begin.Emits, len(l.Submission.Emits))
-	require.Equal(t, l.Version, fsm.ContractVersion)
+	require.Equal(t, fsm.ContractVersion, l.Version)
 	require.Equal(t, Protocol, fsm.Protocol)
 	for _, s := range l.States {
 		require.Equal(t, s.Terminal, fsm.State(s.Name).Terminal())
@@ -315,7 +314,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 	t.Parallel()
 	_, err := fsm.Next(fsm.StateQueued, fsm.EventInteractionReplyAccepted, 0)
 	var r *fsm.Refusal
-	require.True(t, errors.As(err, &r))
+	require.ErrorAs(t, err, &r)
 	require.Equal(t, fsm.StateQueued, r.State)
 	require.Equal(t, fsm.EventInteractionReplyAccepted, r.Event)
 }

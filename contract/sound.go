@@ -26,14 +26,14 @@ type soundness struct {
 	faults []error
 }
 
-func (c *soundness) fault(format string, args ...any) {
+func (c *soundness) faultf(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%w: %s", ErrContract, fmt.Sprintf(format, args...)))
 }
 
 func (c *soundness) known(where, what string, names []string, wanted ...string) {
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
-			c.fault("%s: there is no %s %q", where, what, name)
+			c.faultf("%s: there is no %s %q", where, what, name)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func (c *soundness) names() {
 		c.known(id, "fact", facts, g.None...)
 		for _, name := range slices.Concat(g.All, g.None) {
 			if n := count(g.All, name) + count(g.None, name); n > 1 {
-				c.fault("%s: fact %q stands %d times in one guard", id, name, n)
+				c.faultf("%s: fact %q stands %d times in one guard", id, name, n)
 			}
 		}
 	}
@@ -91,14 +91,14 @@ func (c *soundness) ids() {
 	seen := map[string]bool{}
 	id := func(id string) {
 		if seen[id] {
-			c.fault("id %s is used twice", id)
+			c.faultf("id %s is used twice", id)
 		}
 		seen[id] = true
 	}
 	unique := func(what string, list []string) {
 		for _, name := range list {
 			if count(list, name) > 1 {
-				c.fault("%s %q is defined twice", what, name)
+				c.faultf("%s %q is defined twice", what, name)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func (c *soundness) ids() {
 func (c *soundness) invariants() {
 	for _, v := range c.l.Invariants {
 		if _, err := c.l.rule(v); err != nil {
-			c.fault("%s: %v", v.ID, err)
+			c.faultf("%s: %v", v.ID, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func newMachine() *stateless.StateMachine {
 			return submission.To, nil // somebody draws the machine; no run is concerned
 		},
 		func(ctx context.Context, to stateless.State) error {
-			ctx.(*call).state = to.(State)
+			ctx.(*call).state = to.(State) //nolint:forcetypeassert // the machine is fired by Next alone
 			return nil
 		},
 		stateless.FiringImmediate,
@@ -51,7 +51,7 @@ func when(id string) func(context.Context, ...any) bool {
 	index := slices.IndexFunc(transitions[:], func(t Transition) bool { return t.ID == id })
 	t := &transitions[index]
 	return func(ctx context.Context, _ ...any) bool {
-		c := ctx.(*call)
+		c := ctx.(*call) //nolint:forcetypeassert // the machine is fired by Next alone
 		if !c.facts.Has(t.All) || !c.facts.Lacks(t.None) {
 			return false
 		}

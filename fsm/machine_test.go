@@ -122,7 +122,7 @@ func TestUnknownStatesAreNotRemembered(t *testing.T) {
 
 func TestFactsHaveNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "", Facts(0).String())
+	require.Empty(t, Facts(0).String())
 	require.Equal(t, "slot_held|done_marker", (FactDoneMarker | FactSlotHeld).String())
 	for i, name := range factNames {
 		f, ok := FactNamed(name)

@@ -3,6 +3,7 @@ package interaction
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func (r *reader) question(s *segment) {
 		r.ask(parseYAML(s.body))
 	case s.kind == fence && isAskUser(s.info):
 		if !s.closed {
-			r.ask(nil, fmt.Errorf("the ask_user block has no end"))
+			r.ask(nil, errors.New("the ask_user block has no end"))
 		} else {
 			r.ask(parseYAML(s.body))
 		}

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -107,7 +108,7 @@ func (ev *evidence) reason(rule fsm.GateRule) string {
 
 func validOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.Output == nil {
-		return fmt.Errorf("no JSON output was found: it must be the whole final message or its only fenced JSON block")
+		return errors.New("no JSON output was found: it must be the whole final message or its only fenced JSON block")
 	}
 	return s.ValidateJSON(r.Output)
 }

@@ -224,7 +224,7 @@ func (t *turn) commit(build func(store.Run, time.Time) (store.Commit, error)) (s
 			return t.run, err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
-		switch err = t.node.Client.commit(t.node.live, cm); {
+		switch err = t.node.commit(t.node.live, cm); {
 		case err == nil:
 			t.run = cm.Run
 			t.node.alarm.at(cm.Run.Deadline)
@@ -275,7 +275,7 @@ func (n *node) release(t *turn, run store.Run) {
 		delete(n.turns, run.ID)
 	}
 	n.mu.Unlock()
-	if !(run.State == fsm.StateWaitingUser && run.Profile == fsm.ProfileStickyProcess && run.Owner == n.id) {
+	if run.State != fsm.StateWaitingUser || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
 		n.loseResident(run.ID)
 	}
 }

@@ -14,7 +14,7 @@ type workspace struct {
 	work, artifacts, transcripts string
 }
 
-// folders makes the run's folders before its first turn. Later they must be there: a turn that goes on
+// folders makes the run's folders until it has a session. From then on they must be there: a turn that goes on
 // without its files would go on with something else (I.3, I.4).
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	if l.cfg.Dir == "" && spec.WorkDir == "" {
@@ -27,7 +27,7 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	}
 	if spec.WorkDir != "" {
 		w.work = spec.WorkDir
-	} else if run.Attempt == 1 {
+	} else if run.Session == nil {
 		if err := os.MkdirAll(w.work, 0o750); err != nil {
 			return w, fmt.Errorf("workspace: %w", err)
 		}

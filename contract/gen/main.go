@@ -39,7 +39,7 @@ func run(root string) error {
 		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 			continue
 		}
-		if err := os.WriteFile(path, content, 0o644); err != nil { //nolint:gosec // source files are for everybody to read
+		if err := os.WriteFile(path, content, 0o644); err != nil {
 			return fmt.Errorf("writing %s: %w", name, err)
 		}
 	}

@@ -34,7 +34,7 @@ func render(l *contract.Lifecycle, hash string) (map[string][]byte, error) {
 type source struct{ bytes.Buffer }
 
 func (s *source) linef(form string, args ...any) {
-	fmt.Fprintf(s, form+"\n", args...)
+	_, _ = fmt.Fprintf(s, form+"\n", args...) // a buffer takes everything
 }
 
 // constant is one generated constant.

@@ -27,7 +27,7 @@ const (
 //
 // Arguments, Stdin and Set may hold placeholders: {prompt} the run's full prompt, {input} what the agent is to be told now (the
 // prompt in the first turn, the answer later), {session} the session id, {workdir}, {artifacts}, {transcripts} the folders, {run},
-// {attempt}, {mode}. A placeholder is replaced once and never splits an argument; an argument that is {auto} stands for AutoArgs.
+// {attempt}, {mode}, and {interaction} the number of the interaction that {input} answers, 0 in the first turn. A placeholder is replaced once and never splits an argument; an argument that is {auto} stands for AutoArgs.
 type Config struct {
 	// Name is the engine's name in session handles; the command's base name when empty.
 	Name string
@@ -71,7 +71,7 @@ var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 var placeholders = map[string]bool{
 	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true,
-	"{run}": true, "{attempt}": true, "{mode}": true,
+	"{run}": true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 
 // autoArg is the argument that AutoArgs stand for.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -33,7 +34,7 @@ type process struct {
 // start runs the command. The goroutine that starts it keeps its thread until the process has ended, because on
 // Linux the kernel ends the child with the thread that started it, not with the process.
 func (e *Engine) start(args, env []string, dir string, input io.Reader, channel bool, token string, stderr io.Writer) (*process, error) {
-	p := &process{cmd: exec.Command(e.cfg.Command, args...), token: token, stderr: &tail{size: 4 << 10}, grace: e.cfg.Grace, ended: make(chan struct{})}
+	p := &process{cmd: exec.CommandContext(context.Background(), e.cfg.Command, args...), token: token, stderr: &tail{size: 4 << 10}, grace: e.cfg.Grace, ended: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env = dir, env
 	group(p.cmd)
 	outR, outW, err := os.Pipe()

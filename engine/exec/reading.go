@@ -53,10 +53,15 @@ type reading struct {
 
 // values are what the placeholders stand for.
 func (r *reading) values() map[string]string {
+	interaction := 0
+	if n := len(r.turn.Answers); n > 0 {
+		interaction = r.turn.Answers[n-1].ID
+	}
 	return map[string]string{
 		"{prompt}": r.turn.Prompt, "{input}": r.turn.Input(), "{session}": r.session, "{workdir}": r.turn.WorkDir,
 		"{artifacts}": r.turn.ArtifactDir, "{transcripts}": r.turn.TranscriptDir, "{run}": r.turn.RunID,
 		"{attempt}": strconv.Itoa(r.turn.Attempt), "{mode}": string(r.turn.Mode),
+		"{interaction}": strconv.Itoa(interaction),
 	}
 }
 

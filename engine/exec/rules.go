@@ -61,7 +61,7 @@ func (r Rule) check() error {
 		return fmt.Errorf("unknown action %q", r.Do)
 	}
 	if r.Code != "" && r.Do != Failure {
-		return errors.New("Code belongs to failure")
+		return errors.New("field Code belongs to failure")
 	}
 	return nil
 }

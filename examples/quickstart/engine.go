@@ -15,8 +15,8 @@ func newEngine(o options) (*exec.Engine, error) {
 	}
 	cfg := exec.Config{
 		Name: "garden-party", Command: self, StateDir: o.db + ".processes",
-		Args:       []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}"},
-		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}", "-session={session}"},
+		Args:       []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}", "-answers={interaction}"},
+		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}", "-answers={interaction}", "-session={session}"},
 		Rules: []exec.Rule{
 			{Match: map[string]string{"type": "session"}, Do: exec.Session, Path: "session_id"},
 			{Match: map[string]string{"type": "message"}, Do: exec.Message, Path: "text"},
@@ -28,7 +28,7 @@ func newEngine(o options) (*exec.Engine, error) {
 	if o.profile == fsm.ProfileStickyProcess {
 		cfg.Resident, cfg.ResumeArgs = true, nil
 		cfg.Args = []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-resident"}
-		cfg.Stdin, cfg.StdinJSON = `{"input":{input}}`, true
+		cfg.Stdin, cfg.StdinJSON = `{"input":{input},"answers":{interaction}}`, true
 	}
 	return exec.New(cfg)
 }

@@ -127,7 +127,7 @@ func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
 		return err
 	}
 	defer lc.Close()
-	id, after, err := begin(ctx, lc, o)
+	id, err := begin(ctx, lc, o)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
 	go func() { served <- lc.Serve(serving) }()
 
 	talk := &conversation{lc: lc, id: id, park: o.park, in: newPerson(in), out: out}
-	err = talk.follow(ctx, after)
+	err = talk.follow(ctx)
 	end()
 	if err := errors.Join(err, <-served); err != nil {
 		return err
@@ -144,23 +144,23 @@ func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
 	return summary(context.WithoutCancel(ctx), lc, id, o.db, out)
 }
 
-// begin submits the skill, or finds the run to go on with, and the event after which to follow it.
-func begin(ctx context.Context, lc *lifecycle.Lifecycle, o options) (id string, after uint64, _ error) {
+// begin submits the skill, or finds the run to go on with.
+func begin(ctx context.Context, lc *lifecycle.Lifecycle, o options) (id string, _ error) {
 	if o.resume {
 		page, err := lc.Runs(ctx, lifecycle.Query{Newest: true, Limit: 1})
 		if err != nil {
-			return "", 0, err
+			return "", err
 		}
 		if len(page.Runs) == 0 {
-			return "", 0, fmt.Errorf("nothing to resume: %s has no run", o.db)
+			return "", fmt.Errorf("nothing to resume: %s has no run", o.db)
 		}
-		return page.Runs[0].ID, 0, nil
+		return page.Runs[0].ID, nil
 	}
 	spec, err := lifecycle.FromSkill(skillFolder(), lifecycle.Interactive)
 	if err != nil {
-		return "", 0, err
+		return "", err
 	}
 	spec.SessionTimeout, spec.AutoDecide, spec.Repeatable = o.timeout, !o.strict, true
 	r, err := lc.Submit(ctx, spec)
-	return r.ID, 0, err
+	return r.ID, err
 }

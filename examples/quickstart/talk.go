@@ -26,7 +26,7 @@ type conversation struct {
 }
 
 // follow shows events until the run has ended, or waits and nobody will answer.
-func (c *conversation) follow(ctx context.Context, after uint64) error {
+func (c *conversation) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	current, err := c.lc.Get(ctx, c.id)
@@ -35,7 +35,7 @@ func (c *conversation) follow(ctx context.Context, after uint64) error {
 	}
 	asked := make(chan contract.InputRequired)
 	shown := make(chan error, 1)
-	go func() { shown <- c.show(ctx, after, current.Seq, asked) }()
+	go func() { shown <- c.show(ctx, current.Seq, asked) }()
 	for {
 		select {
 		case err := <-shown:
@@ -53,8 +53,8 @@ func (c *conversation) follow(ctx context.Context, after uint64) error {
 }
 
 // show prints every event, and passes on the questions that are open.
-func (c *conversation) show(ctx context.Context, after, past uint64, asked chan<- contract.InputRequired) error {
-	for e, err := range c.lc.Events(ctx, c.id, after) {
+func (c *conversation) show(ctx context.Context, past uint64, asked chan<- contract.InputRequired) error {
+	for e, err := range c.lc.Events(ctx, c.id, 0) {
 		if err != nil {
 			return err
 		}

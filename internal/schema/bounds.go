@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 )
 
 // Bounds on everything that is decoded here.
@@ -141,7 +142,7 @@ func stringEnd(raw []byte, i int) int {
 }
 
 func numberEnd(raw []byte, i int) int {
-	for i < len(raw) && (isDigit(raw[i]) || bytes.IndexByte([]byte("+-.eE"), raw[i]) >= 0) {
+	for i < len(raw) && (isDigit(raw[i]) || strings.IndexByte("+-.eE", raw[i]) >= 0) {
 		i++
 	}
 	return i

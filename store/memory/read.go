@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -208,6 +209,6 @@ func (s *Store) Orphans(ctx context.Context, limit int) ([]store.Run, error) {
 			return true
 		})
 	}
-	all := append(holding, parked...)
+	all := slices.Concat(holding, parked)
 	return all[:min(limit, len(all))], nil
 }

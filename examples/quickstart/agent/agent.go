@@ -22,8 +22,7 @@ import (
 type session struct {
 	ID      string   `json:"id"`
 	Answers []string `json:"answers"`
-	Alone   int      `json:"alone"` // answers that nobody gave
-	Started bool     `json:"started"`
+	Alone   []bool   `json:"alone"` // which of them nobody gave
 }
 
 // program is one process of the agent.
@@ -40,9 +39,10 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	artifacts := flags.String("artifacts", ".", "folder for what is made")
 	input := flags.String("input", "", "the task, or the answer to the last question")
+	answers := flags.Int("answers", 0, "number of the question that the input answers; 0: it is the task")
 	id := flags.String("session", "", "session to go on with")
 	mode := flags.String("mode", "interactive", "auto decides everything alone")
-	stays := flags.Bool("resident", false, "stay, and read {\"input\": …} lines")
+	stays := flags.Bool("resident", false, "stay, and read {\"input\": …, \"answers\": …} lines")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
@@ -53,17 +53,18 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 	}
 	p.print("session", "session_id", p.session.ID)
 	if !*stays {
-		return p.turn(*input)
+		return p.turn(*input, *answers)
 	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var line struct {
-			Input string `json:"input"`
+			Input   string `json:"input"`
+			Answers int    `json:"answers"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			fmt.Fprintln(os.Stderr, "agent: input:", err)
 			return 1
 		}
-		if status := p.turn(line.Input); status != 0 {
+		if status := p.turn(line.Input, line.Answers); status != 0 {
 			return status
 		}
 		p.print("turn_end", "text", "")
@@ -90,12 +91,18 @@ func (p *program) open(id string) error {
 	return nil
 }
 
-// turn takes the input and ends with a question or the result. Only a turn that went to its end is remembered.
-func (p *program) turn(input string) int {
-	if p.session.Started {
+// turn takes the input and ends with a question or the result. A turn may come again when its end was not noticed, so an answer
+// goes to the question that it names, and takes back what came after.
+func (p *program) turn(input string, answers int) int {
+	if answers > len(p.session.Answers)+1 || answers > len(questions) {
+		fmt.Fprintln(os.Stderr, "agent: nobody asked question", answers)
+		return 1
+	}
+	known := max(answers-1, 0)
+	p.session.Answers, p.session.Alone = p.session.Answers[:known], p.session.Alone[:known]
+	if answers > 0 {
 		p.take(input)
 	}
-	p.session.Started = true
 	for p.alone && len(p.session.Answers) < len(questions) {
 		p.take(alone)
 	}
@@ -128,11 +135,11 @@ const alone = "The user did not respond"
 func (p *program) take(input string) {
 	q := questions[len(p.session.Answers)]
 	answer := strings.TrimSpace(input)
-	if answer == "" || strings.HasPrefix(answer, alone) {
+	nobody := answer == "" || strings.HasPrefix(answer, alone)
+	if nobody {
 		answer = q.own
-		p.session.Alone++
 	}
-	p.session.Answers = append(p.session.Answers, answer)
+	p.session.Answers, p.session.Alone = append(p.session.Answers, answer), append(p.session.Alone, nobody)
 }
 
 // result is the output, as the skill's schema wants it.
@@ -151,7 +158,12 @@ func (p *program) finish() error {
 	a := p.session.Answers
 	r := result{
 		Place: a[0], Music: yes(a[1]), Details: a[2], Wish: a[3], Risk: "tent",
-		DecidedAlone: p.session.Alone, Artifact: filepath.Join(p.artifacts, "plan.md"),
+		Artifact: filepath.Join(p.artifacts, "plan.md"),
+	}
+	for _, nobody := range p.session.Alone {
+		if nobody {
+			r.DecidedAlone++
+		}
 	}
 	if yes(a[4]) {
 		r.Risk = "accepted"

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# All tests of all modules, with the race detector. Arguments go to go test: ./test.sh -run TestX
+set -euo pipefail
+cd "$(dirname "$0")"
+command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
+command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
+packages=()
+while read -r module; do packages+=("$module/..."); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
+exec go test -race -timeout 20m "$@" "${packages[@]}"
