@@ -1,0 +1,294 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// The child is this test program again: a host with the library on the file.
+const (
+	envFile = "INTERLUDE_TEST_FILE" // run as the host on this file
+	envDie  = "INTERLUDE_TEST_DIE"  // kill -9 right after the event with this number was stored
+	envRuns = "INTERLUDE_TEST_RUNS" // how many runs
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(envFile); path != "" {
+		if err := host(path); err != nil {
+			fmt.Fprintln(os.Stderr, "host:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// host submits runs that ask one question each, answers them, and ends when all have ended. Started again, it goes on.
+func host(path string) error {
+	ctx := context.Background()
+	runs, _ := strconv.Atoi(os.Getenv(envRuns))
+	die, _ := strconv.Atoi(os.Getenv(envDie))
+	executed, err := os.OpenFile(path+".executed", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		answer := ""
+		if len(t.Answers) > 0 {
+			answer = t.Answers[0].Text
+		}
+		if _, err := fmt.Fprintf(executed, "%s %d %q\n", t.RunID, t.Attempt, answer); err != nil {
+			return engine.Outcome{}, err
+		}
+		if answer == "" {
+			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Go on?"}), nil
+		}
+		return engine.Done("answered: " + answer), nil
+	})
+	files, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: &noisy{Store: files, die: die}, Engine: agent, Poll: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(serving) }()
+	var all sync.WaitGroup
+	failed := make(chan error, runs)
+	for i := range runs {
+		all.Go(func() { failed <- drive(ctx, lc, fmt.Sprintf("run-%d", i)) })
+	}
+	all.Wait()
+	close(failed)
+	for e := range failed {
+		err = errors.Join(err, e)
+	}
+	stop()
+	return errors.Join(err, <-served)
+}
+
+// drive submits one run and answers it.
+func drive(ctx context.Context, lc *lifecycle.Lifecycle, id string) error {
+	if _, err := lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "x", Repeatable: true}); err != nil {
+		return err
+	}
+	for e, err := range lc.Events(ctx, id, 0) {
+		if err != nil {
+			return err
+		}
+		if e.Type != contract.TypeInputRequired {
+			continue
+		}
+		if _, err := lc.Reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "the-key"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noisy is a store that tells the parent before and after each write, and may kill its process.
+type noisy struct {
+	*sqlite.Store
+	die  int
+	told atomic.Int64
+}
+
+func (n *noisy) tell() { fmt.Println(n.told.Add(1)) }
+
+func (n *noisy) Commit(ctx context.Context, batch []store.Commit) []error {
+	n.tell()
+	errs := n.Store.Commit(ctx, batch)
+	for i, c := range batch {
+		if errs[i] == nil {
+			n.mayDie(c)
+		}
+	}
+	n.tell()
+	return errs
+}
+
+func (n *noisy) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	var made []store.Commit
+	start := req.Start
+	req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
+		c, err := start(r, spec)
+		made = append(made, c)
+		return c, err
+	}
+	n.tell()
+	claimed, err := n.Store.Claim(ctx, req)
+	if err == nil && len(claimed) > 0 {
+		for _, c := range made {
+			n.mayDie(c)
+		}
+	}
+	n.tell()
+	return claimed, err
+}
+
+func (n *noisy) mayDie(c store.Commit) {
+	for _, e := range c.Events {
+		if n.die > 0 && int(e.Seq) == n.die {
+			p, _ := os.FindProcess(os.Getpid())
+			_ = p.Kill()
+			select {}
+		}
+	}
+}
+
+// child starts the host in a process of its own.
+func child(ctx context.Context, path string, runs, die int) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	// The race detector waits for a second at exit, for other threads to report; nothing is left to report here.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", envFile+"="+path, envRuns+"="+strconv.Itoa(runs), envDie+"="+strconv.Itoa(die))
+	return cmd
+}
+
+// finish starts the host again, lets it end in peace, and checks what it leaves.
+func finish(t *testing.T, path string, runs int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := child(ctx, path, runs, 0).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	defer s.Close()
+	executed, err := os.ReadFile(path + ".executed")
+	require.NoError(t, err)
+	for i := range runs {
+		checkRun(t, s, fmt.Sprintf("run-%d", i), string(executed))
+	}
+	pools, err := s.Pools(t.Context())
+	require.NoError(t, err)
+	for _, p := range pools {
+		require.Zero(t, p.Held, "no slot is held when all has ended")
+	}
+}
+
+// checkRun: one question, one accepted reply, executed; the log keeps every invariant.
+func checkRun(t *testing.T, s *sqlite.Store, id, executed string) {
+	t.Helper()
+	run, err := s.Run(t.Context(), id)
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateSucceeded, run.State, "%+v", run.Error)
+	require.Contains(t, run.FinalText, "answered: yes")
+	require.Equal(t, 1, run.Interactions)
+	stored, err := s.Events(t.Context(), id, 0, 1000)
+	require.NoError(t, err)
+	var log bytes.Buffer
+	accepted, started, requeued := 0, 0, 0
+	for _, e := range stored {
+		log.Write(append(e.Body, '\n'))
+		event, err := contract.Decode(e.Body)
+		require.NoError(t, err)
+		var c contract.StateChanged
+		_ = event.Decode(&c)
+		switch {
+		case event.Type == contract.TypeReplyAccepted:
+			accepted++
+		case accepted > 0 && c.Trigger == string(fsm.EventTurnStarted):
+			started++
+		case accepted > 0 && c.Trigger == string(fsm.EventRestartRequeue):
+			requeued++
+		}
+	}
+	report, err := contract.Check(&log)
+	require.NoError(t, err)
+	require.Nil(t, report.Violation)
+	require.Equal(t, 1, accepted, "the reply was accepted once")
+	require.Equal(t, 1+requeued, started, "and executed once, but for turns that were interrupted themselves")
+	times := 0
+	for line := range strings.Lines(executed) {
+		if strings.HasPrefix(line, id+" ") && strings.HasSuffix(line, "\"yes\"\n") {
+			times++
+		}
+	}
+	require.GreaterOrEqual(t, times, 1, "an accepted reply is never lost")
+	require.LessOrEqual(t, times, 1+requeued)
+}
+
+// I9: the process is killed right after each event of a run with one question; after the restart the reply is
+// executed, once.
+func TestI9KilledAfterEveryEvent(t *testing.T) {
+	const events = 9 // a run with one question has nine
+	for n := 1; n <= events; n++ {
+		t.Run(fmt.Sprintf("I9/event %d", n), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "runs.db")
+			err := child(t.Context(), path, 1, n).Run()
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, "the host lives on after event %d", n)
+			require.Equal(t, -1, exit.ExitCode(), "killed")
+			finish(t, path, 1)
+		})
+	}
+}
+
+// I9 E5 E6: 200 kills at random moments, some hosts killed several times in a row.
+func TestI9KilledAtRandomMoments(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	var left atomic.Int64
+	left.Store(200)
+	var lanes sync.WaitGroup
+	for lane := range 2 {
+		lanes.Go(func() {
+			random := rand.New(rand.NewPCG(seed, uint64(lane)))
+			for left.Load() > 0 {
+				path := filepath.Join(t.TempDir(), "runs.db")
+				const runs = 4
+				for range 1 + random.IntN(4) {
+					if killAtRandom(t, path, runs, random) {
+						left.Add(-1)
+					}
+				}
+				finish(t, path, runs)
+			}
+		})
+	}
+	lanes.Wait()
+}
+
+// killAtRandom kills a host after a random number of its writes began or ended; it reports whether the host was still there.
+func killAtRandom(t *testing.T, path string, runs int, random *rand.Rand) bool {
+	t.Helper()
+	cmd := child(t.Context(), path, runs, 0)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	until := 1 + random.IntN(60)
+	for lines := bufio.NewScanner(out); until > 0 && lines.Scan(); until-- {
+	}
+	_ = cmd.Process.Kill()
+	return cmd.Wait() != nil
+}
