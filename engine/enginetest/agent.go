@@ -1,0 +1,58 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// Agent returns the scripted agent as an engine in this process, with a memory of its own.
+func Agent() engine.Func {
+	var mu sync.Mutex
+	sessions := make(map[string][]string) // guarded by mu; what each session was told
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		id := rand.Text()
+		if t.Handle != nil {
+			id = string(t.Handle.Data)
+		}
+		mu.Lock()
+		inputs, known := sessions[id]
+		if t.Handle != nil && !known {
+			mu.Unlock()
+			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "no session " + id}
+		}
+		inputs = append(append([]string(nil), inputs...), t.Input())
+		sessions[id] = inputs
+		mu.Unlock()
+
+		h := engine.Handle{Engine: "scripted", Version: "1", Data: []byte(id)}
+		if err := s.Handle(ctx, h); err != nil {
+			return engine.Outcome{}, err
+		}
+		on := &inProcess{sink: s}
+		on.o.Process.Status, on.o.Handle = engine.OK, &h
+		err := play(ctx, inputs, t.ArtifactDir, on)
+		return on.o, err
+	}
+}
+
+// inProcess is the stage of an agent that is a function.
+type inProcess struct {
+	sink engine.Sink
+	o    engine.Outcome
+}
+
+func (on *inProcess) say(ctx context.Context, text string) error {
+	return on.sink.Message(ctx, engine.Message{Text: text})
+}
+func (on *inProcess) delta(text string)           { on.o.FinalText += text }
+func (on *inProcess) final(text string)           { on.o.FinalText = text }
+func (on *inProcess) output(body json.RawMessage) { on.o.Output = body }
+func (on *inProcess) fail(text string) {
+	on.o.Process = engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: text}
+}
+func (on *inProcess) act(Step) (bool, error) { return false, nil }

@@ -1,0 +1,40 @@
+package enginetest
+
+import (
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// endings: how a turn ends that does not end by itself.
+var endings = []scene{
+	{name: "I6: a canceled turn ends, and is no success", play: func(w *world) {
+		g := w.newRun("r1").begin("begun", "touch begun", "hang")
+		g.cancel(engine.ErrCanceled)
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+	}},
+	{name: "B1: a turn that hangs ends at its time limit, and is no success", play: func(w *world) {
+		g := w.newRun("r1").begin("begun", "final I am done, or am I", "touch begun", "hang")
+		g.cancel(engine.ErrTurnTimeout)
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+	}},
+	{name: "I6: a turn that is canceled before it begins leaves nothing and ends at once", play: func(w *world) {
+		r := w.newRun("r1")
+		g := r.begin("begun", "touch begun", "hang")
+		g.cancel(engine.ErrCanceled)
+		g.finish()
+		ctx, cancel := w.canceled()
+		defer cancel()
+		other := w.newRun("r2")
+		o, err := other.execute(ctx, Script("hang"))
+		require.True(w, err != nil || o.Process.Status != engine.OK)
+	}},
+	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", play: func(w *world) {
+		r := w.newRun("r1")
+		g := r.begin("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")
+		r.Refuse(engine.ErrStale)
+		r.touch("go")
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+		require.Empty(w, r.Messages())
+	}},
+}

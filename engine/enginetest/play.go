@@ -1,0 +1,107 @@
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// stage is where the agent acts: in a process of its own, or in the engine's.
+type stage interface {
+	say(ctx context.Context, text string) error
+	delta(text string)
+	final(text string)
+	output(body json.RawMessage)
+	fail(text string)
+	// act does a step that only this kind of stage knows; ok is false when it knows none.
+	act(s Step) (ok bool, err error)
+}
+
+// play does the steps of the last input of a session.
+func play(ctx context.Context, inputs []string, artifacts string, on stage) error {
+	for _, s := range Steps(inputs[len(inputs)-1]) {
+		if err := step(ctx, s, inputs, artifacts, on); err != nil {
+			return fmt.Errorf("%s: %w", s.Word, err)
+		}
+	}
+	return nil
+}
+
+func step(ctx context.Context, s Step, inputs []string, artifacts string, on stage) error {
+	switch s.Word {
+	case "say":
+		return on.say(ctx, s.Rest)
+	case "delta":
+		on.delta(s.Rest)
+	case "final":
+		on.final(s.Rest)
+	case "done":
+		on.final(s.Rest + "\n" + interaction.DoneMarker + "\n")
+	case "ask":
+		body, err := json.Marshal(map[string]any{"ask_user": map[string]string{"kind": "open_text", "prompt": s.Rest}})
+		if err != nil {
+			return err
+		}
+		on.final(string(body))
+	case "output":
+		on.output(json.RawMessage(s.Rest))
+	case "note": // for recall
+	case "recall":
+		on.final(told(inputs))
+	case "fail":
+		on.fail(s.Rest)
+	case "touch":
+		return touch(artifacts, s.Rest, "")
+	case "await":
+		return await(ctx, filepath.Join(artifacts, s.Rest))
+	case "hang":
+		return await(ctx, filepath.Join(artifacts, "a file that nobody makes"))
+	case "flood":
+		n, err := strconv.Atoi(s.Rest)
+		for i := range n {
+			if err := on.say(ctx, "wave "+strconv.Itoa(i)+" "+strings.Repeat("~", 80)); err != nil {
+				return err
+			}
+		}
+		return err
+	default:
+		if ok, err := on.act(s); ok || err != nil {
+			return err
+		}
+		return errors.New("the agent does not know this step")
+	}
+	return nil
+}
+
+// touch makes a file with the content, at once.
+func touch(dir, name, content string) error {
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// await waits until the file is there. Nothing tells of files on every system, so it looks again and again.
+func await(ctx context.Context, path string) error {
+	look := time.NewTicker(pause)
+	defer look.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/procid"
+)
+
+// processes: what only an agent that is a process can do to its engine.
+var processes = []scene{
+	{name: "I6: cancel ends the whole process group, also processes that ignore TERM", applies: isProgram, play: func(w *world) {
+		r := w.newRun("r1")
+		g := r.begin("begun", "deaf", "pid self", "spawn child", "touch begun", "hang")
+		g.cancel(engine.ErrCanceled)
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+		r.gone("self", "child")
+	}},
+	{name: "I6: cancel also ends what left the group and holds the output open", applies: both(isProgram, onLinux), play: func(w *world) {
+		r := w.newRun("r1")
+		g := r.begin("begun", "pid self", "stray astray", "touch begun", "hang")
+		g.cancel(engine.ErrCanceled)
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+		r.gone("self", "astray")
+	}},
+	{name: "I2: an attempt that is no longer the run's leaves no process", applies: isProgram, play: func(w *world) {
+		r := w.newRun("r1")
+		g := r.begin("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three", "hang")
+		r.Refuse(engine.ErrStale)
+		r.touch("go")
+		g.finish()
+		r.gone("self", "child")
+	}},
+	{name: "a turn that ends well leaves nothing in its group", applies: both(isProgram, isResumable), play: func(w *world) {
+		r := w.newRun("r1")
+		o := r.do("pid self", "spawn child", "final ok")
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		r.gone("self", "child")
+	}},
+	{name: "B1: a process that crashes or exits with a failure has failed, whatever it said, and its error output says why", applies: isProgram, play: func(w *world) {
+		for id, last := range map[string]string{"crashes": "crash", "exits": "exit 3"} {
+			r := w.newRun(id)
+			o, err := r.execute(w.ctx, Script("done all is well", "stderr out of paper", last))
+			require.NoError(w, err)
+			require.Equal(w, engine.Failed, o.Process.Status)
+			require.NotEmpty(w, o.Process.Code)
+			require.Contains(w, o.Process.Detail, "out of paper")
+			if last == "exit 3" {
+				require.Equal(w, 3, o.Process.ExitCode)
+			}
+		}
+	}},
+	{name: "I11: a line of 10 MB is passed over, with a diagnostic", applies: isProgram, play: func(w *world) {
+		o := w.newRun("r1").do("long 10485760", "final still here")
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Equal(w, "still here", o.FinalText)
+		require.True(w, warned(o, fsm.WarnEngineOutputTruncated), "%v", o.Diagnostics)
+	}},
+	{name: "I11: UTF-8 that is split across pieces of output survives", applies: isProgram, play: func(w *world) {
+		o := w.newRun("r1").do(`raw "{\"type\":\"final\",\"text\":\"f\xc3"`, "pid pause", `raw "\xb6x \xf0\x9f"`, "pid pause", `raw "\x8e\x88\"}\n"`)
+		require.Equal(w, "föx 🎈", o.FinalText)
+		require.False(w, warned(o, fsm.WarnEngineOutputInvalidUTF8))
+	}},
+	{name: "I11: broken UTF-8 is replaced, with a diagnostic", applies: isProgram, play: func(w *world) {
+		o := w.newRun("r1").do(`raw "{\"type\":\"final\",\"text\":\"f\xff\xfex\"}\n"`)
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Regexp(w, "^f\uFFFD+x$", o.FinalText)
+		require.True(w, warned(o, fsm.WarnEngineOutputInvalidUTF8), "%v", o.Diagnostics)
+	}},
+	{name: "I11: broken JSON is passed over, with a bounded number of diagnostics", applies: isProgram, play: func(w *world) {
+		o := w.newRun("r1").do("raw "+quoted(strings.Repeat("{\"type\": oops\nnull\n[1]\n\n", 500)), "final still here")
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Equal(w, "still here", o.FinalText)
+		require.True(w, warned(o, fsm.WarnEngineOutputMalformed), "%v", o.Diagnostics)
+		require.Less(w, len(o.Diagnostics), 50)
+	}},
+	{name: "nothing of the host's environment reaches the agent that was not named", applies: isProgram, play: func(w *world) {
+		w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
+		o := w.newRun("r1").do("args")
+		require.NotContains(w, o.FinalText, "hunter2")
+	}},
+	{name: "H3: the agent works in the run's folder", applies: isProgram, play: func(w *world) {
+		r := w.newRun("r1")
+		r.do("final ok")
+		entries, err := os.ReadDir(r.turn.WorkDir)
+		require.NoError(w, err)
+		require.NotEmpty(w, entries, "the agent keeps its session in its working folder")
+	}},
+	{name: "E7: reaping a run that left nothing does nothing", play: func(w *world) {
+		if r, ok := w.engine.(engine.Reaper); ok { // an optional ability
+			require.NoError(w, r.Reap(w.ctx, "never-seen"))
+			w.newRun("r1").do("final ok")
+			require.NoError(w, r.Reap(w.ctx, "r1"))
+		}
+	}},
+}
+
+func onLinux(*world) bool { return runtime.GOOS == "linux" }
+
+func warned(o engine.Outcome, code fsm.Warning) bool {
+	for _, d := range o.Diagnostics {
+		if d.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+func quoted(s string) string {
+	body, _ := json.Marshal(s) // as a Go literal: nothing in it is written differently
+	return string(body)
+}
+
+// setenv sets a variable of the host until the case is over.
+func (w *world) setenv(name, value string) {
+	if t, ok := w.TB.(interface{ Setenv(name, value string) }); ok {
+		t.Setenv(name, value)
+	}
+}
+
+// gone waits until the processes that the files name have ended: a signal has been sent when the turn is over, and the
+// kernel needs a moment.
+func (r *run) gone(files ...string) {
+	r.Helper()
+	for _, file := range files {
+		pid := r.pid(file)
+		require.Eventually(r, func() bool { return ended(pid) }, patience, pause, "process %d (%s) is left", pid, file)
+	}
+}
+
+// ended reports whether the process has ended; one that nobody waited for yet has.
+func ended(pid int) bool {
+	if runtime.GOOS == "linux" {
+		_, err := procid.Of(pid)
+		return errors.Is(err, os.ErrNotExist)
+	}
+	p, err := os.FindProcess(pid)
+	return err != nil || p.Signal(syscall.Signal(0)) != nil
+}

@@ -1,0 +1,240 @@
+package enginetest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// programArg is the first argument of a process that is the agent.
+const programArg = "enginetest-agent"
+
+// IsProgram reports whether this process was started as the agent. A test binary asks in TestMain, and then calls Main:
+//
+//	func TestMain(m *testing.M) {
+//		if enginetest.IsProgram() {
+//			os.Exit(enginetest.Main())
+//		}
+//		os.Exit(m.Run())
+//	}
+func IsProgram() bool { return len(os.Args) > 1 && os.Args[1] == programArg }
+
+// Args is how the agent's program is called: a turn with the placeholders that stand for the input and the artifact folder, to
+// go on with the session when there is one, or to stay and be told {"input": …} lines.
+func Args(input, artifacts, session string, resident bool) []string {
+	args := []string{programArg, "-input=" + input, "-artifacts=" + artifacts}
+	if session != "" {
+		args = append(args, "-session="+session)
+	}
+	if resident {
+		args = append(args, "-resident")
+	}
+	return args
+}
+
+// program is the stage of an agent that is a process.
+type program struct {
+	out       *bufio.Writer
+	session   string
+	artifacts string
+	chatter   string // what the agent says after its turn's end is followed by this file
+}
+
+// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to it: session (id), lost,
+// message, delta, final, failure (text), output (value), usage (input, output) and turn_end. It keeps its sessions in its working folder.
+func Main() int {
+	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
+	input := flags.String("input", "", "what the agent is told")
+	artifacts := flags.String("artifacts", ".", "folder for what is made")
+	session := flags.String("session", "", "session to go on with")
+	stays := flags.Bool("resident", false, "read one {\"input\": …} a line")
+	lingers := flags.String("linger", "", "say nothing, ignore TERM, make this file, and never end")
+	if err := flags.Parse(os.Args[2:]); err != nil {
+		return 2
+	}
+	if *lingers != "" {
+		return linger(*artifacts, *lingers)
+	}
+	p := &program{out: bufio.NewWriter(os.Stdout), session: *session, artifacts: *artifacts}
+	if p.session == "" {
+		p.session = strings.ToLower(rand.Text())
+	} else if _, err := os.Stat(p.memory()); err != nil {
+		p.print("lost", "text", err.Error())
+		fmt.Fprintln(os.Stderr, "agent: no such session")
+		return 1
+	}
+	if !*stays {
+		return p.turn(*input)
+	}
+	in := bufio.NewReader(os.Stdin)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return 0
+		}
+		var told struct {
+			Input string `json:"input"`
+		}
+		if err := json.Unmarshal(line, &told); err != nil {
+			fmt.Fprintln(os.Stderr, "agent: input:", err)
+			return 1
+		}
+		if status := p.turn(told.Input); status != 0 {
+			return status
+		}
+	}
+}
+
+// memory is the session's file.
+func (p *program) memory() string { return ".session-" + filepath.Base(p.session) }
+
+// turn remembers the input and does what it says.
+func (p *program) turn(input string) int {
+	p.print("session", "id", p.session)
+	var inputs []string
+	if body, err := os.ReadFile(p.memory()); err == nil {
+		_ = json.Unmarshal(body, &inputs) // a file of its own
+	}
+	inputs = append(inputs, input)
+	body, err := json.Marshal(inputs)
+	if err == nil {
+		err = touch(".", p.memory(), string(body))
+	}
+	if err == nil {
+		err = play(context.Background(), inputs, p.artifacts, p)
+	}
+	var ends exit
+	if errors.As(err, &ends) {
+		return int(ends)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "agent:", err)
+		return 1
+	}
+	p.print("usage", "input", 11, "output", 7, "cost", 0.25)
+	p.print("turn_end")
+	if p.chatter != "" {
+		p.print("final", "text", "pay no attention")
+		p.print("turn_end")
+		if err := touch(p.artifacts, p.chatter, ""); err != nil {
+			return 1
+		}
+		p.chatter = ""
+	}
+	return 0
+}
+
+// print writes a line of pairs and hands it over at once.
+func (p *program) print(kind string, pairs ...any) {
+	line := map[string]any{"type": kind}
+	for i := 0; i < len(pairs); i += 2 {
+		line[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	_ = json.NewEncoder(p.out).Encode(line) // whoever reads is gone: the engine ends this process
+	_ = p.out.Flush()
+}
+
+func (p *program) say(_ context.Context, text string) error {
+	p.print("message", "text", text)
+	return nil
+}
+func (p *program) delta(text string)           { p.print("delta", "text", text) }
+func (p *program) final(text string)           { p.print("final", "text", text) }
+func (p *program) output(body json.RawMessage) { p.print("output", "value", body) }
+func (p *program) fail(text string)            { p.print("failure", "text", text) }
+
+// exit ends the process with a status.
+type exit int
+
+func (e exit) Error() string { return "exit status " + strconv.Itoa(int(e)) }
+
+// act does what only a process can.
+func (p *program) act(s Step) (bool, error) {
+	switch s.Word {
+	case "deaf":
+		signal.Ignore(syscall.SIGTERM)
+	case "spawn", "stray":
+		return true, p.spawn(s.Rest, s.Word == "stray")
+	case "pid":
+		return true, touch(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
+	case "exit":
+		n, err := strconv.Atoi(s.Rest)
+		if err != nil {
+			return true, err
+		}
+		return true, exit(n)
+	case "crash":
+		self, err := os.FindProcess(os.Getpid())
+		if err == nil {
+			err = self.Kill()
+		}
+		if err == nil {
+			select {} // until the signal arrives
+		}
+		return true, err
+	case "chatter":
+		p.chatter = s.Rest
+	case "stderr":
+		fmt.Fprintln(os.Stderr, s.Rest)
+	case "raw":
+		_, _ = p.out.WriteString(s.Rest)
+		_ = p.out.Flush()
+	case "long":
+		n, err := strconv.Atoi(s.Rest)
+		if err != nil {
+			return true, err
+		}
+		for ; n > 0; n -= 1 << 10 {
+			_, _ = p.out.WriteString(strings.Repeat("x", min(n, 1<<10)))
+		}
+		_, _ = p.out.WriteString("\n")
+		_ = p.out.Flush()
+	case "args":
+		body, err := json.Marshal(map[string][]string{"args": os.Args[1:], "env": os.Environ()})
+		if err != nil {
+			return true, err
+		}
+		p.final(string(body))
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// spawn starts this program again, to linger.
+func (p *program) spawn(name string, leaves bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(self, programArg, "-artifacts="+p.artifacts, "-linger="+name)
+	if leaves {
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		leave(cmd)
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return await(context.Background(), filepath.Join(p.artifacts, name))
+}
+
+// linger never ends by itself; the file that it makes holds its process number.
+func linger(dir, name string) int {
+	signal.Ignore(syscall.SIGTERM)
+	if err := touch(dir, name, strconv.Itoa(os.Getpid())); err != nil {
+		return 1
+	}
+	_ = await(context.Background(), filepath.Join(dir, "a file that nobody makes"))
+	return 0
+}

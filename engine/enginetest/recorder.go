@@ -1,0 +1,120 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// Recorder is a Sink that keeps what it is told. The zero value is ready; it is safe for concurrent use.
+type Recorder struct {
+	mu       sync.Mutex
+	messages []engine.Message
+	handles  []engine.Handle
+	warnings []engine.Diagnostic
+	refusal  error         // guarded by mu; what every call answers, when set
+	changed  chan struct{} // guarded by mu; closed and replaced at each report
+}
+
+var _ engine.Sink = (*Recorder)(nil)
+
+// Message keeps m.
+func (r *Recorder) Message(_ context.Context, m engine.Message) error {
+	return r.take(func() { r.messages = append(r.messages, m) })
+}
+
+// Handle keeps h.
+func (r *Recorder) Handle(_ context.Context, h engine.Handle) error {
+	h.Data = append([]byte(nil), h.Data...)
+	return r.take(func() { r.handles = append(r.handles, h) })
+}
+
+// Warn keeps d.
+func (r *Recorder) Warn(_ context.Context, d engine.Diagnostic) error {
+	return r.take(func() { r.warnings = append(r.warnings, d) })
+}
+
+func (r *Recorder) take(keep func()) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refusal != nil {
+		return r.refusal
+	}
+	keep()
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+	return nil
+}
+
+// Refuse has every later call answered with err, as a lifecycle does with engine.ErrStale once the attempt is no longer
+// the run's.
+func (r *Recorder) Refuse(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refusal = err
+}
+
+// Messages returns the texts that were told, in order.
+func (r *Recorder) Messages() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	texts := make([]string, 0, len(r.messages))
+	for _, m := range r.messages {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+// Refs returns where the messages stand in the transcript, nil for those that do not say.
+func (r *Recorder) Refs() []*engine.RawRef {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	refs := make([]*engine.RawRef, 0, len(r.messages))
+	for _, m := range r.messages {
+		refs = append(refs, m.RawRef)
+	}
+	return refs
+}
+
+// Warnings returns the diagnostics that were told.
+func (r *Recorder) Warnings() []engine.Diagnostic {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]engine.Diagnostic(nil), r.warnings...)
+}
+
+// Last returns the handle that was told last, nil when there was none.
+func (r *Recorder) Last() *engine.Handle {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.handles) == 0 {
+		return nil
+	}
+	h := r.handles[len(r.handles)-1]
+	return &h
+}
+
+// Await returns when done reports true, which it is asked after each report; or with an error when ctx ends. done may call
+// the Recorder's methods.
+func (r *Recorder) Await(ctx context.Context, done func() bool) error {
+	for {
+		r.mu.Lock()
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		if done() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("enginetest: what was waited for did not come: %w", context.Cause(ctx))
+		}
+	}
+}

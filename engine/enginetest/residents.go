@@ -1,0 +1,124 @@
+package enginetest
+
+import (
+	"os"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// residents: an agent whose process lives through all turns of its run.
+var residents = []scene{
+	{name: "D3, D4: one process takes all turns, until it is ended", applies: isResident, play: func(w *world) {
+		r, e := w.newRun("r1"), w.resident()
+		r.do("pid first", "ask What next?")
+		r.do("pid second", "ask And then?")
+		require.Equal(w, r.pid("first"), r.pid("second"))
+		lost := w.losses()
+		require.NoError(w, e.End(w.ctx, "r1"))
+		r.gone("first")
+		require.NoError(w, e.End(w.ctx, "r1"), "ending what has ended does nothing")
+		require.Empty(w, lost(), "an end that was asked for is no loss")
+	}},
+	{name: "D4: an automatic decision reaches the process the way a reply does", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		r.do("pid first", "ask What next?")
+		q, _ := interaction.Normalize(interaction.Question{ID: 1, Prompt: "What next?"})
+		auto := interaction.NewAutoDecision(q)
+		turn := r.next("")
+		turn.Answers = []interaction.Answer{auto.Answer(q.AskedAt)}
+		turn.Answers[0].Text += "\n" + Script("recall", "pid second")
+		o, err := w.engine.RunTurn(w.ctx, turn, &r.Recorder)
+		require.NoError(w, err)
+		require.Contains(w, o.FinalText, auto.Instruction)
+		require.Equal(w, r.pid("first"), r.pid("second"))
+	}},
+	{name: "D6: a process that dies while its run waits is reported, once", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		lost := w.losses()
+		r.do("pid self", "ask What next?")
+		p, err := os.FindProcess(r.pid("self"))
+		require.NoError(w, err)
+		require.NoError(w, p.Kill())
+		require.Eventually(w, func() bool { return len(lost()) > 0 }, patience, pause)
+		o, err := r.execute(w.ctx, Script("final I should not speak"))
+		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
+		require.NoError(w, w.resident().End(w.ctx, "r1"))
+		require.Equal(w, []string{"r1"}, lost())
+	}},
+	{name: "D6: an answer finds the process missing, also when nobody watches", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		r.do("pid self", "ask What next?")
+		p, err := os.FindProcess(r.pid("self"))
+		require.NoError(w, err)
+		require.NoError(w, p.Kill())
+		r.gone("self")
+		o, err := r.execute(w.ctx, Script("final I should not speak"))
+		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
+	}},
+	{name: "E3: a host that never had the process says that it is lost", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		r.turn.Attempt, r.turn.Prompt = 1, "as another host was told"
+		o, err := r.execute(w.ctx, Script("final I should not speak"))
+		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
+	}},
+	{name: "I6: a canceled turn takes its process along, and that is no loss", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		lost := w.losses()
+		r.do("pid self", "ask What next?")
+		g := r.begin("begun", "touch begun", "hang")
+		g.cancel(engine.ErrCanceled)
+		require.NotEqual(w, engine.OK, g.finish().Process.Status)
+		r.gone("self")
+		require.Empty(w, lost())
+	}},
+	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram), play: func(w *world) {
+		r := w.newRun("r1")
+		r.do("final one", "chatter said") // goes on after the turn's end: a late final text and a late end
+		r.await("said")
+		o := r.do("final two")
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Equal(w, "two", o.FinalText)
+	}},
+	{name: "a function that stopped watching is not told", applies: isResident, play: func(w *world) {
+		r := w.newRun("r1")
+		told := make(chan string, 1)
+		stop := w.resident().OnLoss(func(id string, _ error) { told <- id })
+		stop()
+		lost := w.losses()
+		r.do("pid self", "ask What next?")
+		p, err := os.FindProcess(r.pid("self"))
+		require.NoError(w, err)
+		require.NoError(w, p.Kill())
+		require.Eventually(w, func() bool { return len(lost()) > 0 }, patience, pause)
+		require.Empty(w, told)
+	}},
+}
+
+func (w *world) resident() engine.Resident {
+	w.Helper()
+	e, ok := w.engine.(engine.Resident)
+	require.True(w, ok, "an engine with the profile sticky_process is an engine.Resident")
+	return e
+}
+
+// losses watches for lost processes; the function returns the runs that lost theirs.
+func (w *world) losses() func() []string {
+	w.Helper()
+	var mu sync.Mutex
+	var runs []string
+	w.Cleanup(w.resident().OnLoss(func(id string, _ error) {
+		mu.Lock()
+		defer mu.Unlock()
+		runs = append(runs, id)
+	}))
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string(nil), runs...)
+	}
+}

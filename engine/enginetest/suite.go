@@ -1,0 +1,215 @@
+package enginetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Harness makes the engine that is to be proven.
+type Harness struct {
+	// New returns an engine that runs the suite's agent. dir is a folder of the case's own. The suite ends what the engine
+	// keeps; an engine with a Close method is closed.
+	New func(tb testing.TB, dir string) engine.Engine
+	// Program says that the agent is Main, a process: then what only a process can do to its engine is tried too.
+	Program bool
+}
+
+// patience is how long a case waits for what must come; it is reached only when a promise is broken.
+const patience = time.Minute
+
+// pause is between two looks at what tells nobody when it changes.
+const pause = 2 * time.Millisecond
+
+// scene is a promise that an engine keeps, and how it is seen.
+type scene struct {
+	name    string // the promise, beginning with the requirements it comes from
+	applies func(*world) bool
+	play    func(*world)
+}
+
+// Run proves the engine: every case that applies to it must pass.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	for _, scenes := range [][]scene{turns, sessions, endings, processes, residents} {
+		for _, s := range scenes {
+			t.Run(s.name, func(t *testing.T) {
+				w := newWorld(t, h)
+				if s.applies == nil || s.applies(w) {
+					s.play(w)
+				}
+			})
+		}
+	}
+}
+
+// Which scenes are for which engines.
+func isProgram(w *world) bool   { return w.program }
+func isResumable(w *world) bool { return w.profile == fsm.ProfileResumable }
+func isResident(w *world) bool  { return w.profile == fsm.ProfileStickyProcess }
+func both(is ...func(*world) bool) func(*world) bool {
+	return func(w *world) bool {
+		for _, f := range is {
+			if !f(w) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// world is one case's host.
+type world struct {
+	testing.TB
+	ctx     context.Context
+	dir     string
+	engine  engine.Engine
+	profile fsm.Profile
+	program bool
+}
+
+func newWorld(t *testing.T, h Harness) *world {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	w := &world{TB: t, ctx: ctx, dir: t.TempDir(), program: h.Program}
+	w.engine = h.New(t, w.dir)
+	if c, ok := w.engine.(interface{ Close() error }); ok {
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+	}
+	profile, err := w.engine.Profile(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, profile.Reason, "a profile says why")
+	w.profile = profile.Kind
+	return w
+}
+
+// run is a run as its engine sees it: folders, the session handle, what was told.
+type run struct {
+	*world
+	Recorder
+	turn engine.Turn
+}
+
+// newRun makes a run with its folders.
+func (w *world) newRun(id string) *run {
+	w.Helper()
+	base := filepath.Join(w.dir, id)
+	r := &run{world: w, turn: engine.Turn{
+		RunID: id, Mode: fsm.ModeInteractive,
+		WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"),
+	}}
+	for _, dir := range []string{r.turn.WorkDir, r.turn.ArtifactDir, r.turn.TranscriptDir} {
+		require.NoError(w, os.MkdirAll(dir, 0o750))
+	}
+	return r
+}
+
+// next makes the run's next turn: the prompt in the first, an answer in a later one.
+func (r *run) next(input string) engine.Turn {
+	r.turn.Attempt++
+	r.turn.Epoch++
+	if r.turn.Attempt == 1 {
+		r.turn.Prompt = input
+	} else {
+		r.turn.Answers = []interaction.Answer{{ID: r.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+	}
+	return r.turn
+}
+
+// execute does the next turn with ctx, and keeps the handle for the one after.
+func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error) {
+	o, err := r.engine.RunTurn(ctx, r.next(input), &r.Recorder)
+	if o.Handle == nil {
+		o.Handle = r.Last()
+	}
+	if o.Handle != nil {
+		r.turn.Handle = o.Handle
+	}
+	return o, err
+}
+
+// do does the next turn, which the engine must be able to do.
+func (r *run) do(steps ...string) engine.Outcome {
+	r.Helper()
+	o, err := r.execute(r.ctx, Script(steps...))
+	require.NoError(r, err)
+	return o
+}
+
+// going is a turn that is under way.
+type going struct {
+	*run
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+	o      engine.Outcome
+	err    error
+}
+
+// begin starts the next turn and returns when the agent has made the file.
+func (r *run) begin(file string, steps ...string) *going {
+	r.Helper()
+	ctx, cancel := context.WithCancelCause(r.ctx)
+	g := &going{run: r, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(g.done)
+		g.o, g.err = r.execute(ctx, Script(steps...))
+	}()
+	r.Cleanup(func() { cancel(nil); <-g.done })
+	r.await(file)
+	return g
+}
+
+// finish returns what the turn left, as the lifecycle sees it: an error is a failed process.
+func (g *going) finish() engine.Outcome {
+	g.Helper()
+	select {
+	case <-g.done:
+	case <-g.ctx.Done():
+		g.Fatal("the turn did not end")
+	}
+	if g.err != nil && g.o.Process.Status == engine.OK {
+		g.o.Process.Status = engine.Failed
+	}
+	if g.o.Process.Status == "" {
+		g.o.Process.Status = engine.Failed
+	}
+	return g.o
+}
+
+func (r *run) await(file string) {
+	r.Helper()
+	require.NoError(r, await(r.ctx, filepath.Join(r.turn.ArtifactDir, file)), "the agent did not come to make %s", file)
+}
+
+func (r *run) touch(file string) {
+	r.Helper()
+	require.NoError(r, touch(r.turn.ArtifactDir, file, ""))
+}
+
+// pid is the process that the file names.
+func (r *run) pid(file string) int {
+	r.Helper()
+	r.await(file)
+	body, err := os.ReadFile(filepath.Join(r.turn.ArtifactDir, file))
+	require.NoError(r, err)
+	pid, err := strconv.Atoi(string(body))
+	require.NoError(r, err)
+	return pid
+}
+
+// canceled is a context that has ended.
+func (w *world) canceled() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	cancel(engine.ErrCanceled)
+	return ctx, func() { cancel(nil) }
+}
