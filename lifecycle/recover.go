@@ -21,7 +21,8 @@ type Recovery struct {
 }
 
 // Recover settles what dead processes left (section E). Serve does it by itself, at its start and whenever a lease runs out; it
-// may be called at any time, twice or by several processes at once, with the same result as once (E6).
+// may be called at any time, twice or by several processes at once, with the same result as once (E6). A wait that this call
+// preserves belongs to no process, so a later restart finds nothing to recover in it; its next turn tells whether the session still is good.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 	return c.recover(ctx, "")
 }

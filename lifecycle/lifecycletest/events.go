@@ -137,7 +137,7 @@ var events = []story{
 					return
 				}
 				seen[1] = append(seen[1], e.Seq)
-				time.Sleep(time.Hour)
+				time.Sleep(5 * time.Minute)
 			}
 		})
 		all.Go(func() { // reconnects after each event

@@ -75,7 +75,7 @@ var failures = []story{
 				if err == nil {
 					n++
 				}
-				time.Sleep(time.Hour)
+				time.Sleep(5 * time.Minute)
 			}
 			done <- n
 		}()

@@ -21,7 +21,7 @@ var waiting = []story{
 		require.True(w, run.Deadline.IsZero())
 		w.submit("other")
 		w.is("other", fsm.StateSucceeded)
-		w.advance(6 * time.Hour)
+		w.advance(time.Hour)
 		w.is("r", fsm.StateWaitingUser)
 		w.reply("r", 1, "at last")
 		w.is("r", fsm.StateSucceeded)

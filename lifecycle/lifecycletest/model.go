@@ -1,0 +1,256 @@
+package lifecycletest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// variant is one waiting policy.
+type variant struct {
+	profile    fsm.Profile
+	strict     bool
+	repeatable bool
+}
+
+var variants = []variant{
+	{fsm.ProfileResumable, true, false}, {fsm.ProfileResumable, false, true},
+	{fsm.ProfileStickyProcess, true, true}, {fsm.ProfileStickyProcess, false, false},
+}
+
+// lives is a world in which runs live any sequence of events, held in the queue until the sequence starts them.
+type lives struct {
+	*world
+	v     variant
+	gate  *gated
+	count int
+	model *contract.Lifecycle
+}
+
+// life is one run in it.
+type life struct {
+	*lives
+	id    string
+	turns chan Step
+}
+
+func newLives(t *testing.T, h Harness, v variant) *lives {
+	t.Helper()
+	ls := &lives{v: v, model: contract.Load()}
+	below := h.Open
+	h.Open = func(tb testing.TB) store.Store {
+		ls.gate = newGated(below(tb))
+		return ls.gate
+	}
+	ls.world = newWorld(t, h, config(func(c *lifecycle.Config) {
+		c.Poll, c.Lease, c.Grace = 10*time.Minute, 30*time.Second, -1
+	}), func(w *world) { w.agent.Kind = v.profile })
+	return ls
+}
+
+// begin submits a run whose questions wait for d, longer than all crashes of its life take.
+func (ls *lives) begin(d time.Duration) *life {
+	ls.count++
+	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan Step)}
+	ls.agent.Plan(l.id, func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		select {
+		case step := <-l.turns:
+			return step(ctx, t, s)
+		case <-ctx.Done():
+			return engine.Outcome{}, context.Cause(ctx)
+		}
+	})
+	ls.submit(l.id, func(s *lifecycle.Spec) {
+		s.AutoDecide, s.SessionTimeout, s.Repeatable, s.MaxAutoDecisions = !ls.v.strict, d, ls.v.repeatable, 1000
+	})
+	return l
+}
+
+// command does what causes the event in the run's present state; nil when nothing that a host, a person, an agent or a crash can do
+// would cause it.
+func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
+	on := func(s fsm.State, do func()) func() {
+		if run.State != s {
+			return nil
+		}
+		return do
+	}
+	turn := func(s Step) func() { return on(fsm.StateRunning, func() { l.turns <- s }) }
+	switch event {
+	case fsm.EventTurnStarted:
+		return on(fsm.StateQueued, func() { l.gate.set(true); synctest.Wait(); l.gate.set(false) })
+	case fsm.EventTurnNeedsInput:
+		return turn(Wonders("Well?"))
+	case fsm.EventTurnSucceeded:
+		return turn(Done("Done."))
+	case fsm.EventTurnFailed:
+		return turn(Crashes("", ""))
+	case fsm.EventInteractionReplyAccepted:
+		return func() {
+			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: max(run.Interactions, 1), Text: "Go on."}) // the state tells
+		}
+	case fsm.EventInteractionAutoDecideTimeout, fsm.EventInteractionWaitTimeout:
+		if (event == fsm.EventInteractionAutoDecideTimeout) == l.v.strict || run.Deadline.IsZero() {
+			return nil
+		}
+		return on(fsm.StateWaitingUser, func() { l.advance(time.Until(run.Deadline) + time.Second) })
+	case fsm.EventInteractionProcessLost:
+		if l.v.profile != fsm.ProfileStickyProcess {
+			return nil
+		}
+		return on(fsm.StateWaitingUser, func() { l.agent.Kill(l.id) })
+	case fsm.EventRunCanceled:
+		return func() { _ = l.Cancel(l.ctx, l.id, "") }
+	}
+	return l.crash(run, event)
+}
+
+// crash is the restart events: the host is taken for dead, and another recovers.
+func (l *life) crash(run lifecycle.Run, event fsm.Event) func() {
+	recoverAfter := func() {
+		l.fence()
+		l.advance(15 * time.Second) // the host notices, comes back as another node, and recovers what it left
+	}
+	sticky := run.Profile == fsm.ProfileStickyProcess
+	requeues := run.State == fsm.StateRunning && run.Repeatable && !sticky
+	switch event {
+	case fsm.EventRestartPreserveWaiting:
+		if run.State == fsm.StateWaitingUser && !sticky {
+			return recoverAfter
+		}
+	case fsm.EventRestartRequeue:
+		if requeues {
+			return recoverAfter
+		}
+	case fsm.EventRestartReconcileFailed:
+		switch {
+		case run.State == fsm.StateRunning && !requeues, sticky && run.Slot && run.State != fsm.StateRunning:
+			return recoverAfter
+		case run.State == fsm.StateWaitingUser:
+			return func() { l.agent.Refuse(l.id); recoverAfter() }
+		}
+	}
+	return nil
+}
+
+// facts are those of the run, and those that the command makes.
+func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
+	waiting := run.State == fsm.StateWaitingUser
+	lost := event == fsm.EventRestartReconcileFailed
+	return contract.Facts{
+		"slot_held": event == fsm.EventTurnStarted || run.Slot, "interactive": true, "sticky": run.Profile == fsm.ProfileStickyProcess || event == fsm.EventTurnNeedsInput && l.v.profile == fsm.ProfileStickyProcess,
+		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting, "deadline_passed": waiting, "strict": l.v.strict,
+		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost, "repeatable": l.v.repeatable,
+	}
+}
+
+// step lets the event happen and compares the contract's model, the machine and the stored run. It reports whether the
+// model takes the event.
+func (l *life) step(event fsm.Event) bool {
+	l.Helper()
+	run, err := l.Get(l.ctx, l.id)
+	require.NoError(l, err)
+	do := l.command(run, event)
+	if do == nil {
+		return false
+	}
+	facts := l.facts(run, event)
+	verdict := l.model.Next(string(run.State), string(event), facts)
+	var bits fsm.Facts
+	for name, is := range facts {
+		if fact, ok := fsm.FactNamed(name); ok && is {
+			bits |= fact
+		}
+	}
+	row, err := fsm.Next(run.State, event, bits)
+	do()
+	synctest.Wait()
+	after, getErr := l.Get(l.ctx, l.id)
+	require.NoError(l, getErr)
+	if verdict.Transition == nil {
+		require.Error(l, err, "the machine takes %s in %s, the model does not", event, run.State)
+		require.Equal(l, run, after, "A7: a refused event writes nothing")
+		return false
+	}
+	require.NoError(l, err)
+	require.Equal(l, verdict.Transition.ID, row.ID)
+	require.Equal(l, verdict.Transition.To, string(after.State), "%s in %s: %+v", event, run.State, after.Error)
+	return true
+}
+
+// end leaves nothing behind that could disturb the next life.
+func (l *life) end() {
+	l.Helper()
+	_ = l.Cancel(l.ctx, l.id, "")
+	synctest.Wait()
+	l.checkLog(l.id)
+	delete(l.runs, l.id)
+}
+
+// walk lives the path and, from its end, every event once more, up to the length.
+func (ls *lives) walk(path []fsm.Event, length int) {
+	ls.Helper()
+	for _, event := range fsm.Events() {
+		l := ls.begin(2 * time.Minute)
+		for _, e := range path {
+			require.True(ls, l.step(e))
+		}
+		taken := l.step(event)
+		l.end()
+		if taken && len(path)+1 < length {
+			ls.walk(append(path[:len(path):len(path)], event), length)
+		}
+	}
+}
+
+// sequences are G3: every short sequence of events, and long random ones, lead to the same states on the contract's model, on
+// the machine, and on a lifecycle with this store. A sequence with a refused event is the same sequence without it, since a refused event
+// changes nothing, which each step shows.
+var sequences = []story{
+	{"G3 G2 A3 A7/every sequence of up to six events", func(t *testing.T, h Harness) {
+		for _, v := range variants {
+			ls := newLives(t, h, v)
+			ls.walk(nil, 6)
+			ls.end()
+		}
+	}},
+	{"G3 A1/random sequences of up to sixty events", func(t *testing.T, h Harness) {
+		for _, v := range variants {
+			ls := newLives(t, h, v)
+			rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
+				l := ls.begin(15 * time.Minute)
+				for range rapid.IntRange(6, 60).Draw(rt, "length") {
+					l.step(rapid.SampledFrom(lasting).Draw(rt, "event"))
+				}
+				l.end()
+			})
+			ls.end()
+		}
+	}},
+}
+
+// lasting are the events with those that end a run made rare, so that random lives are long.
+var lasting = func() []fsm.Event {
+	var all []fsm.Event
+	for _, e := range fsm.Events() {
+		switch e {
+		case fsm.EventTurnStarted, fsm.EventTurnNeedsInput, fsm.EventInteractionReplyAccepted, fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
+			all = append(all, e, e, e, e, e, e, e, e)
+		default:
+			all = append(all, e)
+		}
+	}
+	return all
+}()
