@@ -57,7 +57,7 @@ var sessions = []scene{
 		got, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
 	}},
-	{name: "E2: a Checker refuses what cannot be resumed, and nothing else", play: func(w *world) {
+	{name: "E2: a Checker refuses what cannot be resumed, and nothing else", applies: isResumable, play: func(w *world) {
 		c, ok := w.engine.(engine.Checker)
 		if !ok {
 			return // an optional ability

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"strconv"
 	"time"
-
-	"github.com/interlude-go/interlude/fsm"
 )
 
 // Format is how an agent writes its output.
@@ -27,13 +25,18 @@ const (
 //
 // Arguments, Stdin and Set may hold placeholders: {prompt} the run's full prompt, {input} what the agent is to be told now (the
 // prompt in the first turn, the answer later), {session} the session id, {workdir}, {artifacts}, {transcripts} the folders, {run},
-// {attempt}, {mode}, and {interaction} the number of the interaction that {input} answers, 0 in the first turn. A placeholder is replaced once and never splits an argument; an argument that is {auto} stands for AutoArgs.
+// {attempt}, {mode}, and {interaction} the number of the interaction that {input} answers, 0 in the first turn. A placeholder is replaced once
+// and never splits an argument; an argument that is {auto} stands for AutoArgs. A value that begins with a dash gets a space before it
+// where it would begin an argument, so that no agent takes a text for a flag; after an argument "--" it stays as it is. Texts that may
+// be long, beyond 128 KiB on Linux, belong on Stdin.
 type Config struct {
-	// Name is the engine's name in session handles; the command's base name when empty.
-	Name string
-	// Command is the program: a path, or a name to be found in PATH.
+	// Name is the engine's name in session handles; the command's base name when empty. Version is kept in them for people.
+	Name    string
+	Version string
+	// Command is the program: a name to be found in PATH, or a path, from the host's working folder when it is relative.
 	Command string
-	// Args start a session, ResumeArgs go on with one. A resident agent has no ResumeArgs.
+	// Args start a session, ResumeArgs go on with one. Without ResumeArgs no turn can ask, since none could be resumed. A resident
+	// agent has no ResumeArgs.
 	Args       []string
 	ResumeArgs []string
 	// AutoArgs are the agent's full-auto flags; they stand in place of {auto}, in auto mode only (H4).
@@ -42,7 +45,8 @@ type Config struct {
 	// Resident keeps one process for all turns of a run (sticky_process).
 	Resident bool
 	// Stdin is written to standard input at the beginning of a turn. Empty: the agent gets an empty input. For a resident agent it is
-	// one line, written at each turn; {input} and the others are put in as JSON strings when StdinJSON is set.
+	// one line, written at each turn. With StdinJSON, which a resident agent needs, values are put in as JSON: {attempt} and
+	// {interaction} as numbers, all others as strings.
 	Stdin     string
 	StdinJSON bool
 
@@ -63,19 +67,11 @@ type Config struct {
 	Grace     time.Duration // between TERM and KILL; 5 s when zero
 	TurnLimit time.Duration // a turn's wall-clock time; none when zero
 	IdleLimit time.Duration // without a line of output; none when zero
-	// MaxLine, MaxOutput and MaxTranscript bound a line, the final text or output, and the transcript of a turn, in bytes; 1 MiB, 4 MiB and 64 MiB when zero.
-	MaxLine, MaxOutput, MaxTranscript int
+	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the transcript of a turn, in bytes; 1 MiB, 4 MiB
+	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
+	// agent that writes more is ended and has failed.
+	MaxLine, MaxOutput, MaxTranscript, MaxStream int
 }
-
-var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
-
-var placeholders = map[string]bool{
-	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true,
-	"{run}": true, "{attempt}": true, "{mode}": true, "{interaction}": true,
-}
-
-// autoArg is the argument that AutoArgs stand for.
-const autoArg = "{auto}"
 
 // checked fills in defaults and says what is wrong.
 func (c Config) checked() (Config, error) {
@@ -104,10 +100,13 @@ func (c Config) checked() (Config, error) {
 		}
 		ends = ends || r.Do == TurnEnd
 	}
+	if c.Resident && !c.StdinJSON {
+		return c, errors.New("exec: a resident agent needs StdinJSON: a text of several lines would be several inputs")
+	}
 	if c.Resident && !ends {
 		return c, errors.New("exec: a resident agent needs a rule with TurnEnd: its turns end without its process")
 	}
-	for _, n := range []int{c.MaxLine, c.MaxOutput, c.MaxTranscript, int(c.Grace), int(c.TurnLimit), int(c.IdleLimit)} {
+	for _, n := range []int{c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream, int(c.Grace), int(c.TurnLimit), int(c.IdleLimit)} {
 		if n < 0 {
 			return c, errors.New("exec: Config: limits and times must not be negative")
 		}
@@ -115,6 +114,7 @@ func (c Config) checked() (Config, error) {
 	orDefault(&c.MaxLine, 1<<20)
 	orDefault(&c.MaxOutput, 4<<20)
 	orDefault(&c.MaxTranscript, 64<<20)
+	orDefault(&c.MaxStream, 256<<20)
 	if c.Grace == 0 {
 		c.Grace = 5 * time.Second
 	}
@@ -128,53 +128,4 @@ func orDefault(n *int, otherwise int) {
 	if *n == 0 {
 		*n = otherwise
 	}
-}
-
-// checkTemplates finds unknown placeholders, and full-auto flags that have no place.
-func (c Config) checkTemplates() error {
-	all := append([]string{c.Stdin}, c.Args...)
-	all = append(all, c.ResumeArgs...)
-	for _, v := range c.Set {
-		all = append(all, v)
-	}
-	auto := false
-	for _, text := range all {
-		if text == autoArg {
-			auto = true
-			continue
-		}
-		for _, name := range placeholder.FindAllString(text, -1) {
-			if !placeholders[name] {
-				return fmt.Errorf("exec: Config: unknown placeholder %s in %q", name, text)
-			}
-		}
-	}
-	if len(c.AutoArgs) > 0 && !auto {
-		return errors.New("exec: Config.AutoArgs have no place: put the argument {auto} into Args")
-	}
-	return nil
-}
-
-// arguments are the turn's, with the placeholders' values put in.
-func (c Config) arguments(templates []string, values map[string]string, mode fsm.Mode) []string {
-	args := make([]string, 0, len(templates)+len(c.AutoArgs))
-	for _, t := range templates {
-		switch {
-		case t != autoArg:
-			args = append(args, expand(t, values))
-		case mode == fsm.ModeAuto:
-			args = append(args, c.AutoArgs...)
-		}
-	}
-	return args
-}
-
-// expand puts the values in, each once: what a value holds is never read as a placeholder.
-func expand(template string, values map[string]string) string {
-	return placeholder.ReplaceAllStringFunc(template, func(name string) string {
-		if v, ok := values[name]; ok {
-			return v
-		}
-		return name
-	})
 }

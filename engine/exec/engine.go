@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -18,12 +21,13 @@ type Engine struct {
 	cfg Config
 
 	mu        sync.Mutex
-	residents map[string]*resident              // guarded by mu; by run id
-	onLoss    map[*func(string, error)]struct{} // guarded by mu; who wants to know of lost processes
+	residents map[string]*resident  // guarded by mu; by run id
+	watchers  map[*watcher]struct{} // guarded by mu; who wants to know of lost processes
 }
 
 var (
 	_ engine.Engine   = (*Engine)(nil)
+	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
 )
@@ -37,19 +41,31 @@ func New(cfg Config) (*Engine, error) {
 	if !supported {
 		return nil, errors.New("exec: child processes are not supported on this system: process groups and signals are needed")
 	}
-	return &Engine{cfg: cfg, residents: make(map[string]*resident), onLoss: make(map[*func(string, error)]struct{})}, nil
+	return &Engine{cfg: cfg, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{})}, nil
 }
 
 // Profile looks for the agent and says how it goes on after a wait.
 func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	path, err := exec.LookPath(e.cfg.Command)
-	if err != nil {
+	path, err := e.program()
+	switch {
+	case err != nil:
 		return engine.Profile{}, unavailable(err)
-	}
-	if e.cfg.Resident {
+	case e.cfg.Resident:
 		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: path + " is configured to stay resident"}, nil
+	case len(e.cfg.ResumeArgs) == 0:
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: path + " is configured for single turns: it has no ResumeArgs, so a turn that asks fails"}, nil
 	}
 	return engine.Profile{Kind: fsm.ProfileResumable, Reason: path + " is configured to resume by its session id"}, nil
+}
+
+// program is the agent's file. It is looked for each time: a few calls of the system, and an agent that was installed or removed
+// meanwhile is noticed. Absolute, since the agent starts in another folder.
+func (e *Engine) program() (string, error) {
+	path, err := exec.LookPath(e.cfg.Command)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 func unavailable(err error) error {
@@ -63,12 +79,22 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 			Code: fsm.CodeEngineUnavailable, Detail: "an agent that is a child process needs folders: set lifecycle.Config.Dir",
 		}
 	}
+	if info, err := os.Stat(t.WorkDir); err != nil || !info.IsDir() {
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing", Err: err}
+	}
+	if ctx.Err() != nil { // I6: canceled before its start
+		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before it began"}}, nil
+	}
+	r := &reading{cfg: &e.cfg, ctx: ctx, turn: t, sink: s}
+	if err := r.resume(); err != nil {
+		return engine.Outcome{}, err
+	}
 	transcript, err := newTranscript(t.TranscriptDir, t.Attempt, "out", e.cfg.MaxTranscript)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	defer transcript.close()
-	r := &reading{cfg: &e.cfg, turn: t, sink: s, transcript: transcript, session: sessionOf(t.Handle)}
+	r.transcript = transcript
 	if e.cfg.Resident {
 		return e.residentTurn(ctx, r)
 	}
@@ -83,21 +109,23 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 	}
 	defer errs.close()
 	templates := e.cfg.Args
-	if r.turn.Handle != nil && len(e.cfg.ResumeArgs) > 0 {
-		templates, r.resumed = e.cfg.ResumeArgs, true
+	if r.resumed {
+		templates = e.cfg.ResumeArgs
 	}
 	p, err := e.launch(r, templates, errs, false)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	defer e.forget(r.turn.RunID)
+	defer e.forget(p.record)
 	stop := r.bound(ctx, p)
-	err = r.read(newLines(p.stdout, e.cfg.MaxLine))
-	stop()
+	out := newLines(p.stdout, e.cfg.MaxLine)
+	out.allow(e.cfg.MaxStream)
+	err = r.read(out)
 	if err != nil { // the sink refused, or the output cannot be read: nothing more is wanted of it
 		p.end()
 	}
-	<-p.ended
+	<-p.ended // an agent that closed its output may still run, and can be canceled
+	stop()
 	_ = p.stdout.Close()
 	if ctx.Err() != nil || r.limit() != nil {
 		p.end() // also what left the group
@@ -108,22 +136,37 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 // launch starts the agent with what is remembered for a later host.
 func (e *Engine) launch(r *reading, templates []string, errs *transcript, channel bool) (*process, error) {
 	values := r.values()
-	rec := record{RunID: r.turn.RunID, Token: newToken()}
+	program, err := e.program()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	rec := newRecord(r.turn.RunID)
 	if err := e.remember(rec); err != nil {
 		return nil, err
 	}
-	var input *textInput
+	var input io.Reader
 	if !channel && e.cfg.Stdin != "" {
-		input = newTextInput(expand(e.cfg.Stdin, e.quoted(values)))
+		input = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
 	}
-	p, err := e.start(e.cfg.arguments(templates, values, r.turn.Mode), e.environment(values, rec), r.turn.WorkDir, input.reader(), channel, rec.Token, errs)
-	if err != nil {
-		e.forget(r.turn.RunID)
+	cmd := exec.CommandContext(context.WithoutCancel(r.ctx), program, e.cfg.arguments(templates, values, r.turn.Mode)...) // its end is ours to say
+	cmd.Dir, cmd.Env = r.turn.WorkDir, e.environment(values, rec)
+	if input != nil {
+		cmd.Stdin = input
+	}
+	p, err := e.start(cmd, channel, rec, errs)
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		e.forget(rec)
+		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes as an argument: use Config.Stdin", Err: err}
+	case err != nil:
+		e.forget(rec)
 		return nil, unavailable(err)
 	}
-	rec.Identity = p.identity()
-	if err := e.remember(rec); err != nil {
+	p.record.Identity = p.identity()
+	if err := e.remember(p.record); err != nil {
 		p.end()
+		e.forget(p.record)
+		_ = p.stdout.Close()
 		return nil, err
 	}
 	return p, nil
@@ -138,34 +181,24 @@ func (e *Engine) environment(values map[string]string, rec record) []string {
 		}
 	}
 	for name, v := range e.cfg.Set {
-		env = append(env, name+"="+expand(v, values))
+		env = append(env, name+"="+strings.ReplaceAll(expand(v, values), "\x00", "\uFFFD"))
 	}
 	return append(env, envRun+"="+rec.RunID, envToken+"="+rec.Token)
 }
 
-// quoted are the values as they are put into Stdin.
+// quoted are the values as they are put into Stdin: as JSON, when it is JSON.
 func (e *Engine) quoted(values map[string]string) map[string]string {
 	if !e.cfg.StdinJSON {
 		return values
 	}
 	quoted := make(map[string]string, len(values))
 	for name, v := range values {
+		if name == "{attempt}" || name == "{interaction}" {
+			quoted[name] = v
+			continue
+		}
 		body, _ := json.Marshal(v) // a string can be encoded
 		quoted[name] = string(body)
 	}
 	return quoted
-}
-
-// Reap ends the processes that a dead host left for the run. They are known by the token in their environment, which
-// nobody can guess; on systems where it cannot be read, by the identity of the process alone.
-func (e *Engine) Reap(_ context.Context, runID string) error {
-	rec, ok, err := e.recall(runID)
-	if err != nil || !ok {
-		return err
-	}
-	if !sweep(rec.Token) && alive(rec.Identity) {
-		return fmt.Errorf("exec: processes of run %s are still alive", runID)
-	}
-	e.forget(runID)
-	return nil
 }

@@ -4,7 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
+
+// errFlood says that a turn wrote more than it may.
+var errFlood = errors.New("exec: the agent wrote more than Config.MaxStream")
 
 // line is one line of output, without its line break.
 type line struct {
@@ -16,15 +20,20 @@ type line struct {
 
 // lines reads lines of bounded length: a longer one is cut and its rest passed over without being kept.
 type lines struct {
+	source io.Reader
 	r      *bufio.Reader
 	limit  int
 	buf    []byte
 	offset int64
+	end    int64 // where the turn's allowance ends in the stream
 }
 
 func newLines(r io.Reader, limit int) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+	return &lines{source: r, r: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
+
+// allow lets the stream go on for n bytes.
+func (l *lines) allow(n int) { l.end = l.offset + int64(n) }
 
 // next returns the next line; io.EOF after the last one. A last line without a line break counts.
 func (l *lines) next() (line, error) {
@@ -34,6 +43,9 @@ func (l *lines) next() (line, error) {
 		part, err := l.r.ReadSlice('\n')
 		l.offset += int64(len(part))
 		got.length += int64(len(part))
+		if l.offset > l.end {
+			return line{}, errFlood
+		}
 		body := part
 		if err == nil {
 			body = part[:len(part)-1]
@@ -51,7 +63,26 @@ func (l *lines) next() (line, error) {
 		if n := len(l.buf); n > 0 && l.buf[n-1] == '\r' {
 			l.buf = l.buf[:n-1]
 		}
+		if got.cut {
+			l.buf = whole(l.buf)
+		}
 		got.text = l.buf
 		return got, nil
 	}
 }
+
+// whole takes off a character that a cut has split.
+func whole(text []byte) []byte {
+	for n := len(text) - 1; n >= 0 && n >= len(text)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			if !utf8.FullRune(text[n:]) {
+				return text[:n]
+			}
+			break
+		}
+	}
+	return text
+}
+
+// skip passes over what was read ahead, for a stream that goes on elsewhere.
+func (l *lines) skip() { l.offset += int64(l.r.Buffered()); l.r.Reset(l.source) }

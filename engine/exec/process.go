@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -19,7 +18,7 @@ const drainTime = 2 * time.Second
 // process is a started agent and its group.
 type process struct {
 	cmd    *exec.Cmd
-	token  string
+	record record
 	stdin  *os.File // nil unless it is the channel of answers
 	stdout *os.File
 	stderr *tail
@@ -29,13 +28,15 @@ type process struct {
 	result error         // of waiting; set before ended is closed
 	stop   sync.Once
 	copied sync.WaitGroup // of the error output
+
+	mu      sync.Mutex
+	retired bool // guarded by mu; the process number may be anybody's
 }
 
 // start runs the command. The goroutine that starts it keeps its thread until the process has ended, because on
 // Linux the kernel ends the child with the thread that started it, not with the process.
-func (e *Engine) start(args, env []string, dir string, input io.Reader, channel bool, token string, stderr io.Writer) (*process, error) {
-	p := &process{cmd: exec.CommandContext(context.Background(), e.cfg.Command, args...), token: token, stderr: &tail{size: 4 << 10}, grace: e.cfg.Grace, ended: make(chan struct{})}
-	p.cmd.Dir, p.cmd.Env = dir, env
+func (e *Engine) start(cmd *exec.Cmd, channel bool, rec record, stderr io.Writer) (*process, error) {
+	p := &process{cmd: cmd, record: rec, stderr: &tail{size: 4 << 10}, grace: e.cfg.Grace, ended: make(chan struct{})}
 	group(p.cmd)
 	outR, outW, err := os.Pipe()
 	if err != nil {
@@ -54,8 +55,7 @@ func (e *Engine) start(args, env []string, dir string, input io.Reader, channel 
 		}
 		p.stdin, p.cmd.Stdin = inW, inR
 		closers = append(closers, inR)
-	} else if input != nil {
-		p.cmd.Stdin = input
+	} else if cmd.Stdin != nil {
 		p.cmd.WaitDelay = drainTime // an agent that does not read its input must not keep Wait
 	}
 	started := make(chan error)
@@ -65,6 +65,9 @@ func (e *Engine) start(args, env []string, dir string, input io.Reader, channel 
 		err := p.cmd.Start()
 		for _, c := range closers {
 			_ = c.Close() // the child has its own
+		}
+		if err == nil {
+			p.copied.Go(func() { _, _ = io.Copy(io.MultiWriter(p.stderr, stderr), errR) })
 		}
 		started <- err
 		if err == nil {
@@ -78,13 +81,12 @@ func (e *Engine) start(args, env []string, dir string, input io.Reader, channel 
 		}
 		return nil, err
 	}
-	p.copied.Go(func() { _, _ = io.Copy(io.MultiWriter(p.stderr, stderr), errR) })
 	return p, nil
 }
 
 // wait waits for the process, ends what it left in its group, and closes the pipes.
 func (p *process) wait(errR *os.File) {
-	p.result = waitGroup(p.cmd)
+	p.result = p.reap()
 	if p.stdin != nil {
 		_ = p.stdin.Close()
 	}
@@ -92,9 +94,26 @@ func (p *process) wait(errR *os.File) {
 	deadline := time.Now().Add(drainTime)
 	_ = p.stdout.SetReadDeadline(deadline)
 	_ = errR.SetReadDeadline(deadline)
-	close(p.ended)
-	p.copied.Wait()
+	p.copied.Wait() // before anybody reads why it failed
 	_ = errR.Close()
+	close(p.ended)
+}
+
+// retire ends what is left of the group. From then on the number is not used any more.
+func (p *process) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	killGroup(p.cmd.Process.Pid)
+	p.retired = true
+}
+
+// signal sends to the group as long as its number is its own.
+func (p *process) signal(send func(pid int)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.retired {
+		send(p.cmd.Process.Pid)
+	}
 }
 
 // identity is the process's, "" where the system cannot tell.
@@ -114,15 +133,25 @@ func (p *process) end() {
 			return
 		default:
 		}
-		terminateGroup(p.cmd.Process.Pid)
+		p.signal(terminateGroup)
 		grace := time.NewTimer(p.grace)
 		defer grace.Stop()
 		select {
 		case <-p.ended:
 		case <-grace.C:
-			killGroup(p.cmd.Process.Pid)
+			p.signal(killGroup)
 		}
 	})
 	<-p.ended
-	sweep(p.token)
+	sweep(p.record.Token)
+}
+
+// running reports whether the process lives.
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
 }

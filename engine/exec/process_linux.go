@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"github.com/interlude-go/interlude/internal/procid"
 )
 
 const supported = true
@@ -18,12 +20,12 @@ func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// waitGroup waits for the command and ends what it left in its group, while it is still a zombie: until then its
+// reap waits for the process and ends what it left in its group, while it is still a zombie: until then its
 // number cannot be anybody else's.
-func waitGroup(cmd *exec.Cmd) error {
-	awaitExit(cmd.Process.Pid)
-	killGroup(cmd.Process.Pid)
-	return cmd.Wait()
+func (p *process) reap() error {
+	awaitExit(p.cmd.Process.Pid)
+	p.retire()
+	return p.cmd.Wait()
 }
 
 // awaitExit waits until the child has ended, and leaves it a zombie.
@@ -44,7 +46,6 @@ const sweepTime = 10 * time.Second
 // sweep kills every process of this machine that carries the token, wherever it went, and reports whether all are
 // gone. A process is held by a descriptor while it is looked at, so that the number cannot pass to another.
 func sweep(token string) bool {
-	mark := []byte(envToken + "=" + token + "\x00")
 	for deadline := time.Now().Add(sweepTime); ; {
 		found := 0
 		names, err := os.ReadDir("/proc")
@@ -60,8 +61,7 @@ func sweep(token string) bool {
 			if err != nil {
 				continue
 			}
-			env, err := os.ReadFile("/proc/" + n.Name() + "/environ")
-			if err == nil && bytes.Contains(append([]byte{0}, env...), append([]byte{0}, mark...)) {
+			if carries(pid, token) {
 				found++
 				_ = p.Kill() // it may have ended meanwhile
 			}
@@ -74,5 +74,31 @@ func sweep(token string) bool {
 			return false
 		}
 		time.Sleep(5 * time.Millisecond) // the killed are on their way
+	}
+}
+
+// carries reports whether the token is in the environment that the process was started with.
+func carries(pid int, token string) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+envToken+"="+token+"\x00"))
+}
+
+// endGroup kills the group of a recorded process that lives, for those of it that dropped their environment. The leader is
+// stopped first, by a descriptor: then it cannot end between the look at it and the signal to its group.
+func endGroup(r record) {
+	pid, ok := procid.PID(r.Identity)
+	if !ok {
+		return
+	}
+	leader, err := os.FindProcess(pid)
+	if err != nil {
+		return
+	}
+	defer func() { _ = leader.Release() }()
+	if procid.Alive(r.Identity) != procid.Living || !carries(pid, r.Token) || leader.Signal(syscall.SIGSTOP) != nil {
+		return
+	}
+	if procid.Alive(r.Identity) == procid.Living {
+		killGroup(pid)
 	}
 }

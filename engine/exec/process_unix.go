@@ -4,6 +4,29 @@ package exec
 
 import "syscall"
 
+// drainBatch bounds what drain passes over, so that an agent that never stops cannot keep it.
+const drainBatch = 16 << 20
+
+// drain passes over what the agent wrote since its last turn: it does not belong to the next one.
+func (p *resident) drain() {
+	p.lines.skip()
+	out, err := p.stdout.SyscallConn()
+	if err != nil {
+		return
+	}
+	buf := make([]byte, 64<<10)
+	_ = out.Read(func(fd uintptr) bool { // an end of the output is found by the turn
+		for taken := 0; taken < drainBatch; {
+			n, err := syscall.Read(int(fd), buf) //nolint:gosec // a descriptor is an int
+			if n <= 0 || err != nil {
+				break
+			}
+			taken += n
+		}
+		return true
+	})
+}
+
 // terminateGroup asks every process of the group to end.
 func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) } // it may be gone already
 

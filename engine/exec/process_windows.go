@@ -5,10 +5,15 @@ import "os/exec"
 // Process groups and signals are Unix's; New says so.
 const supported = false
 
-func waitGroup(cmd *exec.Cmd) error { return cmd.Wait() }
+func (p *process) reap() error {
+	err := p.cmd.Wait()
+	p.retire()
+	return err
+}
 
-func group(*exec.Cmd)    {}
-func awaitExit(int)      {}
-func terminateGroup(int) {}
-func killGroup(int)      {}
-func sweep(string) bool  { return false }
+func endGroup(record)      {}
+func group(*exec.Cmd)      {}
+func terminateGroup(int)   {}
+func killGroup(int)        {}
+func sweep(string) bool    { return false }
+func (p *resident) drain() {}

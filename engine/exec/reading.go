@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,20 +15,15 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/internal/procid"
 )
 
 // maxOdd bounds how many lines of a turn are reported as broken.
 const maxOdd = 20
 
-// errLimit is why the engine itself ended a turn.
-type errLimit struct{ what string }
-
-func (e errLimit) Error() string { return "exec: " + e.what }
-
 // reading is a turn as it is read from the agent's output.
 type reading struct {
 	cfg        *Config
+	ctx        context.Context //nolint:containedctx // a reading lives as long as its turn
 	turn       engine.Turn
 	sink       engine.Sink
 	transcript *transcript
@@ -44,11 +38,13 @@ type reading struct {
 	failed  *engine.Process
 	lost    bool // a rule says that the session is gone
 	odd     int
+	heard   bool // the agent wrote something in this turn
 	ended   bool // a rule says that the turn has ended
 
 	mu      sync.Mutex
 	limited error       // guarded by mu; a limit was exceeded
 	idle    *time.Timer // nil: no limit
+	over    func()      // the turn is over; the process has a grace to end. Nil: it is to stay
 }
 
 // values are what the placeholders stand for.
@@ -65,61 +61,20 @@ func (r *reading) values() map[string]string {
 	}
 }
 
-// bound ends the process when the turn is canceled or exceeds a limit, until stop is called.
-func (r *reading) bound(ctx context.Context, p *process) (stop func()) {
-	done := make(chan struct{})
-	exceeded := make(chan error, 2)
-	timer := func(d time.Duration, what string) *time.Timer {
-		if d == 0 {
-			return nil
-		}
-		return time.AfterFunc(d, func() {
-			select {
-			case exceeded <- errLimit{what}:
-			default:
-			}
-		})
-	}
-	wall := timer(r.cfg.TurnLimit, "the turn exceeded its limit of "+r.cfg.TurnLimit.String())
-	r.idle = timer(r.cfg.IdleLimit, "no output for "+r.cfg.IdleLimit.String())
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-ctx.Done():
-		case err := <-exceeded:
-			r.mu.Lock()
-			r.limited = err
-			r.mu.Unlock()
-		case <-done:
-			return
-		}
-		p.end()
-	})
-	return func() {
-		close(done)
-		watch.Wait()
-		for _, t := range []*time.Timer{wall, r.idle} {
-			if t != nil {
-				t.Stop()
-			}
-		}
-	}
-}
-
-func (r *reading) limit() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.limited
-}
-
 // read takes lines until the output or the turn ends. Its error is the sink's.
 func (r *reading) read(in *lines) error {
 	var text strings.Builder
 	for !r.ended || !r.cfg.Resident { // a process of one turn is read to its end
+		if r.idle != nil {
+			r.idle.Reset(r.cfg.IdleLimit)
+		}
 		l, err := in.next()
+		if r.idle != nil {
+			r.idle.Stop() // a slow store is not an idle agent
+		}
 		if err != nil {
 			if r.cfg.Format == Text && text.Len() > 0 {
-				s := text.String()
+				s := r.bounded(text.String())
 				r.final = &s
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
@@ -127,16 +82,14 @@ func (r *reading) read(in *lines) error {
 			}
 			return err
 		}
-		if r.idle != nil {
-			r.idle.Reset(r.cfg.IdleLimit)
-		}
+		r.heard = true
 		at := r.keep(l)
 		if l.cut {
 			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.length, r.cfg.MaxLine))
 		}
 		if r.cfg.Format == Text {
-			if room := r.cfg.MaxOutput - text.Len(); room > 0 {
-				text.WriteString(r.valid(string(l.text[:min(room, len(l.text))])) + "\n")
+			if text.Len() <= r.cfg.MaxOutput {
+				text.WriteString(r.valid(string(l.text)) + "\n") // one line beyond the limit at most; bounded cuts it
 			}
 			continue
 		}
@@ -180,15 +133,13 @@ func (r *reading) diagnose(code fsm.Warning, detail string) {
 // line applies the rules to one JSON line.
 func (r *reading) line(l line, at *engine.RawRef) error {
 	text := strings.TrimSpace(string(l.text))
-	if text == "" {
-		return nil
+	if text == "" || l.cut {
+		return nil // half an object cannot be read, and was reported
 	}
 	text = r.valid(text)
-	var object map[string]any
-	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		if !l.cut {
-			r.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+clip(text, 200))
-		}
+	object, err := decode(text)
+	if err != nil {
+		r.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+clip(text, 200))
 		return nil
 	}
 	for _, rule := range r.cfg.Rules {
@@ -202,19 +153,38 @@ func (r *reading) line(l line, at *engine.RawRef) error {
 	return nil
 }
 
+// decode reads one JSON object, with its numbers as they were written.
+func decode(text string) (object map[string]any, _ error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&object); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) || object == nil {
+		return nil, errors.New("no JSON object alone")
+	}
+	return object, nil
+}
+
+// clip shortens s for people.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
+	return cutAt(s, limit) + "…"
 }
 
 // apply does what one rule says with the line.
 func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) error {
 	switch rule.Do {
 	case TurnEnd:
+		if !r.ended && r.over != nil {
+			r.over()
+		}
 		r.ended = true
 		return nil
+	case Break:
+		return r.flush()
 	case ResumeFailed:
 		r.lost = true
 		return nil
@@ -223,22 +193,27 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 	if !ok {
 		return nil
 	}
-	text := clipTo(textOf(v), r.cfg.MaxOutput)
+	text := r.bounded(textOf(v))
 	switch rule.Do {
 	case Session:
 		return r.begin(text)
 	case Message:
 		return r.message(text, ref)
 	case Delta:
-		if r.delta.Len()+len(text) <= r.cfg.MaxOutput {
-			r.delta.WriteString(text)
+		if room := r.cfg.MaxOutput - r.delta.Len(); len(text) > room {
+			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", r.cfg.MaxOutput))
+			text = cutAt(text, room)
 		}
+		r.delta.WriteString(text)
 	case Final:
 		r.final, r.ref = &text, ref
 	case Output:
-		if body, err := json.Marshal(v); err == nil && len(body) <= r.cfg.MaxOutput {
-			r.out.Output = body
+		body, err := json.Marshal(v)
+		if err != nil || len(body) > r.cfg.MaxOutput {
+			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at most %d", len(body), r.cfg.MaxOutput))
+			return nil
 		}
+		r.out.Output = body
 	case Failure:
 		code := rule.Code
 		if code == "" {
@@ -247,137 +222,64 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 		r.failed = &engine.Process{Status: engine.Failed, Code: code, Detail: text}
 	case Warning:
 		r.diagnose(fsm.WarnEngineDiagnostic, text)
-	case InputTokens, OutputTokens:
-		if n, err := strconv.ParseFloat(text, 64); err == nil && rule.Do == InputTokens {
-			r.out.Usage.InputTokens = int64(n)
-		} else if err == nil {
-			r.out.Usage.OutputTokens = int64(n)
-		}
+	case InputTokens, OutputTokens, CostUSD:
+		r.cost(rule.Do, text)
 	}
 	return nil
 }
 
-func clipTo(s string, limit int) string {
+// cost notes what the turn cost; what is no number is passed over.
+func (r *reading) cost(what Action, text string) {
+	n, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || n < 0 || n > 1e15:
+	case what == InputTokens:
+		r.out.Usage.InputTokens = int64(n)
+	case what == OutputTokens:
+		r.out.Usage.OutputTokens = int64(n)
+	default:
+		r.out.Usage.CostUSD = n
+	}
+}
+
+// bounded cuts a text at its limit, with a diagnostic.
+func (r *reading) bounded(s string) string {
+	if len(s) > r.cfg.MaxOutput {
+		r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", r.cfg.MaxOutput))
+	}
+	return cutAt(s, r.cfg.MaxOutput)
+}
+
+// cutAt cuts s at limit bytes, or a little before, between two characters.
+func cutAt(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	return strings.ToValidUTF8(s[:limit], "")
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:max(limit, 0)]
 }
 
-// begin stores the session id as soon as it is known.
-func (r *reading) begin(session string) error {
-	if session == "" || session == r.session {
+// flush makes a message of the pieces that came so far.
+func (r *reading) flush() error {
+	if r.delta.Len() == 0 {
 		return nil
 	}
-	r.session = session
-	return r.sink.Handle(context.Background(), *r.handle())
-}
-
-func (r *reading) handle() *engine.Handle {
-	if r.session == "" {
-		return nil
-	}
-	body, _ := json.Marshal(r.session) // a string can be encoded
-	return &engine.Handle{Engine: r.cfg.Name, Data: body}
-}
-
-func sessionOf(h *engine.Handle) (session string) {
-	if h != nil {
-		_ = json.Unmarshal(h.Data, &session) // another engine's handle names no session of this one
-	}
-	return session
+	text := r.delta.String()
+	r.delta.Reset()
+	return r.message(text, nil)
 }
 
 // message holds the message back until it is known that it is not the last.
 func (r *reading) message(text string, ref *engine.RawRef) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
 	before := r.held
 	r.held = &engine.Message{Text: text, RawRef: ref}
 	if before == nil {
 		return nil
 	}
-	return r.sink.Message(context.Background(), *before)
-}
-
-// outcome is the evidence of the turn. Broken is why reading ended early.
-func (r *reading) outcome(ctx context.Context, p *process, broken error) (engine.Outcome, error) {
-	o := r.out
-	o.Handle = r.handle()
-	switch {
-	case r.final != nil:
-		o.FinalText, o.FinalRef = *r.final, r.ref
-		if r.held != nil && r.held.Text != *r.final && broken == nil {
-			broken = r.sink.Message(context.Background(), *r.held)
-		}
-	case r.delta.Len() > 0:
-		o.FinalText = r.delta.String()
-	case r.held != nil:
-		o.FinalText, o.FinalRef = r.held.Text, r.held.RawRef
-	}
-	if broken != nil && !errors.Is(broken, engine.ErrStale) && ctx.Err() == nil {
-		return o, broken
-	}
-	o.Process = r.process(ctx, p, broken)
-	return o, nil
-}
-
-// process says how the turn's process ended.
-func (r *reading) process(ctx context.Context, p *process, broken error) engine.Process {
-	switch limit := r.limit(); {
-	case ctx.Err() != nil || broken != nil:
-		return engine.Process{Status: engine.Interrupted, Detail: "the turn was interrupted"}
-	case limit != nil:
-		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
-	case r.ended && p.running():
-		if r.failed != nil {
-			return *r.failed
-		}
-		return engine.Process{Status: engine.OK}
-	}
-	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(p.stderr.String()), "\uFFFD"), 2000)
-	var exit *exec.ExitError
-	code := 0
-	if errors.As(p.result, &exit) {
-		code = exit.ExitCode()
-	}
-	switch {
-	case r.lost || r.resumed && (code != 0 || r.failed != nil) && r.cfg.ResumeFailed != nil && r.cfg.ResumeFailed.MatchString(stderr):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + stderr, ExitCode: code}
-	case r.failed != nil:
-		r.failed.ExitCode = code
-		return *r.failed
-	case p.result != nil && !errors.Is(p.result, exec.ErrWaitDelay):
-		detail := "the agent's process ended with " + p.result.Error()
-		if stderr != "" {
-			detail += ": " + stderr
-		}
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
-	case r.cfg.Resident:
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}
-	}
-	return engine.Process{Status: engine.OK}
-}
-
-// running reports whether the process lives.
-func (p *process) running() bool {
-	select {
-	case <-p.ended:
-		return false
-	default:
-		return true
-	}
-}
-
-func alive(identity string) bool { return procid.Alive(identity) != procid.Dead }
-
-// textInput is what a process reads on its standard input.
-type textInput struct{ text string }
-
-func newTextInput(text string) *textInput { return &textInput{text} }
-
-// reader is nil for no input, as os/exec wants it.
-func (i *textInput) reader() io.Reader {
-	if i == nil {
-		return nil
-	}
-	return strings.NewReader(i.text)
+	return r.sink.Message(r.ctx, *before)
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/interlude-go/interlude/internal/procid"
 )
 
 // The environment variables by which a run's processes are known.
@@ -15,59 +18,100 @@ const (
 	envToken = "INTERLUDE_TOKEN"
 )
 
-// record is what is known of the processes of a run, for a host that comes later.
+// record is what is known of a process and all that it starts, for a host that comes later.
 type record struct {
 	RunID string `json:"run_id"`
 	// Token is in the environment of the process and of all that it starts.
 	Token string `json:"token"`
-	// Identity is the process's, once it is started (package procid).
+	// Worker is the identity of the host that started it (package procid): while it lives, the process is its to end.
+	Worker string `json:"worker,omitempty"`
+	// Identity is the process's, once it is started.
 	Identity string `json:"identity,omitempty"`
 }
 
-// recordPath is a file's name by run id, which is a safe name (lifecycle.Spec).
-func (e *Engine) recordPath(runID string) string {
-	return filepath.Join(e.cfg.StateDir, filepath.Base(runID)+".json")
+// newRecord is the record of a process that is about to start. The token is not to be guessed.
+func newRecord(runID string) record {
+	return record{RunID: runID, Token: rand.Text(), Worker: procid.Self()}
+}
+
+// suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the token.
+const suffix = ".json"
+
+func (e *Engine) recordPath(r record) string {
+	return filepath.Join(e.cfg.StateDir, r.RunID+"@"+r.Token+suffix)
+}
+
+// safeName reports whether a run's id can be a file's name; the lifecycle's always can.
+func safeName(runID string) bool {
+	return runID != "" && runID[0] != '.' && len(runID) <= 128 && !strings.ContainsAny(runID, "/\\@\x00")
 }
 
 // remember writes the record before the process is started, and again when its identity is known: what is
 // started is always known by its token.
 func (e *Engine) remember(r record) error {
+	if !safeName(r.RunID) {
+		return fmt.Errorf("exec: run id %q cannot be the name of a process record", clip(r.RunID, 40))
+	}
 	if err := os.MkdirAll(e.cfg.StateDir, 0o700); err != nil {
-		return fmt.Errorf("process record: %w", err)
+		return fmt.Errorf("exec: process record: %w", err)
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("process record: %w", err)
+		return fmt.Errorf("exec: process record: %w", err)
 	}
-	path := e.recordPath(r.RunID)
-	if err := os.WriteFile(path+".new", body, 0o600); err != nil {
-		return fmt.Errorf("process record: %w", err)
+	path := e.recordPath(r)
+	if err = durable(path+".new", body); err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return fmt.Errorf("process record: %w", err)
+	if err != nil {
+		return fmt.Errorf("exec: process record: %w", err)
 	}
 	return nil
 }
 
-// recall reads the record of a run; ok is false when there is none.
-func (e *Engine) recall(runID string) (r record, ok bool, _ error) {
-	body, err := os.ReadFile(e.recordPath(runID))
-	if errors.Is(err, os.ErrNotExist) {
-		return record{}, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(body, &r)
-	}
-	if err == nil && (r.RunID != runID || r.Token == "") {
-		err = errors.New("it is another run's")
-	}
+// durable writes a file through to the disk, so that no half of it is ever found under its final name.
+func durable(path string, body []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return record{}, false, fmt.Errorf("process record %s: %w", e.recordPath(runID), err)
+		return err
 	}
-	return r, true, nil
+	_, err = f.Write(body)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func (e *Engine) forget(runID string) { _ = os.Remove(e.recordPath(runID)) }
+// recall reads the records of a run. What cannot be read is an error beside those that can.
+func (e *Engine) recall(runID string) (all []record, broken error) {
+	entries, err := os.ReadDir(e.cfg.StateDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("exec: process records: %w", err)
+	}
+	for _, entry := range entries {
+		token, ok := strings.CutPrefix(entry.Name(), runID+"@")
+		if token, ok = strings.CutSuffix(token, suffix); !ok || !strings.HasPrefix(entry.Name(), runID+"@") {
+			continue
+		}
+		want := record{RunID: runID, Token: token}
+		body, err := os.ReadFile(e.recordPath(want))
+		if errors.Is(err, os.ErrNotExist) {
+			continue // its host ended it meanwhile
+		}
+		var r record
+		if err == nil {
+			err = json.Unmarshal(body, &r)
+		}
+		if err == nil && (r.RunID != runID || r.Token != token) {
+			err = errors.New("it is of another process")
+		}
+		if err != nil {
+			broken = errors.Join(broken, fmt.Errorf("exec: process record %s: %w", e.recordPath(want), err))
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, broken
+}
 
-// newToken is not to be guessed.
-func newToken() string { return rand.Text() }
+func (e *Engine) forget(r record) { _ = os.Remove(e.recordPath(r)) }

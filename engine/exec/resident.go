@@ -3,9 +3,9 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -22,6 +22,9 @@ type resident struct {
 	told bool // guarded by mu; its end is expected or was reported
 }
 
+// errUntaken says that the agent has not read all of its input.
+var errUntaken = errors.New("exec: the agent did not read its input")
+
 // residentTurn gives the input to the run's process, starting it for the first turn.
 func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, error) {
 	p, err := e.residentOf(r)
@@ -29,23 +32,37 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 		return engine.Outcome{}, err
 	}
 	stop := r.bound(ctx, p.process)
-	err = p.tell(expand(e.cfg.Stdin, e.quoted(r.values())))
-	if err == nil {
-		err = r.read(p.lines)
-	} else {
-		r.diagnose(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+err.Error())
-		err = nil
+	if len(r.turn.Answers) > 0 {
+		p.drain()
+	}
+	p.lines.allow(e.cfg.MaxStream)
+	taken := make(chan error, 1)
+	// An agent that writes much before it reads must not wait for the reader, which waits for it.
+	go func() { taken <- p.tell(expand(e.cfg.Stdin, e.quoted(r.values()))) }()
+	err = r.read(p.lines)
+	refused := errUntaken
+	if r.ended && err == nil {
+		patience := time.NewTimer(e.cfg.Grace)
+		select {
+		case refused = <-taken:
+		case <-patience.C: // half an input would be the beginning of the next one
+		case <-ctx.Done():
+		}
+		patience.Stop()
 	}
 	stop()
-	if err != nil || !r.ended || ctx.Err() != nil || r.limit() != nil {
+	if err != nil || refused != nil || ctx.Err() != nil || r.limit() != nil {
 		p.expectEnd()
 		p.end()
 		e.drop(r.turn.RunID, p)
 	}
-	o, err := r.outcome(ctx, p.process, err)
-	if err == nil && o.Handle == nil { // a sticky run resumes by its process; the handle only names it
-		o.Handle = &engine.Handle{Engine: e.cfg.Name, Data: []byte(`""`)}
+	if errors.Is(refused, errUntaken) {
+		refused = <-taken // nothing holds it any more
 	}
+	if refused != nil {
+		r.diagnose(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+refused.Error())
+	}
+	o, err := r.outcome(ctx, p.process, err)
 	p.mu.Lock()
 	p.busy = false
 	p.mu.Unlock()
@@ -67,6 +84,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		if p.running() {
 			return p, nil
 		}
+		e.lose(r.turn.RunID, p) // it ended while the run waited; whoever notices first reports it
 	}
 	if len(r.turn.Answers) > 0 {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
@@ -94,42 +112,6 @@ func (p *resident) tell(text string) error {
 	return err
 }
 
-// attend waits for the end of the process, and reports it when nobody else finds out.
-func (e *Engine) attend(runID string, p *resident) {
-	<-p.ended
-	p.mu.Lock()
-	busy := p.busy
-	p.mu.Unlock()
-	if !busy {
-		e.lose(runID, p)
-	}
-}
-
-// lose reports, once, that the process ended by itself.
-func (e *Engine) lose(runID string, p *resident) {
-	p.mu.Lock()
-	told := p.told
-	p.told = true
-	p.mu.Unlock()
-	e.drop(runID, p)
-	if told {
-		return
-	}
-	e.mu.Lock()
-	fns := make([]func(string, error), 0, len(e.onLoss))
-	for fn := range e.onLoss {
-		fns = append(fns, *fn)
-	}
-	e.mu.Unlock()
-	reason := errors.New("the resident process ended")
-	if p.result != nil {
-		reason = fmt.Errorf("the resident process ended: %w", p.result)
-	}
-	for _, fn := range fns {
-		fn(runID, reason)
-	}
-}
-
 // drop forgets an ended process.
 func (e *Engine) drop(runID string, p *resident) {
 	e.mu.Lock()
@@ -139,7 +121,7 @@ func (e *Engine) drop(runID string, p *resident) {
 	}
 	e.mu.Unlock()
 	if mine {
-		e.forget(runID)
+		e.forget(p.record)
 		_ = p.stdout.Close()
 		p.errs.close()
 	}
@@ -164,18 +146,6 @@ func (e *Engine) End(_ context.Context, runID string) error {
 	p.end()
 	e.drop(runID, p)
 	return nil
-}
-
-// OnLoss has fn called for each resident process that ends by itself between its turns.
-func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.onLoss[&fn] = struct{}{}
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.onLoss, &fn)
-	}
 }
 
 // Close ends all resident processes. Serve does so for the runs that it knows.

@@ -13,13 +13,13 @@ import (
 // Action is what a line of the agent's output means.
 type Action string
 
-// The actions. All but TurnEnd and ResumeFailed take the text at Rule.Path.
+// The actions. All but Break, TurnEnd and ResumeFailed take the text at Rule.Path.
 const (
 	// Session: the session id, by which a new process goes on. Stored as soon as it is seen.
 	Session Action = "session"
 	// Message: a message of the assistant. The last one is the final text, unless a Final says otherwise.
 	Message Action = "message"
-	// Delta: a piece of the assistant's final text.
+	// Delta: a piece of a message. The pieces after the last Break or Message are the final text, unless a Final says otherwise.
 	Delta Action = "delta"
 	// Final: the assistant's final text.
 	Final Action = "final"
@@ -34,7 +34,10 @@ const (
 	// InputTokens and OutputTokens: what the turn cost.
 	InputTokens  Action = "input_tokens"
 	OutputTokens Action = "output_tokens"
-	// TurnEnd: a resident agent has finished its turn.
+	CostUSD      Action = "cost_usd"
+	// Break: the pieces that came so far are a message of their own.
+	Break Action = "break"
+	// TurnEnd: the agent has finished its turn. A resident one stays for the next; any other has Config.Grace to end.
 	TurnEnd Action = "turn_end"
 )
 
@@ -52,11 +55,11 @@ type Rule struct {
 
 func (r Rule) check() error {
 	switch r.Do {
-	case Session, Message, Delta, Final, Output, Failure, Warning, InputTokens, OutputTokens:
+	case Session, Message, Delta, Final, Output, Failure, Warning, InputTokens, OutputTokens, CostUSD:
 		if r.Path == "" {
 			return fmt.Errorf("%s needs a Path", r.Do)
 		}
-	case TurnEnd, ResumeFailed:
+	case Break, TurnEnd, ResumeFailed:
 	default:
 		return fmt.Errorf("unknown action %q", r.Do)
 	}

@@ -1,0 +1,67 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// errLimit is why the engine itself ended a turn.
+type errLimit struct{ what string }
+
+func (e errLimit) Error() string { return "exec: " + e.what }
+
+// errLingers is why the engine ended a process that went on after its turn.
+var errLingers = errors.New("exec: the agent said that its turn is over, and did not end")
+
+// bound ends the process when the turn is canceled or exceeds a limit, until stop is called.
+func (r *reading) bound(ctx context.Context, p *process) (stop func()) {
+	done := make(chan struct{})
+	exceeded := make(chan error, 3)
+	timer := func(d time.Duration, what string) *time.Timer {
+		if d == 0 {
+			return nil
+		}
+		return time.AfterFunc(d, func() {
+			select {
+			case exceeded <- errLimit{what}:
+			default: // one is enough
+			}
+		})
+	}
+	wall := timer(r.cfg.TurnLimit, "the turn exceeded its limit of "+r.cfg.TurnLimit.String())
+	r.idle = timer(r.cfg.IdleLimit, "no output for "+r.cfg.IdleLimit.String())
+	var linger *time.Timer
+	if !r.cfg.Resident {
+		r.over = func() { linger = time.AfterFunc(r.cfg.Grace, func() { exceeded <- errLingers }) }
+	}
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-ctx.Done():
+		case err := <-exceeded:
+			r.mu.Lock()
+			r.limited = err
+			r.mu.Unlock()
+		case <-done:
+			return
+		}
+		p.end()
+	})
+	return func() {
+		close(done)
+		watch.Wait()
+		for _, t := range []*time.Timer{wall, r.idle, linger} {
+			if t != nil {
+				t.Stop()
+			}
+		}
+	}
+}
+
+func (r *reading) limit() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limited
+}

@@ -1,0 +1,95 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a flood.
+func (r *reading) outcome(ctx context.Context, p *process, broken error) (engine.Outcome, error) {
+	if r.odd > maxOdd {
+		r.out.Diagnostics = append(r.out.Diagnostics, engine.Diagnostic{
+			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", r.odd-maxOdd),
+		})
+	}
+	if broken == nil && r.final != nil {
+		broken = r.flush()
+	}
+	o := r.out
+	o.Handle = r.handle()
+	switch {
+	case r.final != nil:
+		o.FinalText, o.FinalRef = *r.final, r.ref
+		if r.held != nil && r.held.Text != *r.final && broken == nil {
+			broken = r.sink.Message(r.ctx, *r.held)
+		}
+	case r.delta.Len() > 0:
+		if r.held != nil && broken == nil {
+			broken = r.sink.Message(r.ctx, *r.held)
+		}
+		o.FinalText = r.delta.String()
+	case r.held != nil:
+		o.FinalText, o.FinalRef = r.held.Text, r.held.RawRef
+	}
+	if errors.Is(broken, errFlood) {
+		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: broken.Error()})
+	} else if broken != nil && !errors.Is(broken, engine.ErrStale) && ctx.Err() == nil {
+		return o, broken
+	}
+	o.Process = r.process(ctx, p, broken)
+	return o, nil
+}
+
+// process says how the turn's process ended.
+func (r *reading) process(ctx context.Context, p *process, broken error) engine.Process {
+	switch limit := r.limit(); {
+	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
+	case errors.Is(broken, errFlood):
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
+	case ctx.Err() != nil || broken != nil:
+		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
+	case errors.Is(limit, errLingers):
+		if r.failed != nil {
+			return *r.failed
+		}
+		return engine.Process{Status: engine.OK}
+	case limit != nil:
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
+	case r.ended && p.running():
+		if r.failed != nil {
+			return *r.failed
+		}
+		return engine.Process{Status: engine.OK}
+	}
+	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(p.stderr.String()), "\uFFFD"), 2000)
+	var exit *exec.ExitError
+	code := 0
+	if errors.As(p.result, &exit) {
+		code = exit.ExitCode()
+	}
+	switch {
+	case r.lost || r.resumed && (code != 0 || r.failed != nil) && r.cfg.ResumeFailed != nil && r.cfg.ResumeFailed.MatchString(stderr):
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + stderr, ExitCode: code}
+	case r.failed != nil:
+		r.failed.ExitCode = code
+		return *r.failed
+	case r.cfg.Resident && len(r.turn.Answers) > 0 && !r.heard:
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
+	case p.result != nil && !errors.Is(p.result, exec.ErrWaitDelay):
+		detail := "the agent's process ended with " + p.result.Error()
+		if stderr != "" {
+			detail += ": " + stderr
+		}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
+	case r.cfg.Resident:
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}
+	}
+	return engine.Process{Status: engine.OK}
+}
