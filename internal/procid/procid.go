@@ -6,6 +6,7 @@
 package procid
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // Liveness is what is known of a recorded process.
 type Liveness int
 
-// What is known of a recorded process. Unknown: it lives on another machine, or this system cannot tell.
+// What is known of a recorded process. Unknown: it is of another machine or boot, or this system cannot tell.
 const (
 	Unknown Liveness = iota
 	Living
@@ -30,7 +31,7 @@ func Self() string {
 	return id
 }
 
-// Of returns the identity of a living process.
+// Of returns the identity of a living process. The error is os.ErrNotExist (wrapped) when there is none with the number.
 func Of(pid int) (string, error) {
 	started, err := startTime(pid)
 	if err != nil {
@@ -62,7 +63,7 @@ func Alive(identity string) Liveness {
 	}
 	now, err := startTime(pid)
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, os.ErrNotExist):
 		return Dead
 	case err != nil:
 		return Unknown

@@ -32,6 +32,7 @@ func TestAProcessIsToldFromAnotherWithItsNumber(t *testing.T) {
 	}
 }
 
+// E7: a process that ended is dead, whether or not its parent knows.
 func TestADeadProcessIsDeadBeforeAndAfterItWasWaitedFor(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		require.Empty(t, procid.Self())

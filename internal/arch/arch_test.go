@@ -1,0 +1,222 @@
+// Package arch holds the arrows of the house as a test: who may import whom, and why.
+package arch_test
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const house = "github.com/interlude-go/interlude"
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Dir                    string
+	Imports, TestImports, XTestImports []string
+	Module                             struct{ Path string }
+}
+
+// packages lists those of the module in the folder.
+func packages(t *testing.T, dir string) []pkg {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Module", "./...")
+	cmd.Dir = filepath.Join("..", "..", dir)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var p pkg
+		require.NoError(t, dec.Decode(&p))
+		all = append(all, p)
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// within reports whether the path is the package or below it.
+func within(path, pkg string) bool { return path == pkg || strings.HasPrefix(path, pkg+"/") }
+
+// rule forbids imports. From and to are below the house; an entry of but is allowed.
+type rule struct {
+	from, to string
+	but      []string
+	why      string
+}
+
+var rules = []rule{
+	{"fsm", "", nil, "fsm is generated from the contract and pure: it imports nothing of ours"},
+	{"contract", "lifecycle", nil, "the contract describes behaviour; it does not know who behaves"},
+	{"contract", "store", nil, "the contract knows events, not how they are kept"},
+	{"contract", "engine", nil, "the contract knows evidence, not who gives it"},
+	{"slots", "", nil, "slots is pure policy over names and numbers"},
+	{"interaction", "", []string{"fsm"}, "interaction is text and time; it needs no more than the contract's words"},
+	{"store", "engine", nil, "store and engine know nothing of each other"},
+	{"engine", "store", nil, "store and engine know nothing of each other"},
+	{"store", "contract", nil, "a store keeps events; it does not read them"},
+	{"engine", "contract", nil, "an engine gives evidence; the gate decides"},
+	{"engine", "lifecycle", nil, "arrows point one way: lifecycle uses engines"},
+	{"store", "lifecycle", nil, "arrows point one way: lifecycle uses stores"},
+	{"internal/schema", "lifecycle", nil, "a tool knows no user"},
+	{"internal/procid", "", nil, "a tool knows no user"},
+}
+
+func TestArrowsPointOneWay(t *testing.T) {
+	for _, p := range packages(t, ".") {
+		for _, r := range rules {
+			if !within(p.ImportPath, house+"/"+r.from) {
+				continue
+			}
+			for _, imported := range p.Imports {
+				forbidden := within(imported, strings.TrimSuffix(house+"/"+r.to, "/")) && !within(imported, house+"/"+r.from)
+				allowed := slices.ContainsFunc(r.but, func(but string) bool { return within(imported, house+"/"+but) })
+				require.False(t, forbidden && !allowed, "%s imports %s: %s", p.ImportPath, imported, r.why)
+			}
+		}
+	}
+}
+
+func TestNobodyImportsLifecycle(t *testing.T) {
+	for _, p := range packages(t, ".") {
+		if within(p.ImportPath, house+"/lifecycle") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			require.False(t, within(imported, house+"/lifecycle"), "%s imports %s: lifecycle is the host's door, and nothing below it knows it", p.ImportPath, imported)
+		}
+	}
+}
+
+func TestRootKnowsNoNestedModule(t *testing.T) {
+	for _, p := range packages(t, ".") {
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for _, nested := range []string{"store/sqlite", "examples"} {
+				require.False(t, within(imported, house+"/"+nested), "%s imports %s: a host pays only for what it imports", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
+	for _, dir := range []string{"store/sqlite", "examples"} {
+		for _, p := range packages(t, dir) {
+			for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+				inner := strings.HasPrefix(imported, house+"/internal/")
+				require.False(t, inner, "%s imports %s: nested modules are what third parties could write", p.ImportPath, imported)
+			}
+		}
+	}
+}
+
+// dependencies are all that the root module may need directly, each with its reason.
+var dependencies = map[string]string{
+	"github.com/qmuntal/stateless":             "the state machine",
+	"github.com/santhosh-tekuri/jsonschema/v5": "JSON Schema, behind internal/schema",
+	"golang.org/x/sync":                        "errgroup and semaphore",
+	"go.yaml.in/yaml/v3":                       "questions come as YAML",
+	"github.com/stretchr/testify":              "tests, and the exported suites",
+	"pgregory.net/rapid":                       "tests, and the exported suites",
+}
+
+func TestTheRootHasFewDependencies(t *testing.T) {
+	text, err := os.ReadFile("../../go.mod")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && strings.HasPrefix(line, "\t") {
+			require.Contains(t, dependencies, fields[0], "a direct dependency needs a reason here")
+		}
+	}
+}
+
+// pure packages read no clock, start no goroutine and touch no file.
+var pure = []string{"fsm", "slots", "interaction", "contract"}
+
+func TestPureStaysPure(t *testing.T) {
+	for _, dir := range pure {
+		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
+			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/gen/") {
+				return
+			}
+			for _, i := range file.Imports {
+				name := strings.Trim(i.Path.Value, `"`)
+				require.False(t, slices.Contains([]string{"os", "net", "net/http", "os/exec", "path/filepath"}, name), "%s imports %s: %s is pure", path, name, dir)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if _, ok := n.(*ast.GoStmt); ok {
+					t.Errorf("%s starts a goroutine: %s is pure", path, dir)
+				}
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer"}, s.Sel.Name) {
+						t.Errorf("%s calls time.%s: time is a parameter in %s", path, s.Sel.Name, dir)
+					}
+				}
+				return true
+			})
+		})
+	}
+}
+
+// TestNoDreadedFilesNoSleepsNoSkips holds the rules of the house that a program can check.
+func TestNoDreadedFilesNoSleepsNoSkips(t *testing.T) {
+	eachFile(t, "../..", func(path string, file *ast.File) {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		isTest := strings.HasSuffix(path, "_test.go")
+		if !isTest && !strings.HasSuffix(path, ".gen.go") {
+			require.LessOrEqual(t, strings.Count(string(text), "\n"), 500, "%s: a file that a reader dreads; split it by idea", path)
+		}
+		if !isTest {
+			return
+		}
+		bubble := strings.Contains(string(text), "testing/synctest")
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := s.X.(*ast.Ident)
+			if !ok {
+				return true
+			}
+			if x.Name == "time" && s.Sel.Name == "Sleep" && !bubble {
+				t.Errorf("%s sleeps: wait for the thing itself, or use a bubble", path)
+			}
+			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && x.Name != "filepath" && !strings.Contains(path, "arch_test") {
+				t.Errorf("%s skips: in CI nothing is skipped", path)
+			}
+			return true
+		})
+	})
+}
+
+// eachFile visits the Go files below a folder.
+func eachFile(t *testing.T, root string, visit func(path string, file *ast.File)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			visit(path, file)
+		}
+		return err
+	})
+	require.NoError(t, err)
+}

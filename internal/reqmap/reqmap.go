@@ -1,0 +1,183 @@
+// Package reqmap maps each requirement to the tests that name it. The map is read from the test sources: an id counts where it
+// stands in the name of a test or sub-test, or in a comment or text of one. docs/requirements.md is generated from it.
+package reqmap
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:generate go run ./gen
+
+//go:embed requirements.txt
+var requirements string
+
+// Requirement is one line of requirements.txt.
+type Requirement struct{ ID, Text string }
+
+// Requirements lists all requirements in order.
+func Requirements() []Requirement {
+	var all []Requirement
+	for lines := bufio.NewScanner(strings.NewReader(requirements)); lines.Scan(); {
+		if id, text, ok := strings.Cut(lines.Text(), " "); ok {
+			all = append(all, Requirement{id, text})
+		}
+	}
+	return all
+}
+
+// Map is the tests of each requirement id, as "function (file)".
+type Map map[string][]string
+
+// inText finds ids as words of their own; inName those in a name made of words without spaces between.
+var (
+	inText = regexp.MustCompile(`\b[A-I]\.?[0-9]{1,2}\b`)
+	inName = regexp.MustCompile(`(?:^Test|_)([A-I][0-9]{1,2})(?:[A-Z_]|$)`)
+)
+
+// listing is a test that lists all ids and proves none.
+const listing = "TestContractNamesItsRequirements"
+
+// isTest says where tests stand: test files, and the suites that test files run.
+func isTest(path string) bool {
+	return strings.HasSuffix(path, "_test.go") || strings.Contains(path, "lifecycletest/") || strings.Contains(path, "storetest/") || strings.Contains(path, "enginetest/")
+}
+
+// Scan reads the test sources below the repository's root.
+func Scan(root string) (Map, error) {
+	known := make(map[string]bool)
+	for _, r := range Requirements() {
+		known[r.ID] = true
+	}
+	found := make(map[string]map[string]bool)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "reqmap") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil || filepath.Ext(path) != ".go" || !isTest(filepath.ToSlash(rel)) {
+			return err
+		}
+		return scanFile(path, filepath.ToSlash(rel), func(id, where string) {
+			id = strings.ReplaceAll(id, ".", "")
+			if known[id] && !strings.Contains(where, listing) {
+				if found[id] == nil {
+					found[id] = make(map[string]bool)
+				}
+				found[id][where] = true
+			}
+		})
+	})
+	m := make(Map)
+	for id, places := range found {
+		for p := range places {
+			m[id] = append(m[id], p)
+		}
+		slices.Sort(m[id])
+	}
+	return m, err
+}
+
+// scanFile reports the ids of one file, each with the declaration in which it stands.
+func scanFile(path, rel string, report func(id, where string)) error {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+	if err != nil {
+		return err
+	}
+	where := func(pos token.Pos) string {
+		for _, d := range file.Decls {
+			begin := d.Pos()
+			name := ""
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				name = d.Name.Name
+				if d.Doc != nil {
+					begin = d.Doc.Pos()
+				}
+			case *ast.GenDecl:
+				if d.Doc != nil {
+					begin = d.Doc.Pos()
+				}
+				for _, s := range d.Specs {
+					if v, ok := s.(*ast.ValueSpec); ok && (v.Pos() <= pos && pos <= v.End() || len(d.Specs) == 1) {
+						name = v.Names[0].Name
+					}
+				}
+			}
+			if begin <= pos && pos <= d.End() && name != "" {
+				return fmt.Sprintf("`%s` ([%s](../%s))", name, rel, rel)
+			}
+		}
+		return fmt.Sprintf("[%s](../%s)", rel, rel)
+	}
+	for _, group := range file.Comments {
+		for _, id := range inText.FindAllString(group.Text(), -1) {
+			report(id, where(group.Pos()))
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && len(text) < 300 {
+				for _, id := range inText.FindAllString(text, -1) {
+					report(id, where(n.Pos()))
+				}
+			}
+		case *ast.FuncDecl:
+			for _, m := range inName.FindAllStringSubmatch(n.Name.Name, -1) {
+				report(m[1], where(n.Pos()))
+			}
+		}
+		return true
+	})
+	return nil
+}
+
+// Root finds the repository's root above the present folder.
+func Root() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("reqmap: no go.work above the present folder")
+		}
+		dir = parent
+	}
+}
+
+// Render writes the table.
+func Render(m Map) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Requirements and their tests\n\n<!-- Generated by internal/reqmap from the test sources. Run: go generate ./... -->\n\n")
+	b.WriteString("Each test named here would fail without its requirement.\n\n| id | requirement | tests |\n|---|---|---|\n")
+	for _, r := range Requirements() {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.ID, r.Text, strings.Join(m[r.ID], "<br>"))
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,35 @@
+package reqmap_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/internal/reqmap"
+)
+
+func scan(t *testing.T) (string, reqmap.Map) {
+	t.Helper()
+	root, err := reqmap.Root()
+	require.NoError(t, err)
+	m, err := reqmap.Scan(root)
+	require.NoError(t, err)
+	return root, m
+}
+
+func TestEveryRequirementHasATest(t *testing.T) {
+	_, m := scan(t)
+	require.Len(t, reqmap.Requirements(), 7+11+8+6+8+9+4+4+13)
+	for _, r := range reqmap.Requirements() {
+		require.NotEmpty(t, m[r.ID], "no test names %s: %s", r.ID, r.Text)
+	}
+}
+
+func TestTheTableIsFresh(t *testing.T) {
+	root, m := scan(t)
+	stored, err := os.ReadFile(filepath.Join(root, "docs", "requirements.md"))
+	require.NoError(t, err)
+	require.Equal(t, string(reqmap.Render(m)), string(stored), "run go generate ./...")
+}
