@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
 // Func is an engine in the host's own process: a function that does one turn. It is resumable: what the
-// function needs to go on it keeps itself, under Turn.RunID or in the Outcome's handle. An outcome without a handle
-// gets one that names the run.
+// function needs to go on it keeps itself, under Turn.RunID or in the Outcome's handle. A run that has no handle gets one that names
+// it, so that it may wait (B11). The function must be safe for concurrent use by different runs, and return soon after ctx ends.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
@@ -28,14 +29,30 @@ func (Func) Profile(context.Context) (Profile, error) {
 
 // RunTurn calls the function.
 func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
-	o, err := f(ctx, t, s)
+	seen := &handleSeen{Sink: s}
+	o, err := f(ctx, t, seen)
 	if err == nil && o.Process.Status == "" {
 		o.Process.Status = OK
 	}
-	if o.Handle == nil && t.Handle == nil {
+	if err == nil && o.Handle == nil && t.Handle == nil && !seen.told.Load() {
 		o.Handle = &Handle{Engine: "func", Data: []byte(t.RunID)}
 	}
 	return o, err
+}
+
+// handleSeen is a Sink that remembers whether it was told a handle: one that the function gave early is not to be replaced.
+type handleSeen struct {
+	Sink
+	told atomic.Bool
+}
+
+// Handle passes h on.
+func (s *handleSeen) Handle(ctx context.Context, h Handle) error {
+	err := s.Sink.Handle(ctx, h)
+	if err == nil {
+		s.told.Store(true)
+	}
+	return err
 }
 
 // Ask is the outcome of a turn that asks a person.

@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// returning is a function that ends its turn like this.
+func returning(o engine.Outcome, err error) engine.Func {
+	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) { return o, err }
+}
+
+// B11: a run of a function may wait, though the function knows of no handle.
+func TestAFunctionsRunAlwaysHasAHandle(t *testing.T) {
+	own := &engine.Handle{Engine: "mine", Data: []byte("42")}
+	first := engine.Turn{RunID: "r1", Attempt: 1}
+
+	o, err := returning(engine.Say("hello"), nil).RunTurn(t.Context(), first, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, &engine.Handle{Engine: "func", Data: []byte("r1")}, o.Handle, "it names the run")
+
+	later := engine.Turn{RunID: "r1", Attempt: 2, Handle: own}
+	o, err = returning(engine.Say("hello"), nil).RunTurn(t.Context(), later, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Nil(t, o.Handle, "the run keeps the one that it has")
+
+	given := engine.Say("hello")
+	given.Handle = own
+	o, err = returning(given, nil).RunTurn(t.Context(), first, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, own, o.Handle, "the function's own counts")
+
+	early := engine.Func(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		return engine.Say("hello"), s.Handle(ctx, *own)
+	})
+	var told enginetest.Recorder
+	o, err = early.RunTurn(t.Context(), first, &told)
+	require.NoError(t, err)
+	require.Nil(t, o.Handle, "one that was told early is not replaced")
+	require.Equal(t, own, told.Last())
+}
+
+func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
+	o, err := returning(engine.Outcome{}, nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, engine.OK, o.Process.Status)
+
+	o, err = returning(engine.Outcome{Process: engine.Process{Status: engine.Failed}}, nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, engine.Failed, o.Process.Status)
+
+	wrong := errors.New("no such model")
+	o, err = returning(engine.Outcome{}, wrong).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
+	require.ErrorIs(t, err, wrong)
+	require.Nil(t, o.Handle, "a turn that failed leaves nothing to resume")
+}
+
+// B4, B6, B10: the short forms leave the evidence that they promise.
+func TestShortFormsLeaveTheirEvidence(t *testing.T) {
+	read := func(o engine.Outcome) interaction.Reading { return interaction.Read(o.FinalText, o.Output) }
+
+	require.True(t, read(engine.Done("shipped")).Done)
+	require.False(t, read(engine.Say("not yet")).Done)
+	require.Equal(t, "Ship it?", engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}).Questions[0].Prompt)
+
+	o, err := engine.Output(struct {
+		Answer int `json:"answer"`
+	}{42})
+	require.NoError(t, err)
+	require.True(t, read(o).Done)
+	require.JSONEq(t, `{"answer":42}`, string(read(o).Output), "the marker is not output")
+
+	o, err = engine.Output(map[string]any(nil))
+	require.NoError(t, err)
+	require.True(t, read(o).Done)
+	for _, wrong := range []any{42, "text", []int{1}, func() {}} {
+		_, err := engine.Output(wrong)
+		require.ErrorContains(t, err, "JSON object")
+	}
+}
+
+func TestAFunctionIsResumable(t *testing.T) {
+	p, err := engine.Func(nil).Profile(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fsm.ProfileResumable, p.Kind)
+}
+
+func TestATurnsInputIsItsAnswerOrItsPrompt(t *testing.T) {
+	require.Equal(t, "do it", engine.Turn{Prompt: "do it"}.Input())
+	require.Equal(t, "yes", engine.Turn{Prompt: "do it", Answers: []interaction.Answer{{Text: "yes"}}}.Input())
+}
+
+// B1: a failure says its code, what happened, and why.
+func TestAFailureIsAnErrorWithACode(t *testing.T) {
+	why := errors.New("not in PATH")
+	err := error(&engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent cannot be started", Err: why})
+	require.ErrorIs(t, err, why)
+	require.Equal(t, "ENGINE_UNAVAILABLE: the agent cannot be started: not in PATH", err.Error())
+	require.Equal(t, "ENGINE_FAILED: away", (&engine.Failure{Code: fsm.CodeEngineFailed, Detail: "away"}).Error())
+}
