@@ -71,7 +71,7 @@ func (n *node) compare(held []store.Hold) {
 	n.mu.Unlock()
 
 	for _, id := range gone {
-		n.loseResident(id)
+		n.dropResident(id)
 	}
 	for _, id := range start {
 		n.man(id)

@@ -17,7 +17,19 @@ func (n *node) holdResident(runID, engineName string) {
 	n.residents[runID] = engineName
 }
 
-// loseResident ends the run's resident process, if there is one, without making the caller wait.
+// dropResident ends the resident process of a run that has ended elsewhere. While the node leaves, that is left to the end.
+func (n *node) dropResident(runID string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	name, ok := n.residents[runID]
+	if !ok || n.leaving {
+		return
+	}
+	delete(n.residents, runID)
+	n.workers.Go(func() { n.end(runID, name) })
+}
+
+// loseResident ends the run's resident process, if there is one, without making its worker wait.
 func (n *node) loseResident(runID string) {
 	n.mu.Lock()
 	name, ok := n.residents[runID]

@@ -58,6 +58,7 @@ type node struct {
 	workers sync.WaitGroup
 
 	mu        sync.Mutex
+	leaving   bool                // guarded by mu; the workers are waited for, nobody starts one any more
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
 	residents map[string]string   // guarded by mu; run id → engine name of a resident process held here
 	unmanned  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
@@ -93,6 +94,7 @@ func (n *node) serve(ctx context.Context) error {
 	err := loops.Wait()
 	if errors.Is(err, store.ErrStaleEpoch) {
 		n.interrupt(engine.ErrStale)
+		n.leave()
 		n.workers.Wait()
 		n.endResidents()
 		return err
@@ -117,7 +119,7 @@ func (n *node) hint(h store.Hint) {
 		t.cancel(engine.ErrCanceled)
 	}
 	if resident && t == nil {
-		n.loseResident(h.RunID)
+		n.dropResident(h.RunID)
 	}
 }
 
@@ -183,6 +185,7 @@ func (n *node) rest(ctx context.Context, wake <-chan struct{}, d time.Duration) 
 // drain ends the node in good order.
 func (n *node) drain() {
 	done := make(chan struct{})
+	n.leave()
 	go func() {
 		n.workers.Wait()
 		close(done)
@@ -207,6 +210,13 @@ func (n *node) drain() {
 	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
 		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
+}
+
+// leave ends the time in which hints start work.
+func (n *node) leave() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.leaving = true
 }
 
 // await waits for done, at most d.

@@ -227,6 +227,7 @@ func TestNoHotQueryScansTheRuns(t *testing.T) {
 	} {
 		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
 		require.NoError(t, err)
+		defer rows.Close()
 		var plan []string
 		for rows.Next() {
 			var a, b, c int
