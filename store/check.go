@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -53,7 +54,10 @@ func (c Commit) CheckSelf() error {
 			return invalid(r, "event %d is empty or has a line break", e.Seq)
 		}
 	}
-	return nil
+	if len(r.Output) > 0 && !json.Valid(r.Output) {
+		return invalid(r, "the output is not JSON")
+	}
+	return c.checkSettled()
 }
 
 func (c Commit) checkNext(prev *Run, claim bool) error {
@@ -76,7 +80,7 @@ func (c Commit) checkNext(prev *Run, claim bool) error {
 	case c.Settled == nil && prev.Pending != nil && r.Pending == nil:
 		return invalid(r, "interaction %d goes without being settled", prev.Pending.ID)
 	}
-	return nil
+	return r.checkQuestion(prev)
 }
 
 func sameSubmission(a, b *Run) bool {
@@ -104,9 +108,14 @@ func (r *Run) Coherent() error {
 		return invalid(r, "a finished run has finished_at, and neither slot nor owner")
 	case !r.State.Terminal() && !r.FinishedAt.IsZero():
 		return invalid(r, "finished_at belongs to finished runs; it is %s", r.State)
+	case r.State == fsm.StateQueued && r.QueuedAt.IsZero():
+		return invalid(r, "a queued run has queued_at")
+	case waiting && (r.Pending.ID != r.Interactions || r.Pending.AskedAt.IsZero() || !kept(r.Pending.AskedAt)):
+		return invalid(r, "the pending question has number %d and asked_at %s, want the last number, %d, and a time in UTC in microseconds",
+			r.Pending.ID, r.Pending.AskedAt, r.Interactions)
 	}
 	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt, r.RecoveredAt, r.FinishedAt} {
-		if t.Location() != time.UTC || t.Nanosecond()%1000 != 0 {
+		if !kept(t) {
 			return invalid(r, "times are UTC in microseconds, not %s", t)
 		}
 	}

@@ -112,6 +112,11 @@ func (s *Store) commit(ctx context.Context, c store.Commit) error {
 	if err := c.Check(&e.run, false); err != nil {
 		return err
 	}
+	if c.Settled != nil && c.Settled.Key != "" {
+		if _, taken := e.keys[c.Settled.Key]; taken {
+			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, c.Run.ID)
+		}
+	}
 	s.write(e, &e.run, c)
 	return nil
 }

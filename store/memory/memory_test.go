@@ -1,0 +1,13 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/storetest"
+)
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(testing.TB) store.Store { return memory.New() })
+}

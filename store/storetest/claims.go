@@ -1,0 +1,204 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+var claimCases = []promised{
+	{
+		"claim/gives what a turn needs, in one commit",
+		"Start is given the record with slot, owner and the next epoch, and the specification; what it makes of them is stored and returned (D5).",
+		func(w *world) {
+			c := created("a", w.tick())
+			w.commit(c)
+			now := w.tick()
+			var given store.Run
+			var spec []byte
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 5, Start: func(r store.Run, s []byte) (store.Commit, error) {
+				given, spec = r.Clone(), bytes.Clone(s)
+				return started(now)(r, s)
+			}})
+			require.NoError(w, err)
+			require.Len(w, claimed, 1)
+			require.Equal(w, c.Spec, spec)
+			require.Equal(w, c.Spec, claimed[0].Spec)
+
+			want := c.Run
+			want.Slot, want.Owner, want.Epoch = true, "n", 1
+			require.Equal(w, text(w, want), text(w, given), "Start sees the stored record, with slot, owner and epoch")
+			next, err := started(now)(want, nil)
+			require.NoError(w, err)
+			require.Equal(w, text(w, next.Run), text(w, claimed[0].Run))
+			got := w.look("a")
+			require.Equal(w, text(w, next.Run), got.Run)
+			require.Equal(w, append(c.Events, next.Events...), got.Events)
+		},
+	},
+	{
+		"claim/nothing is ready",
+		"A claim that finds nothing answers no run and no error: nothing queued, everything running, parked or ended.",
+		func(w *world) {
+			require.Empty(w, w.claim("n", 10))
+			w.waiting("parked")
+			w.finished("over")
+			w.running("busy")
+			require.Empty(w, w.claim("n", 10))
+		},
+	},
+	{
+		"claim/a run is started once",
+		"A run that was claimed is not claimed again, by nobody, until it is queued again (E5, I1, I2).",
+		func(w *world) {
+			w.join("other")
+			w.submit("a")
+			require.Equal(w, []string{"a"}, w.claimed("n", 10))
+			require.Empty(w, w.claim("other", 10))
+			require.Empty(w, w.claim("n", 10))
+			w.commit(queuedAgain(w.load("a"), w.tick()))
+			require.Equal(w, []string{"a"}, w.claimed("other", 10))
+		},
+	},
+	{
+		"claim/an accepted reply is executed",
+		"A run that was answered is ready again, with its answer, for any node (E5, A2).",
+		func(w *world) {
+			w.join("other")
+			w.commit(answered(w.waiting("a"), w.tick(), "k"))
+			runs := w.claim("other", 1)
+			require.Equal(w, []string{"a"}, ids(runs))
+			require.Equal(w, "yes", runs[0].Answer.Text)
+			require.Equal(w, 2, runs[0].Attempt)
+		},
+	},
+	{
+		"claim/at most Max",
+		"A claim starts at most Max runs.",
+		func(w *world) {
+			for _, id := range []string{"a", "b", "c", "d", "e"} {
+				w.submit(id)
+			}
+			require.Equal(w, []string{"a", "b"}, w.claimed("n", 2))
+			require.Equal(w, []string{"c"}, w.claimed("n", 1))
+			require.Equal(w, []string{"d", "e"}, w.claimed("n", 9))
+		},
+	},
+	{
+		"claim/a request must be complete",
+		"A claim without a node, without Start or with a Max below 1 is ErrInvalid.",
+		func(w *world) {
+			w.submit("a")
+			for _, req := range []store.ClaimRequest{
+				{Now: w.now, Max: 1, Start: started(w.now)},
+				{Node: "n", Now: w.now, Start: started(w.now)},
+				{Node: "n", Now: w.now, Max: -1, Start: started(w.now)},
+				{Node: "n", Now: w.now, Max: 1},
+			} {
+				_, err := w.store.Claim(w.ctx, req)
+				require.ErrorIs(w, err, store.ErrInvalid)
+			}
+			require.Equal(w, fsm.StateQueued, w.load("a").State)
+		},
+	},
+	{
+		"claim/by a node that nobody knows",
+		"A claim by a node that is not registered is ErrStaleEpoch, and starts nothing.",
+		func(w *world) {
+			w.submit("a")
+			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "stranger", Now: w.now, Max: 1, Start: started(w.now)})
+			require.ErrorIs(w, err, store.ErrStaleEpoch)
+			require.Equal(w, fsm.StateQueued, w.load("a").State)
+		},
+	},
+	{
+		"claim/Start fails for one run",
+		"A run that Start fails for is left as it was, takes no slot, and its error is joined into Claim's; the others are started (I3).",
+		func(w *world) {
+			w.pool("p", 2, 0)
+			for _, id := range []string{"a", "b"} {
+				w.submit(id)
+			}
+			before := w.look("a")
+			missing := errors.New("workspace is missing")
+			now := w.tick()
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 2, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+				if r.ID == "a" {
+					return store.Commit{}, missing
+				}
+				return started(now)(r, spec)
+			}})
+			require.ErrorIs(w, err, missing)
+			require.ErrorContains(w, err, "a", "the error names the run")
+			require.Len(w, claimed, 1)
+			require.Equal(w, "b", claimed[0].Run.ID)
+			require.Equal(w, before, w.look("a"))
+			require.Equal(w, []string{"a"}, w.claimed("n", 2), "its slot is free")
+		},
+	},
+	{
+		"claim/Start contradicts the record",
+		"A commit of Start that changes owner, epoch or version, or that no commit may be, is not stored; the run is left as it was.",
+		func(w *world) {
+			w.submit("a")
+			before := w.look("a")
+			for name, damage := range map[string]func(c *store.Commit){
+				"owner":       func(c *store.Commit) { c.Run.Owner = "other" },
+				"epoch":       func(c *store.Commit) { c.Run.Epoch++ },
+				"version":     func(c *store.Commit) { c.Expect++; c.Run.Version++ },
+				"another run": func(c *store.Commit) { c.Run.ID = "b" },
+				"no slot":     func(c *store.Commit) { c.Run.Slot = false },
+				"event gap":   func(c *store.Commit) { c.Events = nil },
+				"a key":       func(c *store.Commit) { c.Run.Key = "x" },
+			} {
+				claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+					c, err := started(w.now)(r, spec)
+					damage(&c)
+					return c, err
+				}})
+				require.ErrorIs(w, err, store.ErrInvalid, name)
+				require.Empty(w, claimed, name)
+				require.Equal(w, before, w.look("a"), name)
+			}
+			require.Equal(w, []string{"a"}, w.claimed("n", 1))
+		},
+	},
+	{
+		"claim/not before its time",
+		"A run whose not-before time has not come is not started, holds nobody up, and is started from that time on.",
+		func(w *world) {
+			at := w.now.Add(time.Hour)
+			w.submit("later", notBefore(at), withPriority(9))
+			w.submit("now")
+			require.Equal(w, []string{"now"}, w.claimed("n", 10))
+			w.now = at.Add(-time.Second - time.Microsecond)
+			require.Empty(w, w.claim("n", 10), "a microsecond early")
+			w.now = at.Add(-time.Second)
+			require.Equal(w, []string{"later"}, w.claimed("n", 10), "at its time")
+		},
+	},
+	{
+		"claim/a not-before time in the past",
+		"A not-before time that has passed already at submission is none.",
+		func(w *world) {
+			w.submit("a", notBefore(w.now.Add(-time.Hour)))
+			require.Equal(w, []string{"a"}, w.claimed("n", 10))
+		},
+	},
+	{
+		"claim/a canceled run is never started",
+		"A run that ended while it was queued or held back is not started (I6).",
+		func(w *world) {
+			w.commit(ended(w.submit("a"), w.tick(), fsm.StateCanceled))
+			at := w.now.Add(time.Hour)
+			w.commit(ended(w.submit("b", notBefore(at)), w.tick(), fsm.StateCanceled))
+			w.now = at
+			require.Empty(w, w.claim("n", 10))
+		},
+	},
+}

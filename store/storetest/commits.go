@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+var commitCases = []promised{
+	{
+		"commit/a run is created whole",
+		"The first commit of a run stores its record, its specification and its events together; nothing else is there yet (F8).",
+		func(w *world) {
+			c := created("a", w.tick())
+			w.commit(c)
+			got := w.look("a")
+			require.Equal(w, picture{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
+			_, err := w.store.Settled(w.ctx, "a", "k")
+			require.ErrorIs(w, err, store.ErrNotFound)
+		},
+	},
+	{
+		"commit/everything of a transition is one commit",
+		"What a commit brings (record, events, settled interaction) is all there after it, and the specification stays.",
+		func(w *world) {
+			parked := w.waiting("a")
+			c := answered(parked, w.tick(), "k")
+			w.commit(c)
+			got := w.look("a")
+			require.Equal(w, text(w, c.Run), got.Run)
+			require.Equal(w, created("a", w.now).Spec, []byte(got.Spec))
+			require.Equal(w, c.Events[0], got.Events[len(got.Events)-1])
+			require.Len(w, got.History, 1)
+			require.Equal(w, *c.Settled, got.History[0])
+		},
+	},
+	{
+		"commit/an id is taken once",
+		"Creating a run under an id that is taken is ErrExists, also when the run has ended.",
+		func(w *world) {
+			w.submit("a")
+			w.refused(store.ErrExists, created("a", w.tick(), withPriority(9)))
+			w.claim("n", 1)
+			w.commit(ended(w.load("a"), w.tick(), fsm.StateCanceled))
+			w.refused(store.ErrExists, created("a", w.tick()))
+		},
+	},
+	{
+		"commit/an unknown run is not found",
+		"Every call about a run that does not exist answers ErrNotFound, a commit that follows up on it too, and makes nothing (C4, I13).",
+		func(w *world) {
+			_, err := w.store.Run(w.ctx, "x")
+			require.ErrorIs(w, err, store.ErrNotFound)
+			_, err = w.store.Spec(w.ctx, "x")
+			require.ErrorIs(w, err, store.ErrNotFound)
+			_, err = w.store.Events(w.ctx, "x", 0, 10)
+			require.ErrorIs(w, err, store.ErrNotFound)
+			_, _, err = w.store.History(w.ctx, "x")
+			require.ErrorIs(w, err, store.ErrNotFound)
+			_, err = w.store.Settled(w.ctx, "x", "k")
+			require.ErrorIs(w, err, store.ErrNotFound)
+			w.refused(store.ErrNotFound, ended(created("x", w.now).Run, w.tick(), fsm.StateCanceled))
+		},
+	},
+	{
+		"commit/an unknown pool is refused",
+		"A run can only be created in a pool that exists: ErrUnknownPool, and it can be created once the pool is there.",
+		func(w *world) {
+			c := created("a", w.tick(), inPool("new"))
+			w.refused(store.ErrUnknownPool, c)
+			w.pool("new", 1, 0)
+			w.commit(c)
+		},
+	},
+	{
+		"commit/compare and set",
+		"A commit made on another version than the stored one, older or newer, is ErrConflict and changes nothing (C8).",
+		func(w *world) {
+			r := w.running("a")
+			old := reported(r, w.tick())
+			r = w.commit(reported(r, w.tick()))
+			w.refused(store.ErrConflict, old)
+			ahead := r
+			ahead.Version += 3
+			w.refused(store.ErrConflict, reported(ahead, w.tick()))
+			w.commit(reported(r, w.tick()))
+		},
+	},
+	{
+		"commit/one stored commit is not stored again",
+		"The same commit a second time is ErrConflict: a caller that does not know whether it arrived can look, and cannot double it.",
+		func(w *world) {
+			c := reported(w.running("a"), w.tick())
+			w.commit(c)
+			w.refused(store.ErrConflict, c)
+		},
+	},
+	{
+		"commit/each entry of a batch by itself",
+		"In a batch each entry succeeds or fails by itself, errors stand in the batch's order, and a later entry may follow up on an earlier one.",
+		func(w *world) {
+			a := created("a", w.tick())
+			b := created("b", w.now)
+			canceled := ended(a.Run, w.now, fsm.StateCanceled)
+			broken := created("c", w.now)
+			broken.Spec = nil
+			errs := w.store.Commit(w.ctx, []store.Commit{
+				a,
+				created("a", w.now),                    // taken by the entry before
+				broken,                                 // contradicts itself
+				canceled,                               // follows up on the first
+				ended(a.Run, w.now, fsm.StateCanceled), // lost the race to the entry before
+				created("d", w.now, inPool("nowhere")), // no such pool
+				ended(broken.Run, w.now, fsm.StateCanceled), // was never created
+				b,
+			})
+			for i, want := range []error{
+				nil, store.ErrExists, store.ErrInvalid, nil, store.ErrConflict, store.ErrUnknownPool, store.ErrNotFound, nil,
+			} {
+				if want == nil {
+					require.NoError(w, errs[i], "entry %d", i)
+				} else {
+					require.ErrorIs(w, errs[i], want, "entry %d", i)
+				}
+			}
+			require.Len(w, errs, 8)
+			require.Equal(w, text(w, canceled.Run), w.look("a").Run)
+			require.Equal(w, text(w, b.Run), w.look("b").Run)
+			require.True(w, w.look("c").Missing)
+			require.True(w, w.look("d").Missing)
+		},
+	},
+	{
+		"commit/an empty batch",
+		"A batch without entries is no error and does nothing.",
+		func(w *world) { require.Empty(w, w.store.Commit(w.ctx, nil)) },
+	},
+	{
+		"commit/a large batch",
+		"A batch may have store.MaxBatch entries.",
+		func(w *world) {
+			batch := make([]store.Commit, store.MaxBatch)
+			for i := range batch {
+				batch[i] = created(fmt.Sprintf("r%04d", i), w.now)
+			}
+			errs := w.store.Commit(w.ctx, batch)
+			require.Len(w, errs, len(batch))
+			for _, err := range errs {
+				require.NoError(w, err)
+			}
+			page, err := w.store.Runs(w.ctx, store.Query{Limit: store.MaxBatch})
+			require.NoError(w, err)
+			require.Len(w, page.Runs, len(batch))
+		},
+	},
+	{
+		"commit/a canceled context",
+		"With a context that has ended, a commit answers the context's error for each entry, and was made whole or not at all.",
+		func(w *world) {
+			ctx, cancel := context.WithCancel(w.ctx)
+			cancel()
+			c := created("a", w.tick())
+			errs := w.store.Commit(ctx, []store.Commit{c, created("b", w.now)})
+			require.Len(w, errs, 2)
+			for _, err := range errs {
+				require.ErrorIs(w, err, context.Canceled)
+			}
+			if got := w.look("a"); !got.Missing {
+				require.Equal(w, picture{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
+			}
+			_, err := w.store.Run(ctx, "a")
+			require.ErrorIs(w, err, context.Canceled)
+			_, err = w.store.Claim(ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: started(w.now)})
+			require.ErrorIs(w, err, context.Canceled)
+		},
+	},
+}

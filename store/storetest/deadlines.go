@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// until creates a run that waits until a deadline.
+func (w *world) until(id string, deadline time.Time) store.Run {
+	w.Helper()
+	return w.commit(asked(w.running(id), w.tick(), false, deadline))
+}
+
+// due are the ids of what is due at now, and the next time.
+func (w *world) due(now time.Time, limit int) ([]string, time.Time) {
+	w.Helper()
+	runs, next, err := w.store.Due(w.ctx, now, limit)
+	require.NoError(w, err)
+	for _, r := range runs {
+		require.Equal(w, text(w, w.load(r.ID)), text(w, r))
+	}
+	return ids(runs), next
+}
+
+var deadlineCases = []promised{
+	{
+		"deadline/nothing falls due",
+		"Without deadlines and not-before times nothing is due, and the next time is zero (D1).",
+		func(w *world) {
+			w.waiting("a")
+			w.submit("b")
+			due, next := w.due(w.now.Add(1000*time.Hour), 9)
+			require.Empty(w, due)
+			require.True(w, next.IsZero())
+		},
+	},
+	{
+		"deadline/is due at its time, not a microsecond before",
+		"A waiting run is due from its deadline on; before that, its deadline is the next time (D2, D3).",
+		func(w *world) {
+			at := base.Add(time.Hour)
+			w.until("a", at)
+			due, next := w.due(at.Add(-time.Microsecond), 9)
+			require.Empty(w, due)
+			require.Equal(w, at, next)
+			due, next = w.due(at, 9)
+			require.Equal(w, []string{"a"}, due)
+			require.True(w, next.IsZero(), "nothing falls due after now")
+		},
+	},
+	{
+		"deadline/the oldest first, up to the limit",
+		"Due returns the oldest deadlines first, at most limit of them, and the next time after now, whatever the limit cut off.",
+		func(w *world) {
+			for _, h := range []int{3, 1, 5, 2, 4} {
+				w.until(fmt.Sprintf("h%d", h), base.Add(time.Duration(h)*time.Hour))
+			}
+			due, next := w.due(base.Add(3*time.Hour), 2)
+			require.Equal(w, []string{"h1", "h2"}, due)
+			require.Equal(w, base.Add(4*time.Hour), next)
+			due, _ = w.due(base.Add(9*time.Hour), 9)
+			require.Equal(w, []string{"h1", "h2", "h3", "h4", "h5"}, due)
+		},
+	},
+	{
+		"deadline/goes with its question",
+		"A deadline is gone when its question is settled or its run ends; the next question has its own (I8).",
+		func(w *world) {
+			at := base.Add(time.Hour)
+			r := w.until("a", at)
+			w.commit(ended(w.until("b", at), w.tick(), fsm.StateCanceled))
+			w.commit(answered(r, w.tick(), ""))
+			due, next := w.due(at, 9)
+			require.Empty(w, due)
+			require.True(w, next.IsZero())
+			w.commit(asked(w.claim("n", 1)[0], w.tick(), false, at.Add(time.Hour)))
+			due, next = w.due(at, 9)
+			require.Empty(w, due)
+			require.Equal(w, at.Add(time.Hour), next)
+		},
+	},
+	{
+		"deadline/a run that is held back is a next time too",
+		"The next time is the earliest of deadlines and of not-before times of queued runs, as long as they are ahead.",
+		func(w *world) {
+			r := w.submit("held", notBefore(base.Add(2*time.Hour)))
+			w.until("a", base.Add(3*time.Hour))
+			due, next := w.due(w.now, 9)
+			require.Empty(w, due)
+			require.Equal(w, base.Add(2*time.Hour), next)
+			_, next = w.due(base.Add(2*time.Hour), 9)
+			require.Equal(w, base.Add(3*time.Hour), next)
+			w.commit(ended(r, w.tick(), fsm.StateCanceled))
+			_, next = w.due(w.now, 9)
+			require.Equal(w, base.Add(3*time.Hour), next)
+		},
+	},
+	{
+		"deadline/can be moved",
+		"A commit that moves a deadline moves what is due.",
+		func(w *world) {
+			r := w.until("a", base.Add(time.Hour))
+			w.commit(changed(r, w.tick(), func(r *store.Run) { r.Deadline = base.Add(2 * time.Hour) }))
+			due, next := w.due(base.Add(time.Hour), 9)
+			require.Empty(w, due)
+			require.Equal(w, base.Add(2*time.Hour), next)
+		},
+	},
+	{
+		"deadline/a limit must be positive",
+		"A limit below 1 is ErrInvalid.",
+		func(w *world) {
+			_, _, err := w.store.Due(w.ctx, w.now, 0)
+			require.ErrorIs(w, err, store.ErrInvalid)
+		},
+	},
+}

@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"math"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// seqs are the numbers of up to limit events after a cursor.
+func (w *world) seqs(id string, after uint64, limit int) []uint64 {
+	w.Helper()
+	events, err := w.store.Events(w.ctx, id, after, limit)
+	require.NoError(w, err)
+	all := make([]uint64, len(events))
+	for i, e := range events {
+		all[i] = e.Seq
+	}
+	return all
+}
+
+var eventCases = []promised{
+	{
+		"events/from any cursor, in any portion",
+		"A reader with cursor n gets n+1, n+2, … without a gap, at most limit of them, whatever commits they came with (F8, F9).",
+		func(w *world) {
+			r := w.running("a")
+			for _, n := range []int{3, 1, 5, 0, 2} { // events of one commit
+				c := changed(r, w.tick(), func(*store.Run) {})
+				c.Run.Seq, c.Events = r.Seq, nil
+				for range n {
+					c = tell(c)
+				}
+				r = w.commit(c)
+			}
+			all := w.look("a").Events
+			for after := range len(all) + 1 {
+				for limit := 1; limit <= len(all)+1; limit++ {
+					events, err := w.store.Events(w.ctx, "a", uint64(after), limit)
+					require.NoError(w, err)
+					want := all[after:min(after+limit, len(all))]
+					if len(want) == 0 {
+						require.Empty(w, events)
+					} else {
+						require.Equal(w, want, events)
+					}
+				}
+			}
+		},
+	},
+	{
+		"events/none yet",
+		"A cursor at or beyond the last event gives nothing and no error; the event is there after its commit (F9).",
+		func(w *world) {
+			r := w.running("a")
+			require.Empty(w, w.seqs("a", r.Seq, 9))
+			require.Empty(w, w.seqs("a", r.Seq+7, 9))
+			require.Empty(w, w.seqs("a", math.MaxUint64, 9))
+			w.commit(reported(r, w.tick()))
+			require.Equal(w, []uint64{r.Seq + 1}, w.seqs("a", r.Seq, 9))
+		},
+	},
+	{
+		"events/are those of their run",
+		"Runs share no events, and a finished run keeps its own (F9).",
+		func(w *world) {
+			a, b := w.finished("a"), w.finished("ab")
+			require.Len(w, w.seqs("a", 0, 99), int(a.Seq))
+			require.Len(w, w.seqs("ab", 0, 99), int(b.Seq))
+			events, err := w.store.Events(w.ctx, "ab", 0, 99)
+			require.NoError(w, err)
+			for _, e := range events {
+				require.Contains(w, string(e.Body), `"run_id":"ab"`)
+			}
+		},
+	},
+	{
+		"events/a limit must be positive",
+		"A limit below 1 is ErrInvalid.",
+		func(w *world) {
+			w.submit("a")
+			_, err := w.store.Events(w.ctx, "a", 0, 0)
+			require.ErrorIs(w, err, store.ErrInvalid)
+		},
+	},
+}
+
+var historyCases = []promised{
+	{
+		"history/keeps every settled question in order",
+		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that comes with them (C7, I10).",
+		func(w *world) {
+			r := w.waiting("a")
+			r = w.commit(answered(r, w.tick(), "k1"))
+			r = w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+			decision := interaction.NewAutoDecision(*r.Pending).Answer(w.tick())
+			c := answered(r, w.now, "")
+			record := interaction.Settle(*r.Pending, decision, "", "")
+			c.Run.Answer, c.Settled = &decision, &record
+			w.commit(c)
+			r = w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+
+			run, history, err := w.store.History(w.ctx, "a")
+			require.NoError(w, err)
+			require.Equal(w, 3, run.Pending.ID)
+			require.Len(w, history, 2)
+			require.Equal(w, interaction.UserReply, history[0].Resolution)
+			require.Equal(w, "ada", history[0].Actor)
+			require.Equal(w, "Question 1 of a?", history[0].Question.Prompt)
+			require.Equal(w, record, history[1])
+
+			w.commit(ended(r, w.tick(), fsm.StateCanceled))
+			_, history, err = w.store.History(w.ctx, "a")
+			require.NoError(w, err)
+			require.Len(w, history, 3)
+			require.Equal(w, interaction.Abandoned, history[2].Resolution)
+		},
+	},
+	{
+		"history/more than nine questions stay in order",
+		"The order is that of the questions' numbers.",
+		func(w *world) {
+			r := w.running("a")
+			for range 12 {
+				w.commit(answered(w.commit(asked(r, w.tick(), false, w.now)), w.tick(), ""))
+				r = w.claim("n", 1)[0]
+			}
+			_, history, err := w.store.History(w.ctx, "a")
+			require.NoError(w, err)
+			require.Len(w, history, 12)
+			for i, h := range history {
+				require.Equal(w, i+1, h.Question.ID)
+			}
+		},
+	},
+	{
+		"history/finds a reply by its idempotency key",
+		"The interaction that a key settled is found by run and key, whatever the run became since; other keys and runs are ErrNotFound (C5).",
+		func(w *world) {
+			for _, r := range []store.Run{w.waiting("a"), w.waiting("b")} {
+				w.commit(answered(r, w.tick(), "key of "+r.ID))
+			}
+			for _, r := range w.claim("n", 9) {
+				w.commit(ended(r, w.tick(), fsm.StateSucceeded))
+			}
+			got, err := w.store.Settled(w.ctx, "a", "key of a")
+			require.NoError(w, err)
+			require.Equal(w, "key of a", got.Key)
+			require.NotEmpty(w, got.Digest)
+			for _, key := range []string{"key of b", "", "key", "key of a "} {
+				_, err := w.store.Settled(w.ctx, "a", key)
+				require.ErrorIs(w, err, store.ErrNotFound, "key %q", key)
+			}
+		},
+	},
+	{
+		"history/replies without a key",
+		"Interactions that were settled without a key are kept each, and found by none.",
+		func(w *world) {
+			w.commit(answered(w.waiting("a"), w.tick(), ""))
+			r := w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+			w.commit(answered(r, w.tick(), ""))
+			require.Len(w, w.look("a").History, 2)
+			_, err := w.store.Settled(w.ctx, "a", "")
+			require.ErrorIs(w, err, store.ErrNotFound)
+		},
+	},
+}

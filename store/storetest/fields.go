@@ -1,0 +1,120 @@
+package storetest
+
+import (
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+var fieldCases = []promised{
+	{
+		"fields/of a record come back as they were stored",
+		"Every field of a record comes back with its value, times to the microsecond and in UTC, texts and bytes exactly, JSON with its meaning.",
+		func(w *world) {
+			var seen []store.Run
+			keep := func(c store.Commit) store.Run {
+				w.Helper()
+				w.commit(c)
+				got := w.load(c.Run.ID)
+				require.Equal(w, text(w, c.Run), text(w, got))
+				seen = append(seen, got)
+				return got
+			}
+			keep(created("Run-1.a_B", w.tick(), submitted))
+			r := w.claim("n", 1)[0]
+			parked := asked(r, w.tick(), true, w.now.Add(time.Hour))
+			parking(&parked.Run)
+			reply := answered(keep(parked), w.tick(), "k")
+			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r", Policy: interaction.Abort, Instruction: "i"}
+			keep(reply)
+			end := ended(w.claim("n", 1)[0], w.tick(), fsm.StateFailed)
+			ending(&end.Run)
+			keep(end)
+			requireAllSet(w, seen...)
+		},
+	},
+	{
+		"fields/of a settled interaction come back as they were stored",
+		"Every field of a settled interaction comes back with its value (C7).",
+		func(w *world) {
+			parked := asked(w.running("a"), w.tick(), false, time.Time{})
+			parking(&parked.Run)
+			c := answered(w.commit(parked), w.tick(), "the key")
+			c.Settled.AutoDecideReason = "user_no_reply"
+			w.commit(c)
+			got, err := w.store.Settled(w.ctx, "a", "the key")
+			require.NoError(w, err)
+			want, err := json.Marshal(c.Settled)
+			require.NoError(w, err)
+			have, err := json.Marshal(got)
+			require.NoError(w, err)
+			require.Equal(w, string(want), string(have))
+			requireAllSet(w, got)
+			requireAllSet(w, got.Question)
+		},
+	},
+	{
+		"fields/bytes of specifications and events are kept exactly",
+		"A specification is any bytes, an event's body any bytes without a line break; both come back exactly, large ones too.",
+		func(w *world) {
+			large := make([]byte, 300_000)
+			for i := range large {
+				large[i] = byte('a' + i%26)
+			}
+			c := created("a", w.tick())
+			c.Spec = append([]byte{0, 1, '\n', 0xff, '"'}, large...)
+			c.Events[0].Body = append([]byte("\t \r é \x00 \xff"), large...)
+			c = tell(c)
+			w.commit(c)
+			got := w.look("a")
+			require.Equal(w, c.Spec, []byte(got.Spec))
+			require.Equal(w, c.Events, got.Events)
+		},
+	},
+}
+
+// submitted, parking and ending set the fields that a run gets at that point of its life and that the suite's steps leave alone.
+
+func submitted(r *store.Run) {
+	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable = 7, 3, true
+	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
+	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
+	r.SessionTimeout = 90*time.Second + time.Nanosecond
+	r.Profile = fsm.ProfileStickyProcess
+}
+
+func parking(r *store.Run) {
+	r.Session = &store.Session{Engine: "agent", Version: "2.1", Data: []byte{0, 255, '\n'}}
+	r.AutoDecisions, r.LastAutoDecisionAt = 2, r.UpdatedAt.Add(-time.Minute)
+	r.Recovery, r.RecoveredAt, r.RecoveryReason = store.RecoveredWaiting, r.UpdatedAt, "all is there"
+	q := r.Pending
+	q.Options = []interaction.Option{{Label: "Yes", Value: "y"}, {Label: "No <&>", Value: "n\u2028"}}
+	q.RequiredFields = []string{"name", "date"}
+	q.UIHints = map[string]any{"wide": true, "rows": 3.5, "nested": map[string]any{"list": []any{"a", nil}}}
+	q.Context, q.DefaultPolicy = "because", interaction.SafeDefault
+	q.Kind = interaction.ChooseOne
+}
+
+func ending(r *store.Run) {
+	r.Output = json.RawMessage(`{"a":[1,2.5,"x <&>"],"big":12345678901234567890}`)
+	r.FinalText, r.CancelReason = "That is all.\n", "no longer needed"
+	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
+}
+
+// requireAllSet checks that the suite forgot no field: each is set in one of the values at least.
+func requireAllSet[T any](w *world, values ...T) {
+	w.Helper()
+	for i := range reflect.TypeFor[T]().NumField() {
+		set := false
+		for _, v := range values {
+			set = set || !reflect.ValueOf(v).Field(i).IsZero()
+		}
+		require.True(w, set, "the suite has no value for %s.%s", reflect.TypeFor[T]().Name(), reflect.TypeFor[T]().Field(i).Name)
+	}
+}

@@ -1,0 +1,71 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+var handleCases = []promised{
+	{
+		"handles/what one wrote, the others see",
+		"Whatever is acknowledged on one handle is seen by every later call on every other.",
+		func(w *world) {
+			other := w.also()
+			r := w.submit("a")
+			require.Equal(w, w.look("a"), look(w.ctx, w, other, "a"))
+			now := w.tick()
+			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 1, Start: started(now)})
+			require.NoError(w, err)
+			require.Len(w, claimed, 1)
+			require.Equal(w, look(w.ctx, w, other, "a"), w.look("a"))
+			w.refused(store.ErrConflict, ended(r, now, fsm.StateCanceled))
+			r = w.commit(ended(claimed[0].Run, now, fsm.StateFailed))
+			n, err := other.Prune(w.ctx, r.FinishedAt.Add(time.Second), 9)
+			require.NoError(w, err)
+			require.Equal(w, 1, n)
+			require.True(w, w.look("a").Missing)
+		},
+	},
+	{
+		"handles/share nodes and fences",
+		"A node that joined on one handle may claim on another, and is fenced off on all when it is expired on one (I2).",
+		func(w *world) {
+			other := w.also()
+			require.NoError(w, other.Join(w.ctx, store.Node{ID: "m", Lease: lease}, w.now))
+			w.submit("a")
+			r := w.claim("m", 1)[0]
+			holds, err := other.Renew(w.ctx, "m", w.now)
+			require.NoError(w, err)
+			require.Equal(w, []store.Hold{{RunID: "a", Epoch: r.Epoch, State: fsm.StateRunning}}, holds)
+			_, err = other.Expire(w.ctx, base, "m")
+			require.NoError(w, err)
+			w.refused(store.ErrStaleEpoch, fenced(reported(r, w.tick()), "m", r.Epoch))
+			require.Equal(w, []string{"a"}, w.orphans(9))
+		},
+	},
+	{
+		"handles/share pools and slots",
+		"Capacity counts over all handles, and a pool that was changed on one is changed for the next claim on every other.",
+		func(w *world) {
+			other := w.also()
+			require.NoError(w, other.SetPool(w.ctx, slots.Pool{Name: "p", Capacity: 1}))
+			for _, id := range []string{"a", "b", "c"} {
+				w.submit(id)
+			}
+			require.Equal(w, []string{"a"}, w.claimed("n", 9))
+			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: started(w.now)})
+			require.NoError(w, err)
+			require.Empty(w, claimed)
+			w.pool("p", 2, 0)
+			claimed, err = other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: started(w.now)})
+			require.NoError(w, err)
+			require.Len(w, claimed, 1)
+			require.Equal(w, map[string]int{"p": 2}, w.held())
+		},
+	},
+}

@@ -1,0 +1,83 @@
+package storetest
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+var hintCases = []promised{
+	{
+		"hint/tells of commits and claims",
+		"A store that is a Watcher tells, after a commit or a claim, that the run changed (or that anything may have); by then the change can be read.",
+		func(w *world) {
+			watcher, ok := w.store.(store.Watcher)
+			if !ok {
+				return // hints are an optional ability; polling alone is correct
+			}
+			hints := make(chan store.Hint, 100)
+			stop := watcher.Watch(func(h store.Hint) {
+				select {
+				case hints <- h:
+				default: // hints may be lost; fn must not block
+				}
+			})
+			defer stop()
+			heard := func(id string, seq uint64) {
+				w.Helper()
+				for {
+					select {
+					case h := <-hints:
+						if h.RunID == "" || h.RunID == id && h.Seq >= seq {
+							require.GreaterOrEqual(w, w.load(id).Seq, seq)
+							return
+						}
+					case <-time.After(guard):
+						require.FailNow(w, "no hint came")
+					}
+				}
+			}
+			r := w.submit("a")
+			heard("a", r.Seq)
+			r = w.claim("n", 1)[0]
+			heard("a", r.Seq)
+			r = w.commit(ended(r, w.tick(), "canceled"))
+			heard("a", r.Seq)
+		},
+	},
+	{
+		"hint/none after stop",
+		"After stop has returned, fn is not called any more; others go on being told.",
+		func(w *world) {
+			watcher, ok := w.store.(store.Watcher)
+			if !ok {
+				return // as above
+			}
+			var calls atomic.Int32
+			stop := watcher.Watch(func(store.Hint) { calls.Add(1) })
+			told := make(chan struct{}, 1)
+			defer watcher.Watch(func(h store.Hint) {
+				if h.RunID == "b" || h.RunID == "" {
+					select {
+					case told <- struct{}{}:
+					default:
+					}
+				}
+			})()
+			w.submit("a")
+			stop()
+			stop() // harmless
+			before := calls.Load()
+			w.submit("b")
+			select {
+			case <-told:
+			case <-time.After(guard):
+				require.FailNow(w, "no hint came")
+			}
+			require.Equal(w, before, calls.Load())
+		},
+	},
+}

@@ -1,0 +1,124 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// base is when every story begins.
+var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
+
+// What follows are the steps of a run's life as the suite tells it: each is a pure function from the record as it stands
+// to the commit that changes it, with one event.
+
+// created submits a run to pool "p".
+func created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
+	r := store.Run{
+		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
+		SessionTimeout: 20 * time.Minute, Pool: "p", CreatedAt: now, UpdatedAt: now, QueuedAt: now, State: fsm.StateQueued,
+		Recovery: store.RecoveryNone,
+	}
+	for _, c := range change {
+		c(&r)
+	}
+	return tell(store.Commit{Run: r, Spec: []byte(`{"job":"` + id + `"}`)})
+}
+
+// changed is any change of the record.
+func changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commit {
+	r := prev.Clone()
+	r.Version++
+	r.UpdatedAt = now
+	change(&r)
+	return tell(store.Commit{Run: r, Expect: prev.Version})
+}
+
+// tell adds the next event to a commit.
+func tell(c store.Commit) store.Commit {
+	c.Run.Seq++
+	c.Run.LocalSeq++
+	body := fmt.Appendf(nil, `{"run_id":%q,"seq":%d,"state":%q}`, c.Run.ID, c.Run.Seq, c.Run.State)
+	c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
+	return c
+}
+
+// started is what a claim at now makes of a run.
+func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
+	return func(r store.Run, _ []byte) (store.Commit, error) {
+		return changed(r, now, func(r *store.Run) {
+			r.State, r.LocalSeq = fsm.StateRunning, 0
+			r.Attempt++
+		}), nil
+	}
+}
+
+// reported is a report of a running turn: no change but an event and the session.
+func reported(prev store.Run, now time.Time) store.Commit {
+	return changed(prev, now, func(r *store.Run) { r.Session = &store.Session{Engine: "agent", Data: fmt.Append(nil, prev.Seq)} })
+}
+
+// asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is none.
+func asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
+	return changed(prev, now, func(r *store.Run) {
+		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable, nil
+		if sticky {
+			r.Profile = fsm.ProfileStickyProcess
+		}
+		r.Interactions++
+		r.Pending = &interaction.Question{
+			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?", r.Interactions, r.ID), AskedAt: now,
+		}
+	})
+}
+
+// answered settles the pending question with a reply and queues the run. An empty key is none.
+func answered(prev store.Run, now time.Time, key string) store.Commit {
+	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: "ada"}
+	answer := reply.Answer(now)
+	record := interaction.Settle(*prev.Pending, answer, key, reply.Digest())
+	c := queuedAgain(prev, now)
+	c.Run.Pending, c.Run.Deadline, c.Run.Answer = nil, time.Time{}, &answer
+	c.Settled = &record
+	return c
+}
+
+// queuedAgain puts a run back into the queue. One that holds its process keeps its owner.
+func queuedAgain(prev store.Run, now time.Time) store.Commit {
+	return changed(prev, now, func(r *store.Run) {
+		r.QueuedAt = now
+		if r.State = fsm.StateQueued; prev.State == fsm.StateRunning {
+			r.Slot = false
+		}
+		if !r.Slot {
+			r.Owner = ""
+		}
+	})
+}
+
+// ended finishes a run; a pending question is recorded as abandoned.
+func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
+	c := changed(prev, now, func(r *store.Run) {
+		r.State, r.FinishedAt = state, now
+		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer = false, "", nil, time.Time{}, nil
+		if state != fsm.StateSucceeded {
+			r.Error = &store.Failure{Code: fsm.CodeEngineFailed, Message: "it broke"}
+		}
+	})
+	if prev.Pending != nil {
+		record := interaction.Abandon(*prev.Pending, now)
+		c.Settled = &record
+	}
+	return c
+}
+
+// Changes for created.
+
+func inPool(pool string) func(*store.Run)             { return func(r *store.Run) { r.Pool = pool } }
+func withKey(key string) func(*store.Run)             { return func(r *store.Run) { r.Key = key } }
+func withPriority(priority int) func(*store.Run)      { return func(r *store.Run) { r.Priority = priority } }
+func notBefore(at time.Time) func(*store.Run)         { return func(r *store.Run) { r.NotBefore = at } }
+func withLabels(l map[string]string) func(*store.Run) { return func(r *store.Run) { r.Labels = l } }

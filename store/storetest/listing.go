@@ -1,0 +1,235 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// pages reads a listing page by page; between, if set, is called after each page.
+func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query, between func()) []string {
+	w.Helper()
+	var all []string
+	for {
+		page, err := list(q)
+		require.NoError(w, err)
+		require.LessOrEqual(w, len(page.Runs), q.Limit)
+		all = append(all, ids(page.Runs)...)
+		if page.Next == "" {
+			return all
+		}
+		require.Len(w, page.Runs, q.Limit, "only the last page is short")
+		require.Less(w, len(all), 10_000, "the listing comes to an end")
+		q.After = page.Next
+		if between != nil {
+			between()
+		}
+	}
+}
+
+func (w *world) runs(q store.Query) (store.Page, error)  { return w.store.Runs(w.ctx, q) }
+func (w *world) inbox(q store.Query) (store.Page, error) { return w.store.Inbox(w.ctx, q) }
+
+// list are the ids of one page of runs.
+func (w *world) list(q store.Query) []string {
+	w.Helper()
+	page, err := w.store.Runs(w.ctx, q)
+	require.NoError(w, err)
+	for _, r := range page.Runs {
+		require.Equal(w, text(w, w.load(r.ID)), text(w, r))
+	}
+	return ids(page.Runs)
+}
+
+var listingCases = []promised{
+	{
+		"list/in the order of creation",
+		"Runs are listed in the order of their creation, the id deciding between equals, or in exactly the reverse order; each once, whatever the page's size.",
+		func(w *world) {
+			var want []string
+			for i := range 11 {
+				id := fmt.Sprintf("r%02d", 99-i)
+				w.submit(id)
+				want = append(want, id)
+			}
+			now := w.tick()
+			for _, id := range []string{"z", "b", "a"} {
+				w.commit(created(id, now))
+			}
+			want = append(want, "a", "b", "z")
+			newest := slices.Clone(want)
+			slices.Reverse(newest)
+			for _, limit := range []int{1, 2, 3, 7, 13, 14, 15} {
+				require.Equal(w, want, w.pages(w.runs, store.Query{Limit: limit}, nil), "limit %d", limit)
+				require.Equal(w, newest, w.pages(w.runs, store.Query{Limit: limit, Newest: true}, nil), "limit %d, newest first", limit)
+			}
+		},
+	},
+	{
+		"list/filters",
+		"A listing gives exactly the runs that pass all filters: states, pool, key, labels.",
+		func(w *world) {
+			w.pool("q", 9, 0)
+			w.finished("over")
+			w.waiting("parked", withKey("k"))
+			w.running("busy", inPool("q"), withKey("k"), withLabels(map[string]string{"team": "blue", "x.y": "1", "": "e"}))
+			w.submit("blue", inPool("q"), withLabels(map[string]string{"team": "blue", `we"ird`: "$[0]"}))
+			w.submit("red", withKey("k"), withLabels(map[string]string{"team": "red"}))
+			for _, c := range []struct {
+				q    store.Query
+				want []string
+			}{
+				{store.Query{}, []string{"over", "parked", "busy", "blue", "red"}},
+				{store.Query{States: []fsm.State{fsm.StateQueued}}, []string{"blue", "red"}},
+				{store.Query{States: []fsm.State{fsm.StateSucceeded, fsm.StateRunning}}, []string{"over", "busy"}},
+				{store.Query{States: []fsm.State{fsm.StateCanceled}}, []string{}},
+				{store.Query{Pool: "q"}, []string{"busy", "blue"}},
+				{store.Query{Pool: "nowhere"}, []string{}},
+				{store.Query{Key: "k"}, []string{"parked", "busy", "red"}},
+				{store.Query{Key: "k", Pool: "q"}, []string{"busy"}},
+				{store.Query{Labels: map[string]string{"team": "blue"}}, []string{"busy", "blue"}},
+				{store.Query{Labels: map[string]string{"team": "blue", "x.y": "1"}}, []string{"busy"}},
+				{store.Query{Labels: map[string]string{"team": ""}}, []string{}},
+				{store.Query{Labels: map[string]string{"": "e"}}, []string{"busy"}},
+				{store.Query{Labels: map[string]string{`we"ird`: "$[0]"}}, []string{"blue"}},
+				{store.Query{Labels: map[string]string{"missing": ""}}, []string{}},
+				{store.Query{Labels: map[string]string{"team": "red"}, States: []fsm.State{fsm.StateQueued}, Pool: "p", Key: "k"}, []string{"red"}},
+			} {
+				require.Equal(w, c.want, w.list(c.q), "%+v", c.q)
+				c.q.Newest = true
+				slices.Reverse(c.want)
+				require.Equal(w, c.want, w.list(c.q), "%+v", c.q)
+				c.q.Limit = 1
+				require.ElementsMatch(w, c.want, w.pages(w.runs, c.q, nil), "%+v", c.q)
+			}
+		},
+	},
+	{
+		"list/a limit and a cursor must be good",
+		"A limit beyond 1 to MaxBatch and a cursor that no listing returned are ErrInvalid; no limit is 100.",
+		func(w *world) {
+			for i := range 101 {
+				w.submit(fmt.Sprintf("r%03d", i))
+			}
+			require.Len(w, w.list(store.Query{}), 100)
+			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
+				for _, q := range []store.Query{{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"}} {
+					_, err := list(q)
+					require.ErrorIs(w, err, store.ErrInvalid, "%+v", q)
+				}
+			}
+		},
+	},
+	{
+		"list/a page's end is known",
+		"Next is empty at the end of a listing, also when the last page is just full.",
+		func(w *world) {
+			w.submit("a")
+			w.submit("b")
+			page, err := w.store.Runs(w.ctx, store.Query{Limit: 2})
+			require.NoError(w, err)
+			require.Len(w, page.Runs, 2)
+			require.Empty(w, page.Next)
+		},
+	},
+	{
+		"list/while writes go on",
+		"Paging while runs are made, changed, ended and deleted gives each run that was there all the time exactly once, in order, in both orders.",
+		func(w *world) {
+			for _, newest := range []bool{false, true} {
+				prefix := fmt.Sprint(newest)
+				var want []string
+				for i := range 12 {
+					id := fmt.Sprintf("%s-stays-%02d", prefix, i)
+					w.submit(id)
+					want = append(want, id)
+				}
+				for i := range 4 {
+					w.commit(ended(w.submit(fmt.Sprintf("%s-goes-%d", prefix, i)), w.tick(), fsm.StateCanceled))
+				}
+				if newest {
+					slices.Reverse(want)
+				}
+				n := 0
+				got := w.pages(w.runs, store.Query{Limit: 2, Newest: newest}, func() {
+					n++
+					if n < 20 {
+						w.submit(fmt.Sprintf("%s-new-%d", prefix, n))
+					}
+					r := w.load(want[n%len(want)])
+					w.commit(changed(r, w.tick(), func(r *store.Run) { r.FinalText += "x" }))
+					_, err := w.store.Prune(w.ctx, w.now.Add(time.Hour), 1)
+					require.NoError(w, err)
+				})
+				got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(want, id) })
+				require.Equal(w, want, got)
+			}
+		},
+	},
+}
+
+var inboxCases = []promised{
+	{
+		"inbox/the oldest question first",
+		"The inbox lists the runs in waiting_user, each with its question, in the order in which the questions were asked, whatever the runs' age.",
+		func(w *world) {
+			a, b, c := w.waiting("a"), w.waiting("b"), w.sticking("c")
+			w.finished("over")
+			w.submit("queued")
+			page, err := w.store.Inbox(w.ctx, store.Query{})
+			require.NoError(w, err)
+			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]), text(w, page.Runs[1]), text(w, page.Runs[2])})
+
+			w.commit(answered(a, w.tick(), "")) // a asks again: its question is the youngest now
+			for _, r := range w.claim("n", 9) {
+				if r.ID == "a" {
+					w.commit(asked(r, w.tick(), false, time.Time{}))
+				}
+			}
+			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.inbox, store.Query{Limit: 2}, nil))
+			require.Equal(w, []string{"a", "c", "b"}, w.pages(w.inbox, store.Query{Limit: 1, Newest: true}, nil))
+			w.commit(ended(c, w.tick(), fsm.StateCanceled))
+			require.Equal(w, []string{"b", "a"}, w.pages(w.inbox, store.Query{Limit: 9}, nil))
+		},
+	},
+	{
+		"inbox/filters",
+		"The inbox takes the filters of a listing.",
+		func(w *world) {
+			w.pool("q", 9, 0)
+			w.waiting("a", withKey("k"), withLabels(map[string]string{"l": "1"}))
+			w.waiting("b", inPool("q"))
+			w.waiting("c", inPool("q"), withKey("k"))
+			require.Equal(w, []string{"a", "c"}, w.pages(w.inbox, store.Query{Key: "k", Limit: 9}, nil))
+			require.Equal(w, []string{"b", "c"}, w.pages(w.inbox, store.Query{Pool: "q", Limit: 1}, nil))
+			require.Equal(w, []string{"a"}, w.pages(w.inbox, store.Query{Labels: map[string]string{"l": "1"}, Limit: 9}, nil))
+			require.Empty(w, w.pages(w.inbox, store.Query{States: []fsm.State{fsm.StateQueued}, Limit: 9}, nil))
+		},
+	},
+	{
+		"inbox/while questions come and go",
+		"Paging through the inbox while questions are asked and answered gives each question that was open all the time exactly once (F9).",
+		func(w *world) {
+			var stay, leave []string
+			for i := range 8 {
+				stay = append(stay, w.waiting(fmt.Sprintf("stays-%d", i)).ID)
+				leave = append(leave, w.waiting(fmt.Sprintf("goes-%d", i)).ID)
+			}
+			n := 0
+			got := w.pages(w.inbox, store.Query{Limit: 2}, func() {
+				if n < len(leave) {
+					w.commit(ended(w.load(leave[n]), w.tick(), fsm.StateCanceled))
+					w.waiting(fmt.Sprintf("new-%d", n))
+				}
+				n++
+			})
+			got = slices.DeleteFunc(got, func(id string) bool { return !slices.Contains(stay, id) })
+			require.Equal(w, stay, got)
+		},
+	},
+}

@@ -1,0 +1,120 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+var momentCases = []promised{
+	{
+		"moment/what one call returns is of one moment",
+		"While commits go on, the record, its pending question, its history and its events always agree: no half of a commit is ever seen (F8, I10).",
+		func(w *world) {
+			const rounds = 40
+			for _, id := range []string{"a", "b"} {
+				w.submit(id)
+			}
+			var over atomic.Bool
+			var looks atomic.Int32
+			w.race(5, func(ctx context.Context, i int, s store.Store) error {
+				if i == 0 {
+					defer over.Store(true)
+					for range rounds {
+						if err := w.round(ctx, s); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				for !over.Load() {
+					id := []string{"a", "b"}[i%2]
+					if err := agrees(ctx, s, id); err != nil {
+						return err
+					}
+					looks.Add(1)
+				}
+				return nil
+			})
+			require.NotZero(w, looks.Load())
+			require.Equal(w, rounds, w.load("a").Interactions)
+		},
+	},
+}
+
+// round takes every queued run through one question and its answer.
+func (w *world) round(ctx context.Context, s store.Store) error {
+	now := w.tick()
+	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: now, Max: 9, Start: started(now)})
+	if err != nil {
+		return err
+	}
+	for _, c := range claimed {
+		parked := asked(c.Run, now, false, now)
+		for _, commit := range []store.Commit{parked, answered(parked.Run, now, fmt.Sprint(parked.Run.Interactions))} {
+			if err := one(ctx, s, commit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// agrees looks at a run in every way and says what disagrees.
+func agrees(ctx context.Context, s store.Store, id string) error {
+	before, err := s.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	events, err := s.Events(ctx, id, 0, store.MaxBatch)
+	if err != nil {
+		return err
+	}
+	run, history, err := s.History(ctx, id)
+	if err != nil {
+		return err
+	}
+	last := uint64(len(events))
+	settled := run.Interactions
+	if run.Pending != nil {
+		settled--
+	}
+	switch {
+	case last < before.Seq || last > run.Seq:
+		return fmt.Errorf("%d events between records with %d and %d", last, before.Seq, run.Seq)
+	case last > 0 && events[last-1].Seq != last:
+		return fmt.Errorf("event %d is at place %d", events[last-1].Seq, last)
+	case len(history) != settled:
+		return fmt.Errorf("%d settled interactions in a run that is %s and asked %d", len(history), run.State, run.Interactions)
+	}
+	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
+		page, err := list(ctx, store.Query{})
+		if err != nil {
+			return err
+		}
+		for _, r := range page.Runs {
+			if err := r.Coherent(); err != nil {
+				return err
+			}
+		}
+	}
+	inbox, err := s.Inbox(ctx, store.Query{})
+	if err != nil {
+		return err
+	}
+	due, _, err := s.Due(ctx, before.UpdatedAt.AddDate(1, 0, 0), 9)
+	if err != nil {
+		return err
+	}
+	for _, r := range append(inbox.Runs, due...) {
+		if r.State != fsm.StateWaitingUser || r.Pending == nil {
+			return fmt.Errorf("run %s is listed as waiting and is %s", r.ID, r.State)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// orphans are the ids of up to limit orphans.
+func (w *world) orphans(limit int) []string {
+	w.Helper()
+	runs, err := w.store.Orphans(w.ctx, limit)
+	require.NoError(w, err)
+	for _, r := range runs {
+		require.Equal(w, text(w, w.load(r.ID)), text(w, r))
+	}
+	return ids(runs)
+}
+
+var orphanCases = []promised{
+	{
+		"orphan/is a run whose owner is gone",
+		"Runs that are not terminal and whose owner is no registered node are orphans: running, parked, and queued sticky ones (E1, E3, E4). No others are.",
+		func(w *world) {
+			w.running("busy")
+			w.waiting("parked")
+			w.sticking("sticky")
+			w.finished("over")
+			ready, queued := w.sticking("ready"), w.waiting("queued")
+			w.commit(answered(ready, w.tick(), ""))
+			w.commit(answered(queued, w.tick(), ""))
+			w.join("other")
+			require.Empty(w, w.orphans(9), "the owner lives")
+			w.expire("n")
+			require.ElementsMatch(w, []string{"busy", "parked", "sticky", "ready"}, w.orphans(9))
+		},
+	},
+	{
+		"orphan/those that hold a slot come first",
+		"Slots that the dead hold are freed first: orphans with a slot come before those without.",
+		func(w *world) {
+			w.join("a", "z")
+			for i, node := range []string{"n", "a", "z"} {
+				for j, hold := range []bool{false, true, false, true} {
+					w.submit(fmt.Sprintf("%d%d", i, j))
+					r := w.claim(node, 1)[0]
+					if !hold {
+						w.commit(asked(r, w.tick(), false, w.now))
+					}
+				}
+			}
+			for _, node := range []string{"n", "a", "z"} {
+				w.expire(node)
+			}
+			require.Empty(w, w.nodes())
+			all, err := w.store.Orphans(w.ctx, 99)
+			require.NoError(w, err)
+			require.Len(w, all, 12)
+			for i, r := range all {
+				require.Equal(w, i < 6, r.Slot)
+			}
+			few, err := w.store.Orphans(w.ctx, 5)
+			require.NoError(w, err)
+			require.Len(w, few, 5)
+			for _, r := range few {
+				require.True(w, r.Slot)
+			}
+		},
+	},
+	{
+		"orphan/ends with its settlement",
+		"A run that recovery settled is no orphan any more; settling all that Orphans returns, again and again, comes to an end (E6).",
+		func(w *world) {
+			for i := range 10 {
+				w.running(fmt.Sprintf("r%d", i))
+			}
+			w.expire("n")
+			w.join("next")
+			for rounds := 0; ; rounds++ {
+				require.Less(w, rounds, 10)
+				runs, err := w.store.Orphans(w.ctx, 3)
+				require.NoError(w, err)
+				if len(runs) == 0 {
+					break
+				}
+				for i, r := range runs {
+					switch i {
+					case 0:
+						w.commit(queuedAgain(r, w.tick()))
+					case 1:
+						w.commit(ended(r, w.tick(), fsm.StateFailed))
+					default:
+						kept := asked(r, w.tick(), false, w.now)
+						kept.Run.Owner = "next" // who recovers a parked run answers for it
+						w.commit(kept)
+					}
+				}
+			}
+			require.Empty(w, w.orphans(9))
+		},
+	},
+	{
+		"orphan/a limit must be positive",
+		"A limit below 1 is ErrInvalid.",
+		func(w *world) {
+			_, err := w.store.Orphans(w.ctx, 0)
+			require.ErrorIs(w, err, store.ErrInvalid)
+		},
+	},
+}

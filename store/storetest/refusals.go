@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// fault breaks a commit that would be good without it.
+type fault struct {
+	name   string
+	damage func(c *store.Commit)
+}
+
+// refuses checks that the commit is good, and refused with each of the faults.
+func refuses(w *world, good store.Commit, faults []fault) {
+	w.Helper()
+	for _, f := range faults {
+		c := good
+		c.Run = good.Run.Clone()
+		c.Events = append([]store.Event(nil), good.Events...)
+		if good.Settled != nil {
+			settled := store.CloneRecord(*good.Settled)
+			c.Settled = &settled
+		}
+		f.damage(&c)
+		w.Logf("fault: %s", f.name)
+		w.refused(store.ErrInvalid, c)
+	}
+	w.commit(good)
+}
+
+var refusalCases = []promised{
+	{
+		"refusal/of a contradictory creation",
+		"A commit that creates a run and contradicts itself is ErrInvalid, and no run is made (F7).",
+		func(w *world) { refuses(w, created("a", w.tick()), append(creationFaults, recordFaults...)) },
+	},
+	{
+		"refusal/of a contradictory report",
+		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and nothing of it is stored (A7, F7, F8).",
+		func(w *world) {
+			r := w.running("a")
+			refuses(w, reported(r, w.tick()), append(append(append(followFaults, recordFaults...), runningFaults...), submissionFaults...))
+		},
+	},
+	{
+		"refusal/of a question without waiting, and of waiting without a question",
+		"A pending question and a deadline belong to waiting_user alone, and the question is the run's next one (I10).",
+		func(w *world) {
+			r := w.running("a")
+			refuses(w, asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
+				{"no question", func(c *store.Commit) { c.Run.Pending = nil }},
+				{"question while running", func(c *store.Commit) { c.Run.State, c.Run.Slot = fsm.StateRunning, true }},
+				{"question's number was skipped", func(c *store.Commit) { c.Run.Pending.ID, c.Run.Interactions = 2, 2 }},
+				{"question's number is another than the record's", func(c *store.Commit) { c.Run.Pending.ID = 2 }},
+				{"a number without a question", func(c *store.Commit) { c.Run.Interactions = 2 }},
+				{"question asked in another time zone", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.In(time.FixedZone("x", 60)) }},
+				{"question without a time", func(c *store.Commit) { c.Run.Pending.AskedAt = time.Time{} }},
+				{"question's time is finer than a microsecond", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1) }},
+			})
+		},
+	},
+	{
+		"refusal/of a settlement that does not fit",
+		"A commit settles exactly the pending question, and a question never goes without being settled (C4, C7, I8).",
+		func(w *world) {
+			r := w.waiting("a")
+			refuses(w, answered(r, w.tick(), "k"), []fault{
+				{"not settled", func(c *store.Commit) { c.Settled = nil }},
+				{"another question", func(c *store.Commit) { c.Settled.Question.ID = 2 }},
+				{"settled and still pending", func(c *store.Commit) {
+					c.Run.State, c.Run.Answer, c.Run.Pending = fsm.StateWaitingUser, nil, r.Pending
+				}},
+				{"without a resolution", func(c *store.Commit) { c.Settled.Resolution = "" }},
+				{"without a time", func(c *store.Commit) { c.Settled.ResolvedAt = time.Time{} }},
+				{"deadline is left", func(c *store.Commit) { c.Run.Deadline = c.Run.UpdatedAt }},
+				{"a slot without a claim", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
+			})
+			r = w.load("a")
+			again := reported(r, w.tick())
+			again.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply, ResolvedAt: w.now}
+			w.refused(store.ErrInvalid, again)
+		},
+	},
+	{
+		"refusal/of another question in the place of the pending one",
+		"While a run waits, its question stays: another one comes only after it was settled (I8).",
+		func(w *world) {
+			r := w.waiting("a")
+			refuses(w, changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
+				{"the next question", func(c *store.Commit) { c.Run.Pending.ID, c.Run.Interactions = 2, 2 }},
+			})
+		},
+	},
+	{
+		"refusal/of an idempotency key for two interactions",
+		"A key belongs to one accepted reply of its run: settling another interaction with it is ErrInvalid (C5).",
+		func(w *world) {
+			w.commit(answered(w.waiting("a"), w.tick(), "k"))
+			r := w.commit(asked(w.claim("n", 1)[0], w.tick(), false, time.Time{}))
+			w.refused(store.ErrInvalid, answered(r, w.tick(), "k"))
+			r = w.commit(answered(r, w.tick(), "k2"))
+			w.commit(ended(r, w.tick(), fsm.StateCanceled))
+			w.commit(answered(w.waiting("b"), w.tick(), "k")) // another run's keys are its own
+		},
+	},
+	{
+		"refusal/of an end that does not fit",
+		"A finished run has neither slot nor owner nor question, and says when it finished (section D: slots never leak).",
+		func(w *world) {
+			r := w.running("a")
+			refuses(w, ended(r, w.tick(), fsm.StateFailed), []fault{
+				{"with a slot", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
+				{"with an owner", func(c *store.Commit) { c.Run.Owner = "n" }},
+				{"without a time", func(c *store.Commit) { c.Run.FinishedAt = time.Time{} }},
+				{"with a question", func(c *store.Commit) { c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base} }},
+				{"output that is not JSON", func(c *store.Commit) { c.Run.Output = []byte(`{"a":`) }},
+			})
+		},
+	},
+	{
+		"refusal/of any change of a finished run",
+		"A terminal record never changes again (A1, I7).",
+		func(w *world) {
+			for _, state := range []fsm.State{fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled} {
+				r := w.commit(ended(w.running("run-"+string(state)), w.tick(), state))
+				w.refused(store.ErrInvalid, ended(r, w.tick(), fsm.StateCanceled))
+				w.refused(store.ErrInvalid, queuedAgain(r, w.tick()))
+				w.refused(store.ErrInvalid, reported(r, w.tick()))
+			}
+		},
+	},
+}
+
+// creationFaults are those that only a creation can have.
+var creationFaults = []fault{
+	{"no specification", func(c *store.Commit) { c.Spec = nil }},
+	{"no id", func(c *store.Commit) { c.Run.ID = "" }},
+	{"no time in the queue", func(c *store.Commit) { c.Run.QueuedAt = time.Time{} }},
+	{"no pool", func(c *store.Commit) { c.Run.Pool = "" }},
+	{"a fence", func(c *store.Commit) { c.Fence = &store.Fence{Node: "n"} }},
+	{"already running", func(c *store.Commit) {
+		c.Run.State, c.Run.Slot, c.Run.Owner, c.Run.Epoch, c.Run.Attempt = fsm.StateRunning, true, "n", 1, 1
+	}},
+	{"a slot", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
+	{"an attempt", func(c *store.Commit) { c.Run.Attempt = 1 }},
+	{"an epoch", func(c *store.Commit) { c.Run.Epoch = 1 }},
+	{"a settled interaction", func(c *store.Commit) { c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}} }},
+	{"already ended", func(c *store.Commit) { c.Run.State, c.Run.FinishedAt = fsm.StateCanceled, c.Run.UpdatedAt }},
+	{"no time of creation", func(c *store.Commit) { c.Run.CreatedAt = time.Time{} }},
+}
+
+// recordFaults are those that any commit can have.
+var recordFaults = []fault{
+	{"version is skipped", func(c *store.Commit) { c.Run.Version++ }},
+	{"version is not raised", func(c *store.Commit) { c.Run.Version-- }},
+	{"an event too early", func(c *store.Commit) { c.Events[0].Seq-- }},
+	{"an event too late", func(c *store.Commit) { c.Events[0].Seq++ }},
+	{"an event twice", func(c *store.Commit) { c.Events = append(c.Events, c.Events[0]) }},
+	{"events end before the record says", func(c *store.Commit) { c.Run.Seq++ }},
+	{"events end after the record says", func(c *store.Commit) { c.Run.Seq-- }},
+	{"an event with a line break", func(c *store.Commit) { c.Events[0].Body = []byte("{\n}") }},
+	{"an event without a body", func(c *store.Commit) { c.Events[0].Body = nil }},
+	{"a state that is none", func(c *store.Commit) { c.Run.State = "paused" }},
+	{"a deadline without waiting", func(c *store.Commit) { c.Run.Deadline = c.Run.UpdatedAt }},
+	{"a question without waiting", func(c *store.Commit) { c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base} }},
+	{"an end without being finished", func(c *store.Commit) { c.Run.FinishedAt = c.Run.UpdatedAt }},
+	{"a time in another zone", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.In(time.FixedZone("x", 3600)) }},
+	{"a time finer than a microsecond", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.Add(time.Nanosecond) }},
+}
+
+// followFaults are those that only a commit on an existing run can have.
+var followFaults = []fault{
+	{"a specification", func(c *store.Commit) { c.Spec = []byte("another") }},
+	{"events begin before the stored ones end", func(c *store.Commit) {
+		c.Run.Seq--
+		c.Events[0].Seq--
+	}},
+	{"events leave a gap", func(c *store.Commit) {
+		c.Run.Seq++
+		c.Events[0].Seq++
+	}},
+	{"an event is dropped", func(c *store.Commit) { c.Events = nil }},
+	{"attempt goes back", func(c *store.Commit) { c.Run.Attempt-- }},
+	{"time goes back", func(c *store.Commit) { c.Run.UpdatedAt = base.Add(-time.Hour) }},
+	{"a new epoch without a claim", func(c *store.Commit) { c.Run.Epoch++ }},
+	{"a settlement of nothing", func(c *store.Commit) {
+		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply, ResolvedAt: c.Run.UpdatedAt}
+	}},
+}
+
+// runningFaults are those of a running run.
+var runningFaults = []fault{
+	{"no slot", func(c *store.Commit) { c.Run.Slot = false }},
+	{"no owner", func(c *store.Commit) { c.Run.Owner = "" }},
+	{"no attempt", func(c *store.Commit) { c.Run.Attempt = 0 }},
+}
+
+// submissionFaults change what was fixed at submission.
+var submissionFaults = []fault{
+	{"contract", func(c *store.Commit) { c.Run.Contract = "9" }},
+	{"spec digest", func(c *store.Commit) { c.Run.SpecDigest = "other" }},
+	{"engine", func(c *store.Commit) { c.Run.Engine = "other" }},
+	{"mode", func(c *store.Commit) { c.Run.Mode = fsm.ModeAuto }},
+	{"strict", func(c *store.Commit) { c.Run.Strict = false }},
+	{"session timeout", func(c *store.Commit) { c.Run.SessionTimeout++ }},
+	{"max attempts", func(c *store.Commit) { c.Run.MaxAttempts++ }},
+	{"max auto decisions", func(c *store.Commit) { c.Run.MaxAutoDecisions++ }},
+	{"repeatable", func(c *store.Commit) { c.Run.Repeatable = true }},
+	{"pool", func(c *store.Commit) { c.Run.Pool = "q" }},
+	{"key", func(c *store.Commit) { c.Run.Key = "other" }},
+	{"priority", func(c *store.Commit) { c.Run.Priority++ }},
+	{"not before", func(c *store.Commit) { c.Run.NotBefore = base }},
+	{"labels", func(c *store.Commit) { c.Run.Labels = map[string]string{"a": "b"} }},
+	{"created at", func(c *store.Commit) { c.Run.CreatedAt = c.Run.CreatedAt.Add(time.Second) }},
+}

@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// nodes are the registered nodes by id.
+func (w *world) nodes() []string {
+	w.Helper()
+	nodes, err := w.store.Nodes(w.ctx)
+	require.NoError(w, err)
+	all := make([]string, len(nodes))
+	for i, n := range nodes {
+		all[i] = n.ID
+	}
+	return all
+}
+
+var registryCases = []promised{
+	{
+		"registry/nodes are listed as they joined",
+		"A node is listed, by id, with its identity, the length of its lease and the time at which it ends.",
+		func(w *world) {
+			w.join("b", "a")
+			require.NoError(w, w.store.Join(w.ctx, store.Node{ID: "z", Lease: 90 * time.Second}, w.now))
+			require.Equal(w, []string{"a", "b", "n", "z"}, w.nodes())
+			nodes, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			require.Equal(w, "process of a", nodes[0].Identity)
+			require.Equal(w, lease, nodes[0].Lease)
+			require.False(w, nodes[0].Until.IsZero())
+			require.Equal(w, 90*time.Second, nodes[3].Lease)
+			require.Equal(w, time.UTC, nodes[3].Until.Location())
+		},
+	},
+	{
+		"registry/an id joins once",
+		"Joining under the id of a registered node is ErrExists, and leaves that node as it is.",
+		func(w *world) {
+			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "n", Identity: "impostor", Lease: time.Minute}, w.tick()), store.ErrExists)
+			nodes, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			require.Len(w, nodes, 1)
+			require.Equal(w, "process of n", nodes[0].Identity)
+			require.Equal(w, lease, nodes[0].Lease)
+		},
+	},
+	{
+		"registry/a node needs an id and a lease",
+		"Joining without an id or without a lease is ErrInvalid.",
+		func(w *world) {
+			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{Lease: lease}, w.now), store.ErrInvalid)
+			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x"}, w.now), store.ErrInvalid)
+			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: -1}, w.now), store.ErrInvalid)
+			require.Equal(w, []string{"n"}, w.nodes())
+		},
+	},
+	{
+		"registry/renewing extends the lease",
+		"A renewed lease ends later, and is not expired at the time at which it would have ended.",
+		func(w *world) {
+			before, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			w.now = w.now.Add(lease / 2)
+			_, err = w.store.Renew(w.ctx, "n", w.now)
+			require.NoError(w, err)
+			after, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			require.False(w, after[0].Until.Before(before[0].Until))
+			gone, err := w.store.Expire(w.ctx, base.Add(lease+time.Minute))
+			require.NoError(w, err)
+			require.Empty(w, gone)
+		},
+	},
+	{
+		"registry/renewing tells which runs are held",
+		"Renew lists the runs that the node owns and that hold a slot, with epoch and state; not the parked ones that hold none, not those of others.",
+		func(w *world) {
+			w.join("other")
+			busy := w.running("busy")
+			sticky := w.sticking("sticky")
+			w.waiting("parked")
+			w.finished("over")
+			ready := w.sticking("ready")
+			w.submit("theirs")
+			require.Len(w, w.claim("other", 1), 1)
+			w.commit(answered(ready, w.tick(), ""))
+			require.Len(w, w.claim("n", 9), 1, "the sticky one's next turn")
+			holds, err := w.store.Renew(w.ctx, "n", w.tick())
+			require.NoError(w, err)
+			require.ElementsMatch(w, []store.Hold{
+				{RunID: "busy", Epoch: busy.Epoch, State: fsm.StateRunning},
+				{RunID: "sticky", Epoch: sticky.Epoch, State: fsm.StateWaitingUser},
+				{RunID: "ready", Epoch: ready.Epoch + 1, State: fsm.StateRunning},
+			}, holds)
+			holds, err = w.store.Renew(w.ctx, "other", w.now)
+			require.NoError(w, err)
+			require.Len(w, holds, 1)
+		},
+	},
+	{
+		"registry/renewing lists all that is held",
+		"However many runs a node holds, Renew lists each of them: a worker whose run is not listed ends it.",
+		func(w *world) {
+			w.pool("p", 2*store.MaxBatch, 0)
+			const many = store.MaxBatch + 100
+			batch := make([]store.Commit, many)
+			for i := range batch {
+				batch[i] = created(fmt.Sprintf("r%04d", i), w.now)
+			}
+			for _, part := range [][]store.Commit{batch[:store.MaxBatch], batch[store.MaxBatch:]} {
+				for _, err := range w.store.Commit(w.ctx, part) {
+					require.NoError(w, err)
+				}
+			}
+			require.Len(w, w.claim("n", store.MaxBatch), store.MaxBatch)
+			require.Len(w, w.claim("n", store.MaxBatch), many-store.MaxBatch)
+			holds, err := w.store.Renew(w.ctx, "n", w.now)
+			require.NoError(w, err)
+			require.Len(w, holds, many)
+		},
+	},
+	{
+		"registry/a node that nobody knows cannot renew",
+		"Renewing an unknown or expired node is ErrStaleEpoch: it never comes back by renewing.",
+		func(w *world) {
+			_, err := w.store.Renew(w.ctx, "stranger", w.now)
+			require.ErrorIs(w, err, store.ErrStaleEpoch)
+			w.expire("n")
+			_, err = w.store.Renew(w.ctx, "n", w.now)
+			require.ErrorIs(w, err, store.ErrStaleEpoch)
+			require.Empty(w, w.nodes())
+		},
+	},
+	{
+		"registry/expiring by time",
+		"Expire removes exactly the nodes whose lease has ended, and returns them.",
+		func(w *world) {
+			for _, id := range []string{"dead-1", "dead-2"} {
+				require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Identity: "process of " + id, Lease: time.Microsecond}, w.now))
+			}
+			gone, err := w.store.Expire(w.ctx, w.now.Add(time.Second))
+			require.NoError(w, err)
+			require.Len(w, gone, 2)
+			require.ElementsMatch(w, []string{"dead-1", "dead-2"}, []string{gone[0].ID, gone[1].ID})
+			require.Equal(w, "process of "+gone[0].ID, gone[0].Identity)
+			require.Equal(w, []string{"n"}, w.nodes())
+		},
+	},
+	{
+		"registry/expiring by name",
+		"Expire removes the nodes that are named, whatever their lease, and passes over names that nobody has; so a node leaves, and a dead one is removed.",
+		func(w *world) {
+			w.join("a", "b")
+			gone, err := w.store.Expire(w.ctx, base, "b", "stranger", "a")
+			require.NoError(w, err)
+			require.Len(w, gone, 2)
+			require.Equal(w, []string{"n"}, w.nodes())
+		},
+	},
+	{
+		"registry/expiring twice is as once",
+		"What was expired is not returned again, to anybody (E6).",
+		func(w *world) {
+			w.expire("n")
+			gone, err := w.store.Expire(w.ctx, base, "n")
+			require.NoError(w, err)
+			require.Empty(w, gone)
+		},
+	},
+}

@@ -1,0 +1,174 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// scribble writes into everything that a record refers to.
+func scribble(r *store.Run) {
+	for k := range r.Labels {
+		r.Labels[k] = "scribbled"
+	}
+	fill(r.Output)
+	for i := range r.Warnings {
+		r.Warnings[i] = "SCRIBBLED"
+	}
+	if r.Session != nil {
+		r.Session.Engine = "scribbled"
+		fill(r.Session.Data)
+	}
+	if r.Pending != nil {
+		scribbleQuestion(r.Pending)
+	}
+	if r.Answer != nil {
+		r.Answer.Text = "scribbled"
+		if r.Answer.Auto != nil {
+			r.Answer.Auto.Reason = "scribbled"
+		}
+	}
+	if r.Error != nil {
+		r.Error.Message = "scribbled"
+	}
+}
+
+func scribbleQuestion(q *interaction.Question) {
+	q.Prompt = "scribbled"
+	for i := range q.Options {
+		q.Options[i].Label = "scribbled"
+	}
+	for i := range q.RequiredFields {
+		q.RequiredFields[i] = "scribbled"
+	}
+	for k, v := range q.UIHints {
+		if nested, ok := v.(map[string]any); ok {
+			nested["list"].([]any)[0] = "scribbled"
+		}
+		q.UIHints[k] = "scribbled"
+	}
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = '#'
+	}
+}
+
+// untouched calls do, which scribbles on what it was given, and checks that the store's run is as before.
+func (w *world) untouched(id string, do func()) {
+	w.Helper()
+	before := w.look(id)
+	do()
+	require.Equal(w, before, w.look(id))
+}
+
+var sharingCases = []promised{
+	{
+		"sharing/a commit is the caller's",
+		"What a caller does with a commit, its record, specification, events and settled interaction after it was stored changes nothing.",
+		func(w *world) {
+			put := func(c store.Commit) {
+				w.Helper()
+				w.commit(c)
+				w.untouched(c.Run.ID, func() {
+					scribble(&c.Run)
+					fill(c.Spec)
+					for _, e := range c.Events {
+						fill(e.Body)
+					}
+					if c.Settled != nil {
+						c.Settled.Response = "scribbled"
+						scribbleQuestion(&c.Settled.Question)
+					}
+				})
+			}
+			put(created("a", w.tick(), submitted))
+			parked := asked(w.claim("n", 1)[0], w.tick(), true, time.Time{})
+			parking(&parked.Run)
+			put(parked)
+			c := answered(w.load("a"), w.tick(), "k")
+			c.Run.Answer.Auto = &interaction.AutoDecision{Reason: "r"}
+			put(c)
+			end := ended(w.claim("n", 1)[0], w.tick(), fsm.StateFailed)
+			ending(&end.Run)
+			put(end)
+		},
+	},
+	{
+		"sharing/what is read is the caller's",
+		"What a caller does with records, specifications, events and history that it was given changes nothing for others.",
+		func(w *world) {
+			w.submit("a", submitted)
+			parked := asked(w.claim("n", 1)[0], w.tick(), true, w.now)
+			parking(&parked.Run)
+			w.commit(parked)
+			w.untouched("a", func() {
+				r := w.load("a")
+				scribble(&r)
+				for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
+					page, err := list(store.Query{})
+					require.NoError(w, err)
+					scribble(&page.Runs[0])
+				}
+				due, _, err := w.store.Due(w.ctx, w.now, 1)
+				require.NoError(w, err)
+				scribble(&due[0])
+				spec, err := w.store.Spec(w.ctx, "a")
+				require.NoError(w, err)
+				fill(spec)
+				events, err := w.store.Events(w.ctx, "a", 0, 9)
+				require.NoError(w, err)
+				fill(events[0].Body)
+			})
+			w.commit(answered(w.load("a"), w.tick(), "k"))
+			w.untouched("a", func() {
+				run, history, err := w.store.History(w.ctx, "a")
+				require.NoError(w, err)
+				scribble(&run)
+				scribbleQuestion(&history[0].Question)
+				record, err := w.store.Settled(w.ctx, "a", "k")
+				require.NoError(w, err)
+				scribbleQuestion(&record.Question)
+			})
+			w.expire("n")
+			w.untouched("a", func() {
+				orphans, err := w.store.Orphans(w.ctx, 9)
+				require.NoError(w, err)
+				scribble(&orphans[0])
+			})
+		},
+	},
+	{
+		"sharing/what a claim gives is the caller's",
+		"What Start does with the record and the specification that it is given, and the caller with what Claim returns, changes nothing.",
+		func(w *world) {
+			w.submit("a", submitted)
+			w.untouched("a", func() {
+				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+					scribble(&r)
+					fill(spec)
+					return store.Commit{}, store.ErrInvalid
+				}})
+				require.ErrorIs(w, err, store.ErrInvalid)
+			})
+			var made store.Commit
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+				c, err := started(w.now)(r, spec)
+				made = c
+				return c, err
+			}})
+			require.NoError(w, err)
+			w.untouched("a", func() {
+				scribble(&claimed[0].Run)
+				fill(claimed[0].Spec)
+				scribble(&made.Run)
+				fill(made.Events[0].Body)
+			})
+		},
+	},
+}

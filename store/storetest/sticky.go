@@ -1,0 +1,94 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// sticking creates a run, starts it on node "n" and parks it with its slot.
+func (w *world) sticking(id string, change ...func(*store.Run)) store.Run {
+	w.Helper()
+	return w.commit(asked(w.running(id, change...), w.tick(), true, time.Time{}))
+}
+
+var stickyCases = []promised{
+	{
+		"sticky/holds its slot while it waits",
+		"A parked run whose process lives keeps its slot: nobody else gets it (D3, D4).",
+		func(w *world) {
+			w.pool("p", 1, 0)
+			w.sticking("a")
+			w.submit("b")
+			require.Empty(w, w.claim("n", 9))
+			require.Equal(w, map[string]int{"p": 1}, w.held())
+		},
+	},
+	{
+		"sticky/its next turn needs no new slot",
+		"A queued run that holds its slot is started although the pool is full, and counts once (D4).",
+		func(w *world) {
+			w.pool("p", 1, 1)
+			parked := w.sticking("a", withKey("k"))
+			w.submit("b", withKey("k"))
+			w.commit(answered(parked, w.tick(), ""))
+			require.Equal(w, map[string]int{"p": 1}, w.held())
+			require.Equal(w, []string{"a"}, w.claimed("n", 9))
+			require.Equal(w, map[string]int{"p": 1}, w.held())
+		},
+	},
+	{
+		"sticky/belongs to the node that holds its process",
+		"Nobody but its owner claims a queued run that holds its slot (D4).",
+		func(w *world) {
+			w.join("other")
+			w.commit(answered(w.sticking("a"), w.tick(), ""))
+			require.Empty(w, w.claim("other", 9))
+			require.Equal(w, []string{"a"}, w.claimed("n", 9))
+		},
+	},
+	{
+		"sticky/comes before all others",
+		"A node's own sticky runs are started first, oldest first, before runs of higher priority.",
+		func(w *world) {
+			a, b := w.sticking("a"), w.sticking("b")
+			w.submit("urgent", withPriority(99))
+			w.commit(answered(b, w.tick(), ""))
+			w.commit(answered(a, w.tick(), ""))
+			require.Equal(w, []string{"b"}, w.claimed("n", 1))
+			require.Equal(w, []string{"a", "urgent"}, w.claimed("n", 9))
+		},
+	},
+	{
+		"sticky/gives its slot up once",
+		"When a parked sticky run ends, its slot is free, for one run and no more (D3, D6: slots never leak, and are never counted twice).",
+		func(w *world) {
+			w.pool("p", 2, 0)
+			a, b := w.sticking("a"), w.sticking("b")
+			for _, id := range []string{"c", "d", "e"} {
+				w.submit(id)
+			}
+			w.commit(ended(a, w.tick(), fsm.StateFailed))
+			require.Equal(w, []string{"c"}, w.claimed("n", 9))
+			w.commit(ended(w.commit(answered(b, w.tick(), "")), w.tick(), fsm.StateCanceled))
+			require.Equal(w, []string{"d"}, w.claimed("n", 9))
+			require.Equal(w, map[string]int{"p": 2}, w.held())
+		},
+	},
+	{
+		"sticky/is not started by a node that expired",
+		"A queued sticky run whose owner is gone is started by nobody; it is an orphan until recovery settles it (E3).",
+		func(w *world) {
+			w.join("other")
+			w.commit(answered(w.sticking("a"), w.tick(), ""))
+			w.expire("n")
+			require.Empty(w, w.claim("other", 9))
+			orphans, err := w.store.Orphans(w.ctx, 9)
+			require.NoError(w, err)
+			require.Equal(w, []string{"a"}, ids(orphans))
+		},
+	},
+}

@@ -1,0 +1,59 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// Harness opens the store that is to be proven.
+type Harness struct {
+	// Open returns a new, empty store. The suite closes it.
+	Open func(tb testing.TB) store.Store
+	// Reopen closes a durable store in good order and opens it again. Nil: the store lives in memory; then the cases that restart it
+	// are left out.
+	Reopen func(tb testing.TB, s store.Store) store.Store
+	// Crash opens the store again as after the death of its process: s is not closed, only left alone. Nil: Reopen.
+	Crash func(tb testing.TB, s store.Store) store.Store
+	// Also opens a further handle on the same store, as another process does, while s stays open. The suite closes it. Nil: the
+	// handle is s itself.
+	Also func(tb testing.TB, s store.Store) store.Store
+}
+
+// Run proves a store that needs no more than to be opened. Each case gets an empty store of its own.
+func Run(t *testing.T, open func(tb testing.TB) store.Store) {
+	t.Helper()
+	Harness{Open: open}.Run(t)
+}
+
+// Run proves the store.
+func (h Harness) Run(t *testing.T) {
+	t.Helper()
+	if h.Crash == nil {
+		h.Crash = h.Reopen
+	}
+	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
+		deadlineCases, eventCases, historyCases, listingCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
+		handleCases, hintCases, closingCases)
+	if h.Reopen != nil {
+		all = append(all, durableCases...)
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the promise that is broken: %s", c.promise)
+				}
+			})
+			c.story(newWorld(t, h))
+		})
+	}
+}
+
+// promised is one case of the suite.
+type promised struct {
+	name    string
+	promise string // what the store must guarantee, for the one who reads a failure
+	story   func(w *world)
+}

@@ -1,0 +1,206 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// lease is long enough that no store, whatever its clock, ends it during a case.
+const lease = time.Hour
+
+// world is one case's store and its time.
+type world struct {
+	*testing.T
+	ctx     context.Context
+	harness Harness
+	store   store.Store
+	now     time.Time
+}
+
+// newWorld opens a store with the node "n" and the pool "p" of many slots.
+func newWorld(t *testing.T, h Harness) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), harness: h, store: h.Open(t), now: base}
+	t.Cleanup(func() { require.NoError(t, w.store.Close()) })
+	w.join("n")
+	w.pool("p", 100, 0)
+	return w
+}
+
+// also is a further handle on the store.
+func (w *world) also() store.Store {
+	w.Helper()
+	if w.harness.Also == nil {
+		return w.store
+	}
+	s := w.harness.Also(w, w.store)
+	w.Cleanup(func() { require.NoError(w, s.Close()) })
+	return s
+}
+
+// tick moves the time on by a second and returns it.
+func (w *world) tick() time.Time {
+	w.now = w.now.Add(time.Second)
+	return w.now
+}
+
+func (w *world) join(ids ...string) {
+	w.Helper()
+	for _, id := range ids {
+		require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Identity: "process of " + id, Lease: lease}, w.now))
+	}
+}
+
+// expire takes the lease from a node.
+func (w *world) expire(id string) {
+	w.Helper()
+	_, err := w.store.Expire(w.ctx, base, id)
+	require.NoError(w, err)
+}
+
+func (w *world) pool(name string, capacity, keyCapacity int) {
+	w.Helper()
+	require.NoError(w, w.store.SetPool(w.ctx, slots.Pool{Name: name, Capacity: capacity, KeyCapacity: keyCapacity}))
+}
+
+// try stores one commit and returns its error.
+func (w *world) try(c store.Commit) error {
+	w.Helper()
+	errs := w.store.Commit(w.ctx, []store.Commit{c})
+	require.Len(w, errs, 1, "one error for each entry of the batch")
+	return errs[0]
+}
+
+// commit stores one commit and returns the record as it stands.
+func (w *world) commit(c store.Commit) store.Run {
+	w.Helper()
+	require.NoError(w, w.try(c))
+	return c.Run
+}
+
+// submit creates a run a second later.
+func (w *world) submit(id string, change ...func(*store.Run)) store.Run {
+	w.Helper()
+	return w.commit(created(id, w.tick(), change...))
+}
+
+// claim starts up to limit runs for the node and returns them.
+func (w *world) claim(node string, limit int) []store.Run {
+	w.Helper()
+	now := w.tick()
+	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Start: started(now)})
+	require.NoError(w, err)
+	runs := make([]store.Run, len(claimed))
+	for i, c := range claimed {
+		runs[i] = c.Run
+	}
+	return runs
+}
+
+// claimed are the ids of what a claim starts.
+func (w *world) claimed(node string, limit int) []string {
+	w.Helper()
+	return ids(w.claim(node, limit))
+}
+
+// running creates a run and has node "n" start it. Nothing else may be ready.
+func (w *world) running(id string, change ...func(*store.Run)) store.Run {
+	w.Helper()
+	w.submit(id, change...)
+	runs := w.claim("n", 1)
+	require.Equal(w, []string{id}, ids(runs))
+	return runs[0]
+}
+
+// waiting creates a run, starts it and parks it.
+func (w *world) waiting(id string, change ...func(*store.Run)) store.Run {
+	w.Helper()
+	r := w.running(id, change...)
+	return w.commit(asked(r, w.tick(), false, time.Time{}))
+}
+
+// finished creates a run and ends it.
+func (w *world) finished(id string) store.Run {
+	w.Helper()
+	r := w.running(id)
+	return w.commit(ended(r, w.tick(), fsm.StateSucceeded))
+}
+
+// load reads a run.
+func (w *world) load(id string) store.Run {
+	w.Helper()
+	r, err := w.store.Run(w.ctx, id)
+	require.NoError(w, err)
+	return r
+}
+
+func ids(runs []store.Run) []string {
+	all := make([]string, len(runs))
+	for i := range runs {
+		all[i] = runs[i].ID
+	}
+	return all
+}
+
+// text is a record's canonical form, for comparing.
+func text(tb require.TestingT, r store.Run) string {
+	body, err := store.Encode(r)
+	require.NoError(tb, err)
+	return string(body)
+}
+
+// picture is everything that a store says of one run.
+type picture struct {
+	Run     string
+	Missing bool
+	Spec    string
+	Events  []store.Event
+	History []interaction.Record
+}
+
+// look reads everything of a run, and checks that it agrees with itself (I10).
+func look(ctx context.Context, tb require.TestingT, s store.Store, id string) picture {
+	run, err := s.Run(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return picture{Missing: true}
+	}
+	require.NoError(tb, err)
+	spec, err := s.Spec(ctx, id)
+	require.NoError(tb, err)
+	events, err := s.Events(ctx, id, 0, store.MaxBatch)
+	require.NoError(tb, err)
+	again, history, err := s.History(ctx, id)
+	require.NoError(tb, err)
+	require.NoError(tb, run.Coherent())
+	require.Equal(tb, text(tb, run), text(tb, again), "History returns the run as Run does")
+	require.Len(tb, events, int(run.Seq), "the events end where the record says")
+	for i, e := range events {
+		require.EqualValues(tb, i+1, e.Seq, "events have no gap")
+	}
+	if len(history) == 0 {
+		history = nil
+	}
+	return picture{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
+}
+
+func (w *world) look(id string) picture {
+	w.Helper()
+	return look(w.ctx, w, w.store, id)
+}
+
+// refused checks that the commit is refused with the error and that nothing of the run changes.
+func (w *world) refused(want error, c store.Commit) {
+	w.Helper()
+	before := w.look(c.Run.ID)
+	require.ErrorIs(w, w.try(c), want)
+	require.Equal(w, before, w.look(c.Run.ID), "nothing was written")
+}
