@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if enginetest.IsProgram() {
 		os.Exit(enginetest.Main())
 	}
+	if task := os.Getenv(hostEnv); task != "" {
+		os.Exit(host(task))
+	}
 	os.Exit(m.Run())
 }
 
