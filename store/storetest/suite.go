@@ -49,6 +49,7 @@ func (h Harness) Run(t *testing.T) {
 			c.story(newWorld(t, h))
 		})
 	}
+	t.Run("machine", func(t *testing.T) { runMachine(t, h) })
 }
 
 // promised is one case of the suite.

@@ -1,0 +1,236 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// runMachine does random operations on the store and on the model, which must always agree.
+func runMachine(t *testing.T, h Harness) {
+	t.Helper()
+	rapid.Check(t, func(rt *rapid.T) {
+		m := &machine{tb: t, ctx: t.Context(), harness: h, model: newModel(), now: base, first: h.Open(t)}
+		m.other = m.first
+		if h.Also != nil {
+			m.other = h.Also(t, m.first)
+		}
+		defer m.close(rt)
+		for _, p := range []slots.Pool{{Name: "p", Capacity: 3}, {Name: "q", Capacity: 4, KeyCapacity: 1}} {
+			require.NoError(rt, m.first.SetPool(m.ctx, p))
+			m.pools[p.Name] = p
+		}
+		actions := map[string]func(*rapid.T){
+			"": m.check, "commit": m.commits, "commit more": m.commits, "claim": m.claims, "claim again": m.claims, "later": m.later,
+			"join": m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes, "due": m.falls,
+			"orphans": m.orphaned, "read": m.reads, "list": m.lists,
+		}
+		if h.Reopen != nil {
+			actions["restart"] = m.restart
+		}
+		rt.Repeat(actions)
+	})
+}
+
+// machine is the store, through two handles, beside its model.
+type machine struct {
+	*model
+	tb      *testing.T
+	ctx     context.Context
+	harness Harness
+	first   store.Store
+	other   store.Store
+	now     time.Time
+	joined  int
+}
+
+func (m *machine) close(rt *rapid.T) {
+	require.NoError(rt, m.other.Close())
+	require.NoError(rt, m.first.Close())
+}
+
+// store is one of the handles.
+func (m *machine) store(rt *rapid.T) store.Store {
+	if rapid.Bool().Draw(rt, "other handle") {
+		return m.other
+	}
+	return m.first
+}
+
+// restart closes the first handle, or leaves it as a dead process does, and opens it again; the other one, of another process,
+// lives on.
+func (m *machine) restart(rt *rapid.T) {
+	again := m.harness.Reopen
+	if rapid.Bool().Draw(rt, "crash") {
+		again = m.harness.Crash
+	}
+	alone := m.other == m.first
+	m.first = again(m.tb, m.first)
+	if alone {
+		m.other = m.first
+	}
+}
+
+func (m *machine) later(rt *rapid.T) {
+	m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int64{1, 1000, 1_000_000, 3_000_000}).Draw(rt, "microseconds")) * time.Microsecond)
+}
+
+// check compares all runs with the model after each step.
+func (m *machine) check(rt *rapid.T) {
+	page, err := m.first.Runs(m.ctx, store.Query{Limit: store.MaxBatch})
+	require.NoError(rt, err)
+	want := by(m.where(func(store.Run) bool { return true }), func(r store.Run) time.Time { return r.CreatedAt })
+	require.Equal(rt, ids(want), ids(page.Runs))
+	for i := range want {
+		require.Equal(rt, text(rt, want[i]), text(rt, page.Runs[i]))
+	}
+	pools, err := m.first.Pools(m.ctx)
+	require.NoError(rt, err)
+	require.Equal(rt, m.use(), pools)
+}
+
+// reads looks at everything of one run, that may be missing.
+func (m *machine) reads(rt *rapid.T) {
+	id := m.anyID(rt)
+	s := m.store(rt)
+	require.Equal(rt, m.picture(rt, id), look(m.ctx, rt, s, id))
+	key := rapid.SampledFrom(replyKeys).Draw(rt, "key")
+	got, err := s.Settled(m.ctx, id, key)
+	if want := m.settled(id, key); want != nil {
+		require.NoError(rt, err)
+		require.Equal(rt, *want, got)
+	} else {
+		require.ErrorIs(rt, err, store.ErrNotFound)
+	}
+}
+
+// claims has a node claim, and judges what it picked.
+func (m *machine) claims(rt *rapid.T) {
+	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
+	limit := rapid.IntRange(1, 6).Draw(rt, "max")
+	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Start: started(m.now)})
+	if !m.nodes[node] {
+		require.ErrorIs(rt, err, store.ErrStaleEpoch)
+		return
+	}
+	require.NoError(rt, err)
+	p := &picks{model: m.model, node: node, now: m.now, limit: limit}
+	for _, c := range claimed {
+		p.got = append(p.got, c.Run.ID)
+	}
+	require.Empty(rt, p.fault(), "picked %v", p.got)
+	for _, c := range claimed {
+		prev := m.runs[c.Run.ID].run.Clone()
+		prev.Slot, prev.Owner = true, node
+		prev.Epoch++
+		made, err := started(m.now)(prev, nil)
+		require.NoError(rt, err)
+		require.NoError(rt, m.model.commit(made))
+		require.Equal(rt, text(rt, made.Run), text(rt, c.Run))
+		require.Equal(rt, m.runs[c.Run.ID].spec, string(c.Spec))
+	}
+}
+
+// commits stores a batch of drafts, of which a later one may follow up on an earlier one.
+func (m *machine) commits(rt *rapid.T) {
+	var batch []store.Commit
+	var want []error
+	for range rapid.IntRange(1, 4).Draw(rt, "entries") {
+		c := m.draft(rt)
+		batch = append(batch, c)
+		want = append(want, m.model.commit(c))
+	}
+	errs := m.store(rt).Commit(m.ctx, batch)
+	require.Len(rt, errs, len(batch))
+	for i := range want {
+		if want[i] == nil {
+			require.NoError(rt, errs[i])
+		} else {
+			require.ErrorIs(rt, errs[i], want[i])
+		}
+	}
+}
+
+var replyKeys = []string{"", "k1", "k2"}
+
+func (m *machine) anyID(rt *rapid.T) string {
+	return fmt.Sprint("r", rapid.IntRange(0, 11).Draw(rt, "run"))
+}
+
+// draft is a step that a run could take, with a race lost or a fence now and then.
+func (m *machine) draft(rt *rapid.T) store.Commit {
+	id := m.anyID(rt)
+	s := m.runs[id]
+	if s == nil || rapid.IntRange(0, 19).Draw(rt, "taken") == 0 {
+		return m.submission(rt, id)
+	}
+	c := m.step(rt, s.run)
+	if s.run.State.Terminal() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
+		c.Expect++
+		c.Run.Version++
+	}
+	switch rapid.IntRange(0, 5).Draw(rt, "fence") {
+	case 0:
+		c.Fence = &store.Fence{Node: s.run.Owner, Epoch: s.run.Epoch}
+	case 1:
+		c.Fence = &store.Fence{Node: "n1", Epoch: rapid.Uint64Range(0, 3).Draw(rt, "epoch")}
+	}
+	return c
+}
+
+func (m *machine) submission(rt *rapid.T, id string) store.Commit {
+	pool := rapid.SampledFrom([]string{"p", "p", "q", "q", "q", "late"}).Draw(rt, "pool")
+	if m.runs[id] != nil {
+		pool = m.runs[id].run.Pool // one reason to be refused at a time
+	}
+	return created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
+		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
+			if rapid.IntRange(0, 3).Draw(rt, "held back") == 0 {
+				r.NotBefore = m.now.Add(time.Duration(rapid.Int64Range(-2, 5).Draw(rt, "seconds")) * time.Second)
+			}
+		})
+}
+
+// step is one that the run's state allows, or nearly.
+func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
+	end := func() store.Commit {
+		return ended(r, m.now, rapid.SampledFrom([]fsm.State{fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled}).Draw(rt, "end"))
+	}
+	choice := rapid.IntRange(0, 5).Draw(rt, "step")
+	switch {
+	case r.State == fsm.StateRunning && choice < 2:
+		var deadline time.Time
+		if rapid.Bool().Draw(rt, "deadline") {
+			deadline = m.now.Add(time.Duration(rapid.Int64Range(0, 4).Draw(rt, "seconds")) * time.Second)
+		}
+		return asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
+	case r.State == fsm.StateRunning && choice == 2:
+		return queuedAgain(r, m.now)
+	case r.State == fsm.StateRunning && choice == 3:
+		return reported(r, m.now)
+	case r.State == fsm.StateWaitingUser && choice < 4:
+		c := answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
+		if rapid.Bool().Draw(rt, "automatic") {
+			decision := interaction.NewAutoDecision(*r.Pending).Answer(m.now)
+			record := interaction.Settle(*r.Pending, decision, "", "")
+			c.Run.Answer, c.Settled = &decision, &record
+		}
+		return c
+	case r.State == fsm.StateWaitingUser && choice == 4:
+		return changed(r, m.now, func(r *store.Run) { r.Recovery, r.Owner = store.RecoveredWaiting, "n1" })
+	case r.State == fsm.StateQueued && choice < 4:
+		return reported(r, m.now)
+	}
+	return end()
+}

@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// What the machine does besides commits and claims.
+
+func (m *machine) joins(rt *rapid.T) {
+	id := fmt.Sprint("n", rapid.IntRange(1, m.joined+1).Draw(rt, "node"))
+	err := m.store(rt).Join(m.ctx, store.Node{ID: id, Lease: lease}, m.now)
+	switch n := fmt.Sprint("n", m.joined+1); {
+	case id == n:
+		require.NoError(rt, err)
+		m.joined++
+		m.nodes[id] = true
+	case m.nodes[id]:
+		require.ErrorIs(rt, err, store.ErrExists)
+	default: // an id that was expired: a store may know it still, or not
+		if err == nil {
+			m.nodes[id] = true
+		}
+	}
+}
+
+func (m *machine) anyNode(rt *rapid.T) string {
+	return fmt.Sprint("n", rapid.IntRange(1, m.joined+1).Draw(rt, "node"))
+}
+
+func (m *machine) expires(rt *rapid.T) {
+	id := m.anyNode(rt)
+	gone, err := m.store(rt).Expire(m.ctx, base, id)
+	require.NoError(rt, err)
+	if m.nodes[id] {
+		require.Len(rt, gone, 1)
+		require.Equal(rt, id, gone[0].ID)
+	} else {
+		require.Empty(rt, gone)
+	}
+	delete(m.nodes, id)
+	nodes, err := m.store(rt).Nodes(m.ctx)
+	require.NoError(rt, err)
+	var left []string
+	for _, n := range nodes {
+		left = append(left, n.ID)
+	}
+	require.Equal(rt, slices.Sorted(maps.Keys(m.nodes)), left)
+}
+
+func (m *machine) renews(rt *rapid.T) {
+	id := m.anyNode(rt)
+	holds, err := m.store(rt).Renew(m.ctx, id, m.now)
+	if !m.nodes[id] {
+		require.ErrorIs(rt, err, store.ErrStaleEpoch)
+		return
+	}
+	require.NoError(rt, err)
+	require.ElementsMatch(rt, m.holds(id), holds)
+}
+
+func (m *machine) changesPool(rt *rapid.T) {
+	p := slots.Pool{
+		Name:     rapid.SampledFrom([]string{"p", "q", "late"}).Draw(rt, "pool"),
+		Capacity: rapid.IntRange(1, 5).Draw(rt, "capacity"), KeyCapacity: rapid.IntRange(0, 3).Draw(rt, "key capacity"),
+	}
+	require.NoError(rt, m.store(rt).SetPool(m.ctx, p))
+	m.pools[p.Name] = p
+}
+
+func (m *machine) prunes(rt *rapid.T) {
+	before := m.now.Add(-time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds ago")) * time.Second)
+	limit := rapid.IntRange(1, 3).Draw(rt, "limit")
+	s := m.store(rt)
+	n, err := s.Prune(m.ctx, before, limit)
+	require.NoError(rt, err)
+	old := m.prunable(before)
+	require.Equal(rt, min(limit, len(old)), n)
+	if n == 0 {
+		return
+	}
+	// Those that finished at the same time as the last one may go in any order.
+	last, gone := old[n-1].FinishedAt, 0
+	for _, r := range old {
+		missing := look(m.ctx, rt, s, r.ID).Missing
+		require.False(rt, r.FinishedAt.Before(last) && !missing, "run %s is older than others that were deleted", r.ID)
+		require.False(rt, r.FinishedAt.After(last) && missing, "run %s is younger than others that were left", r.ID)
+		if missing {
+			delete(m.runs, r.ID)
+			gone++
+		}
+	}
+	require.Equal(rt, n, gone)
+}
+
+func (m *machine) falls(rt *rapid.T) {
+	limit := rapid.IntRange(1, 4).Draw(rt, "limit")
+	due, next, err := m.store(rt).Due(m.ctx, m.now, limit)
+	require.NoError(rt, err)
+	want := m.due(m.now)
+	require.Len(rt, due, min(limit, len(want)))
+	for i, r := range due {
+		require.Equal(rt, want[i].Deadline, r.Deadline)
+		require.Equal(rt, text(rt, m.runs[r.ID].run), text(rt, r))
+	}
+	require.Equal(rt, m.next(m.now), next)
+}
+
+func (m *machine) orphaned(rt *rapid.T) {
+	limit := rapid.IntRange(1, 12).Draw(rt, "limit")
+	got, err := m.store(rt).Orphans(m.ctx, limit)
+	require.NoError(rt, err)
+	want := m.orphans()
+	require.Len(rt, got, min(limit, len(want)))
+	holding := 0
+	for _, r := range want {
+		if r.Slot {
+			holding++
+		}
+	}
+	for i, r := range got {
+		require.Contains(rt, ids(want), r.ID)
+		require.NotContains(rt, ids(got[:i]), r.ID)
+		require.Equal(rt, i < holding, r.Slot, "those that hold a slot come first")
+		require.Equal(rt, text(rt, m.runs[r.ID].run), text(rt, r))
+	}
+}
+
+// lists pages through a filtered listing or the inbox.
+func (m *machine) lists(rt *rapid.T) {
+	q := store.Query{
+		Pool: rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "pool"), Key: rapid.SampledFrom([]string{"", "a"}).Draw(rt, "key"),
+		Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(1, 5).Draw(rt, "limit"),
+	}
+	if rapid.Bool().Draw(rt, "by state") {
+		q.States = []fsm.State{fsm.StateQueued, fsm.StateWaitingUser, fsm.StateCanceled}
+	}
+	s := m.store(rt)
+	list, at := s.Runs, func(r store.Run) time.Time { return r.CreatedAt }
+	inbox := rapid.Bool().Draw(rt, "inbox")
+	if inbox {
+		list, at = s.Inbox, func(r store.Run) time.Time { return r.Pending.AskedAt }
+	}
+	want := ids(by(m.where(func(r store.Run) bool {
+		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) && (q.Key == "" || r.Key == q.Key) &&
+			(q.States == nil || slices.Contains(q.States, r.State))
+	}), at))
+	if q.Newest {
+		slices.Reverse(want)
+	}
+	got := []string{}
+	for {
+		page, err := list(m.ctx, q)
+		require.NoError(rt, err)
+		got = append(got, ids(page.Runs)...)
+		if q.After = page.Next; q.After == "" || len(got) > len(want) {
+			break
+		}
+	}
+	require.Equal(rt, want, got)
+}

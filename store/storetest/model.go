@@ -1,0 +1,151 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// model is a store that is plain to see: no index, no order, every question is answered by looking through everything.
+type model struct {
+	runs  map[string]*saved
+	nodes map[string]bool
+	pools map[string]slots.Pool
+}
+
+// saved is a run and all that belongs to it.
+type saved struct {
+	run     store.Run
+	spec    string
+	events  []store.Event
+	history []interaction.Record
+}
+
+func newModel() *model {
+	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, pools: map[string]slots.Pool{}}
+}
+
+// commit stores a commit that does not contradict itself, or says why not.
+func (m *model) commit(c store.Commit) error {
+	s := m.runs[c.Run.ID]
+	if c.Expect == 0 {
+		switch _, known := m.pools[c.Run.Pool]; {
+		case s != nil:
+			return store.ErrExists
+		case !known:
+			return store.ErrUnknownPool
+		}
+		m.runs[c.Run.ID] = &saved{run: c.Run.Clone(), spec: string(c.Spec), events: slices.Clone(c.Events)}
+		return nil
+	}
+	switch {
+	case s == nil:
+		return store.ErrNotFound
+	case c.Fence != nil && (s.run.Owner != c.Fence.Node || s.run.Epoch != c.Fence.Epoch || !m.nodes[c.Fence.Node]):
+		return store.ErrStaleEpoch
+	case s.run.Version != c.Expect:
+		return store.ErrConflict
+	case c.Settled != nil && c.Settled.Key != "" && m.settled(c.Run.ID, c.Settled.Key) != nil:
+		return store.ErrInvalid
+	}
+	s.run = c.Run.Clone()
+	s.events = append(s.events, c.Events...)
+	if c.Settled != nil {
+		s.history = append(s.history, store.CloneRecord(*c.Settled))
+	}
+	return nil
+}
+
+// picture is what look must see of a run.
+func (m *model) picture(tb interface {
+	Errorf(string, ...any)
+	FailNow()
+}, id string) picture {
+	s := m.runs[id]
+	if s == nil {
+		return picture{Missing: true}
+	}
+	return picture{Run: text(tb, s.run), Spec: s.spec, Events: s.events, History: s.history}
+}
+
+func (m *model) settled(id, key string) *interaction.Record {
+	if s := m.runs[id]; s != nil && key != "" {
+		for i := range s.history {
+			if s.history[i].Key == key {
+				return &s.history[i]
+			}
+		}
+	}
+	return nil
+}
+
+// where are the runs that pass a test, by id.
+func (m *model) where(test func(store.Run) bool) []store.Run {
+	var all []store.Run
+	for _, s := range m.runs {
+		if test(s.run) {
+			all = append(all, s.run)
+		}
+	}
+	slices.SortFunc(all, func(a, b store.Run) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// by sorts runs by a time; the order by id stays between equals.
+func by(runs []store.Run, at func(store.Run) time.Time) []store.Run {
+	slices.SortStableFunc(runs, func(a, b store.Run) int { return at(a).Compare(at(b)) })
+	return runs
+}
+
+func (m *model) orphans() []store.Run {
+	return m.where(func(r store.Run) bool { return !r.State.Terminal() && r.Owner != "" && !m.nodes[r.Owner] })
+}
+
+func (m *model) due(now time.Time) []store.Run {
+	due := m.where(func(r store.Run) bool { return !r.Deadline.IsZero() && !r.Deadline.After(now) })
+	return by(due, func(r store.Run) time.Time { return r.Deadline })
+}
+
+// next is when something falls due after now.
+func (m *model) next(now time.Time) (next time.Time) {
+	for _, s := range m.runs {
+		at := s.run.Deadline
+		if s.run.State == fsm.StateQueued && !s.run.Slot {
+			at = s.run.NotBefore
+		}
+		if at.After(now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+func (m *model) holds(node string) []store.Hold {
+	var all []store.Hold
+	for _, r := range m.where(func(r store.Run) bool { return r.Owner == node && r.Slot }) {
+		all = append(all, store.Hold{RunID: r.ID, Epoch: r.Epoch, State: r.State})
+	}
+	return all
+}
+
+func (m *model) use() []store.PoolUse {
+	var all []store.PoolUse
+	for _, p := range m.pools {
+		held := m.where(func(r store.Run) bool { return r.Slot && r.Pool == p.Name })
+		all = append(all, store.PoolUse{Pool: p, Held: len(held)})
+	}
+	slices.SortFunc(all, func(a, b store.PoolUse) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// prune deletes up to limit runs; which of those that finished at the same time is open, so it is told.
+func (m *model) prunable(before time.Time) []store.Run {
+	old := m.where(func(r store.Run) bool { return r.State.Terminal() && r.FinishedAt.Before(before) })
+	return by(old, func(r store.Run) time.Time { return r.FinishedAt })
+}

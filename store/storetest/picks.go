@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// lane is one key at one priority of one pool: what takes turns with its like.
+type lane struct {
+	pool     string
+	priority int
+	key      string
+}
+
+func laneOf(r store.Run) lane { return lane{r.Pool, r.Priority, r.Key} }
+
+// picks judges what a claim picked, with the model as it was before. Where keys stand in their turns is a
+// hint of each handle, so it is not said which runs must be picked, but what must hold of any good choice.
+type picks struct {
+	*model
+	node   string
+	now    time.Time
+	limit  int
+	got    []string
+	picked map[string]bool
+}
+
+// fault is the first promise that the choice breaks, or empty.
+func (p *picks) fault() string {
+	own := p.sticky()
+	own = own[:min(len(own), p.limit)]
+	if len(p.got) > p.limit {
+		return "more runs than asked for"
+	}
+	if len(p.got) < len(own) || !slices.Equal(own, p.got[:len(own)]) {
+		return "the node's own sticky runs come first, oldest first: " + strings.Join(own, " ")
+	}
+	p.picked = map[string]bool{}
+	for _, id := range p.got {
+		if p.picked[id] {
+			return id + " is picked twice"
+		}
+		p.picked[id] = true
+	}
+	fresh := p.got[len(own):]
+	lanes := p.lanes()
+	for _, id := range fresh {
+		s := p.runs[id]
+		if s == nil || !slices.Contains(lanes[laneOf(s.run)], id) {
+			return id + " is not ready"
+		}
+	}
+	for _, check := range []func(map[lane][]string) string{p.ages, p.capacity, p.priorities, p.turns, p.work} {
+		if broken := check(lanes); broken != "" {
+			return broken
+		}
+	}
+	return ""
+}
+
+// sticky are the node's queued runs that hold their slot.
+func (p *picks) sticky() []string {
+	return ids(by(p.where(func(r store.Run) bool { return r.State == fsm.StateQueued && r.Slot && r.Owner == p.node }), queuedAt))
+}
+
+func queuedAt(r store.Run) time.Time { return r.QueuedAt }
+
+// lanes are the ready runs, the oldest first.
+func (p *picks) lanes() map[lane][]string {
+	lanes := map[lane][]string{}
+	for _, r := range by(p.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) }), queuedAt) {
+		lanes[laneOf(r)] = append(lanes[laneOf(r)], r.ID)
+	}
+	return lanes
+}
+
+// count is how many of the ready runs of a lane were picked.
+func (p *picks) count(waiting []string) int {
+	n := 0
+	for _, id := range waiting {
+		if p.picked[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// ages: of a lane the oldest are picked.
+func (p *picks) ages(lanes map[lane][]string) string {
+	for l, waiting := range lanes {
+		for _, id := range waiting[:p.count(waiting)] {
+			if !p.picked[id] {
+				return "an older run waits: " + id + " with key " + l.key
+			}
+		}
+	}
+	return ""
+}
+
+// free is how many slots a pool has left after the claim, and how many a key of it; a key without a bound has plenty.
+func (p *picks) free(pool, key string) (ofPool, ofKey int) {
+	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
+	if ofKey == 0 || key == "" {
+		ofKey = 1 << 30
+	}
+	for id, s := range p.runs {
+		if s.run.Pool == pool && (s.run.Slot || p.picked[id]) {
+			ofPool--
+			if s.run.Key == key {
+				ofKey--
+			}
+		}
+	}
+	return ofPool, ofKey
+}
+
+// capacity: no pool and no key got more than it has; a pool that was made smaller got nothing.
+func (p *picks) capacity(lanes map[lane][]string) string {
+	for l, waiting := range lanes {
+		if p.count(waiting) == 0 {
+			continue
+		}
+		if ofPool, ofKey := p.free(l.pool, l.key); ofPool < 0 || ofKey < 0 {
+			return "capacity is exceeded of pool " + l.pool + ", key " + l.key
+		}
+	}
+	return ""
+}
+
+// startable: a run of the lane waits that its key has room for.
+func (p *picks) startable(l lane, waiting []string) bool {
+	_, ofKey := p.free(l.pool, l.key)
+	return p.count(waiting) < len(waiting) && ofKey > 0
+}
+
+// priorities: within a pool nothing is picked while something of higher priority could be.
+func (p *picks) priorities(lanes map[lane][]string) string {
+	for high, waiting := range lanes {
+		if !p.startable(high, waiting) {
+			continue
+		}
+		for low, others := range lanes {
+			if low.pool == high.pool && low.priority < high.priority && p.count(others) > 0 {
+				return "a run of higher priority waits with key " + high.key
+			}
+		}
+	}
+	return ""
+}
+
+// turns: between keys of one priority nobody gets two more than another that still waits and has room.
+func (p *picks) turns(lanes map[lane][]string) string {
+	for poor, waiting := range lanes {
+		if !p.startable(poor, waiting) {
+			continue
+		}
+		for rich, others := range lanes {
+			if rich.pool == poor.pool && rich.priority == poor.priority && p.count(others) > p.count(waiting)+1 {
+				return "key " + rich.key + " got more than its turn, key " + poor.key + " waits"
+			}
+		}
+	}
+	return ""
+}
+
+// work: while the claim may take more, no slot stays free that a waiting run could have.
+func (p *picks) work(lanes map[lane][]string) string {
+	if len(p.got) == p.limit {
+		return ""
+	}
+	for l, waiting := range lanes {
+		if ofPool, _ := p.free(l.pool, l.key); ofPool > 0 && p.startable(l, waiting) {
+			return "a slot of pool " + l.pool + " stays free and a run of key " + l.key + " waits"
+		}
+	}
+	return ""
+}
