@@ -1,6 +1,9 @@
 package enginetest
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
@@ -19,15 +22,17 @@ var endings = []scene{
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
 	}},
 	{name: "I6: a turn that is canceled before it begins leaves nothing and ends at once", play: func(w *world) {
-		r := w.newRun("r1")
-		g := r.begin("begun", "touch begun", "hang")
-		g.cancel(engine.ErrCanceled)
-		g.finish()
 		ctx, cancel := w.canceled()
 		defer cancel()
-		other := w.newRun("r2")
-		o, err := other.execute(ctx, Script("hang"))
+		r := w.newRun("r1")
+		o, err := r.execute(ctx, Script("touch begun", "hang"))
 		require.True(w, err != nil || o.Process.Status != engine.OK)
+		if w.program {
+			require.NoFileExists(w, filepath.Join(r.turn.ArtifactDir, "begun"))
+			entries, err := os.ReadDir(r.turn.WorkDir)
+			require.NoError(w, err)
+			require.Empty(w, entries, "the agent was never started")
+		}
 	}},
 	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", play: func(w *world) {
 		r := w.newRun("r1")

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // programArg is the first argument of a process that is the agent.
@@ -42,6 +43,9 @@ func Args(input, artifacts, session string, resident bool) []string {
 	}
 	return args
 }
+
+// lifetime is when an agent that an engine failed to end gives up by itself.
+const lifetime = 5 * time.Minute
 
 // program is the stage of an agent that is a process.
 type program struct {
@@ -112,7 +116,9 @@ func (p *program) turn(input string) int {
 		err = touch(".", p.memory(), string(body))
 	}
 	if err == nil {
-		err = play(context.Background(), inputs, p.artifacts, p)
+		ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+		defer cancel()
+		err = play(ctx, inputs, p.artifacts, p)
 	}
 	var ends exit
 	if errors.As(err, &ends) {
@@ -235,6 +241,8 @@ func linger(dir, name string) int {
 	if err := touch(dir, name, strconv.Itoa(os.Getpid())); err != nil {
 		return 1
 	}
-	_ = await(context.Background(), filepath.Join(dir, "a file that nobody makes"))
+	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+	defer cancel()
+	_ = await(ctx, filepath.Join(dir, "a file that nobody makes"))
 	return 0
 }
