@@ -53,12 +53,17 @@ func (c *Client) expireDead(ctx context.Context) ([]store.Node, error) {
 		return nil, err
 	}
 	var dead []string
+	now, silent := stamp(c.clock), false
 	for _, n := range nodes {
 		if procid.Alive(n.Identity) == procid.Dead {
 			dead = append(dead, n.ID)
 		}
+		silent = silent || n.Until.Before(now)
 	}
-	return c.store.Expire(ctx, stamp(c.clock), dead...)
+	if len(dead) == 0 && !silent {
+		return nil, nil // a look costs no write
+	}
+	return c.store.Expire(ctx, now, dead...)
 }
 
 // reconcile settles a batch of orphans. A run that changed meanwhile was settled by somebody else.

@@ -83,6 +83,8 @@ func (n *node) watchResidents() (stop func()) {
 	}
 }
 
+const lostWhileWaiting = "the resident process ended while the run waited"
+
 // losses settles the runs whose process was lost.
 func (n *node) losses(ctx context.Context) error {
 	for {
@@ -90,8 +92,14 @@ func (n *node) losses(ctx context.Context) error {
 		case id := <-n.lost:
 			n.mu.Lock()
 			delete(n.residents, id)
+			t := n.turns[id]
+			if t != nil { // the run does not wait yet: its worker settles the loss when it does
+				t.orphaned = true
+			}
 			n.mu.Unlock()
-			n.settleLoss(ctx, id, "the resident process ended while the run waited")
+			if t == nil {
+				n.settleLoss(ctx, id, lostWhileWaiting)
+			}
 		case <-ctx.Done():
 			return nil
 		}

@@ -27,6 +27,8 @@ type turn struct {
 	run     store.Run // guarded by mu; as last stored by this worker
 	closed  bool      // guarded by mu; RunTurn has returned, reports are refused
 	reports int       // guarded by mu
+
+	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
 }
 
 func (t *turn) since(now time.Time) time.Duration { return now.Sub(t.begun) }
@@ -274,7 +276,11 @@ func (n *node) release(t *turn, run store.Run) {
 	if n.turns[run.ID] == t {
 		delete(n.turns, run.ID)
 	}
+	orphaned := t.orphaned
 	n.mu.Unlock()
+	if orphaned {
+		n.settleLoss(n.live, run.ID, lostWhileWaiting)
+	}
 	if run.State != fsm.StateWaitingUser || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
 		n.loseResident(run.ID)
 	}

@@ -227,15 +227,18 @@ var sequences = []story{
 		}
 	}},
 	{"G3 A1/random sequences of up to sixty events", func(t *testing.T, h Harness) {
-		for _, v := range variants {
-			ls := newLives(t, h, v)
-			rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
-				l := ls.begin(15 * time.Minute)
-				for range rapid.IntRange(6, 60).Draw(rt, "length") {
-					l.step(rapid.SampledFrom(lasting).Draw(rt, "event"))
-				}
-				l.end()
-			})
+		worlds := make([]*lives, len(variants))
+		for i, v := range variants {
+			worlds[i] = newLives(t, h, v)
+		}
+		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
+			l := worlds[rapid.IntRange(0, len(worlds)-1).Draw(rt, "policy")].begin(15 * time.Minute)
+			for range rapid.IntRange(6, 60).Draw(rt, "length") {
+				l.step(rapid.SampledFrom(lasting).Draw(rt, "event"))
+			}
+			l.end()
+		})
+		for _, ls := range worlds {
 			ls.end()
 		}
 	}},

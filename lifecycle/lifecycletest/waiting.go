@@ -1,11 +1,13 @@
 package lifecycletest
 
 import (
+	"context"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -99,6 +101,16 @@ var waiting = []story{
 		w.submit("other")
 		w.is("other", fsm.StateSucceeded)
 	}, sticky, capacity(1))},
+	{"D6/a sticky run's process dies right at the end of its turn, before the run waits", inWorld(func(w *world) {
+		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			o, err := Wonders("Go on?")(ctx, t, s)
+			w.agent.Kill(t.RunID)
+			return o, err
+		})
+		w.submit("r")
+		run := w.failedWith("r", fsm.CodeInteractionProcessLost)
+		require.False(w, run.Slot)
+	}, sticky)},
 	{"D6/a sticky run's process is gone when its answer comes to it", inWorld(func(w *world) {
 		hold := make(chan struct{})
 		w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
