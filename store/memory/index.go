@@ -52,7 +52,8 @@ func bit(b bool) int {
 // tenancy is a key of a pool.
 type tenancy struct{ pool, key string }
 
-// index is everything that is known of all records together. It changes with them, in remove and add, only.
+// index is everything that is known of all records together. It changes with them, in remove and add, only; but for the order of
+// creation, which no change of a record changes.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at
@@ -83,7 +84,6 @@ func placeOf(r *store.Run) place {
 }
 
 func (x *index) add(r *store.Run) {
-	x.created.add(at(r.CreatedAt, r.ID))
 	if r.Slot {
 		x.held[r.Pool]++
 		x.heldByKey[tenancy{r.Pool, r.Key}]++
@@ -110,7 +110,6 @@ func (x *index) add(r *store.Run) {
 }
 
 func (x *index) remove(r *store.Run) {
-	x.created.remove(at(r.CreatedAt, r.ID))
 	if r.Slot {
 		decrement(x.held, r.Pool)
 		decrement(x.heldByKey, tenancy{r.Pool, r.Key})

@@ -123,7 +123,9 @@ func (s *Store) commit(ctx context.Context, c store.Commit) error {
 
 // write stores a checked commit.
 func (s *Store) write(e *entry, prev *store.Run, c store.Commit) {
-	if prev != nil {
+	if prev == nil {
+		s.index.created.add(at(c.Run.CreatedAt, c.Run.ID))
+	} else {
 		s.index.remove(prev)
 	}
 	e.run = c.Run.Clone()
@@ -161,7 +163,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		return true
 	})
 	for _, id := range old {
-		s.index.remove(&s.runs[id].run)
+		r := &s.runs[id].run
+		s.index.created.remove(at(r.CreatedAt, id))
+		s.index.remove(r)
 		delete(s.runs, id)
 	}
 	return len(old), nil

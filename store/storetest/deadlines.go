@@ -78,7 +78,7 @@ var deadlineCases = []promised{
 			due, next := w.due(at, 9)
 			require.Empty(w, due)
 			require.True(w, next.IsZero())
-			w.commit(asked(w.claim("n", 1)[0], w.tick(), false, at.Add(time.Hour)))
+			w.commit(asked(w.start("n"), w.tick(), false, at.Add(time.Hour)))
 			due, next = w.due(at, 9)
 			require.Empty(w, due)
 			require.Equal(w, at.Add(time.Hour), next)

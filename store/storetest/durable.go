@@ -108,8 +108,8 @@ var durableCases = []promised{
 				require.Empty(w, w.claim("n", 9))
 				stale := r
 				w.commit(queuedAgain(r, w.tick()))
-				w.commit(ended(w.claim("n", 1)[0], w.tick(), fsm.StateCanceled)) // b is older in the queue
-				r = w.claim("n", 1)[0]
+				w.commit(ended(w.start("n"), w.tick(), fsm.StateCanceled)) // b is older in the queue
+				r = w.start("n")
 				require.Equal(w, stale.Epoch+1, r.Epoch)
 				w.store = restart(w, w.store)
 				w.refused(store.ErrStaleEpoch, fenced(reported(stale, w.tick()), "n", stale.Epoch))

@@ -93,15 +93,14 @@ var historyCases = []promised{
 		"history/keeps every settled question in order",
 		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that comes with them (C7, I10).",
 		func(w *world) {
-			r := w.waiting("a")
-			r = w.commit(answered(r, w.tick(), "k1"))
-			r = w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+			w.commit(answered(w.waiting("a"), w.tick(), "k1"))
+			r := w.commit(asked(w.start("n"), w.tick(), false, w.now))
 			decision := interaction.NewAutoDecision(*r.Pending).Answer(w.tick())
 			c := answered(r, w.now, "")
 			record := interaction.Settle(*r.Pending, decision, "", "")
 			c.Run.Answer, c.Settled = &decision, &record
 			w.commit(c)
-			r = w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+			r = w.commit(asked(w.start("n"), w.tick(), false, w.now))
 
 			run, history, err := w.store.History(w.ctx, "a")
 			require.NoError(w, err)
@@ -126,7 +125,7 @@ var historyCases = []promised{
 			r := w.running("a")
 			for range 12 {
 				w.commit(answered(w.commit(asked(r, w.tick(), false, w.now)), w.tick(), ""))
-				r = w.claim("n", 1)[0]
+				r = w.start("n")
 			}
 			_, history, err := w.store.History(w.ctx, "a")
 			require.NoError(w, err)
@@ -161,7 +160,7 @@ var historyCases = []promised{
 		"Interactions that were settled without a key are kept each, and found by none.",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), ""))
-			r := w.commit(asked(w.claim("n", 1)[0], w.tick(), false, w.now))
+			r := w.commit(asked(w.start("n"), w.tick(), false, w.now))
 			w.commit(answered(r, w.tick(), ""))
 			require.Len(w, w.look("a").History, 2)
 			_, err := w.store.Settled(w.ctx, "a", "")

@@ -96,7 +96,7 @@ var fenceCases = []promised{
 				epoch := r.Epoch
 				w.commit(queuedAgain(r, w.tick()))
 				require.Equal(w, epoch, w.load("a").Epoch)
-				r = w.claim("n", 1)[0]
+				r = w.start("n")
 				require.Equal(w, epoch+1, r.Epoch)
 			}
 		},

@@ -27,13 +27,13 @@ var fieldCases = []promised{
 				return got
 			}
 			keep(created("Run-1.a_B", w.tick(), submitted))
-			r := w.claim("n", 1)[0]
+			r := w.start("n")
 			parked := asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := answered(keep(parked), w.tick(), "k")
 			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r", Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
-			end := ended(w.claim("n", 1)[0], w.tick(), fsm.StateFailed)
+			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)
 			keep(end)
 			requireAllSet(w, seen...)

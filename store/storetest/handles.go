@@ -38,7 +38,7 @@ var handleCases = []promised{
 			other := w.also()
 			require.NoError(w, other.Join(w.ctx, store.Node{ID: "m", Lease: lease}, w.now))
 			w.submit("a")
-			r := w.claim("m", 1)[0]
+			r := w.start("m")
 			holds, err := other.Renew(w.ctx, "m", w.now)
 			require.NoError(w, err)
 			require.Equal(w, []store.Hold{{RunID: "a", Epoch: r.Epoch, State: fsm.StateRunning}}, holds)

@@ -42,7 +42,7 @@ var hintCases = []promised{
 			}
 			r := w.submit("a")
 			heard("a", r.Seq)
-			r = w.claim("n", 1)[0]
+			r = w.start("n")
 			heard("a", r.Seq)
 			r = w.commit(ended(r, w.tick(), "canceled"))
 			heard("a", r.Seq)

@@ -183,6 +183,7 @@ var inboxCases = []promised{
 			w.submit("queued")
 			page, err := w.store.Inbox(w.ctx, store.Query{})
 			require.NoError(w, err)
+			require.Len(w, page.Runs, 3)
 			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]), text(w, page.Runs[1]), text(w, page.Runs[2])})
 
 			w.commit(answered(a, w.tick(), "")) // a asks again: its question is the youngest now

@@ -31,6 +31,12 @@ func runMachine(t *testing.T, h Harness) {
 			require.NoError(rt, m.first.SetPool(m.ctx, p))
 			m.pools[p.Name] = p
 		}
+		for range 2 {
+			m.joined++
+			id := fmt.Sprint("n", m.joined)
+			require.NoError(rt, m.first.Join(m.ctx, store.Node{ID: id, Lease: lease}, base))
+			m.nodes[id] = true
+		}
 		actions := map[string]func(*rapid.T){
 			"": m.check, "commit": m.commits, "commit more": m.commits, "claim": m.claims, "claim again": m.claims, "later": m.later,
 			"join": m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes, "due": m.falls,
@@ -136,7 +142,7 @@ func (m *machine) claims(rt *rapid.T) {
 		prev.Epoch++
 		made, err := started(m.now)(prev, nil)
 		require.NoError(rt, err)
-		require.NoError(rt, m.model.commit(made))
+		require.NoError(rt, m.commit(made))
 		require.Equal(rt, text(rt, made.Run), text(rt, c.Run))
 		require.Equal(rt, m.runs[c.Run.ID].spec, string(c.Spec))
 	}
@@ -149,7 +155,7 @@ func (m *machine) commits(rt *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(rt, "entries") {
 		c := m.draft(rt)
 		batch = append(batch, c)
-		want = append(want, m.model.commit(c))
+		want = append(want, m.commit(c))
 	}
 	errs := m.store(rt).Commit(m.ctx, batch)
 	require.Len(rt, errs, len(batch))

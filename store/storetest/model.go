@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/slots"
@@ -63,10 +65,7 @@ func (m *model) commit(c store.Commit) error {
 }
 
 // picture is what look must see of a run.
-func (m *model) picture(tb interface {
-	Errorf(string, ...any)
-	FailNow()
-}, id string) picture {
+func (m *model) picture(tb require.TestingT, id string) picture {
 	s := m.runs[id]
 	if s == nil {
 		return picture{Missing: true}
@@ -144,7 +143,7 @@ func (m *model) use() []store.PoolUse {
 	return all
 }
 
-// prune deletes up to limit runs; which of those that finished at the same time is open, so it is told.
+// prunable are the runs that may be deleted, those that finished first before the others.
 func (m *model) prunable(before time.Time) []store.Run {
 	old := m.where(func(r store.Run) bool { return r.State.Terminal() && r.FinishedAt.Before(before) })
 	return by(old, func(r store.Run) time.Time { return r.FinishedAt })

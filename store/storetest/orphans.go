@@ -46,7 +46,7 @@ var orphanCases = []promised{
 			for i, node := range []string{"n", "a", "z"} {
 				for j, hold := range []bool{false, true, false, true} {
 					w.submit(fmt.Sprintf("%d%d", i, j))
-					r := w.claim(node, 1)[0]
+					r := w.start(node)
 					if !hold {
 						w.commit(asked(r, w.tick(), false, w.now))
 					}

@@ -66,7 +66,7 @@ var pruneCases = []promised{
 		"Nothing of a deleted run is left: record, specification, events, history, keys; another run under its id begins anew.",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), "k"))
-			w.commit(ended(w.claim("n", 1)[0], w.tick(), fsm.StateSucceeded))
+			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))
 			require.Equal(w, 1, w.prune(w.now.Add(time.Second), 9))
 			require.True(w, w.look("a").Missing)
 			_, err := w.store.Spec(w.ctx, "a")

@@ -100,7 +100,7 @@ var refusalCases = []promised{
 		"A key belongs to one accepted reply of its run: settling another interaction with it is ErrInvalid (C5).",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), "k"))
-			r := w.commit(asked(w.claim("n", 1)[0], w.tick(), false, time.Time{}))
+			r := w.commit(asked(w.start("n"), w.tick(), false, time.Time{}))
 			w.refused(store.ErrInvalid, answered(r, w.tick(), "k"))
 			r = w.commit(answered(r, w.tick(), "k2"))
 			w.commit(ended(r, w.tick(), fsm.StateCanceled))

@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,9 +64,15 @@ func fill(b []byte) {
 // untouched calls do, which scribbles on what it was given, and checks that the store's run is as before.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
-	before := w.look(id)
+	picture := func() string { // in bytes of its own
+		p := w.look(id)
+		history, err := json.Marshal(p.History)
+		require.NoError(w, err)
+		return fmt.Sprintf("%s %s %v %s", p.Run, p.Spec, p.Events, history)
+	}
+	before := picture()
 	do()
-	require.Equal(w, before, w.look(id))
+	require.Equal(w, before, picture())
 }
 
 var sharingCases = []promised{
@@ -88,13 +96,13 @@ var sharingCases = []promised{
 				})
 			}
 			put(created("a", w.tick(), submitted))
-			parked := asked(w.claim("n", 1)[0], w.tick(), true, time.Time{})
+			parked := asked(w.start("n"), w.tick(), true, time.Time{})
 			parking(&parked.Run)
 			put(parked)
 			c := answered(w.load("a"), w.tick(), "k")
 			c.Run.Answer.Auto = &interaction.AutoDecision{Reason: "r"}
 			put(c)
-			end := ended(w.claim("n", 1)[0], w.tick(), fsm.StateFailed)
+			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)
 			put(end)
 		},
@@ -104,7 +112,7 @@ var sharingCases = []promised{
 		"What a caller does with records, specifications, events and history that it was given changes nothing for others.",
 		func(w *world) {
 			w.submit("a", submitted)
-			parked := asked(w.claim("n", 1)[0], w.tick(), true, w.now)
+			parked := asked(w.start("n"), w.tick(), true, w.now)
 			parking(&parked.Run)
 			w.commit(parked)
 			w.untouched("a", func() {
@@ -113,10 +121,12 @@ var sharingCases = []promised{
 				for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
 					page, err := list(store.Query{})
 					require.NoError(w, err)
+					require.Len(w, page.Runs, 1)
 					scribble(&page.Runs[0])
 				}
 				due, _, err := w.store.Due(w.ctx, w.now, 1)
 				require.NoError(w, err)
+				require.Len(w, due, 1)
 				scribble(&due[0])
 				spec, err := w.store.Spec(w.ctx, "a")
 				require.NoError(w, err)
@@ -129,6 +139,7 @@ var sharingCases = []promised{
 			w.untouched("a", func() {
 				run, history, err := w.store.History(w.ctx, "a")
 				require.NoError(w, err)
+				require.Len(w, history, 1)
 				scribble(&run)
 				scribbleQuestion(&history[0].Question)
 				record, err := w.store.Settled(w.ctx, "a", "k")
@@ -139,6 +150,7 @@ var sharingCases = []promised{
 			w.untouched("a", func() {
 				orphans, err := w.store.Orphans(w.ctx, 9)
 				require.NoError(w, err)
+				require.Len(w, orphans, 1)
 				scribble(&orphans[0])
 			})
 		},
@@ -163,6 +175,7 @@ var sharingCases = []promised{
 				return c, err
 			}})
 			require.NoError(w, err)
+			require.Len(w, claimed, 1)
 			w.untouched("a", func() {
 				scribble(&claimed[0].Run)
 				fill(claimed[0].Spec)

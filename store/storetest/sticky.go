@@ -44,10 +44,11 @@ var stickyCases = []promised{
 		"sticky/belongs to the node that holds its process",
 		"Nobody but its owner claims a queued run that holds its slot (D4).",
 		func(w *world) {
-			w.join("other")
-			w.commit(answered(w.sticking("a"), w.tick(), ""))
-			require.Empty(w, w.claim("other", 9))
-			require.Equal(w, []string{"a"}, w.claimed("n", 9))
+			w.join("a", "z")
+			w.commit(answered(w.sticking("run"), w.tick(), ""))
+			require.Empty(w, w.claim("a", 9))
+			require.Empty(w, w.claim("z", 9))
+			require.Equal(w, []string{"run"}, w.claimed("n", 9))
 		},
 	},
 	{

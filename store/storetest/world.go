@@ -112,13 +112,21 @@ func (w *world) claimed(node string, limit int) []string {
 	return ids(w.claim(node, limit))
 }
 
+// start has the node start one run, and returns it.
+func (w *world) start(node string) store.Run {
+	w.Helper()
+	runs := w.claim(node, 1)
+	require.Len(w, runs, 1, "one run is ready and a slot is free")
+	return runs[0]
+}
+
 // running creates a run and has node "n" start it. Nothing else may be ready.
 func (w *world) running(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	w.submit(id, change...)
-	runs := w.claim("n", 1)
-	require.Equal(w, []string{id}, ids(runs))
-	return runs[0]
+	r := w.start("n")
+	require.Equal(w, id, r.ID)
+	return r
 }
 
 // waiting creates a run, starts it and parks it.

@@ -1,0 +1,95 @@
+package store_test
+
+import (
+	"encoding/base64"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+func TestAQueryIsCheckedAndFilledIn(t *testing.T) {
+	for _, c := range []struct {
+		q    store.Query
+		want int
+		err  error
+	}{
+		{store.Query{}, 100, nil},
+		{store.Query{Limit: 1}, 1, nil},
+		{store.Query{Limit: store.MaxBatch}, store.MaxBatch, nil},
+		{store.Query{Limit: store.MaxBatch + 1}, 0, store.ErrInvalid},
+		{store.Query{Limit: -1}, 0, store.ErrInvalid},
+		{store.Query{After: "no cursor"}, 0, store.ErrInvalid},
+		{store.Query{After: store.Cursor{At: noon, ID: "a"}.String()}, 100, nil},
+	} {
+		got, err := c.q.Normal()
+		require.ErrorIs(t, err, c.err)
+		if c.err == nil {
+			require.Equal(t, c.want, got.Limit)
+		}
+	}
+}
+
+func TestAQueryMatchesWhatPassesAllItsFilters(t *testing.T) {
+	r := parked()
+	for _, c := range []struct {
+		q    store.Query
+		want bool
+	}{
+		{store.Query{}, true},
+		{store.Query{States: []fsm.State{fsm.StateQueued, fsm.StateWaitingUser}}, true},
+		{store.Query{States: []fsm.State{fsm.StateQueued}}, false},
+		{store.Query{Pool: "p", Key: "k", Labels: map[string]string{"team": "blue"}}, true},
+		{store.Query{Pool: "q"}, false},
+		{store.Query{Key: "q"}, false},
+		{store.Query{Labels: map[string]string{"team": "red"}}, false},
+		{store.Query{Labels: map[string]string{"team": "blue", "other": ""}}, false},
+	} {
+		require.Equal(t, c.want, c.q.Matches(&r), "%+v", c.q)
+	}
+}
+
+func TestACursorComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := store.Cursor{
+			At: time.UnixMicro(rapid.Int64().Draw(t, "at")).UTC(),
+			ID: rapid.StringMatching(`[A-Za-z0-9][A-Za-z0-9._-]{0,127}`).Draw(t, "id"),
+		}
+		got, err := store.ReadCursor(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c.String(), got.String())
+		require.Equal(t, c.ID, got.ID)
+		require.True(t, c.At.Equal(got.At))
+	})
+}
+
+func TestABadCursorIsInvalid(t *testing.T) {
+	for _, raw := range []string{"", " ", "x", "12", "x a", "1.5 a", strconv.Itoa(1<<62) + "0 a"} {
+		_, err := store.ReadCursor(base64.RawURLEncoding.EncodeToString([]byte(raw)))
+		require.ErrorIs(t, err, store.ErrInvalid, "%q", raw)
+	}
+	_, err := store.ReadCursor("not base64!")
+	require.ErrorIs(t, err, store.ErrInvalid)
+}
+
+// FuzzReadCursor: a cursor comes from outside; it is read or refused, and what is read is a place.
+func FuzzReadCursor(f *testing.F) {
+	f.Add(store.Cursor{At: noon, ID: "run-1"}.String())
+	f.Add("")
+	f.Add("MTIgYQ")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := store.ReadCursor(s)
+		if err != nil {
+			require.ErrorIs(t, err, store.ErrInvalid)
+			return
+		}
+		again, err := store.ReadCursor(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c, again)
+	})
+}
