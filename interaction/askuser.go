@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,7 +29,9 @@ func parseJSON(text string) (map[string]any, error) {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
 	}
 	var tree map[string]any
-	if err := json.Unmarshal([]byte(text), &tree); err != nil {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber() // what stands there, as with YAML
+	if err := decoder.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("question is no JSON object: %w", err)
 	}
 	if depth(tree) > MaxDepth {
@@ -189,8 +192,10 @@ func word(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
-	case bool, float64:
-		return fmt.Sprint(v)
+	case bool:
+		return strconv.FormatBool(v)
+	case json.Number:
+		return v.String()
 	}
 	return ""
 }

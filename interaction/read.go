@@ -1,7 +1,6 @@
 package interaction
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ type Reading struct {
 	Question *Question
 	// Diagnostics concern the question and the marker.
 	Diagnostics []Diagnostic
-	// Text is the final text without marker and question, for people.
+	// Text is the final text without marker and question, for people; a question that cannot be read stays in it.
 	Text string
 }
 
@@ -41,12 +40,18 @@ type Reading struct {
 // Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or is the field
 // "__SKILL_DONE__": true of the output object; false says "not done" (B4).
 //
-// Output: the structured output; otherwise the whole text when it is JSON, or its only fenced JSON block. JSON embedded in prose is none (B6).
+// Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or its only fenced JSON block. JSON embedded in
+// prose is none (B6).
 //
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a fenced block named ask_user; or the
-// tagged YAML form. The first counts. What is a question is not output too (B10, C2).
+// tagged YAML form. The first counts. What is a question is not output too (B10); what was meant as one and cannot be read is
+// neither, but stays in Text, so that the person sees what the agent wanted (C2).
 func Read(text string, structured json.RawMessage) Reading {
-	r := reader{segments: segments(text)}
+	r := reader{}
+	var unended bool
+	if r.segments, unended = segments(text); unended {
+		r.odd(fsm.WarnAskUserMalformed, openTag+" has no end")
+	}
 	for i := range r.segments {
 		r.question(&r.segments[i])
 	}
@@ -62,8 +67,9 @@ func Read(text string, structured json.RawMessage) Reading {
 type reader struct {
 	Reading
 	segments []segment
-	asked    int  // questions seen, readable or not
-	settled  bool // the first question was read, well or not
+	message  string // the text, but for the marker and all that was meant as a question
+	asked    int    // questions seen, readable or not
+	settled  bool   // the first question was read, well or not
 }
 
 func (r *reader) odd(code fsm.Warning, detail string) {
@@ -75,27 +81,42 @@ func (r *reader) odd(code fsm.Warning, detail string) {
 
 // question takes the segment out of the text when it is a question.
 func (r *reader) question(s *segment) {
+	var read bool
 	switch {
-	case s.kind == tag && !s.closed:
-		r.ask(nil, fmt.Errorf("%s has no end", openTag))
-	case s.kind == tag:
-		r.ask(parseYAML(s.body))
-	case s.kind == fence && isAskUser(s.info):
-		if !s.closed {
-			r.ask(nil, errors.New("the ask_user block has no end"))
-		} else {
-			r.ask(parseYAML(s.body))
+	case s.kind == fence && isAskUser(s.info) && !s.closed:
+		read = r.ask(func() (map[string]any, error) { return nil, errors.New("the ask_user block has no end") })
+	case s.kind == tag, s.kind == fence && isAskUser(s.info):
+		read = r.ask(func() (map[string]any, error) { return parseYAML(s.body) })
+	case s.kind == fence && s.closed && mayBeJSON(s) && mayHold(s.body, askUserField):
+		fields, err := fieldsOf([]byte(s.body))
+		switch {
+		case err != nil && !meantToAsk(s.body):
+			return
+		case err != nil:
+			read = r.ask(func() (map[string]any, error) { return nil, err })
+		default:
+			var took bool
+			if took, read = r.take(fields); !took {
+				return
+			}
 		}
-	case s.kind == fence && s.closed && mayBeJSON(s) && strings.Contains(s.body, askUserField):
-		tree, err := parseJSON(s.body)
-		if err != nil || tree[askUserField] == nil {
+		if len(fields) > 0 { // an output beside the question
+			rest, raw := encoded(fields), s.raw
+			if read {
+				raw = "```json\n" + string(rest) + "\n```\n"
+			}
+			*s = segment{kind: fence, raw: raw, info: s.info, body: string(rest), closed: true}
 			return
 		}
-		r.ask(tree, nil)
 	default:
 		return
 	}
-	*s = segment{kind: prose}
+	if read {
+		*s = segment{kind: prose}
+		return
+	}
+	left, _ := cut(strings.TrimSpace(s.body), MaxPromptText)
+	*s = segment{kind: unread, raw: left + "\n"}
 }
 
 // isAskUser reports whether a fence's info names a question.
@@ -105,13 +126,14 @@ func isAskUser(info string) bool {
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// ask reads a question; the first that is met counts.
-func (r *reader) ask(tree map[string]any, err error) {
+// ask reads a question; the first that is met counts, and only that one is parsed. It reports false when that one cannot be read.
+func (r *reader) ask(parse func() (map[string]any, error)) bool {
 	r.asked++
 	if r.settled {
-		return
+		return true
 	}
 	r.settled = true
+	tree, err := parse()
 	if err == nil {
 		var q Question
 		var odd []Diagnostic
@@ -129,124 +151,45 @@ func (r *reader) ask(tree map[string]any, err error) {
 		}
 		r.odd(code, err.Error())
 	}
+	return err == nil
 }
 
 // text finds the marker in the prose, and leaves what is for people.
 func (r *reader) text() {
-	var b strings.Builder
+	var shown, message strings.Builder
 	for i := range r.segments {
 		s := &r.segments[i]
-		if s.kind != prose {
-			b.WriteString(s.raw)
-			continue
+		if s.kind == prose {
+			s.raw = r.unmarked(s.raw)
 		}
-		if !strings.Contains(s.raw, DoneMarker) {
-			b.WriteString(s.raw)
-			continue
+		shown.WriteString(s.raw)
+		if s.kind != unread {
+			message.WriteString(s.raw)
 		}
-		var kept strings.Builder
-		for rest := s.raw; len(rest) > 0; {
-			var line string
-			line, rest = nextLine(rest)
-			if isMarker(line) {
-				r.Done = true
-				continue
-			}
-			kept.WriteString(line)
-		}
-		s.raw = kept.String()
-		b.WriteString(s.raw)
 	}
-	r.Text = strings.TrimSpace(strings.ToValidUTF8(b.String(), "\uFFFD"))
+	r.Text = strings.TrimSpace(strings.ToValidUTF8(shown.String(), "\uFFFD"))
+	r.message = strings.TrimSpace(strings.ToValidUTF8(message.String(), "\uFFFD"))
+}
+
+// unmarked takes the marker's lines out of prose.
+func (r *reader) unmarked(raw string) string {
+	if !strings.Contains(raw, DoneMarker) {
+		return raw
+	}
+	var kept strings.Builder
+	for len(raw) > 0 {
+		var line string
+		line, raw = nextLine(raw)
+		if isMarker(line) {
+			r.Done = true
+			continue
+		}
+		kept.WriteString(line)
+	}
+	return kept.String()
 }
 
 // isMarker reports whether the line is the marker alone, and not indented as code is.
 func isMarker(line string) bool {
 	return strings.TrimSpace(line) == DoneMarker && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
-}
-
-// output finds the output, and the marker and the question in it.
-func (r *reader) output(structured json.RawMessage) {
-	found := bytes.TrimSpace(structured)
-	if len(found) == 0 {
-		found = r.candidate()
-	}
-	if len(found) == 0 {
-		return
-	}
-	if len(found) > MaxOutput {
-		r.odd(fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput))
-		return
-	}
-	if !json.Valid(found) {
-		return
-	}
-	if found[0] != '{' {
-		r.Output = bytes.Clone(found)
-		return
-	}
-	r.object(found)
-}
-
-// object takes marker and question out of an output object.
-func (r *reader) object(found []byte) {
-	if !bytes.Contains(found, []byte(DoneMarker)) && !bytes.Contains(found, []byte(askUserField)) {
-		r.Output = bytes.Clone(found)
-		return
-	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(found, &fields) != nil {
-		return
-	}
-	if said, ok := fields[DoneMarker]; ok {
-		switch string(said) {
-		case "true":
-			r.Done = true
-		case "false":
-		default:
-			r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done", DoneMarker))
-		}
-		delete(fields, DoneMarker)
-	}
-	if asked, ok := fields[askUserField]; ok && len(asked) > 0 && asked[0] == '{' {
-		tree, err := parseJSON(string(asked))
-		r.ask(tree, err)
-		delete(fields, askUserField)
-		if len(fields) == 0 {
-			if r.Text == string(found) {
-				r.Text = ""
-			}
-			return // it was the question alone
-		}
-	}
-	r.Output, _ = json.Marshal(fields) // what was decoded can be encoded
-}
-
-// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block.
-func (r *reader) candidate() []byte {
-	if r.Text != "" && (r.Text[0] == '{' || r.Text[0] == '[') {
-		return []byte(r.Text)
-	}
-	var only *segment
-	for i := range r.segments {
-		s := &r.segments[i]
-		if s.kind != fence || !mayBeJSON(s) {
-			continue
-		}
-		if only != nil {
-			return nil // which one?
-		}
-		only = s
-	}
-	if only == nil || !only.closed {
-		return nil
-	}
-	return bytes.TrimSpace([]byte(only.body))
-}
-
-// mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks so.
-func mayBeJSON(s *segment) bool {
-	word, _, _ := strings.Cut(s.info, " ")
-	body := strings.TrimLeft(s.body, " \t\r\n")
-	return word == "json" || word == "" && len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }

@@ -17,6 +17,7 @@ const (
 	prose segmentKind = iota
 	fence
 	tag
+	unread // what is left of a question that could not be read: shown to people, and nothing else
 )
 
 const (
@@ -24,11 +25,12 @@ const (
 	closeTag = "</ASK_USER_YAML>"
 )
 
-// segments parts a text, each line looked at once.
-func segments(text string) []segment {
-	var all []segment
+// segments parts a text, each line looked at once. Unended reports that a tagged question is opened and never ended; its text
+// is prose like any other.
+func segments(text string) (all []segment, unended bool) {
 	lines := 0 // length of the prose just before text
 	whole := text
+	tags := tagFinder{text: text}
 	flush := func() {
 		if lines > 0 {
 			end := len(whole) - len(text)
@@ -38,22 +40,29 @@ func segments(text string) []segment {
 	}
 	for len(text) > 0 {
 		line, rest := nextLine(text)
-		switch mark, info := fenceOpen(line); {
-		case mark != "":
+		if mark, info := fenceOpen(line); mark != "" {
 			flush()
 			s, after := fenced(text, rest, mark, info)
 			all, text = append(all, s), after
-		case tagged(line):
-			flush()
-			s, after := tagOf(text)
-			all, text = append(all, s...), after
-		default:
-			lines += len(line)
-			text = rest
+			continue
 		}
+		if i := tagged(line); i >= 0 {
+			at := len(whole) - len(text) + i
+			end, ok := tags.endOf(at)
+			if ok {
+				lines, text = lines+i, text[i:]
+				flush()
+				s, after := tagOf(text, end-at)
+				all, text = append(all, s), after
+				continue
+			}
+			unended = unended || end < 0
+		}
+		lines += len(line)
+		text = rest
 	}
 	flush()
-	return all
+	return all, unended
 }
 
 // nextLine returns the first line with its line break, and what follows.
@@ -92,29 +101,4 @@ func fenced(text, rest, mark, info string) (s segment, after string) {
 		at = next
 	}
 	return segment{kind: fence, raw: text, info: info, body: rest}, ""
-}
-
-// tagged reports whether the line opens a tagged question. One that is quoted, or stands in a code span, does not.
-func tagged(line string) bool {
-	i := strings.Index(line, openTag)
-	return i >= 0 && !strings.HasPrefix(strings.TrimSpace(line), ">") && (i == 0 || line[i-1] != '`')
-}
-
-// tagOf reads the tagged question in the first line of text, and the prose before it on its line.
-func tagOf(text string) (parts []segment, after string) {
-	i := strings.Index(text, openTag)
-	if i > 0 {
-		parts = append(parts, segment{kind: prose, raw: text[:i]})
-	}
-	inside := text[i+len(openTag):]
-	end := strings.Index(inside, closeTag)
-	if end < 0 {
-		return append(parts, segment{kind: tag, raw: text[i:], body: inside}), ""
-	}
-	after = inside[end+len(closeTag):]
-	body := inside[:end]
-	if inner := segments(strings.TrimLeft(body, " \t\r\n")); len(inner) > 0 && inner[0].kind == fence {
-		body = inner[0].body // a fence inside the tag
-	}
-	return append(parts, segment{kind: tag, raw: text[i : len(text)-len(after)], body: body, closed: true}), after
 }

@@ -93,7 +93,7 @@ func TestLimitsFitTheProtocol(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, json.Unmarshal(raw, &schema))
+	require.NoError(t, json.Unmarshal(raw, &schema)) //nolint:musttag // JSON Schema names its words so
 	p := schema.Properties
 	require.GreaterOrEqual(t, p["prompt"].MaxLength, interaction.MaxPromptText)
 	require.GreaterOrEqual(t, p["context"].MaxLength, interaction.MaxContext)

@@ -1,0 +1,172 @@
+package interaction
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// output finds the output, and the marker and the question in it.
+func (r *reader) output(structured json.RawMessage) {
+	found := bytes.TrimSpace(structured)
+	if len(found) == 0 || string(found) == "null" {
+		found = r.candidate()
+	}
+	switch {
+	case len(found) == 0:
+	case len(found) > MaxOutput:
+		r.odd(fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput))
+	case !json.Valid(found):
+	case found[0] == '{':
+		r.object(found)
+	default:
+		r.Output = bytes.Clone(found)
+	}
+}
+
+// object takes marker and question out of an output object.
+func (r *reader) object(found []byte) {
+	if !mayHold(string(found), DoneMarker) && !mayHold(string(found), askUserField) {
+		r.Output = bytes.Clone(found)
+		return
+	}
+	fields, err := fieldsOf(found)
+	if err != nil {
+		return // too deep for the decoder: nothing that a schema would take
+	}
+	r.marked(fields)
+	took, read := r.take(fields)
+	if !took {
+		r.Output = encoded(fields)
+		return
+	}
+	if len(fields) > 0 {
+		r.Output = encoded(fields)
+	}
+	if read && r.Text == string(found) { // people need not see the question twice
+		r.Text = string(r.Output)
+	}
+}
+
+// marked takes the marker out of an object's fields.
+func (r *reader) marked(fields map[string]json.RawMessage) {
+	said, ok := fields[DoneMarker]
+	if !ok {
+		return
+	}
+	switch string(said) {
+	case "true":
+		r.Done = true
+	case "false":
+	default:
+		r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done", DoneMarker))
+	}
+	delete(fields, DoneMarker)
+}
+
+// take takes the question out of an object's fields: an object named ask_user, or whatever else stands under that name alone.
+// Anything else of that name is a field like the others. Read is false when the question cannot be read.
+func (r *reader) take(fields map[string]json.RawMessage) (took, read bool) {
+	asked := fields[askUserField]
+	parse := func() (map[string]any, error) { return parseJSON(string(asked)) }
+	switch {
+	case len(asked) == 0:
+		return false, false
+	case asked[0] == '{':
+		if r.again(parse) {
+			read = true
+			break
+		}
+		read = r.ask(parse)
+	case len(fields) == 1 && (asked[0] == '"' || asked[0] == '['):
+		read = r.ask(func() (map[string]any, error) { return nil, errors.New("ask_user is no mapping") })
+	default:
+		return false, false
+	}
+	delete(fields, askUserField)
+	return true, read
+}
+
+// again reports whether the question is the one that was read already: some engines hand over as structured output what
+// the text says too.
+func (r *reader) again(parse func() (map[string]any, error)) bool {
+	if r.Question == nil {
+		return false
+	}
+	tree, err := parse()
+	if err != nil {
+		return false
+	}
+	q, _, err := questionOf(tree)
+	return err == nil && reflect.DeepEqual(q, *r.Question)
+}
+
+// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block.
+func (r *reader) candidate() []byte {
+	if whole := []byte(r.message); len(whole) > 0 && (whole[0] == '{' || whole[0] == '[') {
+		if json.Valid(whole) {
+			return whole
+		}
+		if meantToAsk(r.message) {
+			r.ask(func() (map[string]any, error) { return nil, errors.New("the question is no valid JSON") })
+			return nil
+		}
+	}
+	var only *segment
+	for i := range r.segments {
+		s := &r.segments[i]
+		if s.kind != fence || !mayBeJSON(s) {
+			continue
+		}
+		if only != nil {
+			return nil // which one?
+		}
+		only = s
+	}
+	if only == nil || !only.closed {
+		return nil
+	}
+	return bytes.TrimSpace([]byte(only.body))
+}
+
+// mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks so.
+func mayBeJSON(s *segment) bool {
+	word, _, _ := strings.Cut(s.info, " ")
+	body := strings.TrimLeft(s.body, " \t\r\n")
+	return word == "json" || word == "" && len(body) > 0 && (body[0] == '{' || body[0] == '[')
+}
+
+// mayHold reports whether a JSON object may have the field, which can be written with escapes. It saves decoding most outputs.
+func mayHold(object, field string) bool {
+	return strings.Contains(object, field) || strings.Contains(object, `\u`)
+}
+
+// meantToAsk reports whether a text that is no JSON begins as an object whose first field is ask_user.
+func meantToAsk(text string) bool {
+	inside, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
+	return ok && strings.HasPrefix(strings.TrimSpace(inside), `"`+askUserField+`"`)
+}
+
+func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(object, &fields); err != nil {
+		return nil, fmt.Errorf("the question is no valid JSON: %w", err)
+	}
+	return fields, nil
+}
+
+// encoded is an object of fields that were decoded, in the order of their names.
+func encoded(fields map[string]json.RawMessage) json.RawMessage {
+	var object bytes.Buffer
+	encoder := json.NewEncoder(&object)
+	encoder.SetEscapeHTML(false) // would make it longer, and harder to read for people
+	if encoder.Encode(fields) != nil {
+		return nil // cannot be: each value was valid JSON
+	}
+	return bytes.TrimSpace(object.Bytes())
+}
