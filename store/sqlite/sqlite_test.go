@@ -9,6 +9,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
+	"github.com/interlude-go/interlude/store/storetest"
 )
 
 // file is a store that remembers where its file is, for reopening.
@@ -17,25 +18,40 @@ type file struct {
 	path string
 }
 
-// quiet options: in a test's fake time nobody else's commits need looking for.
-var quiet = sqlite.Options{WatchInterval: -1}
+var (
+	// quiet: nobody else's commits need looking for.
+	quiet = sqlite.Options{WatchInterval: -1}
+	// quick is for suites that ask what is stored, and not whether it survives the loss of power; crash_test.go does.
+	quick = sqlite.Options{WatchInterval: -1, Synchronous: sqlite.Normal}
+)
 
 func open(tb testing.TB) store.Store {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "runs.db")
-	s, err := sqlite.Open(tb.Context(), path, quiet)
+	return at(tb, filepath.Join(tb.TempDir(), "runs.db"))
+}
+
+func at(tb testing.TB, path string) store.Store {
+	tb.Helper()
+	s, err := sqlite.Open(tb.Context(), path, quick)
 	require.NoError(tb, err)
 	return &file{s, path}
 }
 
 func reopen(tb testing.TB, s store.Store) store.Store {
 	tb.Helper()
+	require.NoError(tb, s.Close())
+	return also(tb, s)
+}
+
+func also(tb testing.TB, s store.Store) store.Store {
+	tb.Helper()
 	f, ok := s.(*file)
 	require.True(tb, ok)
-	require.NoError(tb, f.Close())
-	again, err := sqlite.Open(tb.Context(), f.path, quiet)
-	require.NoError(tb, err)
-	return &file{again, f.path}
+	return at(tb, f.path)
+}
+
+func TestStore(t *testing.T) {
+	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also}.Run(t)
 }
 
 func TestRequirementsOnSQLite(t *testing.T) {
