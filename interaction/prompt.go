@@ -14,10 +14,10 @@ type PromptParts struct {
 	OutputSchema []byte // nil: none declared
 }
 
-// patchMarks begin and end what Patch adds, so that it can be found again.
+// patchBegin and patchEnd stand around what Patch adds, so that it can be found again.
 const (
-	patchBegin = "<!-- interlude:begin -->"
-	patchEnd   = "<!-- interlude:end -->"
+	patchBegin = patchMarks + "begin -->"
+	patchEnd   = patchMarks + "end -->"
 )
 
 // Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode, then the output schema, always in
@@ -35,25 +35,10 @@ func Patch(p PromptParts) string {
 	}
 	if len(p.OutputSchema) > 0 {
 		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n"+
-			strings.TrimSpace(string(p.OutputSchema))+"\n```")
+			unmarkable(p.OutputSchema)+"\n```")
 	}
 	parts = append(parts, patchEnd)
 	return strings.TrimSpace(unpatched(p.Task)) + "\n\n" + strings.Join(parts, "\n\n") + "\n"
-}
-
-// unpatched is the task without what an earlier Patch added.
-func unpatched(task string) string {
-	for {
-		begin := strings.LastIndex(task, patchBegin)
-		if begin < 0 {
-			return task
-		}
-		end := strings.Index(task[begin:], patchEnd)
-		if end < 0 {
-			return task
-		}
-		task = strings.TrimSpace(task[:begin]) + task[begin+end+len(patchEnd):]
-	}
 }
 
 const autoText = `## Working alone

@@ -1,0 +1,63 @@
+package interaction_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+const markBegin, markEnd = "<!-- interlude:begin -->", "<!-- interlude:end -->"
+
+// H3: whatever the task is, even one that holds the marks of a patch, patching it again changes nothing; and each part stands in it once.
+func TestPatchIsIdempotent(t *testing.T) {
+	piece := rapid.SampledFrom([]string{
+		"Do it.", " ", "\n", "\n\n", "é", "```", markBegin, markEnd, "<!-- interlude:be", "gin -->", "<!-- interlude:e", "nd -->", "<!--", "-->",
+	})
+	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "") })
+	rapid.Check(t, func(t *rapid.T) {
+		parts := interaction.PromptParts{
+			Task: text.Draw(t, "task"), Mode: rapid.SampledFrom(fsm.Modes()).Draw(t, "mode"),
+			ArtifactDir: rapid.SampledFrom([]string{"", "/runs/r/artifacts"}).Draw(t, "folder"),
+		}
+		if rapid.Bool().Draw(t, "schema") {
+			parts.OutputSchema = []byte(`{"type":"object","description":"` + strings.ReplaceAll(text.Draw(t, "description"), "\n", " ") + `"}`)
+		}
+		once := interaction.Patch(parts)
+		again := parts
+		again.Task = once
+		require.Equal(t, once, interaction.Patch(again))
+		again.Mode = fsm.ModeAuto
+		if parts.Mode == fsm.ModeAuto {
+			again.Mode = fsm.ModeInteractive
+		}
+		again.Task = interaction.Patch(again)
+		again.Mode = parts.Mode
+		require.Equal(t, once, interaction.Patch(again), "nothing of the other mode is left")
+	})
+}
+
+// H3: a prompt that holds the marks many times is read in linear time.
+func TestPatchIsLinear(t *testing.T) {
+	for _, task := range []string{
+		strings.Repeat(markBegin+"x"+markEnd, 100_000), strings.Repeat(markBegin, 100_000) + strings.Repeat(markEnd, 100_000), strings.Repeat(markBegin, 200_000),
+	} {
+		began := time.Now()
+		interaction.Patch(interaction.PromptParts{Task: task, Mode: fsm.ModeAuto})
+		require.Less(t, time.Since(began), 20*time.Second, "were it quadratic, this would take minutes")
+	}
+}
+
+// H1 H3: what is around an earlier patch is kept, apart from it.
+func TestPatchKeepsWhatIsAround(t *testing.T) {
+	before := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive})
+	got := interaction.Patch(interaction.PromptParts{Task: before + "And this.", Mode: fsm.ModeAuto})
+	inOrder(t, got, "Do it.\n", "And this.", "Working alone")
+	require.NotContains(t, got, "ask_user")
+	require.Equal(t, 1, strings.Count(got, markBegin))
+}
