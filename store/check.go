@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// MaxBatch is the largest batch of commits, and the largest limit of a listing or a claim.
+// MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
 // Check says whether the commit may be stored on the previous record, nil when it creates the run. Claim says that it is made by a

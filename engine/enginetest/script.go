@@ -18,7 +18,7 @@ import (
 //	touch NAME     makes the file NAME in the artifact folder
 //	await NAME     waits for the file NAME in the artifact folder
 //	fail TEXT      the turn fails
-//	flood N        N intermediate messages
+//	flood N        so many intermediate messages
 //	hang           never ends
 //
 // Only a program can do the others:

@@ -17,7 +17,7 @@ func (p *resident) drain() {
 	buf := make([]byte, 64<<10)
 	_ = out.Read(func(fd uintptr) bool { // an end of the output is found by the turn
 		for taken := 0; taken < drainBatch; {
-			n, err := syscall.Read(int(fd), buf) //nolint:gosec // a descriptor is an int
+			n, err := syscall.Read(int(fd), buf)
 			if n <= 0 || err != nil {
 				break
 			}

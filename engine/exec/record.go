@@ -89,8 +89,9 @@ func (e *Engine) recall(runID string) (all []record, broken error) {
 		return nil, fmt.Errorf("exec: process records: %w", err)
 	}
 	for _, entry := range entries {
-		token, ok := strings.CutPrefix(entry.Name(), runID+"@")
-		if token, ok = strings.CutSuffix(token, suffix); !ok || !strings.HasPrefix(entry.Name(), runID+"@") {
+		rest, ours := strings.CutPrefix(entry.Name(), runID+"@")
+		token, whole := strings.CutSuffix(rest, suffix)
+		if !ours || !whole {
 			continue
 		}
 		want := record{RunID: runID, Token: token}

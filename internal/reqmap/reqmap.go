@@ -104,32 +104,7 @@ func scanFile(path, rel string, report func(id, where string)) error {
 	if err != nil {
 		return err
 	}
-	where := func(pos token.Pos) string {
-		for _, d := range file.Decls {
-			begin := d.Pos()
-			name := ""
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				name = d.Name.Name
-				if d.Doc != nil {
-					begin = d.Doc.Pos()
-				}
-			case *ast.GenDecl:
-				if d.Doc != nil {
-					begin = d.Doc.Pos()
-				}
-				for _, s := range d.Specs {
-					if v, ok := s.(*ast.ValueSpec); ok && (v.Pos() <= pos && pos <= v.End() || len(d.Specs) == 1) {
-						name = v.Names[0].Name
-					}
-				}
-			}
-			if begin <= pos && pos <= d.End() && name != "" {
-				return fmt.Sprintf("`%s` ([%s](../%s))", name, rel, rel)
-			}
-		}
-		return fmt.Sprintf("[%s](../%s)", rel, rel)
-	}
+	where := func(pos token.Pos) string { return place(file, rel, pos) }
 	for _, group := range file.Comments {
 		for _, id := range inText.FindAllString(group.Text(), -1) {
 			report(id, where(group.Pos()))
@@ -151,6 +126,39 @@ func scanFile(path, rel string, report func(id, where string)) error {
 		return true
 	})
 	return nil
+}
+
+// place is the declaration in which a position stands, as a link.
+func place(file *ast.File, rel string, pos token.Pos) string {
+	for _, d := range file.Decls {
+		begin, name := d.Pos(), ""
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			name = d.Name.Name
+			if d.Doc != nil {
+				begin = d.Doc.Pos()
+			}
+		case *ast.GenDecl:
+			name = declared(d, pos)
+			if d.Doc != nil {
+				begin = d.Doc.Pos()
+			}
+		}
+		if begin <= pos && pos <= d.End() && name != "" {
+			return fmt.Sprintf("`%s` ([%s](../%s))", name, rel, rel)
+		}
+	}
+	return fmt.Sprintf("[%s](../%s)", rel, rel)
+}
+
+// declared is the variable of a declaration that the position belongs to.
+func declared(d *ast.GenDecl, pos token.Pos) string {
+	for _, s := range d.Specs {
+		if v, ok := s.(*ast.ValueSpec); ok && (v.Pos() <= pos && pos <= v.End() || len(d.Specs) == 1) {
+			return v.Names[0].Name
+		}
+	}
+	return ""
 }
 
 // Root finds the repository's root above the present folder.
