@@ -81,7 +81,8 @@ type Reader interface {
 // Registry keeps the nodes that execute runs, and the pools.
 //
 // A node holds a lease on all runs that it owns. It renews it in one write, however many runs it owns. Once
-// it is expired by somebody it can never come back under its id: each of its writes gets ErrStaleEpoch.
+// it is expired by somebody each of its writes gets ErrStaleEpoch; it comes back under another id
+// only, and no id is ever used again.
 type Registry interface {
 	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever used and is still known.
 	Join(ctx context.Context, n Node, now time.Time) error

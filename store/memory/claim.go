@@ -14,9 +14,7 @@ import (
 
 // Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	s.mu.Lock()
 	claimed, err := s.claim(ctx, req)
-	s.mu.Unlock()
 	hints := make([]store.Hint, 0, len(claimed))
 	for i := range claimed {
 		hints = append(hints, hint(&claimed[i].Run))
@@ -26,6 +24,8 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 }
 
 func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock() // also when Start panics
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}

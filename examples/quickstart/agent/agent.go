@@ -55,7 +55,9 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 	if !*stays {
 		return p.turn(*input, *answers)
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
 		var line struct {
 			Input   string `json:"input"`
 			Answers int    `json:"answers"`
@@ -69,8 +71,15 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		}
 		p.print("turn_end", "text", "")
 	}
+	if err := lines.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "agent: input:", err)
+		return 1
+	}
 	return 0
 }
+
+// maxLine is the longest line that is read: JSON makes a long answer up to six times longer.
+const maxLine = 8 << 20
 
 // open begins a session, or goes on with the one of the id.
 func (p *program) open(id string) error {
@@ -88,13 +97,16 @@ func (p *program) open(id string) error {
 	if p.session.ID != id {
 		return errors.New("no session " + id)
 	}
+	if n := len(p.session.Answers); n > len(questions) || n != len(p.session.Alone) {
+		return errors.New("session " + id + " is damaged")
+	}
 	return nil
 }
 
 // turn takes the input and ends with a question or the result. A turn may come again when its end was not noticed, so an answer
 // goes to the question that it names, and takes back what came after.
 func (p *program) turn(input string, answers int) int {
-	if answers > len(p.session.Answers)+1 || answers > len(questions) {
+	if answers < 0 || answers > len(p.session.Answers)+1 || answers > len(questions) {
 		fmt.Fprintln(os.Stderr, "agent: nobody asked question", answers)
 		return 1
 	}
@@ -178,11 +190,6 @@ func (p *program) finish() error {
 	}
 	p.print("final", "text", "The plan stands.\n\n```json\n"+string(body)+"\n```\n\n__SKILL_DONE__\n")
 	return nil
-}
-
-func yes(s string) bool {
-	s = strings.ToLower(s)
-	return strings.HasPrefix(s, "y") || strings.HasPrefix(s, "ok") || strings.Contains(s, "accept")
 }
 
 func (p *program) print(kind, field, text string) {
