@@ -219,8 +219,8 @@ func describe(e contract.Event) string {
 
 func firstLine(s string) string {
 	s, _, cut := strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 100 {
-		s, cut = string(r[:100]), true
+	if r := []rune(s); len(r) > 72 {
+		s, cut = string(r[:72]), true
 	}
 	if cut {
 		s += " …"
