@@ -14,9 +14,9 @@ func newEngine(o options) (*exec.Engine, error) {
 		return nil, err
 	}
 	cfg := exec.Config{
-		Name: "garden-party", Command: self, StateDir: o.db + ".processes",
-		Args:       []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}", "-answers={interaction}"},
-		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input={input}", "-answers={interaction}", "-session={session}"},
+		Name: "garden-party", Command: self, StateDir: o.db + ".processes", Stdin: "{input}",
+		Args:       []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}"},
+		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}", "-session={session}"},
 		Rules: []exec.Rule{
 			{Match: map[string]string{"type": "session"}, Do: exec.Session, Path: "session_id"},
 			{Match: map[string]string{"type": "message"}, Do: exec.Message, Path: "text"},

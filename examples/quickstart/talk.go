@@ -157,7 +157,9 @@ func newPerson(in *os.File) *person {
 	}
 	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
 		defer close(p.lines)
-		for s := bufio.NewScanner(in); s.Scan(); {
+		s := bufio.NewScanner(in)
+		s.Buffer(nil, interaction.MaxReplyText)
+		for s.Scan() {
 			p.lines <- s.Text()
 		}
 	}()

@@ -38,7 +38,7 @@ type program struct {
 func Main(args []string, in io.Reader, out io.Writer) int {
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)
 	artifacts := flags.String("artifacts", ".", "folder for what is made")
-	input := flags.String("input", "", "the task, or the answer to the last question")
+	input := flags.String("input", "", "the task, or the answer to a question; - reads it from standard input")
 	answers := flags.Int("answers", 0, "number of the question that the input answers; 0: it is the task")
 	id := flags.String("session", "", "session to go on with")
 	mode := flags.String("mode", "interactive", "auto decides everything alone")
@@ -52,6 +52,14 @@ func Main(args []string, in io.Reader, out io.Writer) int {
 		return 1
 	}
 	p.print("session", "session_id", p.session.ID)
+	if *input == "-" { // an argument is too short for a long answer
+		text, err := io.ReadAll(in)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "agent: input:", err)
+			return 1
+		}
+		*input = string(text)
+	}
 	if !*stays {
 		return p.turn(*input, *answers)
 	}
