@@ -50,12 +50,25 @@ func leaves(v *jsonschema.ValidationError, reasons []string) []string {
 		if place == "" {
 			place = "/"
 		}
-		return append(reasons, clip(place+": "+v.Message))
+		return append(reasons, clip(place+": "+ordered(v.Message)))
 	}
 	for _, cause := range v.Causes {
 		reasons = leaves(cause, reasons)
 	}
 	return reasons
+}
+
+// ordered sorts the names in a message that lists members in random order.
+func ordered(message string) string {
+	const between, end = "', '", "' not allowed"
+	for _, begin := range []string{"additionalProperties '", "unevaluatedProperties '"} {
+		if names, ok := strings.CutPrefix(message, begin); ok && strings.HasSuffix(names, end) {
+			list := strings.Split(strings.TrimSuffix(names, end), between)
+			slices.Sort(list)
+			return begin + strings.Join(list, between) + end
+		}
+	}
+	return message
 }
 
 func clip(s string) string {

@@ -207,3 +207,14 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// F7: a violation is explained in the same words each time, however many members are too many.
+func TestViolationsAreExplainedAlike(t *testing.T) {
+	s, err := Compile([]byte(`{"type":"object","additionalProperties":false}`))
+	require.NoError(t, err)
+	many := []byte(`{"a":1,"b":1,"c', 'd":1,"e":1,"f":1,"g":1,"\u0000":1}`)
+	first := s.ValidateJSON(many)
+	for range 50 {
+		require.EqualError(t, s.ValidateJSON(many), first.Error())
+	}
+}
