@@ -57,11 +57,14 @@ type Config struct {
 	Format Format
 	// Rules say what a line means; all that match a line apply, in order.
 	Rules []Rule
-	// ResumeFailed matches, in the error output of a failed resumed turn, that the session is gone (SESSION_RESUME_FAILED).
-	ResumeFailed *regexp.Regexp
+	// A resumed turn that failed tells by either of these that its session is gone (SESSION_RESUME_FAILED), besides a rule with
+	// the action ResumeFailed: ResumeFailed matches in its error output or in the text of its Failure; ResumeFailedStatus are exit
+	// statuses, from 1 to 255.
+	ResumeFailed       *regexp.Regexp
+	ResumeFailedStatus []int
 
 	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must outlive the process and be this
-	// machine's own; a folder of the user's in the system's temporary folder when empty.
+	// machine's own; a folder of the user's in the system's temporary folder when empty, which is refused when others can write to it.
 	StateDir string
 
 	Grace     time.Duration // between TERM and KILL; 5 s when zero
@@ -100,15 +103,21 @@ func (c Config) checked() (Config, error) {
 		}
 		ends = ends || r.Do == TurnEnd
 	}
+	if c.Format == JSONLines && len(c.Rules) == 0 {
+		return c, errors.New("exec: Config.Rules are missing: without them no line of the agent's output means anything; want Rules, or Format Text")
+	}
 	if c.Resident && !c.StdinJSON {
 		return c, errors.New("exec: a resident agent needs StdinJSON: a text of several lines would be several inputs")
 	}
 	if c.Resident && !ends {
 		return c, errors.New("exec: a resident agent needs a rule with TurnEnd: its turns end without its process")
 	}
-	for _, n := range []int{c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream, int(c.Grace), int(c.TurnLimit), int(c.IdleLimit)} {
-		if n < 0 {
-			return c, errors.New("exec: Config: limits and times must not be negative")
+	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || min(c.Grace, c.TurnLimit, c.IdleLimit) < 0 {
+		return c, errors.New("exec: Config: limits and times must not be negative")
+	}
+	for _, status := range c.ResumeFailedStatus {
+		if status < 1 || status > 255 {
+			return c, fmt.Errorf("exec: Config.ResumeFailedStatus has %d, want 1 to 255", status)
 		}
 	}
 	orDefault(&c.MaxLine, 1<<20)

@@ -19,6 +19,8 @@ import (
 // Engine runs agents that are command lines. Use New. It is safe for concurrent use.
 type Engine struct {
 	cfg Config
+	// shared says that the records are in the system's temporary folder, where others may have been first.
+	shared bool
 
 	mu        sync.Mutex
 	residents map[string]*resident  // guarded by mu; by run id
@@ -34,6 +36,7 @@ var (
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
 func New(cfg Config) (*Engine, error) {
+	shared := cfg.StateDir == ""
 	cfg, err := cfg.checked()
 	if err != nil {
 		return nil, err
@@ -41,7 +44,7 @@ func New(cfg Config) (*Engine, error) {
 	if !supported {
 		return nil, errors.New("exec: child processes are not supported on this system: process groups and signals are needed")
 	}
-	return &Engine{cfg: cfg, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{})}, nil
+	return &Engine{cfg: cfg, shared: shared, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{})}, nil
 }
 
 // Profile looks for the agent and says how it goes on after a wait.

@@ -18,23 +18,23 @@ var errLingers = errors.New("exec: the agent said that its turn is over, and did
 // bound ends the process when the turn is canceled or exceeds a limit, until stop is called.
 func (r *reading) bound(ctx context.Context, p *process) (stop func()) {
 	done := make(chan struct{})
-	exceeded := make(chan error, 3)
-	timer := func(d time.Duration, what string) *time.Timer {
+	exceeded := make(chan error, 1)
+	timer := func(d time.Duration, why error) *time.Timer {
 		if d == 0 {
 			return nil
 		}
 		return time.AfterFunc(d, func() {
 			select {
-			case exceeded <- errLimit{what}:
+			case exceeded <- why:
 			default: // one is enough
 			}
 		})
 	}
-	wall := timer(r.cfg.TurnLimit, "the turn exceeded its limit of "+r.cfg.TurnLimit.String())
-	r.idle = timer(r.cfg.IdleLimit, "no output for "+r.cfg.IdleLimit.String())
+	wall := timer(r.cfg.TurnLimit, errLimit{"the turn exceeded its limit of " + r.cfg.TurnLimit.String()})
+	r.idle = timer(r.cfg.IdleLimit, errLimit{"no output for " + r.cfg.IdleLimit.String()})
 	var linger *time.Timer
 	if !r.cfg.Resident {
-		r.over = func() { linger = time.AfterFunc(r.cfg.Grace, func() { exceeded <- errLingers }) }
+		r.over = func() { linger = timer(r.cfg.Grace, errLingers) }
 	}
 	var watch sync.WaitGroup
 	watch.Go(func() {

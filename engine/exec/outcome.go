@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
@@ -55,31 +56,26 @@ func (r *reading) process(ctx context.Context, p *process, broken error) engine.
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
 	case ctx.Err() != nil || broken != nil:
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
-	case errors.Is(limit, errLingers):
-		if r.failed != nil {
-			return *r.failed
-		}
-		return engine.Process{Status: engine.OK}
-	case limit != nil:
+	case limit != nil && !errors.Is(limit, errLingers):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
-	case r.ended && p.running():
-		if r.failed != nil {
-			return *r.failed
-		}
-		return engine.Process{Status: engine.OK}
 	}
+	lingered := r.limit() != nil
 	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(p.stderr.String()), "\uFFFD"), 2000)
 	var exit *exec.ExitError
 	code := 0
-	if errors.As(p.result, &exit) {
+	if !lingered && !p.running() && errors.As(p.result, &exit) { // the end of one that lingered was the engine's
 		code = exit.ExitCode()
 	}
 	switch {
-	case r.lost || r.resumed && (code != 0 || r.failed != nil) && r.cfg.ResumeFailed != nil && r.cfg.ResumeFailed.MatchString(stderr):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + stderr, ExitCode: code}
+	case r.lost || r.refusedToResume(code, stderr):
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + r.why(stderr), ExitCode: code}
 	case r.failed != nil:
 		r.failed.ExitCode = code
 		return *r.failed
+	case r.ended && r.untaken:
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended its turn without taking its input", ExitCode: code}
+	case lingered, r.ended && r.cfg.Resident: // its turn is over by its own word; what its process does then is not the turn's
+		return engine.Process{Status: engine.OK}
 	case r.cfg.Resident && len(r.turn.Answers) > 0 && !r.heard:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
 	case p.result != nil && !errors.Is(p.result, exec.ErrWaitDelay):
@@ -92,4 +88,22 @@ func (r *reading) process(ctx context.Context, p *process, broken error) engine.
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}
 	}
 	return engine.Process{Status: engine.OK}
+}
+
+// refusedToResume reports whether a resumed turn failed because its session is gone.
+func (r *reading) refusedToResume(code int, stderr string) bool {
+	if !r.resumed || code == 0 && r.failed == nil {
+		return false
+	}
+	gone := r.cfg.ResumeFailed
+	return slices.Contains(r.cfg.ResumeFailedStatus, code) ||
+		gone != nil && (gone.MatchString(stderr) || r.failed != nil && gone.MatchString(r.failed.Detail))
+}
+
+// why is the agent's own reason of a failure: its failure line, otherwise its error output.
+func (r *reading) why(stderr string) string {
+	if r.failed != nil && r.failed.Detail != "" {
+		return clip(r.failed.Detail, 2000)
+	}
+	return stderr
 }

@@ -2,7 +2,11 @@
 
 package exec
 
-import "syscall"
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
 
 // drainBatch bounds what drain passes over, so that an agent that never stops cannot keep it.
 const drainBatch = 16 << 20
@@ -32,3 +36,9 @@ func terminateGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGTERM) } // it m
 
 // killGroup ends every process of the group.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// private reports whether it is a folder of this user's that nobody else can write to.
+func private(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.IsDir() && info.Mode().Perm()&0o022 == 0 && int64(stat.Uid) == int64(os.Getuid())
+}

@@ -1,6 +1,9 @@
 package exec
 
-import "os/exec"
+import (
+	"io/fs"
+	"os/exec"
+)
 
 // Process groups and signals are Unix's; New says so.
 const supported = false
@@ -17,3 +20,5 @@ func terminateGroup(int)   {}
 func killGroup(int)        {}
 func sweep(string) bool    { return false }
 func (p *resident) drain() {}
+
+func private(fs.FileInfo) bool { return false }

@@ -40,6 +40,7 @@ type reading struct {
 	odd     int
 	heard   bool // the agent wrote something in this turn
 	ended   bool // a rule says that the turn has ended
+	untaken bool // the agent did not take its input
 
 	mu      sync.Mutex
 	limited error       // guarded by mu; a limit was exceeded
@@ -76,6 +77,9 @@ func (r *reading) read(in *lines) error {
 			if r.cfg.Format == Text && text.Len() > 0 {
 				s := r.bounded(text.String())
 				r.final = &s
+			}
+			if r.idle != nil && !r.cfg.Resident {
+				r.idle.Reset(r.cfg.IdleLimit) // an agent that closed its output and goes on is as idle as a silent one
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 				return nil

@@ -55,6 +55,9 @@ func (e *Engine) remember(r record) error {
 	if err := os.MkdirAll(e.cfg.StateDir, 0o700); err != nil {
 		return fmt.Errorf("exec: process record: %w", err)
 	}
+	if err := e.trusted(); err != nil {
+		return err
+	}
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("exec: process record: %w", err)
@@ -65,6 +68,18 @@ func (e *Engine) remember(r record) error {
 	}
 	if err != nil {
 		return fmt.Errorf("exec: process record: %w", err)
+	}
+	return nil
+}
+
+// trusted refuses a folder in the system's temporary one that somebody else made, or can write to: its records say which
+// processes are ended. A folder that the host chose is the host's to keep.
+func (e *Engine) trusted() error {
+	if !e.shared {
+		return nil
+	}
+	if info, err := os.Lstat(e.cfg.StateDir); err != nil || !private(info) {
+		return fmt.Errorf("exec: process records: %s is not this user's alone: remove it, or set Config.StateDir", e.cfg.StateDir)
 	}
 	return nil
 }
@@ -87,6 +102,9 @@ func (e *Engine) recall(runID string) (all []record, broken error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("exec: process records: %w", err)
+	}
+	if err := e.trusted(); err != nil {
+		return nil, err
 	}
 	for _, entry := range entries {
 		rest, ours := strings.CutPrefix(entry.Name(), runID+"@")

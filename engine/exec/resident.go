@@ -3,6 +3,8 @@ package exec
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +62,7 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 		refused = <-taken // nothing holds it any more
 	}
 	if refused != nil {
+		r.untaken = true
 		r.diagnose(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+refused.Error())
 	}
 	o, err := r.outcome(ctx, p.process, err)
@@ -148,18 +151,17 @@ func (e *Engine) End(_ context.Context, runID string) error {
 	return nil
 }
 
-// Close ends all resident processes. Serve does so for the runs that it knows.
+// Close ends all resident processes, together, so that it takes one grace however many there are. Serve does so for the
+// runs that it knows.
 func (e *Engine) Close() error {
 	e.mu.Lock()
-	var ids []string
-	for id := range e.residents {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(e.residents))
 	e.mu.Unlock()
-	for _, id := range ids {
-		if err := e.End(context.Background(), id); err != nil {
-			return err
-		}
+	ended := make([]error, len(ids))
+	var all sync.WaitGroup
+	for i, id := range ids {
+		all.Go(func() { ended[i] = e.End(context.Background(), id) })
 	}
-	return nil
+	all.Wait()
+	return errors.Join(ended...)
 }

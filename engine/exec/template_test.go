@@ -76,6 +76,8 @@ func TestAConfigSaysWhatIsWrong(t *testing.T) {
 		"unknown action":           {good(), func(c *Config) { c.Rules = []Rule{{Do: "shout"}} }, "Rules[0]"},
 		"action without path":      {good(), func(c *Config) { c.Rules = []Rule{{Do: Final}} }, "needs a Path"},
 		"code without failure":     {good(), func(c *Config) { c.Rules = []Rule{{Do: Final, Path: "x", Code: fsm.CodeEngineFailed}} }, "belongs to failure"},
+		"JSON lines without rules": {good(), func(c *Config) { c.Rules = nil }, "Rules are missing"},
+		"status that is none":      {good(), func(c *Config) { c.ResumeFailedStatus = []int{0} }, "ResumeFailedStatus has 0"},
 		"negative limit":           {good(), func(c *Config) { c.MaxLine = -1 }, "negative"},
 		"negative time":            {good(), func(c *Config) { c.IdleLimit = -1 }, "negative"},
 		"resident with resume":     {resident(), func(c *Config) { c.ResumeArgs = []string{"x"} }, "no ResumeArgs"},

@@ -1,5 +1,6 @@
 // Package reqmap maps each requirement to the tests that name it. The map is read from the test sources: an id counts where it
-// stands in the name of a test or sub-test, or in a comment or text of one. docs/requirements.md is generated from it.
+// stands in the name of a test or sub-test, or in a comment or text of one, or in a story that tests replay (testdata/*.txt).
+// docs/requirements.md is generated from it.
 package reqmap
 
 import (
@@ -14,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,18 +42,24 @@ func Requirements() []Requirement {
 // Map is the tests of each requirement id, as "function (file)".
 type Map map[string][]string
 
-// inText finds ids as words of their own; inName those in a name made of words without spaces between.
-var (
-	inText = regexp.MustCompile(`\b[A-I]\.?[0-9]{1,2}\b`)
-	inName = regexp.MustCompile(`(?:^Test|_)([A-I][0-9]{1,2})(?:[A-Z_]|$)`)
-)
-
 // listing is a test that lists all ids and proves none.
 const listing = "TestContractNamesItsRequirements"
 
 // isTest says where tests stand: test files, and the suites that test files run.
 func isTest(path string) bool {
 	return strings.HasSuffix(path, "_test.go") || strings.Contains(path, "lifecycletest/") || strings.Contains(path, "storetest/") || strings.Contains(path, "enginetest/")
+}
+
+// scanner says how a file names ids; nil: it is no test. Sources under testdata are food for tests, not tests.
+func scanner(path string) func(path, rel string, report func(id, where string)) error {
+	story := strings.Contains("/"+path, "/testdata/")
+	switch {
+	case story && strings.HasSuffix(path, ".txt"):
+		return scanStory
+	case !story && strings.HasSuffix(path, ".go") && isTest(path):
+		return scanFile
+	}
+	return nil
 }
 
 // Scan reads the test sources below the repository's root.
@@ -68,17 +74,21 @@ func Scan(root string) (Map, error) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "reqmap") {
+			if name := d.Name(); path != root && (strings.HasPrefix(name, ".") || name == "reqmap") {
 				return filepath.SkipDir
 			}
 			return nil
 		}
 		rel, err := filepath.Rel(root, path)
-		if err != nil || filepath.Ext(path) != ".go" || !isTest(filepath.ToSlash(rel)) {
+		if err != nil {
 			return err
 		}
-		return scanFile(path, filepath.ToSlash(rel), func(id, where string) {
-			id = strings.ReplaceAll(id, ".", "")
+		rel = filepath.ToSlash(rel)
+		scan := scanner(rel)
+		if scan == nil {
+			return nil
+		}
+		return scan(path, rel, func(id, where string) {
 			if known[id] && !strings.Contains(where, listing) {
 				if found[id] == nil {
 					found[id] = make(map[string]bool)
@@ -97,6 +107,18 @@ func Scan(root string) (Map, error) {
 	return m, err
 }
 
+// scanStory reports the ids of one story.
+func scanStory(path, rel string, report func(id, where string)) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for _, id := range idsInText(string(text)) {
+		report(id, link(rel))
+	}
+	return nil
+}
+
 // scanFile reports the ids of one file, each with the declaration in which it stands.
 func scanFile(path, rel string, report func(id, where string)) error {
 	set := token.NewFileSet()
@@ -104,32 +126,41 @@ func scanFile(path, rel string, report func(id, where string)) error {
 	if err != nil {
 		return err
 	}
-	where := func(pos token.Pos) string { return place(file, rel, pos) }
-	for _, group := range file.Comments {
-		for _, id := range inText.FindAllString(group.Text(), -1) {
-			report(id, where(group.Pos()))
+	note := func(ids []string, pos token.Pos) {
+		name := place(file, pos)
+		if strings.HasPrefix(name, "Benchmark") {
+			return // it measures, and fails for no requirement
 		}
+		where := link(rel)
+		if name != "" {
+			where = fmt.Sprintf("`%s` (%s)", name, where)
+		}
+		for _, id := range ids {
+			report(id, where)
+		}
+	}
+	for _, group := range file.Comments {
+		note(idsInText(group.Text()), group.Pos())
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING && len(text) < 300 {
-				for _, id := range inText.FindAllString(text, -1) {
-					report(id, where(n.Pos()))
-				}
+				note(idsInText(text), n.Pos())
 			}
 		case *ast.FuncDecl:
-			for _, m := range inName.FindAllStringSubmatch(n.Name.Name, -1) {
-				report(m[1], where(n.Pos()))
-			}
+			note(idsInName(n.Name.Name), n.Pos())
 		}
 		return true
 	})
 	return nil
 }
 
-// place is the declaration in which a position stands, as a link.
-func place(file *ast.File, rel string, pos token.Pos) string {
+// link leads from docs/requirements.md to a file.
+func link(rel string) string { return fmt.Sprintf("[%s](../%s)", rel, rel) }
+
+// place is the name of the declaration in which a position stands; empty: in none.
+func place(file *ast.File, pos token.Pos) string {
 	for _, d := range file.Decls {
 		begin, name := d.Pos(), ""
 		switch d := d.(type) {
@@ -145,10 +176,10 @@ func place(file *ast.File, rel string, pos token.Pos) string {
 			}
 		}
 		if begin <= pos && pos <= d.End() && name != "" {
-			return fmt.Sprintf("`%s` ([%s](../%s))", name, rel, rel)
+			return name
 		}
 	}
-	return fmt.Sprintf("[%s](../%s)", rel, rel)
+	return ""
 }
 
 // declared is the variable of a declaration that the position belongs to.

@@ -112,6 +112,10 @@ func (c *claim) pool(p slots.Pool) error {
 func (c *claim) take(ids []string) error {
 	for _, id := range ids {
 		n, prev, err := c.previous(id)
+		if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
+			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -121,18 +125,18 @@ func (c *claim) take(ids []string) error {
 		}
 		given := prev.Clone().Claim(c.req.Node)
 		cm, err := c.req.Start(given, slices.Clone(spec))
-		var record []byte
+		var row encoded
 		if err == nil {
 			err = cm.CheckClaim(&given, &prev)
 		}
 		if err == nil {
-			record, err = store.Encode(cm.Run)
+			row, err = encode(&cm)
 		}
 		if err != nil {
 			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
 			continue
 		}
-		if err := c.update(n, &cm, record); err != nil {
+		if err := c.update(n, &cm, row); err != nil {
 			return err
 		}
 		c.claimed = append(c.claimed, store.Claimed{Run: cm.Run.Clone(), Spec: spec})

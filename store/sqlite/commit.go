@@ -49,16 +49,19 @@ func (w *writer) commit(c *store.Commit) (refused, _ error) {
 	if err := c.CheckSelf(); err != nil {
 		return err, nil
 	}
-	record, err := store.Encode(c.Run)
+	row, err := encode(c)
 	if err != nil {
 		return err, nil
 	}
 	if c.Expect == 0 {
-		return w.create(c, record)
+		return w.create(c, row)
 	}
 	n, prev, err := w.previous(c.Run.ID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: run %s", store.ErrNotFound, c.Run.ID), nil
+	}
+	if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
+		return fmt.Errorf("run %s: %w", c.Run.ID, err), nil
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +85,21 @@ func (w *writer) commit(c *store.Commit) (refused, _ error) {
 			return nil, err
 		}
 	}
-	return nil, w.update(n, c, record)
+	return nil, w.update(n, c, row)
+}
+
+// encoded is what of a commit is stored as JSON.
+type encoded struct{ record, settled []byte }
+
+// encode comes before the first write, since what cannot be encoded is refused.
+func encode(c *store.Commit) (e encoded, err error) {
+	if e.record, err = store.Encode(c.Run); err != nil || c.Settled == nil {
+		return e, err
+	}
+	if e.settled, err = json.Marshal(c.Settled); err != nil {
+		return e, fmt.Errorf("%w: run %s: settled interaction: %w", store.ErrInvalid, c.Run.ID, err)
+	}
+	return e, nil
 }
 
 // previous is the run as it is stored.
@@ -122,7 +139,7 @@ func (w *writer) registered(node string) (bool, error) {
 }
 
 // create inserts a new run.
-func (w *writer) create(c *store.Commit, record []byte) (refused, _ error) {
+func (w *writer) create(c *store.Commit, row encoded) (refused, _ error) {
 	r := &c.Run
 	var one int
 	switch err := w.row(`SELECT 1 FROM pools WHERE name = ?`, []any{r.Pool}, &one); {
@@ -142,7 +159,7 @@ func (w *writer) create(c *store.Commit, record []byte) (refused, _ error) {
 	var n int64
 	err := w.row(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
-		[]any{r.ID, string(r.State), r.Pool, r.Key, r.Priority, r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, record}, &n)
+		[]any{r.ID, string(r.State), r.Pool, r.Key, r.Priority, r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, row.record}, &n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
 	}
@@ -152,28 +169,28 @@ func (w *writer) create(c *store.Commit, record []byte) (refused, _ error) {
 	if err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, n, c.Spec); err != nil {
 		return nil, err
 	}
-	return nil, w.belongings(n, c)
+	return nil, w.belongings(n, c, row.settled)
 }
 
 // update writes a checked commit of an existing run.
-func (w *writer) update(n int64, c *store.Commit, record []byte) error {
+func (w *writer) update(n int64, c *store.Commit, row encoded) error {
 	r := &c.Run
 	h := hotColumns(r)
 	changed, err := w.change(`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?, epoch = ?,
 		asked_at = ?, deadline = ?, finished_at = ?, record = ? WHERE n = ? AND version = ?`,
 		int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
-		h.askedAt, h.deadline, h.finishedAt, record, n, int64(c.Expect))
+		h.askedAt, h.deadline, h.finishedAt, row.record, n, int64(c.Expect))
 	if err != nil {
 		return err
 	}
 	if changed != 1 { // cannot be: the transaction holds the file's write lock since it looked
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
-	return w.belongings(n, c)
+	return w.belongings(n, c, row.settled)
 }
 
 // belongings writes the events and the settled interaction.
-func (w *writer) belongings(n int64, c *store.Commit) error {
+func (w *writer) belongings(n int64, c *store.Commit, settled []byte) error {
 	if len(c.Events) > 0 {
 		bodies := make([][]byte, len(c.Events))
 		for i, e := range c.Events {
@@ -188,11 +205,7 @@ func (w *writer) belongings(n int64, c *store.Commit) error {
 	if c.Settled == nil {
 		return nil
 	}
-	record, err := json.Marshal(c.Settled)
-	if err != nil {
-		return err
-	}
-	return w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, n, c.Settled.Question.ID, text(c.Settled.Key), record)
+	return w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, n, c.Settled.Question.ID, text(c.Settled.Key), settled)
 }
 
 // hot are the columns that stand for what the record says; nil is NULL, and in no partial index.

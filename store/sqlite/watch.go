@@ -48,7 +48,7 @@ func (w *watchers) any() bool {
 }
 
 // watch looks for commits of other processes while somebody watches. On the writing connection data_version
-// changes by the commits of others only.
+// changes by the commits of others only. The first look always tells: what came before it cannot be known.
 func (s *Store) watch(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -65,10 +65,8 @@ func (s *Store) watch(interval time.Duration) {
 		var version int64
 		err := s.look(func(w *writer) error { return w.row(`PRAGMA data_version`, nil, &version) })
 		if err == nil && version != last {
-			if last != 0 {
-				s.watchers.tell([]store.Hint{{}})
-			}
 			last = version
+			s.watchers.tell([]store.Hint{{}})
 		}
 	}
 }

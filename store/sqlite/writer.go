@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -19,9 +20,14 @@ type job struct {
 	do   func(w *writer) ([]store.Hint, error)
 	look func(w *writer) error // instead of do: a look without a transaction
 	size int
-	err  error // why the transaction failed; set before done is closed
-	done chan struct{}
+	// taken is set once, by the writer that begins the job or by the caller that gives it up.
+	taken atomic.Bool
+	err   error // why the transaction failed; set before done is closed
+	done  chan struct{}
 }
+
+// take reports whether the job is the taker's.
+func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 
 // writer owns the writing connection. Everything but jobs and add is for its goroutine alone.
 type writer struct {
@@ -45,7 +51,7 @@ func newWriter(conn *sql.Conn, closed <-chan struct{}, ws *watchers, alone bool)
 }
 
 // write runs do in a transaction that it may share with others, and returns when that is durable. When ctx
-// ends first, the outcome is unknown to the caller.
+// ends before the writer has begun, do is not run; when it ends later, the outcome is unknown to the caller.
 func (s *Store) write(ctx context.Context, size int, do func(w *writer) ([]store.Hint, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,6 +75,9 @@ func (s *Store) write(ctx context.Context, size int, do func(w *writer) ([]store
 	case <-s.writer.gone:
 		return j.leftBehind()
 	case <-ctx.Done():
+		if j.take() {
+			return ctx.Err()
+		}
 		return fmt.Errorf("sqlite: outcome unknown: %w", ctx.Err())
 	}
 }
@@ -155,6 +164,9 @@ func (w *writer) flush(batch []*job) {
 	err := w.exec("BEGIN IMMEDIATE")
 	if err == nil {
 		for _, j := range batch {
+			if !j.take() {
+				continue
+			}
 			var told []store.Hint
 			if told, err = j.do(w); err != nil {
 				break

@@ -1,0 +1,176 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// bench opens a new store, with synchronous=FULL as hosts have it, the default pool without bounds and the node "n".
+func bench(b *testing.B, o sqlite.Options) *sqlite.Store {
+	b.Helper()
+	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "runs.db"), o)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.Close()) })
+	require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: slots.MaxCapacity}))
+	require.NoError(b, s.Join(b.Context(), store.Node{ID: "n", Lease: time.Hour}, noon))
+	return s
+}
+
+func put(tb testing.TB, s *sqlite.Store, batch ...store.Commit) {
+	tb.Helper()
+	for _, err := range s.Commit(tb.Context(), batch) {
+		require.NoError(tb, err)
+	}
+}
+
+// start has node "n" start up to limit runs.
+func start(tb testing.TB, s *sqlite.Store, limit int) []store.Claimed {
+	tb.Helper()
+	req := claim("n")
+	req.Max = limit
+	claimed, err := s.Claim(tb.Context(), req)
+	require.NoError(tb, err)
+	return claimed
+}
+
+// park fills the store with parked runs, each with a deadline.
+func park(tb testing.TB, s *sqlite.Store, runs int) {
+	tb.Helper()
+	for i := 0; i < runs; i += store.MaxBatch {
+		batch := make([]store.Commit, min(store.MaxBatch, runs-i))
+		for j := range batch {
+			batch[j] = newRun(fmt.Sprintf("parked-%d", i+j), 300)
+		}
+		put(tb, s, batch...)
+		for j, c := range start(tb, s, len(batch)) {
+			batch[j] = ask(c.Run)
+		}
+		put(tb, s, batch...)
+	}
+}
+
+// The time is for the whole batch, its fsync included.
+func BenchmarkCommit(b *testing.B) {
+	for _, size := range []int{1, 16, 256} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			s := bench(b, quiet)
+			batch := make([]store.Commit, size)
+			for i := range batch {
+				batch[i] = newRun(fmt.Sprintf("run-%d", i), 300)
+			}
+			put(b, s, batch...)
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := range batch {
+					batch[i] = report(batch[i].Run)
+				}
+				put(b, s, batch...)
+			}
+			b.ReportMetric(float64(size*b.N)/b.Elapsed().Seconds(), "commits/s")
+		})
+	}
+}
+
+// Callers with one commit each: what they share a flush for.
+func BenchmarkConcurrentCommits(b *testing.B) {
+	for _, callers := range []int{64, 256} {
+		for _, alone := range []bool{false, true} {
+			b.Run(fmt.Sprintf("callers=%d/group=%t", callers, !alone), func(b *testing.B) {
+				s := bench(b, sqlite.Options{WatchInterval: -1, NoGroupCommit: alone})
+				runs := make([]store.Commit, callers)
+				for i := range runs {
+					runs[i] = newRun(fmt.Sprintf("run-%d", i), 300)
+				}
+				put(b, s, runs...)
+				b.ReportAllocs()
+				b.ResetTimer()
+				shareOut(b, callers, func(caller, _ int) {
+					runs[caller] = report(runs[caller].Run)
+					put(b, s, runs[caller])
+				})
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+			})
+		}
+	}
+}
+
+// The store's part of a run that asks once: submit, claim, ask, reply, claim, finish.
+func BenchmarkRoundTrip(b *testing.B) {
+	for _, callers := range []int{1, 64, 256} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			s := bench(b, quiet)
+			b.ReportAllocs()
+			b.ResetTimer()
+			shareOut(b, callers, func(_, n int) {
+				put(b, s, newRun(fmt.Sprintf("run-%d", n), 300))
+				for _, c := range start(b, s, 1) { // whichever is next
+					if c.Run.Answer != nil {
+						put(b, s, end(c.Run))
+						continue
+					}
+					parked := ask(c.Run)
+					put(b, s, parked)
+					put(b, s, answer(parked.Run, "k"))
+				}
+				for _, c := range start(b, s, 1) {
+					if c.Run.Answer != nil {
+						put(b, s, end(c.Run))
+						continue
+					}
+					parked := ask(c.Run)
+					put(b, s, parked)
+					put(b, s, answer(parked.Run, "k"))
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+		})
+	}
+}
+
+// I13: a claim of one run out of a hundred that are ready, beside parked ones.
+func BenchmarkClaim(b *testing.B) {
+	for _, parked := range []int{0, 100_000} {
+		b.Run(fmt.Sprintf("parked=%d", parked), func(b *testing.B) {
+			s := bench(b, quiet)
+			park(b, s, parked)
+			n := 0
+			for ; n < 100; n++ {
+				put(b, s, newRun(fmt.Sprintf("run-%d", n), 300))
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				c := start(b, s, 1)[0]
+				b.StopTimer()
+				put(b, s, end(c.Run), newRun(fmt.Sprintf("run-%d", n), 300))
+				n++
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// shareOut has the callers do b.N pieces of work, numbered from 0.
+func shareOut(b *testing.B, callers int, do func(caller, n int)) {
+	b.Helper()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			for n := int(next.Add(1)) - 1; n < b.N; n = int(next.Add(1)) - 1 {
+				do(caller, n)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,117 @@
+package sqlite_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// openMade opens a file with the run "kept" in it.
+func openMade(t *testing.T, o sqlite.Options) (s *sqlite.Store, path string) {
+	t.Helper()
+	path = made(t)
+	s, err := sqlite.Open(t.Context(), path, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s, path
+}
+
+// enqueue starts a commit in a call of its own, and returns when it waits for the writer, as the n-th.
+func enqueue(ctx context.Context, t *testing.T, s *sqlite.Store, n int, batch ...store.Commit) <-chan []error {
+	t.Helper()
+	done := make(chan []error, 1)
+	go func() { done <- s.Commit(ctx, batch) }()
+	require.Eventually(t, func() bool { return s.Queued() == n }, 10*time.Second, 100*time.Microsecond)
+	return done
+}
+
+// transactions counts those in the write-ahead log: the last frame of each says how many pages the database then has.
+func transactions(t *testing.T, path string) (n int) {
+	t.Helper()
+	log, err := os.ReadFile(path + "-wal")
+	if os.IsNotExist(err) {
+		return 0
+	}
+	require.NoError(t, err)
+	const head, frame = 32, 24 + 4096
+	for at := head; at+frame <= len(log); at += frame {
+		if binary.BigEndian.Uint32(log[at+4:]) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// F8: what arrives while the writer is at work goes together in its next transaction; each entry still succeeds or fails by itself.
+func TestCommitsThatWaitShareATransaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		options      sqlite.Options
+		transactions int
+	}{
+		"group commit":   {quiet, 1},
+		"each by itself": {sqlite.Options{WatchInterval: -1, NoGroupCommit: true}, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := openMade(t, c.options)
+			before := transactions(t, path)
+			free := s.Hold()
+			calls := make([]<-chan []error, 40)
+			for i := range calls {
+				calls[i] = enqueue(t.Context(), t, s, i+1, newRun(fmt.Sprintf("r%d", i), 10), newRun("kept", 10))
+			}
+			free()
+			for _, call := range calls {
+				errs := <-call
+				require.NoError(t, errs[0])
+				require.ErrorIs(t, errs[1], store.ErrExists, "refused beside entries that are stored")
+			}
+			require.Equal(t, c.transactions, transactions(t, path)-before)
+			page, err := s.Runs(t.Context(), store.Query{})
+			require.NoError(t, err)
+			require.Len(t, page.Runs, 41)
+		})
+	}
+}
+
+// E5: a call whose caller gave up before the writer came to it is not made.
+func TestACallThatWasGivenUpIsNotMade(t *testing.T) {
+	s, _ := openMade(t, quiet)
+	free := s.Hold()
+	ctx, giveUp := context.WithCancel(t.Context())
+	first := enqueue(ctx, t, s, 1, newRun("first", 10))
+	second := enqueue(t.Context(), t, s, 2, newRun("second", 10))
+	giveUp()
+	require.ErrorIs(t, (<-first)[0], context.Canceled)
+	free()
+	require.NoError(t, (<-second)[0])
+	_, err := s.Run(t.Context(), "first")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// F8: when a transaction cannot be made, as on a disk that became read-only, each entry of each call in it gets the reason and none is
+// stored; what was stored stays readable, and commits work again when they can be made.
+func TestATransactionThatFailsFailsForAll(t *testing.T) {
+	s, _ := openMade(t, quiet)
+	allow, err := s.Deny()
+	require.NoError(t, err)
+	free := s.Hold()
+	first := enqueue(t.Context(), t, s, 1, newRun("a", 10), newRun("b", 10))
+	second := enqueue(t.Context(), t, s, 2, newRun("c", 10))
+	free()
+	for _, err := range append(<-first, <-second...) {
+		require.ErrorIs(t, err, sqlite.ErrReadOnly)
+	}
+	page, err := s.Runs(t.Context(), store.Query{})
+	require.NoError(t, err)
+	require.Len(t, page.Runs, 1)
+	require.NoError(t, allow())
+	put(t, s, newRun("a", 10), newRun("b", 10), newRun("c", 10))
+}

@@ -1,0 +1,67 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// spoiled is a store in which the records of some runs were spoiled from outside.
+func spoiled(t *testing.T, runs ...string) *sqlite.Store {
+	t.Helper()
+	path := made(t)
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(t, s.Join(t.Context(), store.Node{ID: "n", Lease: 1e9}, noon))
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	for _, id := range runs {
+		put(t, s, newRun(id, 10))
+		_, err = db.ExecContext(t.Context(), `UPDATE runs SET record = '{' WHERE id = ?`, id)
+		require.NoError(t, err)
+	}
+	return s
+}
+
+// I10: a spoiled record fails for itself alone, not for those whose commits share its transaction.
+func TestASpoiledRecordFailsNoOther(t *testing.T) {
+	s := spoiled(t, "bad")
+	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run), report(newRun("kept", 10).Run)})
+	require.NoError(t, errs[0])
+	require.ErrorIs(t, errs[1], store.ErrCorrupt)
+	require.NoError(t, errs[2])
+}
+
+// I10: a spoiled record does not keep others from being claimed, and is reported.
+func TestASpoiledRecordHoldsUpNoClaim(t *testing.T) {
+	s := spoiled(t, "bad")
+	put(t, s, newRun("good", 10))
+	req := claim("n")
+	claimed, err := s.Claim(t.Context(), req)
+	require.ErrorIs(t, err, store.ErrCorrupt)
+	require.ErrorContains(t, err, "bad")
+	require.Len(t, claimed, 2)
+}
+
+// F8: an entry that cannot be encoded is refused before anything is written, and fails no other.
+func TestAnEntryThatCannotBeEncodedFailsNoOther(t *testing.T) {
+	s := spoiled(t)
+	parked := ask(start(t, s, 1)[0].Run)
+	put(t, s, parked)
+	bad := answer(parked.Run, "k")
+	bad.Settled.Question.UIHints = map[string]any{"size": math.NaN()}
+	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), bad, newRun("after", 10)})
+	require.NoError(t, errs[0])
+	require.ErrorIs(t, errs[1], store.ErrInvalid)
+	require.NoError(t, errs[2])
+	r, err := s.Run(t.Context(), "kept")
+	require.NoError(t, err)
+	require.Equal(t, parked.Run, r)
+}
