@@ -1,17 +1,58 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"sync"
+
+	"github.com/interlude-go/interlude/interaction"
 )
 
-// Encode returns the record's stored form: JSON, without a line break.
+// Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
+// members, codec_write.go and codec_text.go write what encoding/json would write, byte for byte, and codec_raw.go says what of
+// foreign JSON may be taken as it is. The tests hold them against encoding/json and against the fields that the structs have.
+
+// maxKeptBuffer bounds the buffers that are kept for later records, in bytes: a rare long text must not stay in memory.
+const maxKeptBuffer = 64 << 10
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// Encode returns the record's stored form: JSON, without a line break. It is what json.Marshal gives, and exactly as large as needed.
 func Encode(r Run) ([]byte, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
-		return nil, fmt.Errorf("%w: run %s cannot be encoded: %w", ErrInvalid, r.ID, err)
+	kept := buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	body, err := AppendRun((*kept)[:0], &r)
+	whole := bytes.Clone(body)
+	if cap(body) <= maxKeptBuffer {
+		*kept = body
+		buffers.Put(kept)
 	}
-	return body, nil
+	if err != nil {
+		return nil, err
+	}
+	return whole, nil
+}
+
+// AppendRun appends the record's stored form, as Encode gives it, to dst and returns the longer buffer. A record that cannot be
+// encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the record.
+func AppendRun(dst []byte, r *Run) ([]byte, error) {
+	w := writer{buf: dst}
+	w.run(r)
+	if w.err != nil {
+		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.err)
+	}
+	return w.buf, nil
+}
+
+// AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst and returns the longer buffer.
+// An entry that cannot be encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the entry.
+func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
+	w := writer{buf: dst}
+	w.record(r)
+	if w.err != nil {
+		return dst, fmt.Errorf("%w: interaction %d cannot be encoded: %w", ErrInvalid, r.Question.ID, w.err)
+	}
+	return w.buf, nil
 }
 
 // Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt. Unknown fields are passed over: a

@@ -1,0 +1,112 @@
+package store_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can be forgotten.
+func TestEveryFieldIsWritten(t *testing.T) {
+	fields := 0
+	empty, err := store.AppendRun(nil, &store.Run{})
+	require.NoError(t, err)
+	eachField(t, func(t *testing.T, path string, r store.Run) {
+		fields++
+		got, err := store.AppendRun(nil, &r)
+		require.NoError(t, err, path)
+		require.Equal(t, marshaled(t, r), string(got), path)
+		require.NotEqual(t, string(empty), string(got), path)
+	})
+	require.Greater(t, fields, 60, "the fields were found")
+
+	none, err := store.AppendRecord(nil, &interaction.Record{})
+	require.NoError(t, err)
+	eachField(t, func(t *testing.T, path string, r interaction.Record) {
+		got, err := store.AppendRecord(nil, &r)
+		require.NoError(t, err, path)
+		require.Equal(t, marshaled(t, r), string(got), path)
+		require.NotEqual(t, string(none), string(got), path)
+	})
+}
+
+func TestWhateverARecordSaysIsWrittenAsJSONWould(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := anyRun(t)
+		got, err := store.AppendRun([]byte("before"), &r)
+		require.NoError(t, err)
+		require.Equal(t, "before"+marshaled(t, r), string(got))
+		whole, err := store.Encode(r)
+		require.NoError(t, err)
+		require.Equal(t, string(got), "before"+string(whole))
+
+		h := anyRecord(t)
+		got, err = store.AppendRecord([]byte("before"), &h)
+		require.NoError(t, err)
+		require.Equal(t, "before"+marshaled(t, h), string(got))
+	})
+}
+
+// What an agent handed over as its output may be written in any way; it is stored in one, or refused.
+func TestAnOutputIsWrittenAsJSONWould(t *testing.T) {
+	for _, output := range []string{
+		`{}`, `[]`, `""`, `0`, `-0`, `1.5e+9`, `1E9`, `null`, `true`, `{"a":{"b":[1,2]},"a":3}`, ` { "a" : [ 1 , 2 ] } `, `"<&>"`, "\"\u2028\u2029\"",
+		`"\u003c\/\ud83d\ude00\ud83d"`, "\"\xff\"", "\"\xe2\x80\"", "\"é\"", `{"a":`, `{"a"}`, `{"a":1,}`, `{,}`, `{1:2}`, `[1,]`, `[1 2]`, `01`, `1.`, `.5`, `-`, `1e`, `+1`,
+		`"\x"`, `"\u12g4"`, `"\u12`, `"a`, "\"\n\"", `tru`, `nul`, `{}{}`, `1 2`, `]`, strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), `"` + strings.Repeat("long ", 20_000) + `"`,
+	} {
+		r := finished()
+		r.Output = json.RawMessage(output)
+		want, err := json.Marshal(r)
+		got, gotErr := store.Encode(r)
+		name := output[:min(len(output), 40)]
+		if err != nil {
+			require.ErrorIs(t, gotErr, store.ErrInvalid, name)
+			require.ErrorContains(t, gotErr, "cannot be encoded: output: ", name)
+			continue
+		}
+		require.NoError(t, gotErr, name)
+		require.Equal(t, string(want), string(got), name)
+	}
+}
+
+func TestWhatCannotBeWrittenLeavesTheBufferAsItWas(t *testing.T) {
+	hints := map[string]any{"f": math.Inf(1)}
+	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for member, break_ := range map[string]func(*store.Run){
+		"created_at": func(r *store.Run) { r.CreatedAt = late },
+		"asked_at":   func(r *store.Run) { r.Pending.AskedAt, r.Pending.UIHints = late, nil },
+		"ui_hints":   func(r *store.Run) { r.Pending.UIHints, r.FinishedAt = hints, late },
+		"output":     func(r *store.Run) { r.Output = json.RawMessage("{") },
+	} {
+		r := parked()
+		break_(&r)
+		got, err := store.AppendRun([]byte("before"), &r)
+		require.ErrorIs(t, err, store.ErrInvalid)
+		require.ErrorContains(t, err, "run run-1 cannot be encoded: "+member+": ")
+		require.Equal(t, "before", string(got))
+	}
+	got, err := store.AppendRecord([]byte("before"), &interaction.Record{Question: interaction.Question{ID: 3, UIHints: hints}})
+	require.ErrorIs(t, err, store.ErrInvalid)
+	require.ErrorContains(t, err, "interaction 3 cannot be encoded: ui_hints: ")
+	require.Equal(t, "before", string(got))
+}
+
+func TestAKeptBufferCostsNothing(t *testing.T) {
+	r, buf := finished(), make([]byte, 0, 4096)
+	require.Zero(t, testing.AllocsPerRun(10, func() { buf, _ = store.AppendRun(buf[:0], &r) }))
+}
+
+func marshaled(t require.TestingT, v any) string {
+	body, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(body)
+}
