@@ -10,8 +10,9 @@ import (
 )
 
 // Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
-// members, codec_write.go and codec_text.go write what encoding/json would write, byte for byte, and codec_raw.go says what of
-// foreign JSON may be taken as it is. The tests hold them against encoding/json and against the fields that the structs have.
+// members, codec_write.go writes them as encoding/json would, byte for byte, and codec_scan.go reads them in just that form; what is
+// stored in any other is left to encoding/json. codec_text.go has the texts, codec_keep.go their memory, codec_raw.go foreign JSON.
+// The tests hold all this against encoding/json and against the fields that the structs have.
 
 // maxKeptBuffer bounds the buffers that are kept for later records, in bytes: a rare long text must not stay in memory.
 const maxKeptBuffer = 64 << 10
@@ -59,11 +60,28 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 // newer version may have written them.
 func Decode(body []byte) (Run, error) {
 	var r Run
-	if err := json.Unmarshal(body, &r); err != nil {
-		return Run{}, fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+	if !scanRun(body, &r) {
+		var err error
+		if r, err = unmarshalRun(body); err != nil {
+			return Run{}, fmt.Errorf("%w: record: %w", ErrCorrupt, err)
+		}
 	}
 	if err := r.Coherent(); err != nil {
 		return Run{}, fmt.Errorf("%w: record: %w", ErrCorrupt, err)
 	}
 	return r, nil
+}
+
+// scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it says false, and into means nothing.
+func scanRun(body []byte, into *Run) bool {
+	s := scanner{body: body}
+	s.run(into)
+	return s.at == len(body)
+}
+
+// unmarshalRun stands alone so that its record, and not every one, has to be allocated.
+func unmarshalRun(body []byte) (Run, error) {
+	var r Run
+	err := json.Unmarshal(body, &r)
+	return r, err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,9 +84,9 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 	case reflect.String:
 		v.SetString(texts.Draw(t, name))
 	case reflect.Int, reflect.Int64:
-		v.SetInt(rapid.Int64().Draw(t, name))
+		v.SetInt(rapid.Int64Min(-math.MaxInt64).Draw(t, name))
 	case reflect.Uint64, reflect.Uint8:
-		v.SetUint(rapid.Uint64Max(1<<v.Type().Bits()-1).Draw(t, name))
+		v.SetUint(rapid.Uint64Max(math.MaxInt64).Draw(t, name))
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, name))
 	case reflect.Interface:

@@ -1,6 +1,9 @@
 package store
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // plain tells the ASCII characters that stand for themselves in a text: not those that JSON escapes, and not those that
 // encoding/json escapes as well, so that a text can stand in a page.
@@ -59,3 +62,61 @@ func appendEscaped(dst []byte, c rune) []byte {
 	const hex = "0123456789abcdef"
 	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
 }
+
+// quoted steps over a text and returns what stands between its quotes, nil when it gives up.
+func (s *scanner) quoted() (text []byte, escaped bool) {
+	s.need(`"`)
+	if s.at < 0 {
+		return nil, false
+	}
+	ascii := true
+	for i := s.at; ; i++ {
+		for i < len(s.body) && plain[s.body[i]] {
+			i++
+		}
+		if i >= len(s.body) || s.body[i] < ' ' {
+			break
+		}
+		switch c := s.body[i]; c {
+		case '"':
+			if text = s.body[s.at:i]; !ascii && !utf8.Valid(text) {
+				s.giveUp() // it would have to be mended
+				return nil, false
+			}
+			s.at = i + 1
+			return text, escaped
+		case '\\':
+			escaped = true
+			i++ // what is escaped is no end
+		default:
+			ascii = ascii && c < utf8.RuneSelf
+		}
+	}
+	s.giveUp()
+	return nil, false
+}
+
+// unescape writes the text with its escapes undone. They become no longer by that.
+func (s *scanner) unescape(b *strings.Builder, text []byte) {
+	done := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		b.Write(text[done:i])
+		i++
+		if c := unescaped[text[i]]; c != 0 {
+			b.WriteByte(c)
+		} else if r, ok := hex4(text, i+1); ok && text[i] == 'u' && utf8.ValidRune(r) {
+			b.WriteRune(r)
+			i += 4
+		} else {
+			s.giveUp() // halves of characters too: writer does not write them
+			return
+		}
+		done = i + 1
+	}
+	b.Write(text[done:])
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

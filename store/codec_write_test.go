@@ -81,14 +81,14 @@ func TestAnOutputIsWrittenAsJSONWould(t *testing.T) {
 func TestWhatCannotBeWrittenLeavesTheBufferAsItWas(t *testing.T) {
 	hints := map[string]any{"f": math.Inf(1)}
 	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
-	for member, break_ := range map[string]func(*store.Run){
+	for member, spoil := range map[string]func(*store.Run){
 		"created_at": func(r *store.Run) { r.CreatedAt = late },
 		"asked_at":   func(r *store.Run) { r.Pending.AskedAt, r.Pending.UIHints = late, nil },
 		"ui_hints":   func(r *store.Run) { r.Pending.UIHints, r.FinishedAt = hints, late },
 		"output":     func(r *store.Run) { r.Output = json.RawMessage("{") },
 	} {
 		r := parked()
-		break_(&r)
+		spoil(&r)
 		got, err := store.AppendRun([]byte("before"), &r)
 		require.ErrorIs(t, err, store.ErrInvalid)
 		require.ErrorContains(t, err, "run run-1 cannot be encoded: "+member+": ")
