@@ -23,7 +23,7 @@ func (c Commit) Check(prev *Run, claim bool) error {
 	if prev == nil {
 		return nil
 	}
-	return c.checkNext(prev, claim)
+	return c.CheckNext(prev, claim)
 }
 
 // CheckSelf is the part of Check that needs no previous record.
@@ -60,7 +60,8 @@ func (c Commit) CheckSelf() error {
 	return c.checkSettled()
 }
 
-func (c Commit) checkNext(prev *Run, claim bool) error {
+// CheckNext is the part of Check that compares with the previous record.
+func (c Commit) CheckNext(prev *Run, claim bool) error {
 	r := &c.Run
 	switch {
 	case prev.State.Terminal():

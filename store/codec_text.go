@@ -5,18 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// plain tells the ASCII characters that stand for themselves in a text: not those that JSON escapes, and not those that
-// encoding/json escapes as well, so that a text can stand in a page.
-var plain = func() (table [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		table[c] = true
-	}
-	for _, c := range `"\<>&` {
-		table[c] = false
-	}
-	return table
-}()
-
 // The two ends of a line that JavaScript knows and JSON does not.
 const (
 	lineSeparator      = '\u2028'
@@ -28,9 +16,8 @@ func appendText(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0
 	for i := 0; i < len(s); {
-		if plain[s[i]] {
-			i++
-			continue
+		if i = endOfPlain(s, i); i == len(s) {
+			break
 		}
 		c, size := utf8.DecodeRuneInString(s[i:])
 		if c >= utf8.RuneSelf && size > 1 && c != lineSeparator && c != paragraphSeparator {
@@ -71,10 +58,7 @@ func (s *scanner) quoted() (text []byte, escaped bool) {
 	}
 	ascii := true
 	for i := s.at; ; i++ {
-		for i < len(s.body) && plain[s.body[i]] {
-			i++
-		}
-		if i >= len(s.body) || s.body[i] < ' ' {
+		if i = endOfPlain(s.body, i); i >= len(s.body) || s.body[i] < ' ' {
 			break
 		}
 		switch c := s.body[i]; c {

@@ -64,7 +64,7 @@ type Reader interface {
 	// Inbox lists runs in waiting_user, the oldest question first.
 	Inbox(ctx context.Context, q Query) (Page, error)
 	// Events returns up to limit events of a run with Seq > after, in order, without a gap; ErrNotFound for
-	// an unknown run. An empty result means that there are none yet.
+	// an unknown run. It may return fewer, when they are large. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
 	// History returns the settled interactions of a run in order, and the run they belong to, of one moment.
 	History(ctx context.Context, id string) (Run, []interaction.Record, error)
@@ -113,7 +113,24 @@ type Watcher interface {
 type Hint struct {
 	RunID string
 	State fsm.State
-	Seq   uint64
+	// Seq is the run's last event, and Events, which may be left out, are those that end there. They are stored, and
+	// shared by all who watch: not to be changed.
+	Seq    uint64
+	Events []Event
+}
+
+// Meter is implemented by a store that counts what it writes.
+type Meter interface {
+	// Stats returns the counts since the store was opened by this process.
+	Stats() Stats
+}
+
+// Stats are counts of what was made durable.
+type Stats struct {
+	Commits uint64 // entries of Commit and runs of Claim
+	Flushes uint64 // durable transactions that they shared; 0 for a store that is not durable
+	Rows    uint64 // rows, or what the store has instead, that were written
+	Bytes   uint64 // of records, specs, events and settled interactions in them
 }
 
 // Commit is everything that one transition, or one report of a running turn, changes.

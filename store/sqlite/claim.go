@@ -2,11 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -36,6 +35,7 @@ type claim struct {
 	*writer
 	req      store.ClaimRequest
 	claimed  []store.Claimed
+	hints    []store.Hint
 	failures []error // of Start
 	refused  error
 }
@@ -52,7 +52,7 @@ func (c *claim) run() ([]store.Hint, error) {
 	if err := c.release(); err != nil {
 		return nil, err
 	}
-	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT ?`, c.req.Node, c.req.Max)
+	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT ?`, c.req.Node, int64(c.req.Max))
 	if err == nil {
 		err = c.take(ids)
 	}
@@ -71,35 +71,32 @@ func (c *claim) run() ([]store.Hint, error) {
 			return nil, err
 		}
 	}
-	hints := make([]store.Hint, 0, len(c.claimed))
-	for i := range c.claimed {
-		hints = append(hints, hint(&c.claimed[i].Run))
-	}
-	return hints, nil
+	return c.hints, nil
 }
 
 // release puts runs whose not-before time has come among the ready ones.
 func (c *claim) release() error {
-	return c.exec(`UPDATE runs SET ready = 1, delayed_until = NULL WHERE delayed_until IS NOT NULL AND delayed_until <= ?`, c.req.Now.UnixMicro())
+	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`, c.req.Now.UnixMicro())
+	if err != nil || !due {
+		return err
+	}
+	_, err = c.exec(`UPDATE runs SET ready = 1, delayed_until = NULL WHERE delayed_until IS NOT NULL AND delayed_until <= ?`, c.req.Now.UnixMicro())
+	return err
 }
 
 // pool claims from one pool.
 func (c *claim) pool(p slots.Pool) error {
-	var one int
-	err := c.row(`SELECT 1 FROM runs WHERE ready = 1 AND pool = ? LIMIT 1`, []any{p.Name}, &one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	some, err := c.exists(`SELECT 1 FROM runs WHERE ready = 1 AND pool = ? LIMIT 1`, p.Name)
+	if err != nil || !some {
+		return err
 	}
+	total, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
 	if err != nil {
 		return err
 	}
-	use := slots.Use{Key: func(key string) (held int, err error) {
-		err = c.row(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ? AND key = ?`, []any{p.Name, key}, &held)
-		return held, err
+	use := slots.Use{Total: total, Key: func(key string) (int, error) {
+		return c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ? AND key = ?`, p.Name, key)
 	}}
-	if err := c.row(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, []any{p.Name}, &use.Total); err != nil {
-		return err
-	}
 	ids, served, err := slots.Select(p, use, queue{c, p.Name}, c.req.Max-len(c.claimed), c.served[p.Name])
 	if err != nil {
 		return err
@@ -111,7 +108,10 @@ func (c *claim) pool(p slots.Pool) error {
 // take starts the picked runs. One that Start fails for is left as it was.
 func (c *claim) take(ids []string) error {
 	for _, id := range ids {
-		n, prev, err := c.previous(id)
+		prev, err := c.previous(id)
+		if err == nil && prev.spec == nil {
+			prev.spec, err = c.spec(prev.n)
+		}
 		if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
 			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
 			continue
@@ -119,48 +119,68 @@ func (c *claim) take(ids []string) error {
 		if err != nil {
 			return err
 		}
-		var spec []byte
-		if err := c.row(`SELECT spec FROM specs WHERE run = ?`, []any{n}, &spec); err != nil {
-			return err
-		}
-		given := prev.Clone().Claim(c.req.Node)
-		cm, err := c.req.Start(given, slices.Clone(spec))
-		var row encoded
-		if err == nil {
-			err = cm.CheckClaim(&given, &prev)
-		}
-		if err == nil {
-			row, err = encode(&cm)
-		}
+		e, err := c.start(prev)
 		if err != nil {
 			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
 			continue
 		}
-		if err := c.update(n, &cm, row); err != nil {
+		if err := c.update(prev, e); err != nil {
 			return err
 		}
-		c.claimed = append(c.claimed, store.Claimed{Run: cm.Run.Clone(), Spec: spec})
+		c.claimed = append(c.claimed, store.Claimed{Run: e.Run.Clone(), Spec: slices.Clone(prev.spec)})
+		c.hints = append(c.hints, e.hint())
 	}
 	return nil
 }
 
-func (c *claim) ids(query string, args ...any) (ids []string, _ error) {
-	err := c.rows(query, args, func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+// start has the caller make the commit, and checks it. A panic of the caller's is an error of this run alone.
+func (c *claim) start(prev stored) (_ *entry, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: Start panicked: %v", store.ErrInvalid, p)
+		}
+	}()
+	given := prev.run.Clone().Claim(c.req.Node)
+	cm, err := c.req.Start(given, slices.Clone(prev.spec))
+	if err != nil {
+		return nil, err
+	}
+	if err := cm.CheckClaim(&given, prev.run); err != nil {
+		return nil, err
+	}
+	return encoded(&cm)
+}
+
+// spec is the run's specification, which stands with its first commit.
+func (c *conn) spec(n int64) ([]byte, error) {
+	r, err := c.one(`SELECT spec FROM log WHERE k BETWEEN ? AND ? ORDER BY k LIMIT 1`, place(n, 0), place(n, maxSeq))
+	if errors.Is(err, errNoRow) || err == nil && r.blob(0) == nil {
+		return nil, fmt.Errorf("%w: the spec is missing", ErrCorrupt)
+	}
+	return r.blob(0), err
+}
+
+func (c *claim) count(query string, args ...driver.Value) (int, error) {
+	r, err := c.one(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return int(r.int(0)), nil
+}
+
+func (c *claim) ids(query string, args ...driver.Value) (ids []string, _ error) {
+	err := c.each(context.Background(), func(r row) error {
+		ids = append(ids, r.text(0))
+		return nil
+	}, query, args...)
 	return ids, err
 }
 
 func (c *claim) pools() (all []slots.Pool, _ error) {
-	err := c.rows(`SELECT name, capacity, key_capacity FROM pools ORDER BY name`, nil, func(rows *sql.Rows) error {
-		var p slots.Pool
-		err := rows.Scan(&p.Name, &p.Capacity, &p.KeyCapacity)
-		all = append(all, p)
-		return err
-	})
+	err := c.each(context.Background(), func(r row) error {
+		all = append(all, slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))})
+		return nil
+	}, `SELECT name, capacity, key_capacity FROM pools ORDER BY name`)
 	return all, err
 }
 
@@ -182,37 +202,37 @@ type queue struct {
 }
 
 // Priority implements slots.Queue.
-func (q queue) Priority(below int) (priority int, ok bool, _ error) {
-	err := q.row(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND priority < ? ORDER BY priority DESC LIMIT 1`, []any{q.pool, below}, &priority)
-	return priority, err == nil, found(err)
+func (q queue) Priority(below int) (int, bool, error) {
+	r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND priority < ? ORDER BY priority DESC LIMIT 1`, q.pool, int64(below))
+	if err != nil {
+		return 0, false, found(err)
+	}
+	return int(r.int(0)), true, nil
 }
 
 // Key implements slots.Queue.
-func (q queue) Key(priority int, after string, inclusive bool) (key string, ok bool, _ error) {
+func (q queue) Key(priority int, after string, inclusive bool) (string, bool, error) {
 	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key > ? ORDER BY key LIMIT 1`
 	if inclusive {
 		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key >= ? ORDER BY key LIMIT 1`
 	}
-	err := q.row(query, []any{q.pool, priority, after}, &key)
-	return key, err == nil, found(err)
+	r, err := q.one(query, q.pool, int64(priority), after)
+	if err != nil {
+		return "", false, found(err)
+	}
+	return r.text(0), true, nil
 }
 
 // Oldest implements slots.Queue.
 func (q queue) Oldest(priority int, key string, n int) ([]string, error) {
-	return q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ?`, q.pool, priority, key, n)
+	return q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ?`,
+		q.pool, int64(priority), key, int64(n))
 }
 
-// found makes no rows no error.
+// found makes no row no error.
 func found(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, errNoRow) {
 		return nil
 	}
 	return err
-}
-
-func when(micros sql.NullInt64) time.Time {
-	if !micros.Valid {
-		return time.Time{}
-	}
-	return time.UnixMicro(micros.Int64).UTC()
 }

@@ -1,10 +1,8 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
-	"encoding/json"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -13,112 +11,104 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Commit implements store.Writer.
+// Commit implements store.Writer. All that needs no look at the file is done here, by the caller's goroutine: the
+// writer's is the one that everybody waits for.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
-	errs := make([]error, len(batch)) // the writer's until the job is done
-	if len(batch) == 0 {
+	errs := make([]error, len(batch))
+	entries := make([]*entry, len(batch))
+	some := false
+	for i := range batch {
+		entries[i], errs[i] = newEntry(&batch[i])
+		some = some || errs[i] == nil
+	}
+	if !some {
 		return errs
 	}
+	refusals := make([]error, len(batch)) // the writer's until the job is done
 	err := s.write(ctx, len(batch), func(w *writer) ([]store.Hint, error) {
-		hints := make([]store.Hint, 0, len(batch))
-		for i := range batch {
-			refused, err := w.commit(&batch[i])
+		hints := make([]store.Hint, 0, len(entries))
+		for i, e := range entries {
+			if e == nil {
+				continue
+			}
+			refused, err := w.commit(e)
 			if err != nil {
 				return nil, err
 			}
-			if errs[i] = refused; refused == nil {
-				hints = append(hints, hint(&batch[i].Run))
+			if refusals[i] = refused; refused == nil {
+				hints = append(hints, e.hint())
 			}
 		}
 		return hints, nil
 	})
-	if err == nil {
-		return errs
+	for i := range errs {
+		switch {
+		case errs[i] != nil:
+		case err != nil:
+			errs[i] = err
+		default:
+			errs[i] = refusals[i]
+		}
 	}
-	failed := make([]error, len(batch))
-	for i := range failed {
-		failed[i] = err
-	}
-	return failed
+	return errs
 }
 
-func hint(r *store.Run) store.Hint { return store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq} }
-
 // commit stores one entry, or says why it is refused. All that may refuse it comes before its first write.
-func (w *writer) commit(c *store.Commit) (refused, _ error) {
-	if err := c.CheckSelf(); err != nil {
-		return err, nil
+func (w *writer) commit(e *entry) (refused, _ error) {
+	if e.Expect == 0 {
+		return w.create(e)
 	}
-	row, err := encode(c)
-	if err != nil {
-		return err, nil
-	}
-	if c.Expect == 0 {
-		return w.create(c, row)
-	}
-	n, prev, err := w.previous(c.Run.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%w: run %s", store.ErrNotFound, c.Run.ID), nil
+	prev, err := w.previous(e.Run.ID)
+	if errors.Is(err, errNoRow) {
+		return fmt.Errorf("%w: run %s", store.ErrNotFound, e.Run.ID), nil
 	}
 	if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
-		return fmt.Errorf("run %s: %w", c.Run.ID, err), nil
+		return fmt.Errorf("run %s: %w", e.Run.ID, err), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if refused, err := w.fenced(c, &prev); refused != nil || err != nil {
+	if refused, err := w.fenced(e, prev.run); refused != nil || err != nil {
 		return refused, err
 	}
-	if prev.Version != c.Expect {
-		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, prev.Version, c.Expect), nil
+	if prev.run.Version != e.Expect {
+		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, e.Run.ID, prev.run.Version, e.Expect), nil
 	}
-	if err := c.Check(&prev, false); err != nil {
+	if err := e.CheckNext(prev.run, false); err != nil {
 		return err, nil
 	}
-	if c.Settled != nil && c.Settled.Key != "" {
-		var one int
-		err := w.row(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, []any{n, c.Settled.Key}, &one)
-		if err == nil {
-			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, c.Run.ID), nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
+	if e.Settled != nil && e.Settled.Key != "" && e.Settled.Question.ID > 1 { // the first one has none before it
+		taken, err := w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.n, e.Settled.Key)
+		if err != nil {
 			return nil, err
 		}
+		if taken {
+			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, e.Run.ID), nil
+		}
 	}
-	return nil, w.update(n, c, row)
+	return nil, w.update(prev, e)
 }
 
-// encoded is what of a commit is stored as JSON.
-type encoded struct{ record, settled []byte }
-
-// encode comes before the first write, since what cannot be encoded is refused.
-func encode(c *store.Commit) (e encoded, err error) {
-	if e.record, err = store.Encode(c.Run); err != nil || c.Settled == nil {
-		return e, err
+// previous is the run as it is stored, or errNoRow.
+func (w *writer) previous(id string) (stored, error) {
+	if s, ok := w.recent.get(id); ok {
+		return s, nil
 	}
-	if e.settled, err = json.Marshal(c.Settled); err != nil {
-		return e, fmt.Errorf("%w: run %s: settled interaction: %w", store.ErrInvalid, c.Run.ID, err)
+	r, err := w.one(`SELECT n, record FROM runs WHERE id = ?`, id)
+	if err != nil {
+		return stored{}, err
 	}
-	return e, nil
-}
-
-// previous is the run as it is stored.
-func (w *writer) previous(id string) (n int64, prev store.Run, _ error) {
-	var record []byte
-	if err := w.row(`SELECT n, record FROM runs WHERE id = ?`, []any{id}, &n, &record); err != nil {
-		return 0, store.Run{}, err
-	}
-	prev, err := store.Decode(record)
-	return n, prev, err
+	run, err := store.Decode(r.blob(1))
+	return stored{n: r.int(0), run: &run}, err
 }
 
 // fenced refuses a worker that is not, or not any more, the run's.
-func (w *writer) fenced(c *store.Commit, prev *store.Run) (refused, _ error) {
-	f := c.Fence
+func (w *writer) fenced(e *entry, prev *store.Run) (refused, _ error) {
+	f := e.Fence
 	if f == nil {
 		return nil, nil
 	}
-	stale := fmt.Errorf("%w: run %s", store.ErrStaleEpoch, c.Run.ID)
+	stale := fmt.Errorf("%w: run %s", store.ErrStaleEpoch, e.Run.ID)
 	if prev.Owner != f.Node || prev.Epoch != f.Epoch {
 		return stale, nil
 	}
@@ -130,91 +120,94 @@ func (w *writer) fenced(c *store.Commit, prev *store.Run) (refused, _ error) {
 }
 
 func (w *writer) registered(node string) (bool, error) {
-	var one int
-	err := w.row(`SELECT 1 FROM nodes WHERE id = ?`, []any{node}, &one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return w.exists(`SELECT 1 FROM nodes WHERE id = ?`, node)
 }
 
 // create inserts a new run.
-func (w *writer) create(c *store.Commit, row encoded) (refused, _ error) {
-	r := &c.Run
-	var one int
-	switch err := w.row(`SELECT 1 FROM pools WHERE name = ?`, []any{r.Pool}, &one); {
-	case errors.Is(err, sql.ErrNoRows):
-		err := w.row(`SELECT 1 FROM runs WHERE id = ?`, []any{r.ID}, &one)
-		if err == nil {
-			return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
-		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return nil, err
-		}
-		return fmt.Errorf("%w: %s", store.ErrUnknownPool, r.Pool), nil
-	case err != nil:
-		return nil, err
-	}
-	h := hotColumns(r)
-	var n int64
-	err := w.row(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record)
-		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING RETURNING n`,
-		[]any{r.ID, string(r.State), r.Pool, r.Key, r.Priority, r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, row.record}, &n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
-	}
+func (w *writer) create(e *entry) (refused, _ error) {
+	r := &e.Run
+	known, err := w.exists(`SELECT 1 FROM pools WHERE name = ?`, r.Pool)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, n, c.Spec); err != nil {
+	if !known {
+		taken, err := w.exists(`SELECT 1 FROM runs WHERE id = ?`, r.ID)
+		if err == nil && taken {
+			return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
+		}
+		return fmt.Errorf("%w: %s", store.ErrUnknownPool, r.Pool), err
+	}
+	h := hotColumns(r)
+	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, string(r.State), r.Pool, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record)
+	if err != nil {
 		return nil, err
 	}
-	return nil, w.belongings(n, c, row.settled)
+	if made == 0 {
+		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
+	}
+	return nil, w.wrote(stored{n: n, spec: e.Spec}, e)
 }
 
 // update writes a checked commit of an existing run.
-func (w *writer) update(n int64, c *store.Commit, row encoded) error {
-	r := &c.Run
+func (w *writer) update(prev stored, e *entry) error {
+	r := &e.Run
 	h := hotColumns(r)
-	changed, err := w.change(`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?, epoch = ?,
-		asked_at = ?, deadline = ?, finished_at = ?, record = ? WHERE n = ? AND version = ?`,
-		int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
-		h.askedAt, h.deadline, h.finishedAt, row.record, n, int64(c.Expect))
+	var changed int64
+	var err error
+	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && h == hotColumns(prev.run) { // a report: no index has to change
+		changed, err = w.exec(`UPDATE runs SET version = ?, record = ? WHERE n = ? AND version = ?`, int64(r.Version), e.record, prev.n, int64(e.Expect))
+	} else {
+		changed, err = w.exec(`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?, epoch = ?,
+			asked_at = ?, deadline = ?, finished_at = ?, record = ? WHERE n = ? AND version = ?`,
+			int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
+			h.askedAt, h.deadline, h.finishedAt, e.record, prev.n, int64(e.Expect))
+	}
 	if err != nil {
 		return err
 	}
 	if changed != 1 { // cannot be: the transaction holds the file's write lock since it looked
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
-	return w.belongings(n, c, row.settled)
+	return w.wrote(stored{n: prev.n, spec: prev.spec}, e)
 }
 
-// belongings writes the events and the settled interaction.
-func (w *writer) belongings(n int64, c *store.Commit, settled []byte) error {
-	if len(c.Events) > 0 {
-		bodies := make([][]byte, len(c.Events))
-		for i, e := range c.Events {
-			bodies[i] = e.Body
+// wrote adds what belongs to a run that was just written: the events, the spec and the settled interaction.
+func (w *writer) wrote(s stored, e *entry) error {
+	w.meter.pending.Commits++
+	w.meter.row(len(e.record))
+	if len(e.Events) > 0 || e.Spec != nil {
+		var spec driver.Value
+		if e.Spec != nil {
+			spec = e.Spec
 		}
-		err := w.exec(`INSERT INTO events (run, last, first, bodies) VALUES (?, ?, ?, ?)`,
-			n, int64(c.Events[len(c.Events)-1].Seq), int64(c.Events[0].Seq), bytes.Join(bodies, []byte{'\n'}))
+		_, err := w.exec(`INSERT INTO log (k, first, bodies, spec) VALUES (?, ?, ?, ?)`, place(s.n, e.Run.Seq), int64(e.first()), e.bodies, spec)
 		if err != nil {
 			return err
 		}
+		w.meter.row(len(e.bodies) + len(e.Spec))
 	}
-	if c.Settled == nil {
-		return nil
+	if e.Settled != nil {
+		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.n, int64(e.Settled.Question.ID), text(e.Settled.Key), e.settled)
+		if err != nil {
+			return err
+		}
+		w.meter.row(len(e.settled))
 	}
-	return w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, n, c.Settled.Question.ID, text(c.Settled.Key), settled)
+	run := e.Run // a copy, so that the entry's rows can go
+	s.run = &run
+	w.recent.put(s, len(e.record)+len(s.spec))
+	return nil
 }
 
 // hot are the columns that stand for what the record says; nil is NULL, and in no partial index.
-type hot struct{ queuedAt, ready, delayedUntil, slot, owner, askedAt, deadline, finishedAt any }
+type hot struct{ queuedAt, ready, delayedUntil, slot, owner, askedAt, deadline, finishedAt driver.Value }
 
 func hotColumns(r *store.Run) hot {
 	h := hot{owner: text(r.Owner), deadline: micros(r.Deadline), finishedAt: micros(r.FinishedAt)}
 	if r.Slot {
-		h.slot = 1
+		h.slot = int64(1)
 	}
 	if r.State == fsm.StateQueued {
 		h.queuedAt = micros(r.QueuedAt)
@@ -223,7 +216,7 @@ func hotColumns(r *store.Run) hot {
 		case r.NotBefore.After(r.UpdatedAt):
 			h.delayedUntil = micros(r.NotBefore)
 		default:
-			h.ready = 1
+			h.ready = int64(1)
 		}
 	}
 	if r.Pending != nil {
@@ -232,52 +225,16 @@ func hotColumns(r *store.Run) hot {
 	return h
 }
 
-func text(s string) any {
+func text(s string) driver.Value {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-func micros(t time.Time) any {
+func micros(t time.Time) driver.Value {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-// Prune implements store.Writer.
-func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	if limit < 1 {
-		return 0, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
-	}
-	var pruned int64
-	err := s.write(ctx, flushSize, func(w *writer) ([]store.Hint, error) {
-		var old []int64
-		err := w.rows(`SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?`,
-			[]any{before.UnixMicro(), limit}, func(rows *sql.Rows) error {
-				var n int64
-				err := rows.Scan(&n)
-				old = append(old, n)
-				return err
-			})
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range old {
-			for _, del := range []string{
-				`DELETE FROM events WHERE run = ?`, `DELETE FROM settled WHERE run = ?`, `DELETE FROM specs WHERE run = ?`, `DELETE FROM runs WHERE n = ?`,
-			} {
-				if err := w.exec(del, n); err != nil {
-					return nil, err
-				}
-			}
-		}
-		pruned = int64(len(old))
-		return nil, nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return int(pruned), nil
 }

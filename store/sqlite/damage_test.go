@@ -202,46 +202,6 @@ func TestALockedFile(t *testing.T) {
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{newRun("after", 1)})[0])
 }
 
-// I13: each query on the hot path is answered from an index that holds only what it looks for.
-func TestNoHotQueryScansTheRuns(t *testing.T) {
-	path := made(t)
-	db, err := sql.Open("sqlite", path)
-	require.NoError(t, err)
-	defer db.Close()
-	for query, index := range map[string]string{
-		`SELECT n, record FROM runs WHERE id = 'x'`:                                                                            "sqlite_autoindex_runs_1",
-		`SELECT priority FROM runs WHERE ready = 1 AND pool = 'p' AND priority < 5 ORDER BY priority DESC LIMIT 1`:             "runs_ready",
-		`SELECT key FROM runs WHERE ready = 1 AND pool = 'p' AND priority = 0 AND key > 'k' ORDER BY key LIMIT 1`:              "runs_ready",
-		`SELECT id FROM runs WHERE ready = 1 AND pool = 'p' AND priority = 0 AND key = 'k' ORDER BY queued_at, id LIMIT 9`:     "runs_ready",
-		`SELECT id FROM runs WHERE owner = 'n' AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT 9`:               "runs_owned",
-		`SELECT id, epoch, state FROM runs WHERE owner = 'n' AND slot = 1 ORDER BY id`:                                         "runs_owned",
-		`SELECT count(*) FROM runs WHERE slot = 1 AND pool = 'p'`:                                                              "runs_held",
-		`SELECT count(*) FROM runs WHERE slot = 1 AND pool = 'p' AND key = 'k'`:                                                "runs_held",
-		`UPDATE runs SET ready = 1, delayed_until = NULL WHERE delayed_until IS NOT NULL AND delayed_until <= 5`:               "runs_delayed",
-		`SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= 5 ORDER BY deadline, id LIMIT 9`:                   "runs_deadline",
-		`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > 5`:                                           "runs_deadline",
-		`SELECT record FROM runs WHERE asked_at IS NOT NULL AND (asked_at, id) > (5, 'x') ORDER BY asked_at, id LIMIT 9`:       "runs_waiting",
-		`SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < 5 ORDER BY finished_at, id LIMIT 9`:                "runs_finished",
-		`SELECT record FROM runs WHERE created_at IS NOT NULL AND (created_at, id) > (5, 'x') ORDER BY created_at, id LIMIT 9`: "runs_created",
-		`SELECT owner FROM runs WHERE owner IS NOT NULL AND owner > 'x' ORDER BY owner LIMIT 1`:                                "runs_owned",
-	} {
-		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
-		require.NoError(t, err)
-		defer rows.Close()
-		var plan []string
-		for rows.Next() {
-			var a, b, c int
-			var detail string
-			require.NoError(t, rows.Scan(&a, &b, &c, &detail))
-			plan = append(plan, detail)
-		}
-		require.NoError(t, rows.Err())
-		all := strings.Join(plan, "; ")
-		require.Contains(t, all, index, query)
-		require.NotContains(t, all, "SCAN runs", query)
-	}
-}
-
 // E6 I13: two stores on one file, as two processes have it: no commit is lost, and capacity is never exceeded.
 func TestTwoStoresOnOneFile(t *testing.T) {
 	path := made(t)

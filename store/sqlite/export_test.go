@@ -1,5 +1,27 @@
 package sqlite
 
+import "maps"
+
+// Statements are the texts of all statements that the store has executed so far, none being executed now.
+func (s *Store) Statements() map[string]bool {
+	texts := make(map[string]bool)
+	note := func(c *conn) {
+		for text := range maps.Keys(c.stmts) {
+			texts[text] = true
+		}
+	}
+	_ = s.look(func(w *writer) error {
+		note(w.conn)
+		return nil
+	})
+	for range readerCount {
+		c := <-s.readers
+		note(c)
+		s.readers <- c
+	}
+	return texts
+}
+
 // Queued is how many calls wait for the writer.
 func (s *Store) Queued() int { return len(s.writer.jobs) }
 
@@ -20,7 +42,10 @@ func (s *Store) Hold() (free func()) {
 // Deny has every write fail as on a read-only file, until allow is called.
 func (s *Store) Deny() (allow func() error, _ error) {
 	set := func(text string) error {
-		return s.look(func(w *writer) error { return w.exec(text) })
+		return s.look(func(w *writer) error {
+			_, err := w.exec(text)
+			return err
+		})
 	}
 	return func() error { return set("PRAGMA query_only = 0") }, set("PRAGMA query_only = 1")
 }

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -15,7 +13,7 @@ import (
 const applicationID = 0x494c7564
 
 // inspect refuses a file that is not this package's, before anything is written to it.
-func inspect(ctx context.Context, path string) error {
+func inspect(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -47,33 +45,35 @@ func inspect(ctx context.Context, path string) error {
 	if id := field(68); id != 0 && id != applicationID {
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	}
-	return inspectSchema(ctx, path)
+	return inspectSchema(path)
 }
 
 // inspectSchema reads the version and the tables through a read-only connection, since they may still stand in the WAL.
-func inspectSchema(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", dsn(path, "ro", []string{"busy_timeout(10000)"}))
+func inspectSchema(path string) error {
+	c, err := dial(path, "ro", []string{"busy_timeout(10000)"})
 	if err != nil {
-		return err
+		return explain(err)
 	}
-	defer db.Close()
-	var id, version, tables int
+	defer c.close() //nolint:errcheck // nothing was written
+	var id, version, tables int64
 	for _, q := range []struct {
 		text string
-		into *int
+		into *int64
 	}{
 		{"PRAGMA application_id", &id}, {"PRAGMA user_version", &version}, {"SELECT count(*) FROM sqlite_schema", &tables},
 	} {
-		if err := db.QueryRowContext(ctx, q.text).Scan(q.into); err != nil {
+		r, err := c.one(q.text)
+		if err != nil {
 			return explain(err)
 		}
+		*q.into = r.int(0)
 	}
 	switch {
 	case id == 0 && tables == 0: // made, but nothing was stored yet
 		return nil
 	case id != applicationID:
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
-	case version > len(migrations):
+	case version > int64(len(migrations)):
 		return fmt.Errorf("%w: schema version is %d, this package knows %d", ErrNewer, version, len(migrations))
 	}
 	return nil

@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -22,23 +20,20 @@ var migrations = func() []string {
 
 // migrate brings the file to the newest version in one transaction. Processes that do so at once take turns; the
 // second finds nothing to do.
-func migrate(ctx context.Context, conn *sql.Conn) (err error) {
-	exec := func(text string) error {
-		_, err := conn.ExecContext(ctx, text)
-		return err
-	}
-	if err := exec("BEGIN IMMEDIATE"); err != nil {
+func migrate(c *conn) (err error) {
+	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK") // the first error is the one that tells
+			_ = c.run("ROLLBACK") // the first error is the one that tells
 		}
 	}()
-	var version int
-	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	r, err := c.one("PRAGMA user_version")
+	if err != nil {
 		return err
 	}
+	version := int(r.int(0))
 	if version > len(migrations) {
 		return fmt.Errorf("%w: schema version is %d, this package knows %d", ErrNewer, version, len(migrations))
 	}
@@ -47,17 +42,17 @@ func migrate(ctx context.Context, conn *sql.Conn) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := exec(string(text)); err != nil {
+		if err := c.run(string(text)); err != nil {
 			return fmt.Errorf("%s: %w", migrations[version], err)
 		}
-		if err := exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
+		if err := c.run(fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
 			return err
 		}
 	}
-	if err := exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+	if err := c.run(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
 	}
-	return exec("COMMIT")
+	return c.run("COMMIT")
 }
 
 // Migrations lists the schema's versions in order, for operators.

@@ -2,14 +2,11 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"sync"
 	"time"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -43,8 +40,7 @@ type Options struct {
 
 // Store keeps runs in a SQLite file. Use Open.
 type Store struct {
-	readers  *sql.DB
-	writers  *sql.DB
+	readers  chan *conn // those that are free
 	writer   *writer
 	watchers watchers
 
@@ -57,6 +53,7 @@ type Store struct {
 var (
 	_ store.Store   = (*Store)(nil)
 	_ store.Watcher = (*Store)(nil)
+	_ store.Meter   = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist. The error
@@ -71,17 +68,15 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	if err := inspect(ctx, path); err != nil {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := inspect(path); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	s := &Store{closed: make(chan struct{})}
-	if err := s.open(ctx, path, o); err != nil {
-		if s.writers != nil {
-			s.writers.Close()
-		}
-		if s.readers != nil {
-			s.readers.Close()
-		}
+	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount)}
+	if err := s.open(path, o); err != nil {
+		s.hangUp()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
 	}
 	s.ended.Go(s.writer.run)
@@ -111,7 +106,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-func (s *Store) open(ctx context.Context, path string, o Options) error {
+func (s *Store) open(path string, o Options) error {
 	pragmas := []string{
 		fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
 		"journal_mode(WAL)",
@@ -123,28 +118,39 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 	if o.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.MaxPages))
 	}
-	var err error
-	if s.writers, err = sql.Open("sqlite", dsn(path, "", pragmas)); err != nil {
-		return err
-	}
-	s.writers.SetMaxOpenConns(1)
-	conn, err := s.writers.Conn(ctx)
+	c, err := dial(path, "", pragmas)
 	if err != nil {
 		return err
 	}
-	if err := migrate(ctx, conn); err != nil {
+	s.writer = newWriter(c, s.closed, &s.watchers, o.NoGroupCommit)
+	if err := migrate(c); err != nil {
 		return err
 	}
-	if s.readers, err = sql.Open("sqlite", dsn(path, "", append(pragmas, "query_only(1)"))); err != nil {
-		return err
+	for range readerCount {
+		c, err := dial(path, "", append(pragmas, "query_only(1)"))
+		if err != nil {
+			return err
+		}
+		s.readers <- c
 	}
-	s.readers.SetMaxOpenConns(4)
-	s.readers.SetMaxIdleConns(4)
-	if err := s.readers.PingContext(ctx); err != nil {
-		return err
-	}
-	s.writer = newWriter(conn, s.closed, &s.watchers, o.NoGroupCommit)
 	return nil
+}
+
+// hangUp closes the connections; that of the writer last, since the last one closes the WAL.
+func (s *Store) hangUp() {
+	for len(s.readers) > 0 {
+		s.fail((<-s.readers).close())
+	}
+	if s.writer != nil {
+		s.fail(s.writer.close())
+	}
+}
+
+// fail keeps the first error of closing.
+func (s *Store) fail(err error) {
+	if err != nil && s.err == nil {
+		s.err = fmt.Errorf("sqlite: close: %w", explain(err))
+	}
 }
 
 // dsn is the driver's name for a file: any character may stand in the path.
@@ -156,16 +162,15 @@ func dsn(path, mode string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 }
 
-// Close ends the store after what is being written; every later call answers store.ErrClosed.
+// Close ends the store after what is being written and read; every later call answers store.ErrClosed.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
 		s.ended.Wait()
-		for _, db := range []*sql.DB{s.readers, s.writers} { // the last one closes the WAL
-			if err := db.Close(); err != nil && s.err == nil {
-				s.err = fmt.Errorf("sqlite: close: %w", explain(err))
-			}
+		for range readerCount { // those in use come back
+			s.fail((<-s.readers).close())
 		}
+		s.hangUp()
 	})
 	return s.err
 }

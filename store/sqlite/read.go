@@ -3,64 +3,75 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
-// read calls do in one read transaction: what it sees is of one moment (I.10).
-func (s *Store) read(ctx context.Context, do func(tx *sql.Tx) error) error {
-	select {
+// readerCount is how many reads go on at one time.
+const readerCount = 4
+
+// read calls do with a reading connection. Do is to look with one statement, or in a snapshot: what a call sees is of one
+// moment (I.10).
+func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
+	var c *conn
+	select { // a connection may be free when the store is closed already
 	case <-s.closed:
 		return store.ErrClosed
 	default:
 	}
-	tx, err := s.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return s.readError(ctx, err)
-	}
-	defer tx.Rollback() //nolint:errcheck // nothing was written
-	return s.readError(ctx, do(tx))
-}
-
-func (s *Store) readError(ctx context.Context, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
+	select {
+	case c = <-s.readers:
+	case <-s.closed:
+		return store.ErrClosed
+	case <-ctx.Done():
 		return ctx.Err()
 	}
-	select {
-	case <-s.closed:
-		return store.ErrClosed
-	default:
-		return explain(err)
+	defer func() { s.readers <- c }()
+	err := ctx.Err()
+	if err == nil {
+		err = do(c)
 	}
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return explain(err)
 }
 
+// snapshot calls do in one read transaction.
+func (c *conn) snapshot(do func() error) error {
+	if _, err := c.exec("BEGIN"); err != nil {
+		return err
+	}
+	err := do()
+	_, rolled := c.exec("ROLLBACK") // nothing was written
+	return errors.Join(err, rolled)
+}
+
+func unknown(id string) error { return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id) }
+
 // look finds a run.
-func look(ctx context.Context, tx *sql.Tx, id string) (n int64, run store.Run, _ error) {
-	var record []byte
-	err := tx.QueryRowContext(ctx, `SELECT n, record FROM runs WHERE id = ?`, id).Scan(&n, &record)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, store.Run{}, fmt.Errorf("%w: run %.128s", store.ErrNotFound, id)
+func (c *conn) look(id string) (n int64, run store.Run, _ error) {
+	r, err := c.one(`SELECT n, record FROM runs WHERE id = ?`, id)
+	if errors.Is(err, errNoRow) {
+		return 0, store.Run{}, unknown(id)
 	}
-	if err == nil {
-		run, err = store.Decode(record)
+	if err != nil {
+		return 0, store.Run{}, err
 	}
-	return n, run, err
+	run, err = store.Decode(r.blob(1))
+	return r.int(0), run, err
 }
 
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		_, run, err = look(ctx, tx, id)
+	err := s.read(ctx, func(c *conn) (err error) {
+		_, run, err = c.look(id)
 		return err
 	})
 	return run, err
@@ -68,156 +79,83 @@ func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 
 // Spec implements store.Reader.
 func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `SELECT spec FROM specs WHERE run = (SELECT n FROM runs WHERE id = ?)`, id).Scan(&spec)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id)
-		}
-		return err
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() error {
+			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
+			if errors.Is(err, errNoRow) {
+				return unknown(id)
+			}
+			if err == nil {
+				spec, err = c.spec(r.int(0))
+			}
+			return err
+		})
 	})
 	return spec, err
 }
 
-// Runs implements store.Reader.
-func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, "created_at", func(r *store.Run) time.Time { return r.CreatedAt })
-}
+// pageBytes is about how many bytes of events a page has at most.
+const pageBytes = 1 << 20
 
-// Inbox implements store.Reader.
-func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return s.list(ctx, q, "asked_at", func(r *store.Run) time.Time { return r.Pending.AskedAt })
-}
-
-// list pages through the runs in the order of a time column. What has a column is filtered by the database.
-func (s *Store) list(ctx context.Context, q store.Query, column string, key func(*store.Run) time.Time) (page store.Page, _ error) {
-	q, err := q.Normal()
-	if err != nil {
-		return page, err
-	}
-	where, args := []string{column + " IS NOT NULL"}, []any{}
-	filter := func(clause string, values ...any) {
-		where, args = append(where, clause), append(args, values...)
-	}
-	order := ""
-	if q.Newest {
-		order = " DESC"
-	}
-	if q.After != "" {
-		c, err := store.ReadCursor(q.After)
-		if err != nil {
-			return page, err
-		}
-		compare := ">"
-		if q.Newest {
-			compare = "<"
-		}
-		filter("("+column+", id) "+compare+" (?, ?)", c.At.UnixMicro(), c.ID)
-	}
-	if q.Pool != "" {
-		filter("pool = ?", q.Pool)
-	}
-	if q.Key != "" {
-		filter("key = ?", q.Key)
-	}
-	if len(q.States) > 0 {
-		states := make([]any, len(q.States))
-		for i, state := range q.States {
-			states[i] = string(state)
-		}
-		filter("state IN (?"+strings.Repeat(", ?", len(states)-1)+")", states...)
-	}
-	for k, v := range q.Labels {
-		filter("EXISTS (SELECT 1 FROM json_each(CAST(record AS TEXT), '$.labels') AS l WHERE l.key = ? AND l.value = ?)", k, v)
-	}
-	query := "SELECT record FROM runs WHERE " + strings.Join(where, " AND ") + " ORDER BY " + column + order + ", id" + order + " LIMIT ?"
-	err = s.read(ctx, func(tx *sql.Tx) error {
-		runs, err := records(ctx, tx, query, append(args, q.Limit+1)...)
-		if len(runs) > q.Limit {
-			last := &runs[q.Limit-1]
-			page.Next = store.Cursor{At: key(last), ID: last.ID}.String()
-			runs = runs[:q.Limit]
-		}
-		page.Runs = runs
-		return err
-	})
-	return page, err
-}
-
-func records(ctx context.Context, tx *sql.Tx, query string, args ...any) (runs []store.Run, _ error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	err = each(rows, func(rows *sql.Rows) error {
-		var record sql.RawBytes
-		if err := rows.Scan(&record); err != nil {
-			return err
-		}
-		r, err := store.Decode(record)
-		runs = append(runs, r)
-		return err
-	})
-	return runs, err
-}
+// errEnough ends a query early.
+var errEnough = errors.New("sqlite: enough")
 
 // Events implements store.Reader.
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) (events []store.Event, _ error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
 	}
-	if after > 1<<62 {
-		after = 1 << 62 // beyond every event
-	}
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		var n int64
-		err := tx.QueryRowContext(ctx, `SELECT n FROM runs WHERE id = ?`, id).Scan(&n)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id)
-		}
-		if err != nil {
-			return err
-		}
-		rows, err := tx.QueryContext(ctx, `SELECT first, bodies FROM events WHERE run = ? AND last > ? ORDER BY last LIMIT ?`, n, int64(after), limit)
-		if err != nil {
-			return err
-		}
-		return each(rows, func(rows *sql.Rows) error {
-			var first uint64
-			var bodies []byte
-			if err := rows.Scan(&first, &bodies); err != nil {
-				return err
-			}
-			for i, body := range bytes.Split(bodies, []byte{'\n'}) {
-				if seq := first + uint64(i); seq > after && len(events) < limit {
-					events = append(events, store.Event{Seq: seq, Body: body})
-				}
-			}
+	after = min(after, maxSeq) // beyond every event
+	size := 0
+	take := func(r row) error {
+		if r[2] == nil { // no event after it
 			return nil
-		})
+		}
+		first := uint64(r.int(1))
+		for i, body := range bytes.Split(r.blob(2), []byte{'\n'}) {
+			seq := first + uint64(i)
+			if seq <= after {
+				continue
+			}
+			if len(events) == limit || size > pageBytes {
+				return errEnough
+			}
+			size += len(body)
+			events = append(events, store.Event{Seq: seq, Body: body})
+		}
+		return nil
+	}
+	err := s.read(ctx, func(c *conn) error {
+		found := false
+		err := c.each(context.Background(), func(r row) error {
+			found = true
+			return take(r)
+		}, `SELECT runs.n, log.first, log.bodies FROM runs LEFT JOIN log ON log.k > (runs.n << 28 | ?) AND log.k <= (runs.n << 28 | ?)
+			WHERE runs.id = ? ORDER BY log.k LIMIT ?`, int64(after), int64(maxSeq), id, int64(limit))
+		if err == nil && !found {
+			return unknown(id)
+		}
+		if errors.Is(err, errEnough) {
+			return nil
+		}
+		return err
 	})
 	return events, err
 }
 
 // History implements store.Reader.
 func (s *Store) History(ctx context.Context, id string) (run store.Run, history []interaction.Record, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		n, r, err := look(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		run = r
-		rows, err := tx.QueryContext(ctx, `SELECT record FROM settled WHERE run = ? ORDER BY id`, n)
-		if err != nil {
-			return err
-		}
-		return each(rows, func(rows *sql.Rows) error {
-			var record sql.RawBytes
-			if err := rows.Scan(&record); err != nil {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() (err error) {
+			var n int64
+			if n, run, err = c.look(id); err != nil {
 				return err
 			}
-			r, err := readRecord(record)
-			history = append(history, r)
-			return err
+			return c.each(context.Background(), func(r row) error {
+				record, err := readRecord(r.blob(0))
+				history = append(history, record)
+				return err
+			}, `SELECT record FROM settled WHERE run = ? ORDER BY id`, n)
 		})
 	})
 	return run, history, err
@@ -231,23 +169,20 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 }
 
 // Settled implements store.Reader.
-func (s *Store) Settled(ctx context.Context, id, key string) (r interaction.Record, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		n, _, err := look(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		var record []byte
-		err = tx.QueryRowContext(ctx, `SELECT record FROM settled WHERE run = ? AND key = ?`, n, key).Scan(&record)
-		if errors.Is(err, sql.ErrNoRows) {
+func (s *Store) Settled(ctx context.Context, id, key string) (record interaction.Record, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.one(`SELECT settled.record FROM runs LEFT JOIN settled ON settled.run = runs.n AND settled.key = ? WHERE runs.id = ?`, key, id)
+		switch {
+		case errors.Is(err, errNoRow):
+			return unknown(id)
+		case err == nil && r[0] == nil:
 			return fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
-		}
-		if err == nil {
-			r, err = readRecord(record)
+		case err == nil:
+			record, err = readRecord(r.blob(0))
 		}
 		return err
 	})
-	return r, err
+	return record, err
 }
 
 // Due implements store.Reader.
@@ -255,26 +190,47 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	if limit < 1 {
 		return nil, next, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
 	}
-	err := s.read(ctx, func(tx *sql.Tx) (err error) {
-		due, err = records(ctx, tx, `SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ?`, now.UnixMicro(), limit)
-		if err != nil {
-			return err
-		}
-		for _, query := range []string{
-			`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > ?`,
-			`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`,
-		} {
-			var at sql.NullInt64
-			if err := tx.QueryRowContext(ctx, query, now.UnixMicro()).Scan(&at); err != nil {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() (err error) {
+			due, err = c.records(ctx, `SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ?`,
+				now.UnixMicro(), int64(limit))
+			if err != nil {
 				return err
 			}
-			if t := when(at); at.Valid && (next.IsZero() || t.Before(next)) {
-				next = t
+			for _, query := range []string{
+				`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > ?`,
+				`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`,
+			} {
+				r, err := c.one(query, now.UnixMicro())
+				if err != nil {
+					return err
+				}
+				if t := r.time(0); !t.IsZero() && (next.IsZero() || t.Before(next)) {
+					next = t
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return due, next, err
+}
+
+// time is a column in microseconds; zero for NULL.
+func (r row) time(i int) time.Time {
+	if r[i] == nil {
+		return time.Time{}
+	}
+	return time.UnixMicro(r.int(i)).UTC()
+}
+
+// records are the runs of a query for records.
+func (c *conn) records(ctx context.Context, query string, args ...driver.Value) (runs []store.Run, _ error) {
+	err := c.each(ctx, func(r row) error {
+		run, err := store.Decode(r.blob(0))
+		runs = append(runs, run)
+		return err
+	}, query, args...)
+	return runs, err
 }
 
 // Orphans implements store.Reader.
@@ -282,42 +238,33 @@ func (s *Store) Orphans(ctx context.Context, limit int) (orphans []store.Run, _ 
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
 	}
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		dead, err := deadOwners(ctx, tx)
-		if err != nil {
-			return err
-		}
-		for _, slot := range []string{"slot = 1", "slot IS NULL"} { // those that hold a slot come first
-			for _, owner := range dead {
-				if len(orphans) == limit {
-					return nil
-				}
-				runs, err := records(ctx, tx, `SELECT record FROM runs WHERE owner = ? AND `+slot+` LIMIT ?`, owner, limit-len(orphans))
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() error {
+			for _, query := range []string{heldByDead, parkedByDead} { // those that hold a slot come first
+				runs, err := c.records(ctx, query, int64(limit-len(orphans)))
 				if err != nil {
 					return err
 				}
-				orphans = append(orphans, runs...)
+				if orphans = append(orphans, runs...); len(orphans) == limit {
+					return nil
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return orphans, err
 }
 
-// deadOwners are the owners of runs that are not registered, found by one seek an owner.
-func deadOwners(ctx context.Context, tx *sql.Tx) (dead []string, _ error) {
-	for owner := ""; ; {
-		var registered bool
-		err := tx.QueryRowContext(ctx, `SELECT owner, EXISTS (SELECT 1 FROM nodes WHERE nodes.id = runs.owner) FROM runs
-			WHERE owner IS NOT NULL AND owner > ? ORDER BY owner LIMIT 1`, owner).Scan(&owner, &registered)
-		if errors.Is(err, sql.ErrNoRows) {
-			return dead, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !registered {
-			dead = append(dead, owner)
-		}
-	}
-}
+const (
+	// What is held is at most as much as there are slots.
+	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ?`
+	// What is parked may be a million runs: the dead owners are found by one seek an owner.
+	parkedByDead = `WITH RECURSIVE owners(owner) AS (
+			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
+			UNION ALL
+			SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL AND runs.owner > owners.owner)
+			FROM owners WHERE owners.owner IS NOT NULL
+		)
+		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL AND slot IS NULL
+		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ?`
+)

@@ -2,9 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -19,7 +19,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	}
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		made, err := w.change(`INSERT INTO nodes (id, identity, lease, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro())
 		if err == nil && made == 0 {
 			refused = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
@@ -38,7 +38,7 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		holds, refused = nil, nil
-		changed, err := w.change(`UPDATE nodes SET until = ? + lease / 1000 WHERE id = ?`, now.UnixMicro(), id)
+		changed, err := w.exec(`UPDATE nodes SET until = ? + lease / 1000 WHERE id = ?`, now.UnixMicro(), id)
 		if err != nil {
 			return nil, err
 		}
@@ -46,14 +46,12 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 			refused = fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
 			return nil, nil
 		}
-		return nil, w.rows(`SELECT id, epoch, state FROM runs WHERE owner = ? AND slot = 1 ORDER BY id`, []any{id}, func(rows *sql.Rows) error {
-			var h store.Hold
-			var state string
-			err := rows.Scan(&h.RunID, &h.Epoch, &state)
-			h.State = fsm.State(state)
-			holds = append(holds, h)
-			return err
-		})
+		err = w.each(context.Background(), func(r row) error {
+			holds = append(holds, store.Hold{RunID: r.text(0), Epoch: uint64(r.int(1)), State: fsm.State(r.text(2))})
+			return nil
+		}, `SELECT id, epoch, state FROM runs INDEXED BY runs_held WHERE slot = 1 AND owner = ?`, id) // or the planner walks through all
+		slices.SortFunc(holds, func(a, b store.Hold) int { return strings.Compare(a.RunID, b.RunID) })
+		return nil, err
 	})
 	if err != nil {
 		return nil, err
@@ -66,12 +64,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	var gone []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		gone = nil
-		var all []store.Node
-		err := w.rows(nodesQuery, nil, func(rows *sql.Rows) error {
-			n, err := scanNode(rows)
-			all = append(all, n)
-			return err
-		})
+		all, err := w.nodes()
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +72,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			if !n.Until.Before(now) && !slices.Contains(ids, n.ID) {
 				continue
 			}
-			if err := w.exec(`DELETE FROM nodes WHERE id = ?`, n.ID); err != nil {
+			if _, err := w.exec(`DELETE FROM nodes WHERE id = ?`, n.ID); err != nil {
 				return nil, err
 			}
 			gone = append(gone, n)
@@ -92,28 +85,19 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	return gone, nil
 }
 
-const nodesQuery = `SELECT id, identity, lease, until FROM nodes ORDER BY id`
-
-func scanNode(rows *sql.Rows) (n store.Node, _ error) {
-	var lease int64
-	var until sql.NullInt64
-	err := rows.Scan(&n.ID, &n.Identity, &lease, &until)
-	n.Lease, n.Until = time.Duration(lease), when(until)
-	return n, err
+func (c *conn) nodes() (all []store.Node, _ error) {
+	err := c.each(context.Background(), func(r row) error {
+		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)), Until: r.time(3)})
+		return nil
+	}, `SELECT id, identity, lease, until FROM nodes ORDER BY id`)
+	return all, err
 }
 
 // Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, nodesQuery)
-		if err != nil {
-			return err
-		}
-		return each(rows, func(rows *sql.Rows) error {
-			n, err := scanNode(rows)
-			all = append(all, n)
-			return err
-		})
+	err := s.read(ctx, func(c *conn) (err error) {
+		all, err = c.nodes()
+		return err
 	})
 	return all, err
 }
@@ -124,25 +108,22 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
 	return s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		return nil, w.exec(`INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
-			ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`, p.Name, p.Capacity, p.KeyCapacity)
+		_, err := w.exec(`INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`,
+			p.Name, int64(p.Capacity), int64(p.KeyCapacity))
+		return nil, err
 	})
 }
 
 // Pools implements store.Registry.
 func (s *Store) Pools(ctx context.Context) (all []store.PoolUse, _ error) {
-	err := s.read(ctx, func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT name, capacity, key_capacity,
-			(SELECT count(*) FROM runs WHERE slot = 1 AND runs.pool = pools.name) FROM pools ORDER BY name`)
-		if err != nil {
-			return err
-		}
-		return each(rows, func(rows *sql.Rows) error {
-			var p store.PoolUse
-			err := rows.Scan(&p.Name, &p.Capacity, &p.KeyCapacity, &p.Held)
-			all = append(all, p)
-			return err
-		})
+	err := s.read(ctx, func(c *conn) error {
+		return c.each(context.Background(), func(r row) error {
+			all = append(all, store.PoolUse{
+				Pool: slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}, Held: int(r.int(3)),
+			})
+			return nil
+		}, `SELECT name, capacity, key_capacity, (SELECT count(*) FROM runs WHERE slot = 1 AND runs.pool = pools.name) FROM pools ORDER BY name`)
 	})
 	return all, err
 }

@@ -63,7 +63,13 @@ func (s *Store) watch(interval time.Duration) {
 			continue
 		}
 		var version int64
-		err := s.look(func(w *writer) error { return w.row(`PRAGMA data_version`, nil, &version) })
+		err := s.look(func(w *writer) error {
+			r, err := w.one("PRAGMA data_version")
+			if err == nil {
+				version = r.int(0)
+			}
+			return err
+		})
 		if err == nil && version != last {
 			last = version
 			s.watchers.tell([]store.Hint{{}})

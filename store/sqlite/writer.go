@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -29,23 +28,24 @@ type job struct {
 // take reports whether the job is the taker's.
 func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 
-// writer owns the writing connection. Everything but jobs and add is for its goroutine alone.
+// writer owns the writing connection. Everything but jobs and what is atomic is for its goroutine alone.
 type writer struct {
-	conn     *sql.Conn
-	stmts    map[string]*sql.Stmt
+	*conn
 	jobs     chan *job
 	closed   <-chan struct{}
 	watchers *watchers
 	alone    bool          // no group commit
 	gone     chan struct{} // closed when run has returned: a job that is not done then was never begun
+	meter    meter
 
+	recent recent
 	served map[string]string // by pool: the key served last, a hint for fairness
 	first  string            // the pool at which the last claim began, a hint for fairness
 }
 
-func newWriter(conn *sql.Conn, closed <-chan struct{}, ws *watchers, alone bool) *writer {
+func newWriter(c *conn, closed <-chan struct{}, ws *watchers, alone bool) *writer {
 	return &writer{
-		conn: conn, stmts: make(map[string]*sql.Stmt), jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
+		conn: c, jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
 		served: make(map[string]string), gone: make(chan struct{}),
 	}
 }
@@ -123,10 +123,6 @@ func (w *writer) run() {
 			case j := <-w.jobs:
 				w.flush(w.gather(j))
 			default:
-				for _, s := range w.stmts {
-					_ = s.Close() // the connection is closed next
-				}
-				_ = w.conn.Close()
 				return
 			}
 		}
@@ -160,27 +156,7 @@ func (w *writer) flush(batch []*job) {
 	if len(batch) == 0 {
 		return
 	}
-	var hints []store.Hint
-	err := w.exec("BEGIN IMMEDIATE")
-	if err == nil {
-		for _, j := range batch {
-			if !j.take() {
-				continue
-			}
-			var told []store.Hint
-			if told, err = j.do(w); err != nil {
-				break
-			}
-			hints = append(hints, told...)
-		}
-		if err == nil {
-			err = w.exec("COMMIT")
-		}
-		if err != nil {
-			_ = w.exec("ROLLBACK") // may have been rolled back already
-			hints = nil
-		}
-	}
+	hints, err := w.transact(batch)
 	for _, j := range batch {
 		if err != nil {
 			j.err = fmt.Errorf("sqlite: write: %w", explain(err))
@@ -190,65 +166,35 @@ func (w *writer) flush(batch []*job) {
 	w.watchers.tell(hints)
 }
 
-// stmt returns the prepared statement of a text; it is kept.
-func (w *writer) stmt(text string) (*sql.Stmt, error) {
-	if s := w.stmts[text]; s != nil {
-		return s, nil
+func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
+	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return nil, err
 	}
-	s, err := w.conn.PrepareContext(context.Background(), text)
-	if err == nil {
-		w.stmts[text] = s
-	}
-	return s, err
-}
-
-func (w *writer) exec(text string, args ...any) error {
-	_, err := w.change(text, args...)
-	return err
-}
-
-// change executes a statement and returns how many rows it changed.
-func (w *writer) change(text string, args ...any) (int64, error) {
-	s, err := w.stmt(text)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
-}
-
-// row executes a query for one row; sql.ErrNoRows says that there is none.
-func (w *writer) row(text string, args []any, into ...any) error {
-	s, err := w.stmt(text)
-	if err != nil {
-		return err
-	}
-	return s.QueryRowContext(context.Background(), args...).Scan(into...)
-}
-
-// rows executes a query and calls scan for each row.
-func (w *writer) rows(text string, args []any, scan func(*sql.Rows) error) error {
-	s, err := w.stmt(text)
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(context.Background(), args...)
-	if err != nil {
-		return err
-	}
-	return each(rows, scan)
-}
-
-// each calls scan for each row and closes the rows.
-func each(rows *sql.Rows, scan func(*sql.Rows) error) error {
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
+	before := w.meter.pending
+	defer func() {
+		if err != nil {
+			_, _ = w.exec("ROLLBACK") // may have been rolled back already
+			w.recent.forget()         // it may hold what was not stored
+			w.meter.pending = before
+			hints = nil
 		}
+	}()
+	if err := w.recall(); err != nil {
+		return nil, err
 	}
-	return rows.Err()
+	for _, j := range batch {
+		if !j.take() {
+			continue
+		}
+		told, err := j.do(w)
+		if err != nil {
+			return nil, err
+		}
+		hints = append(hints, told...)
+	}
+	if _, err := w.exec("COMMIT"); err != nil {
+		return nil, err
+	}
+	w.meter.flushed()
+	return hints, nil
 }

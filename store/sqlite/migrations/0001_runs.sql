@@ -23,26 +23,22 @@ CREATE INDEX runs_created  ON runs (created_at, id);
 -- Partial indexes hold only what their query looks for: a parked or finished run is in none of the claim's.
 CREATE INDEX runs_ready    ON runs (pool, priority DESC, key, queued_at, id) WHERE ready = 1;
 CREATE INDEX runs_delayed  ON runs (delayed_until) WHERE delayed_until IS NOT NULL;
-CREATE INDEX runs_held     ON runs (pool, key) WHERE slot = 1;
-CREATE INDEX runs_owned    ON runs (owner, slot) WHERE owner IS NOT NULL;
+CREATE INDEX runs_held     ON runs (pool, key, owner) WHERE slot = 1;
+CREATE INDEX runs_sticky   ON runs (owner, queued_at, id) WHERE slot = 1 AND state = 'queued';
+CREATE INDEX runs_parked   ON runs (owner) WHERE owner IS NOT NULL AND slot IS NULL;
 CREATE INDEX runs_waiting  ON runs (asked_at, id) WHERE asked_at IS NOT NULL;
 CREATE INDEX runs_deadline ON runs (deadline, id) WHERE deadline IS NOT NULL;
 CREATE INDEX runs_finished ON runs (finished_at, id) WHERE finished_at IS NOT NULL;
 
--- Written once, read at each turn; apart, so that the often rewritten record stays small.
-CREATE TABLE specs (
-	run  INTEGER PRIMARY KEY,
-	spec BLOB NOT NULL
+-- One row a commit, found by the run's n << 28 | the number of its last event: a whole number is the cheapest key there is,
+-- and keeps a run's rows together. The row of the commit that made the run also has its spec: written once, read at each turn, apart
+-- from the often rewritten record.
+CREATE TABLE log (
+	k      INTEGER PRIMARY KEY,
+	first  INTEGER NOT NULL,                  -- number of the first event
+	bodies BLOB    NOT NULL,                  -- the events, a line each
+	spec   BLOB
 );
-
--- One row a commit: its events' bodies, a line each.
-CREATE TABLE events (
-	run    INTEGER NOT NULL,
-	last   INTEGER NOT NULL,
-	first  INTEGER NOT NULL,
-	bodies BLOB    NOT NULL,
-	PRIMARY KEY (run, last)
-) WITHOUT ROWID;
 
 -- One row a settled interaction, with the idempotency key of its reply.
 CREATE TABLE settled (

@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"modernc.org/sqlite"
+)
+
+// conn is one connection on the driver's own interface: for short statements database/sql costs as much again. It keeps
+// its prepared statements. It is for one goroutine at a time.
+type conn struct {
+	raw   driver.Conn
+	stmts map[string]statement
+	args  []driver.NamedValue // reused from statement to statement
+}
+
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// dial opens a connection to the file.
+func dial(path, mode string, pragmas []string) (*conn, error) {
+	raw, err := (&sqlite.Driver{}).Open(dsn(path, mode, pragmas))
+	if err != nil {
+		return nil, err
+	}
+	return &conn{raw: raw, stmts: make(map[string]statement)}, nil
+}
+
+func (c *conn) close() error {
+	for _, s := range c.stmts {
+		_ = s.Close() // the connection tells
+	}
+	return c.raw.Close()
+}
+
+// errNoRow says that a query for one row found none.
+var errNoRow = errors.New("sqlite: no row")
+
+// stmt returns the prepared statement of a text.
+func (c *conn) stmt(text string) (statement, error) {
+	if s := c.stmts[text]; s != nil {
+		return s, nil
+	}
+	p, err := c.raw.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := p.(statement)
+	if !ok {
+		return nil, fmt.Errorf("sqlite: the driver's statements are %T, which cannot be used", p)
+	}
+	c.stmts[text] = s
+	return s, nil
+}
+
+func (c *conn) bind(args []driver.Value) []driver.NamedValue {
+	c.args = c.args[:0]
+	for i, v := range args {
+		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: v})
+	}
+	return c.args
+}
+
+// exec executes a statement and returns what it changed. Arguments are int64, string, []byte or nil.
+func (c *conn) exec(text string, args ...driver.Value) (changed int64, err error) {
+	r, err := c.result(text, args)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// insert is exec for a statement that makes at most one row; it returns that row's number.
+func (c *conn) insert(text string, args ...driver.Value) (n, changed int64, err error) {
+	r, err := c.result(text, args)
+	if err != nil {
+		return 0, 0, err
+	}
+	if n, err = r.LastInsertId(); err != nil {
+		return 0, 0, err
+	}
+	changed, err = r.RowsAffected()
+	return n, changed, err
+}
+
+func (c *conn) result(text string, args []driver.Value) (driver.Result, error) {
+	s, err := c.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), c.bind(args))
+}
+
+// run executes text that may hold several statements, once.
+func (c *conn) run(text string) error {
+	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+	return err
+}
+
+// each calls scan for each row of a query. The row is valid during the call. When ctx ends, the query is interrupted.
+func (c *conn) each(ctx context.Context, scan func(row) error, text string, args ...driver.Value) (err error) {
+	s, err := c.stmt(text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, c.bind(args))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	r := make(row, len(rows.Columns()))
+	for {
+		if err := rows.Next(r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := scan(r); err != nil {
+			return err
+		}
+	}
+}
+
+// one returns the first row of a query, errNoRow when there is none.
+func (c *conn) one(text string, args ...driver.Value) (row, error) {
+	s, err := c.stmt(text)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.QueryContext(context.Background(), c.bind(args))
+	if err != nil {
+		return nil, err
+	}
+	r := make(row, len(rows.Columns()))
+	switch err = rows.Next(r); {
+	case errors.Is(err, io.EOF):
+		err = errNoRow
+	case err != nil:
+	}
+	return r, errors.Join(err, rows.Close())
+}
+
+// exists reports whether a query finds a row.
+func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
+	_, err := c.one(text, args...)
+	if errors.Is(err, errNoRow) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// row is the columns of one row. What is not of the type that is asked for is that type's zero value.
+type row []driver.Value
+
+func (r row) int(i int) int64 {
+	v, _ := r[i].(int64)
+	return v
+}
+
+func (r row) text(i int) string {
+	v, _ := r[i].(string)
+	return v
+}
+
+func (r row) blob(i int) []byte {
+	v, _ := r[i].([]byte)
+	return v
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// seqBits is how much of a log key is the number of an event: a run has at most 268,435,455 events.
+const seqBits = 28
+
+const maxSeq = 1<<seqBits - 1
+
+// place is the log key of a run's commit that ends with the event.
+func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
+
+// entry is a checked commit with its rows, ready to be written. It shares nothing with the caller's, who may
+// be gone before it is written.
+type entry struct {
+	store.Commit
+	record, bodies, settled []byte
+}
+
+// newEntry refuses what is wrong by itself.
+func newEntry(c *store.Commit) (*entry, error) {
+	if err := c.CheckSelf(); err != nil {
+		return nil, err
+	}
+	return encoded(c)
+}
+
+// encoded copies a commit that CheckSelf has passed, and encodes its rows.
+func encoded(c *store.Commit) (*entry, error) {
+	if c.Run.Seq > maxSeq {
+		return nil, fmt.Errorf("%w: run %s has more than %d events", store.ErrInvalid, c.Run.ID, maxSeq)
+	}
+	e := &entry{Commit: *c}
+	var err error
+	if e.record, err = store.Encode(c.Run); err != nil {
+		return nil, err
+	}
+	e.Run, e.Spec = c.Run.Clone(), bytes.Clone(c.Spec)
+	if c.Fence != nil {
+		fence := *c.Fence
+		e.Fence = &fence
+	}
+	e.join()
+	if c.Settled != nil {
+		if e.settled, err = store.AppendRecord(nil, c.Settled); err != nil {
+			return nil, fmt.Errorf("run %s: %w", c.Run.ID, err)
+		}
+		settled := *c.Settled // of which only the numbers and texts are looked at from now on
+		e.Settled = &settled
+	}
+	return e, nil
+}
+
+// join makes one text of the events' bodies, and the events parts of it.
+func (e *entry) join() {
+	size := 0
+	for _, event := range e.Events {
+		size += len(event.Body) + 1
+	}
+	e.bodies = make([]byte, 0, size)
+	e.Events = slices.Clone(e.Events)
+	for i := range e.Events {
+		if i > 0 {
+			e.bodies = append(e.bodies, '\n')
+		}
+		from := len(e.bodies)
+		e.bodies = append(e.bodies, e.Events[i].Body...)
+		e.Events[i].Body = e.bodies[from:len(e.bodies):len(e.bodies)]
+	}
+}
+
+// first is the number of the first event.
+func (e *entry) first() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
+
+func (e *entry) hint() store.Hint {
+	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events}
+}

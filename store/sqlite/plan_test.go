@@ -1,0 +1,100 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// What is held is at most as much as there are slots, and a claim counts it; a listing goes along its index; everything else is sought.
+var mayScan = regexp.MustCompile(`^SCAN (runs USING (COVERING )?INDEX runs_(held|created)|owners|nodes|pools|sqlite_schema|CONSTANT ROW)`)
+
+// I13: no statement of a round trip walks through the runs or through their events: each is answered from an index that holds only
+// what it looks for.
+func TestNoStatementScansTheRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s, err := sqlite.Open(t.Context(), path, quiet)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	live(t, s)
+
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	explained := 0
+	for text := range s.Statements() {
+		if !strings.Contains(text, "runs") && !strings.Contains(text, "log") && !strings.Contains(text, "settled") {
+			continue
+		}
+		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+		require.NoError(t, err, text)
+		for rows.Next() {
+			var a, b, c int
+			var step string
+			require.NoError(t, rows.Scan(&a, &b, &c, &step))
+			if strings.HasPrefix(step, "SCAN") {
+				require.Regexp(t, mayScan, step, text)
+			}
+			require.NotContains(t, step, "TEMP B-TREE FOR ORDER BY", text)
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+		explained++
+	}
+	require.Greater(t, explained, 25)
+}
+
+// live has the store do everything that a host has it do.
+func live(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: slots.DefaultPool, Capacity: 4, KeyCapacity: 2}))
+	require.NoError(t, s.Join(ctx, store.Node{ID: "n", Lease: time.Hour}, noon))
+	first := newRun("first", 10)
+	first.Run.Key = "tenant"
+	put(t, s, first, newRun("second", 10))
+	for range 2 {
+		for _, c := range start(t, s, 4) {
+			if c.Run.Answer != nil {
+				put(t, s, end(c.Run))
+				continue
+			}
+			told := report(c.Run)
+			put(t, s, told)
+			parked := ask(told.Run)
+			put(t, s, parked)
+			put(t, s, answer(parked.Run, "key"))
+		}
+	}
+	_, err := s.Renew(ctx, "n", noon)
+	require.NoError(t, err)
+	_, _, err = s.Due(ctx, noon, 10)
+	require.NoError(t, err)
+	_, err = s.Orphans(ctx, 10)
+	require.NoError(t, err)
+	_, err = s.Events(ctx, "first", 0, 10)
+	require.NoError(t, err)
+	_, _, err = s.History(ctx, "first")
+	require.NoError(t, err)
+	_, err = s.Settled(ctx, "first", "key")
+	require.NoError(t, err)
+	_, err = s.Spec(ctx, "first")
+	require.NoError(t, err)
+	_, err = s.Pools(ctx)
+	require.NoError(t, err)
+	_, err = s.Inbox(ctx, store.Query{After: store.Cursor{At: noon, ID: "first"}.String()})
+	require.NoError(t, err)
+	_, err = s.Runs(ctx, store.Query{})
+	require.NoError(t, err)
+	_, err = s.Prune(ctx, noon.Add(time.Hour), 10)
+	require.NoError(t, err)
+}
