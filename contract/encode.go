@@ -2,10 +2,10 @@ package contract
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"strconv"
+	"sync"
 	"time"
 )
 
@@ -21,8 +21,6 @@ type Header struct {
 
 // MaxEngine is the longest engine name in bytes.
 const MaxEngine = 256
-
-var runID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // SchemaViolation says that an event may not be written: its header or its payload is not what the contract says. Nothing
 // of the commit that it belongs to may be stored (F7).
@@ -40,62 +38,71 @@ func (v *SchemaViolation) Error() string {
 // Code is the violation's error code in the contract.
 func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 
-// wire is an event as it is written. The order of its fields is the order in the bytes.
-type wire struct {
-	ProtocolVersion string         `json:"protocol_version"`
-	RunID           string         `json:"run_id"`
-	Seq             uint64         `json:"seq"`
-	TS              string         `json:"ts"`
-	Engine          string         `json:"engine"`
-	Type            string         `json:"type"`
-	Data            map[string]any `json:"data"`
-	Meta            Meta           `json:"meta"`
-}
+// Events are written into rooms that are used again. A usual one fits without growing; the largest that is kept is no burden.
+const (
+	usualRoom   = 1 << 10
+	largestRoom = 64 << 10
+)
+
+var rooms = sync.Pool{New: func() any {
+	room := make([]byte, 0, usualRoom)
+	return &room
+}}
 
 // Encode writes one event as JSON without a line break; equal arguments give equal bytes.
 //
 // The data is validated against the type's schema as it is, before it is encoded (F7). Its values may be JSON's own Go types, and
 // also times, named string, number and bool types, slices, maps and structs with json tags, which are brought into that form first.
 // The map is not changed or kept. The error is a *SchemaViolation.
+//
+// Plain data, which is nearly all, is checked and written in one walk. Everything else, and every violation, is left to the
+// validator of schemas, whose verdict counts.
 func Encode(h Header, typ string, data map[string]any) ([]byte, error) {
-	refuse := func(err error) ([]byte, error) {
-		return nil, &SchemaViolation{Type: typ, RunID: h.RunID, Seq: h.Seq, Detail: err.Error()}
+	if body, ok := encodeFast(h, typ, data); ok {
+		return body, nil
 	}
-	if err := h.check(); err != nil {
-		return refuse(err)
+	return encodeSlow(h, typ, data)
+}
+
+// encodeFast writes what it knows to be right, as encodeSlow would. Its one allocation is the result, of just the size it needs.
+func encodeFast(h Header, typ string, data map[string]any) ([]byte, bool) {
+	room := rooms.Get().(*[]byte) //nolint:forcetypeassert // the pool's own New
+	defer rooms.Put(room)
+	b, ok := appendEvent((*room)[:0], h, typ, data)
+	if !ok || len(b) >= MaxEvent {
+		return nil, false
 	}
-	payload, ok := schemas().payloads[typ]
-	if !ok {
-		return refuse(errors.New("the contract has no such event type"))
+	if cap(b) <= largestRoom {
+		*room = b
 	}
-	plain, err := plainMap(data)
-	if err != nil {
-		return refuse(err)
+	return bytes.Clone(b), true
+}
+
+func appendEvent(b []byte, h Header, typ string, data map[string]any) ([]byte, bool) {
+	payload, ok := shapes()[typ]
+	if !ok || h.check() != nil {
+		return b, false
 	}
-	if err := payload.Validate(plain); err != nil {
-		return refuse(err)
+	b = append(b, `{"protocol_version":"`+Protocol+`","run_id":"`...)
+	b = append(b, h.RunID...)
+	b = strconv.AppendUint(append(b, `","seq":`...), h.Seq, 10)
+	if b, ok = appendTime(append(b, `,"ts":`...), h.TS); !ok {
+		return b, false
 	}
-	var buf bytes.Buffer
-	buf.Grow(512)
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(wire{
-		ProtocolVersion: Protocol, RunID: h.RunID, Seq: h.Seq, TS: formatTime(h.TS), Engine: h.Engine,
-		Type: typ, Data: plain, Meta: Meta{Attempt: h.Attempt, LocalSeq: h.LocalSeq},
-	})
-	if err != nil {
-		return refuse(err)
+	b = appendString(append(b, `,"engine":`...), h.Engine)
+	b = append(append(b, `,"type":"`...), typ...)
+	if b, ok = payload.append(append(b, `","data":`...), data); !ok {
+		return b, false
 	}
-	if buf.Len() > MaxEvent {
-		return refuse(fmt.Errorf("%d bytes encoded, at most %d", buf.Len(), MaxEvent))
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
+	b = strconv.AppendInt(append(b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
+	b = strconv.AppendUint(append(b, `,"local_seq":`...), h.LocalSeq, 10)
+	return append(b, "}}"...), true
 }
 
 func (h Header) check() error {
 	switch {
-	case !runID.MatchString(h.RunID):
-		return fmt.Errorf("run_id %.140q does not match %s", h.RunID, runID)
+	case !isRunID(h.RunID):
+		return fmt.Errorf("run_id %.140q does not match %s", h.RunID, patternRunID)
 	case h.Seq < 1:
 		return errors.New("seq counts from 1")
 	case h.TS.IsZero() || h.TS.UTC().Year() > 9999 || h.TS.UTC().Year() < 1:

@@ -213,17 +213,3 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 	})
 }
-
-func BenchmarkEncode(b *testing.B) {
-	for _, typ := range []string{TypeStateChanged, TypeInputRequired, TypeReplyAccepted} {
-		data := samples()[typ]
-		b.Run(typ, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := Encode(header(), typ, data); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}

@@ -3,7 +3,6 @@ package contract
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"strings"
 	"sync"
 
@@ -13,7 +12,10 @@ import (
 //go:embed events/*.schema.json
 var eventFiles embed.FS
 
-const schemaSuffix = ".schema.json"
+const (
+	schemaSuffix = ".schema.json"
+	envelope     = "envelope" // the schema of what is around every payload
+)
 
 // schemaSet is the compiled event schemas.
 type schemaSet struct {
@@ -21,25 +23,33 @@ type schemaSet struct {
 	payloads map[string]*schema.Schema // by event type
 }
 
+// eventSchemas reads the embedded schemas, by event type, and the envelope's.
+func eventSchemas() map[string][]byte {
+	entries, err := eventFiles.ReadDir("events")
+	if err != nil {
+		panic(err) // embedded
+	}
+	found := map[string][]byte{}
+	for _, entry := range entries {
+		raw, err := eventFiles.ReadFile("events/" + entry.Name())
+		if err != nil {
+			panic(err)
+		}
+		found[strings.TrimSuffix(entry.Name(), schemaSuffix)] = raw
+	}
+	return found
+}
+
 // schemas compiles the embedded schemas once, at first use. They are part of the program, so a broken one is a panic; a test
 // compiles them all.
 var schemas = sync.OnceValue(func() schemaSet {
 	set := schemaSet{payloads: map[string]*schema.Schema{}}
-	names, err := fs.Glob(eventFiles, "events/*"+schemaSuffix)
-	if err != nil {
-		panic(err)
-	}
-	for _, name := range names {
-		raw, err := eventFiles.ReadFile(name)
-		if err != nil {
-			panic(err)
-		}
+	for typ, raw := range eventSchemas() {
 		compiled, err := schema.Compile(raw)
 		if err != nil {
-			panic(fmt.Errorf("contract: %s: %w", name, err))
+			panic(fmt.Errorf("contract: schema of %s: %w", typ, err))
 		}
-		typ := strings.TrimSuffix(strings.TrimPrefix(name, "events/"), schemaSuffix)
-		if typ == "envelope" {
+		if typ == envelope {
 			set.envelope = compiled
 		} else {
 			set.payloads[typ] = compiled

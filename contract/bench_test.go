@@ -1,0 +1,34 @@
+package contract
+
+import "testing"
+
+func BenchmarkEncode(b *testing.B) {
+	for _, typ := range eventTypes() {
+		data := samples()[typ]
+		b.Run(typ, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Encode(header(), typ, data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, typ := range eventTypes() {
+		body, err := Encode(header(), typ, samples()[typ])
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(typ, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Decode(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
