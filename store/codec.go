@@ -11,8 +11,8 @@ import (
 
 // Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
 // members, codec_write.go writes them as encoding/json would, byte for byte, and codec_scan.go reads them in just that form; what is
-// stored in any other is left to encoding/json. codec_text.go has the texts, codec_keep.go their memory, codec_raw.go foreign JSON.
-// The tests hold all this against encoding/json and against the fields that the structs have.
+// stored in any other is left to encoding/json. codec_text.go and codec_plain.go have the texts, codec_keep.go their memory,
+// codec_raw.go foreign JSON. The tests hold all this against encoding/json and against the fields that the structs have.
 
 // maxKeptBuffer bounds the buffers that are kept for later records, in bytes: a rare long text must not stay in memory.
 const maxKeptBuffer = 64 << 10

@@ -35,9 +35,9 @@ func endOfPlain[T string | []byte](s T, at int) int {
 func plain8(w uint64) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	control := w - each*' '
-	backslash := w ^ each*'\\' - each
-	quote := (w|each*('"'^'&'))^each*'&' - each   // or the ampersand
-	bracket := (w|each*('<'^'>'))^each*'>' - each // of either side
+	backslash := (w ^ each*'\\') - each
+	quote := ((w | each*('"'^'&')) ^ each*'&') - each   // or ampersand: they differ in one bit
+	bracket := ((w | each*('<'^'>')) ^ each*'>') - each // of either side
 	// A subtraction borrows into a character's top bit where the character is less, or the same; one that is not plain is found for
 	// certain, its neighbours perhaps with it.
 	return (w|control|backslash|quote|bracket)&top == 0

@@ -68,7 +68,7 @@ func endOfText(body []byte, at int) int {
 	for at < len(body) {
 		switch c := body[at]; {
 		case plain[c]:
-			at++
+			at = endOfPlain(body, at)
 		case c == '"':
 			return at + 1
 		case c == '\\':

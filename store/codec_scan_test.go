@@ -104,7 +104,7 @@ func TestAnotherHandIsReadAsJSONWould(t *testing.T) {
 		{`"priority":-3`, `"priority":-`},
 		{`"priority":-3`, `"priority":--3`},
 		{`"priority":-3`, `"priority":-0`},
-		{`"priority":-3`, fmt.Sprintf(`"priority":%d`, math.MinInt64)},
+		{`"priority":-3`, fmt.Sprintf(`"priority":%d`, int64(math.MinInt64))},
 		{`"priority":-3`, `"priority":9223372036854775808`},
 		{`"strict":true`, `"strict":false`},
 		{`"strict":true`, `"strict":tru`},

@@ -55,6 +55,22 @@ func TestWhateverARecordSaysIsWrittenAsJSONWould(t *testing.T) {
 	})
 }
 
+func TestEveryByteInEveryPlaceIsWrittenAndReadAsJSONWould(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			r := store.Run{ID: strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("~", 19-at)}
+			got, err := store.AppendRun(nil, &r)
+			require.NoError(t, err)
+			want := marshaled(t, r)
+			if string(got) != want {
+				require.Equal(t, want, string(got))
+			}
+			require.True(t, requireScanned(t, got), "%s", got)
+			requireScanned(t, []byte(strings.Replace(want, `"id":"a`, `"id":"`+string([]byte{byte(c)}), 1)))
+		}
+	}
+}
+
 // What an agent handed over as its output may be written in any way; it is stored in one, or refused.
 func TestAnOutputIsWrittenAsJSONWould(t *testing.T) {
 	for _, output := range []string{
