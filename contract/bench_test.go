@@ -32,3 +32,23 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkTerminal(b *testing.B) {
+	data := samples()[TypeStateChanged]
+	delete(data, "terminal")
+	data["to"] = "waiting_user"
+	body, err := Encode(header(), TypeStateChanged, data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	e, err := Decode(body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if e.Terminal() {
+			b.Fatal("the run goes on")
+		}
+	}
+}

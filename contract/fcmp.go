@@ -1,11 +1,9 @@
 package contract
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 )
 
@@ -63,26 +61,14 @@ func Decode(body []byte) (Event, error) {
 	if len(body) > MaxEvent {
 		return Event{}, fmt.Errorf("%w: %d bytes, at most %d", ErrEvent, len(body), MaxEvent)
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	var e Event
-	if err := dec.Decode(&e); err != nil {
-		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
+	if e, ok := decodeFast(body); ok {
+		return e, nil
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Event{}, fmt.Errorf("%w: there is more after its end", ErrEvent)
-	}
-	if e.ProtocolVersion != Protocol {
-		return Event{}, fmt.Errorf("%w: protocol_version is %.40q, this reader knows %q", ErrEvent, e.ProtocolVersion, Protocol)
-	}
-	h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt, LocalSeq: e.Meta.LocalSeq}
-	if err := h.check(); err != nil {
-		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
-	}
-	if len(e.Data) == 0 || e.Data[0] != '{' {
-		return Event{}, fmt.Errorf("%w: data is missing or no object", ErrEvent)
-	}
-	return e, nil
+	return decodeSlow(body)
+}
+
+func (e Event) header() Header {
+	return Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt, LocalSeq: e.Meta.LocalSeq}
 }
 
 // Decode reads the event's data into a payload struct of this package.
