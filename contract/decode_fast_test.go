@@ -61,7 +61,7 @@ func TestEventsAreDecodedFast(t *testing.T) {
 	}
 }
 
-// F8: whatever differs from the form that Encode writes is left to the slow way, and what it says of it.
+// Whatever differs from the form that Encode writes is left to the slow way, and what it says of it.
 func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 	t.Parallel()
 	good, err := Encode(header(), TypeWarning, samples()[TypeWarning])
@@ -88,7 +88,7 @@ func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 	}
 }
 
-// F8: an event keeps nothing of the bytes that it was read from.
+// An event keeps nothing of the bytes that it was read from.
 func TestDecodedEventsAreTheReaders(t *testing.T) {
 	t.Parallel()
 	body, err := Encode(header(), TypeWarning, samples()[TypeWarning])
@@ -101,7 +101,7 @@ func TestDecodedEventsAreTheReaders(t *testing.T) {
 	require.JSONEq(t, `{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, string(e.Data))
 }
 
-// F8: what is scanned is what encoding/json takes for JSON, as far as it is compact and not too deep.
+// What is scanned is what encoding/json takes for JSON, as far as it is compact and not too deep.
 func TestScannedValuesAreJSON(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "-", "01", "1.", "1.e1", ".5", "1e", "1e+", "+1", "tru", "nulll", `"`, `"\`, `"\u12`, `"\u12g4"`, `"\x"`, "\"\n\"", "{", "[", "{}}", "[1,]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`, "[1 ]", "[}", "\x00"} {

@@ -95,7 +95,7 @@ func TestFastEncodingAcceptsNothingMore(t *testing.T) {
 	require.False(t, ok)
 }
 
-// F7: events that good runs leave are encoded fast, and to the bytes in which they were recorded.
+// Events that good runs leave are encoded fast, and to the bytes in which they were recorded.
 func TestRecordedEventsAreEncodedFast(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "good") {

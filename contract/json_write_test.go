@@ -22,7 +22,7 @@ func mustJSON(v any) string {
 	return strings.TrimSuffix(buf.String(), "\n")
 }
 
-// F7: strings, numbers and times are written byte for byte as encoding/json does.
+// Strings, numbers and times are written byte for byte as encoding/json does.
 func TestJSONIsWrittenAsEver(t *testing.T) {
 	t.Parallel()
 	for c := range rune(0x3000) {
@@ -46,7 +46,7 @@ func TestJSONIsWrittenAsEver(t *testing.T) {
 	})
 }
 
-// F7: values of any shape are written as encoding/json does, or left to it.
+// Values of any shape are written as encoding/json does, or left to it.
 func TestOpenValuesAreWrittenAsEver(t *testing.T) {
 	t.Parallel()
 	written := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// F7: the loops are the expressions of the schemas.
+// The loops are the expressions of the schemas.
 func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 	t.Parallel()
 	for _, expression := range []string{patternRunID, patternCode, patternVersion, `^a+$`} {
@@ -41,7 +41,7 @@ func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 	require.Error(t, err)
 }
 
-// F7: a time of ours is one to the validator of schemas; of those in UTC without a leap second, each.
+// A time of ours is one to the validator of schemas; of those in UTC without a leap second, each.
 func TestTimesAreThoseOfTheValidator(t *testing.T) {
 	t.Parallel()
 	format := schema.MustCompile([]byte(`{"type": "string", "format": "date-time"}`))

@@ -17,7 +17,7 @@ func TestEverySchemaHasItsShape(t *testing.T) {
 	}
 }
 
-// F7: a schema that a shape could not hold a value to is refused, not half understood.
+// A schema that a shape could not hold a value to is refused, not half understood.
 func TestShapesRefuseWhatTheyDoNotKnow(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
@@ -54,7 +54,7 @@ func TestShapesRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 }
 
-// F7: what the event schemas do not use today is held to as well.
+// What the event schemas do not use today is held to as well.
 func TestShapesKnowTheirKeywords(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
