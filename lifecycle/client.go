@@ -109,35 +109,37 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
-	return c.until(ctx, id, func(r Run) bool { return r.State.Terminal() })
-}
-
-// until returns the run once it is as wanted.
-func (c *Client) until(ctx context.Context, id string, wanted func(Run) bool) (Run, error) {
 	f := c.hub.follow(id)
 	defer f.close()
 	for {
 		r, err := c.store.Run(ctx, id)
-		if err != nil || wanted(r) {
+		if err != nil || r.State.Terminal() {
 			return r, err
 		}
-		if err := c.pause(ctx, f); err != nil {
-			return Run{}, err
+		for {
+			hinted, err := c.pause(ctx, f)
+			if err != nil {
+				return Run{}, err
+			}
+			if !hinted || f.ended() {
+				break
+			}
 		}
 	}
 }
 
 // pause returns at the next hint for the follower, or when it is time to look anyway.
-func (c *Client) pause(ctx context.Context, f *follower) error {
+func (c *Client) pause(ctx context.Context, f *follower) (hinted bool, _ error) {
 	tick, stop := c.clock.Timer(c.poll)
 	defer stop()
 	select {
 	case <-f.hints:
+		return true, nil
 	case <-tick:
+		return false, nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	return nil
 }
 
 // commit stores one commit.

@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
 )
 
 // Event is one FCMP event of a run.
@@ -21,13 +21,16 @@ const eventPage = 256
 // the sequence; go on from the last event's Seq. A follower holds nothing that a run needs: a slow one delays nobody (I.5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := c.hub.follow(id)
+		f := c.hub.read(id)
 		defer f.close()
-		lasting := false // the terminal event is still to come, beyond the cursor
+		r := reader{client: c, follower: f, id: id, after: after, look: true}
 		for {
-			page, err := c.store.Events(ctx, id, after, eventPage)
+			page, err := r.next(ctx)
 			if err != nil {
-				yield(Event{}, fmt.Errorf("lifecycle: events of run %s: %w", id, err))
+				yield(Event{}, err)
+				return
+			}
+			if r.over {
 				return
 			}
 			for _, stored := range page {
@@ -36,29 +39,56 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 					yield(Event{}, fmt.Errorf("lifecycle: event %d of run %s: %w", stored.Seq, id, err))
 					return
 				}
-				if !yield(event, nil) || terminal(event) {
+				if !yield(event, nil) || event.Terminal() {
 					return
 				}
-				after = stored.Seq
-			}
-			if len(page) == eventPage {
-				continue
-			}
-			if len(page) == 0 && !lasting {
-				var ended bool
-				if ended, lasting, err = c.ended(ctx, id, after); err != nil {
-					yield(Event{}, err)
-					return
-				} else if ended {
-					return
-				}
-			}
-			if err := c.pause(ctx, f); err != nil {
-				yield(Event{}, err)
-				return
+				r.after = stored.Seq
 			}
 		}
 	}
+}
+
+// reader is a follower on its way through a run's events.
+type reader struct {
+	client   *Client
+	follower *follower
+	id       string
+	after    uint64
+	look     bool // the store may have more; otherwise hints bring what is new
+	lasting  bool // the terminal event is still to come, beyond the cursor
+	over     bool // the cursor stands at or beyond the terminal event
+}
+
+// next returns the next events; none when it must be called again. It waits when there is nothing new.
+func (r *reader) next(ctx context.Context) ([]store.Event, error) {
+	if !r.look {
+		hinted, err := r.client.pause(ctx, r.follower)
+		if err != nil {
+			return nil, err
+		}
+		page, all := r.follower.take(r.after)
+		r.look = !hinted || !all
+		return page, nil
+	}
+	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)
+	if err != nil {
+		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
+	}
+	r.look = len(page) == eventPage || size(page) >= store.MinPage // otherwise these were all, and what comes is hinted at
+	if len(page) > 0 {
+		r.lasting = true // or the page ends with the terminal event, and the reader with it
+	}
+	if !r.lasting {
+		r.over, r.lasting, err = r.client.ended(ctx, r.id, r.after)
+	}
+	return page, err
+}
+
+func size(page []store.Event) (n int) {
+	for _, e := range page {
+		n += len(e.Body)
+	}
+	return n
 }
 
 // ended reports that the run has ended and the cursor stands at or beyond its last event: a reader that came
@@ -69,13 +99,4 @@ func (c *Client) ended(ctx context.Context, id string, after uint64) (ended, las
 		return false, false, fmt.Errorf("lifecycle: events of run %s: %w", id, err)
 	}
 	return r.State.Terminal() && after >= r.Seq, after <= r.Seq, nil
-}
-
-// terminal reports whether the event tells of the run's end.
-func terminal(e Event) bool {
-	if e.Type != contract.TypeStateChanged {
-		return false
-	}
-	var change contract.StateChanged
-	return e.Decode(&change) == nil && fsm.State(change.To).Terminal()
 }

@@ -21,7 +21,21 @@ type follower struct {
 	runID string
 	hints chan struct{}
 	seen  func(store.Hint) // called for each hint; must not block
+
+	mu     sync.Mutex
+	seq    uint64        // guarded by mu; the last event that a hint told of; hints may come out of order
+	over   bool          // guarded by mu; a hint told of the run's end
+	any    bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
+	events []store.Event // guarded by mu; what hints brought since they were taken, when eager
+	bytes  int           // guarded by mu; of events
+	eager  bool          // hints' events are kept
 }
+
+// Bounds of what a follower keeps for a slow reader, who then reads from the store.
+const (
+	maxPushed      = 256
+	maxPushedBytes = 256 << 10
+)
 
 func newHub(s store.Store) *hub {
 	h := &hub{stop: func() {}, followers: make(map[string]map[*follower]struct{})}
@@ -34,11 +48,22 @@ func newHub(s store.Store) *hub {
 // follow returns a follower of one run, or of all with an empty id. It must be made before looking at the
 // store, so that no change falls between the look and the wait.
 func (h *hub) follow(runID string) *follower {
-	return h.observe(runID, nil)
+	return h.add(&follower{hub: h, runID: runID})
 }
 
-func (h *hub) observe(runID string, seen func(store.Hint)) *follower {
-	f := &follower{hub: h, runID: runID, hints: make(chan struct{}, 1), seen: seen}
+// read is follow for a reader of events.
+func (h *hub) read(runID string) *follower {
+	return h.add(&follower{hub: h, runID: runID, eager: true})
+}
+
+// observe has seen called for each hint.
+func (h *hub) observe(seen func(store.Hint)) *follower {
+	return h.add(&follower{hub: h, seen: seen})
+}
+
+func (h *hub) add(f *follower) *follower {
+	f.hints = make(chan struct{}, 1)
+	runID := f.runID
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.followers[runID] == nil {
@@ -60,11 +85,49 @@ func (f *follower) close() {
 func (f *follower) wake(hint store.Hint) {
 	if f.seen != nil {
 		f.seen(hint)
+		return
 	}
+	f.mu.Lock()
+	f.seq = max(f.seq, hint.Seq)
+	f.over = f.over || hint.State.Terminal()
+	f.any = f.any || hint.RunID == ""
+	if f.eager && len(f.events) < maxPushed && f.bytes < maxPushedBytes {
+		f.events = append(f.events, hint.Events...)
+		for _, e := range hint.Events {
+			f.bytes += len(e.Body)
+		}
+	}
+	f.mu.Unlock()
 	select {
 	case f.hints <- struct{}{}:
 	default: // one is waiting already
 	}
+}
+
+// take returns the events after the cursor that hints have brought, and whether there is nothing beyond them to be looked for
+// in the store. Hints may be lost, doubled or late: only what follows the cursor without a gap is taken.
+func (f *follower) take(after uint64) (events []store.Event, all bool) {
+	f.mu.Lock()
+	events, last, anything := f.events, f.seq, f.any
+	f.events, f.bytes, f.any = nil, 0, false
+	f.mu.Unlock()
+	next := events[:0]
+	for _, e := range events {
+		if e.Seq == after+1 {
+			next = append(next, e)
+			after++
+		}
+	}
+	return next, !anything && after >= last
+}
+
+// ended reports whether the run may have ended.
+func (f *follower) ended() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	ended := f.over || f.any
+	f.any = false
+	return ended
 }
 
 // publish is called by the store after commits.

@@ -83,7 +83,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 // serve runs the node's loops until ctx ends or the lease is lost.
 func (n *node) serve(ctx context.Context) error {
 	defer n.die(nil)
-	watch := n.hub.observe("", n.hint)
+	watch := n.hub.observe(n.hint)
 	defer watch.close()
 	defer n.watchResidents()()
 

@@ -13,6 +13,10 @@ import (
 // MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
+// MinPage is how many bytes of events a store returns at least, when there are as many and the limit allows it; so that a reader of large
+// events needs little memory.
+const MinPage = 256 << 10
+
 // Check says whether the commit may be stored on the previous record, nil when it creates the run. Claim says that it is made by a
 // claim, which alone may give a run a slot and an epoch. It is what every store refuses, whatever the
 // caller does; the error matches ErrInvalid. It does not compare versions and fences: those are races, not faults.

@@ -64,7 +64,8 @@ type Reader interface {
 	// Inbox lists runs in waiting_user, the oldest question first.
 	Inbox(ctx context.Context, q Query) (Page, error)
 	// Events returns up to limit events of a run with Seq > after, in order, without a gap; ErrNotFound for
-	// an unknown run. It may return fewer, when they are large. An empty result means that there are none yet.
+	// an unknown run. It returns fewer than there are only when those
+	// are together larger than MinPage bytes. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
 	// History returns the settled interactions of a run in order, and the run they belong to, of one moment.
 	History(ctx context.Context, id string) (Run, []interaction.Record, error)

@@ -192,7 +192,7 @@ func (w *world) log(id string) []contract.Event {
 			require.NoError(w, err)
 			all = append(all, event)
 		}
-		if len(page) < 100 {
+		if len(page) == 0 {
 			return all
 		}
 	}
@@ -226,7 +226,7 @@ func (w *world) checkLog(id string) {
 			lines.WriteByte('\n')
 			after = e.Seq
 		}
-		if len(page) < 100 {
+		if len(page) == 0 {
 			break
 		}
 	}

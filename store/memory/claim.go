@@ -14,38 +14,35 @@ import (
 
 // Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	claimed, err := s.claim(ctx, req)
-	hints := make([]store.Hint, 0, len(claimed))
-	for i := range claimed {
-		hints = append(hints, hint(&claimed[i].Run))
-	}
-	s.watchers.tell(hints)
+	claimed, hints, err := s.claim(ctx, req)
+	s.watchers.Tell(hints)
 	return claimed, err
 }
 
-func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, []store.Hint, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock() // also when Start panics
 	if err := s.open(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := req.Check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.nodes[req.Node] == nil {
-		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, req.Node)
+		return nil, nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, req.Node)
 	}
 	s.release(req.Now)
 	var claimed []store.Claimed
+	var hints []store.Hint
 	var failures []error
 	take := func(ids []string) {
 		for _, id := range ids {
-			c, err := s.take(id, req)
+			c, hint, err := s.take(id, req)
 			if err != nil {
 				failures = append(failures, err)
 				continue
 			}
-			claimed = append(claimed, c)
+			claimed, hints = append(claimed, c), append(hints, hint)
 		}
 	}
 	take(s.stickyOf(req.Node, req.Max))
@@ -56,16 +53,16 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		use := slots.Use{Total: s.index.held[name], Key: func(key string) (int, error) { return s.index.heldByKey[tenancy{name, key}], nil }}
 		ids, served, err := slots.Select(s.pools[name], use, &queue{s, name}, req.Max-len(claimed), s.served[name])
 		if err != nil {
-			return nil, err
+			return nil, hints, err
 		}
 		s.served[name] = served
 		take(ids)
 	}
-	return claimed, errors.Join(failures...)
+	return claimed, hints, errors.Join(failures...)
 }
 
 // take starts one picked run.
-func (s *Store) take(id string, req store.ClaimRequest) (store.Claimed, error) {
+func (s *Store) take(id string, req store.ClaimRequest) (store.Claimed, store.Hint, error) {
 	e := s.runs[id]
 	given := e.run.Clone().Claim(req.Node)
 	c, err := req.Start(given, slices.Clone(e.spec))
@@ -73,10 +70,10 @@ func (s *Store) take(id string, req store.ClaimRequest) (store.Claimed, error) {
 		err = c.CheckClaim(&given, &e.run)
 	}
 	if err != nil {
-		return store.Claimed{}, fmt.Errorf("store: claim run %s: %w", id, err)
+		return store.Claimed{}, store.Hint{}, fmt.Errorf("store: claim run %s: %w", id, err)
 	}
-	s.write(e, &e.run, c)
-	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, nil
+	s.write(e, &e.run, &c)
+	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hint(&c), nil
 }
 
 // release puts runs whose not-before time has come among the ready ones.

@@ -113,10 +113,14 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 		return nil, nil
 	}
 	part := e.events[after:]
-	part = part[:min(limit, len(part))]
-	events := make([]store.Event, len(part))
-	for i, event := range part {
-		events[i] = store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)}
+	events := make([]store.Event, 0, min(limit, len(part)))
+	size := 0
+	for _, event := range part {
+		if len(events) == limit || size > store.MinPage {
+			break
+		}
+		size += len(event.Body)
+		events = append(events, store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)})
 	}
 	return events, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/slots"
@@ -114,34 +113,4 @@ func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 }
 
 // Watch implements store.Watcher.
-func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.add(fn) }
-
-// watchers are those who wait for hints.
-type watchers struct {
-	mu  sync.RWMutex
-	fns map[*func(store.Hint)]struct{} // guarded by mu
-}
-
-func (w *watchers) add(fn func(store.Hint)) (stop func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fns == nil {
-		w.fns = make(map[*func(store.Hint)]struct{})
-	}
-	w.fns[&fn] = struct{}{}
-	return func() { // the lock waits for a call under way
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.fns, &fn)
-	}
-}
-
-func (w *watchers) tell(hints []store.Hint) {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	for fn := range w.fns {
-		for _, h := range hints {
-			(*fn)(h)
-		}
-	}
-}
+func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }

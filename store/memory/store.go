@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // Store keeps runs in memory. Use New.
 type Store struct {
-	watchers watchers
+	watchers store.Watchers
 
 	mu     sync.RWMutex // guards everything below
 	closed bool
@@ -24,6 +25,7 @@ type Store struct {
 	pools  map[string]slots.Pool
 	served map[string]string // by pool: the key served last, a hint for fairness
 	first  string            // the pool at which the last claim began, a hint for fairness
+	stats  store.Stats
 }
 
 // entry is a run and all that belongs to it.
@@ -38,6 +40,7 @@ type entry struct {
 var (
 	_ store.Store   = (*Store)(nil)
 	_ store.Watcher = (*Store)(nil)
+	_ store.Meter   = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -69,19 +72,23 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	hints := make([]store.Hint, 0, len(batch))
 	s.mu.Lock()
-	for i, c := range batch {
-		if errs[i] = s.commit(ctx, c); errs[i] == nil {
-			hints = append(hints, hint(&c.Run))
+	for i := range batch {
+		if errs[i] = s.commit(ctx, &batch[i]); errs[i] == nil {
+			hints = append(hints, s.hint(&batch[i]))
 		}
 	}
 	s.mu.Unlock()
-	s.watchers.tell(hints)
+	s.watchers.Tell(hints)
 	return errs
 }
 
-func hint(r *store.Run) store.Hint { return store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq} }
+// hint tells of a commit that was just stored; the caller holds the lock.
+func (s *Store) hint(c *store.Commit) store.Hint {
+	events := s.runs[c.Run.ID].events
+	return store.Hint{RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq, Events: slices.Clip(events[len(events)-len(c.Events):])}
+}
 
-func (s *Store) commit(ctx context.Context, c store.Commit) error {
+func (s *Store) commit(ctx context.Context, c *store.Commit) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -109,7 +116,7 @@ func (s *Store) commit(ctx context.Context, c store.Commit) error {
 	if e.run.Version != c.Expect {
 		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, e.run.Version, c.Expect)
 	}
-	if err := c.Check(&e.run, false); err != nil {
+	if err := c.CheckNext(&e.run, false); err != nil {
 		return err
 	}
 	if c.Settled != nil && c.Settled.Key != "" {
@@ -122,7 +129,7 @@ func (s *Store) commit(ctx context.Context, c store.Commit) error {
 }
 
 // write stores a checked commit.
-func (s *Store) write(e *entry, prev *store.Run, c store.Commit) {
+func (s *Store) write(e *entry, prev *store.Run, c *store.Commit) {
 	if prev == nil {
 		s.index.created.add(at(c.Run.CreatedAt, c.Run.ID))
 	} else {
@@ -133,6 +140,7 @@ func (s *Store) write(e *entry, prev *store.Run, c store.Commit) {
 	for _, event := range c.Events {
 		e.events = append(e.events, store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)})
 	}
+	s.count(c)
 	if c.Settled != nil {
 		if c.Settled.Key != "" {
 			if e.keys == nil {
@@ -142,6 +150,30 @@ func (s *Store) write(e *entry, prev *store.Run, c store.Commit) {
 		}
 		e.settled = append(e.settled, store.CloneRecord(*c.Settled))
 	}
+}
+
+// count adds a commit to the statistics; the caller holds the lock.
+func (s *Store) count(c *store.Commit) {
+	s.stats.Commits++
+	s.stats.Rows++
+	s.stats.Bytes += uint64(len(c.Spec))
+	if len(c.Events) > 0 {
+		s.stats.Rows++
+	}
+	for _, event := range c.Events {
+		s.stats.Bytes += uint64(len(event.Body))
+	}
+	if c.Settled != nil {
+		s.stats.Rows++
+	}
+}
+
+// Stats implements store.Meter. Rows are records, the events of a commit, and settled interactions; bytes are those of events
+// and specs, which alone are kept as bytes. Nothing is ever flushed.
+func (s *Store) Stats() store.Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.stats
 }
 
 // Prune implements store.Writer.

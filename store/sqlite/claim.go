@@ -52,7 +52,7 @@ func (c *claim) run() ([]store.Hint, error) {
 	if err := c.release(); err != nil {
 		return nil, err
 	}
-	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT ?`, c.req.Node, int64(c.req.Max))
+	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
 	if err == nil {
 		err = c.take(ids)
 	}
@@ -225,7 +225,7 @@ func (q queue) Key(priority int, after string, inclusive bool) (string, bool, er
 
 // Oldest implements slots.Queue.
 func (q queue) Oldest(priority int, key string, n int) ([]string, error) {
-	return q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ?`,
+	return q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`,
 		q.pool, int64(priority), key, int64(n))
 }
 

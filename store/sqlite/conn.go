@@ -43,7 +43,8 @@ func (c *conn) close() error {
 // errNoRow says that a query for one row found none.
 var errNoRow = errors.New("sqlite: no row")
 
-// stmt returns the prepared statement of a text.
+// stmt returns the prepared statement of a text. No LIMIT is a bare parameter: SQLite would plan the statement anew each time
+// that it is bound; "? + 0" it leaves alone.
 func (c *conn) stmt(text string) (statement, error) {
 	if s := c.stmts[text]; s != nil {
 		return s, nil

@@ -33,7 +33,7 @@ func (s *Store) list(ctx context.Context, q store.Query, column string, key func
 	if q.Newest {
 		order = " DESC"
 	}
-	query := "SELECT record FROM runs WHERE " + strings.Join(f.where, " AND ") + " ORDER BY " + column + order + ", id" + order + " LIMIT ?"
+	query := "SELECT record FROM runs WHERE " + strings.Join(f.where, " AND ") + " ORDER BY " + column + order + ", id" + order + " LIMIT ? + 0"
 	err = s.read(ctx, func(c *conn) error {
 		runs, err := c.records(ctx, query, append(f.args, int64(q.Limit+1))...)
 		if len(runs) > q.Limit {

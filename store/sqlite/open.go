@@ -42,7 +42,7 @@ type Options struct {
 type Store struct {
 	readers  chan *conn // those that are free
 	writer   *writer
-	watchers watchers
+	watchers store.Watchers
 
 	closing sync.Once
 	closed  chan struct{}

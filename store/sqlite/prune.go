@@ -19,7 +19,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		err := w.each(context.Background(), func(r row) error {
 			old = append(old, r.int(0))
 			return nil
-		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ?`, before.UnixMicro(), int64(limit))
+		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`, before.UnixMicro(), int64(limit))
 		if err != nil {
 			return nil, err
 		}

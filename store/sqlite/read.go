@@ -94,9 +94,6 @@ func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	return spec, err
 }
 
-// pageBytes is about how many bytes of events a page has at most.
-const pageBytes = 1 << 20
-
 // errEnough ends a query early.
 var errEnough = errors.New("sqlite: enough")
 
@@ -117,7 +114,7 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 			if seq <= after {
 				continue
 			}
-			if len(events) == limit || size > pageBytes {
+			if len(events) == limit || size > store.MinPage {
 				return errEnough
 			}
 			size += len(body)
@@ -131,7 +128,7 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 			found = true
 			return take(r)
 		}, `SELECT runs.n, log.first, log.bodies FROM runs LEFT JOIN log ON log.k > (runs.n << 28 | ?) AND log.k <= (runs.n << 28 | ?)
-			WHERE runs.id = ? ORDER BY log.k LIMIT ?`, int64(after), int64(maxSeq), id, int64(limit))
+			WHERE runs.id = ? ORDER BY log.k LIMIT ? + 0`, int64(after), int64(maxSeq), id, int64(limit))
 		if err == nil && !found {
 			return unknown(id)
 		}
@@ -192,7 +189,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
-			due, err = c.records(ctx, `SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ?`,
+			due, err = c.records(ctx, `SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ? + 0`,
 				now.UnixMicro(), int64(limit))
 			if err != nil {
 				return err
@@ -257,7 +254,7 @@ func (s *Store) Orphans(ctx context.Context, limit int) (orphans []store.Run, _ 
 
 const (
 	// What is held is at most as much as there are slots.
-	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ?`
+	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ? + 0`
 	// What is parked may be a million runs: the dead owners are found by one seek an owner.
 	parkedByDead = `WITH RECURSIVE owners(owner) AS (
 			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
@@ -266,5 +263,5 @@ const (
 			FROM owners WHERE owners.owner IS NOT NULL
 		)
 		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL AND slot IS NULL
-		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ?`
+		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0`
 )

@@ -33,7 +33,7 @@ type writer struct {
 	*conn
 	jobs     chan *job
 	closed   <-chan struct{}
-	watchers *watchers
+	watchers *store.Watchers
 	alone    bool          // no group commit
 	gone     chan struct{} // closed when run has returned: a job that is not done then was never begun
 	meter    meter
@@ -43,7 +43,7 @@ type writer struct {
 	first  string            // the pool at which the last claim began, a hint for fairness
 }
 
-func newWriter(c *conn, closed <-chan struct{}, ws *watchers, alone bool) *writer {
+func newWriter(c *conn, closed <-chan struct{}, ws *store.Watchers, alone bool) *writer {
 	return &writer{
 		conn: c, jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
 		served: make(map[string]string), gone: make(chan struct{}),
@@ -163,7 +163,7 @@ func (w *writer) flush(batch []*job) {
 		}
 		close(j.done)
 	}
-	w.watchers.tell(hints)
+	w.watchers.Tell(hints)
 }
 
 func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 
@@ -48,6 +49,34 @@ var eventCases = []promised{
 						require.Equal(w, want, events)
 					}
 				}
+			}
+		},
+	},
+	{
+		"events/large ones in portions",
+		"A reader of large events needs little memory: it gets as many as come to MinPage bytes, hardly more, and goes on from there (F8).",
+		func(w *world) {
+			r := w.running("a")
+			for range 6 {
+				c := changed(r, w.tick(), func(*store.Run) {})
+				c.Run.Seq, c.Events = r.Seq, nil
+				for range 2 {
+					c = tell(c)
+					c.Events[len(c.Events)-1].Body = []byte(`"` + strings.Repeat("x", 100<<10) + `"`)
+				}
+				r = w.commit(c)
+			}
+			for after := uint64(0); after < r.Seq; {
+				part, err := w.store.Events(w.ctx, "a", after, 100)
+				require.NoError(w, err)
+				size, last := 0, 0
+				for _, e := range part {
+					require.Equal(w, after+1, e.Seq)
+					after, last = e.Seq, len(e.Body)
+					size += last
+				}
+				require.LessOrEqual(w, size-last, store.MinPage, "the last one alone may exceed it")
+				require.True(w, size > store.MinPage || after == r.Seq, "%d bytes, and there are more", size)
 			}
 		},
 	},

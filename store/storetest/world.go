@@ -184,8 +184,7 @@ func look(ctx context.Context, tb require.TestingT, s store.Store, id string) pi
 	require.NoError(tb, err)
 	spec, err := s.Spec(ctx, id)
 	require.NoError(tb, err)
-	events, err := s.Events(ctx, id, 0, store.MaxBatch)
-	require.NoError(tb, err)
+	events := readAll(ctx, tb, s, id)
 	again, history, err := s.History(ctx, id)
 	require.NoError(tb, err)
 	require.NoError(tb, run.Coherent())
@@ -198,6 +197,18 @@ func look(ctx context.Context, tb require.TestingT, s store.Store, id string) pi
 		history = nil
 	}
 	return picture{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
+}
+
+// readAll reads a run's events in portions.
+func readAll(ctx context.Context, tb require.TestingT, s store.Store, id string) (all []store.Event) {
+	for {
+		part, err := s.Events(ctx, id, uint64(len(all)), store.MaxBatch)
+		require.NoError(tb, err)
+		if len(part) == 0 {
+			return all
+		}
+		all = append(all, part...)
+	}
 }
 
 func (w *world) look(id string) picture {

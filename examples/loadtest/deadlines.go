@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// fireDeadlines parks runs whose deadlines are one and the same moment, and measures from that moment until the last of them
+// has fired. Each of these runs then decides by itself, and is executed to its end.
+func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress) error {
+	m, err := newModel(ctx)
+	if err != nil {
+		return err
+	}
+	id := func(i int) string { return fmt.Sprintf("due-%08d", i) }
+	due := time.Now().Add(time.Second + time.Duration(n)*200*time.Microsecond)
+	b := pr.start("parking runs", n)
+	err = m.park(ctx, h.store, n, id, "", due, b)
+	b.end()
+	if err != nil {
+		return err
+	}
+	if late := time.Since(due); late > 0 {
+		return fmt.Errorf("the deadlines came %s before the last run was parked: the machine is too slow for -deadlines %d", late, n)
+	}
+	b = pr.start("deadlines", n)
+	defer b.end()
+	var fired, done atomic.Int64
+	last := make(chan time.Time, 1)
+	all := make(chan struct{})
+	defer h.store.Watch(func(hint store.Hint) {
+		if len(hint.RunID) != len("due-00000000") || hint.RunID[:4] != "due-" {
+			return
+		}
+		switch {
+		case hint.State == fsm.StateQueued:
+			if i := fired.Add(1); i == int64(n) {
+				last <- time.Now()
+			} else {
+				b.at(int(i))
+			}
+		case hint.State.Terminal() && done.Add(1) == int64(n):
+			close(all)
+		}
+	})()
+	select {
+	case at := <-last:
+		r.DeadlinesPerS = float64(n) / at.Sub(due).Seconds()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-all:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return onceEach(ctx, h, n, id)
+}
+
+// onceEach looks that each deadline has fired exactly once.
+func onceEach(ctx context.Context, h *host, n int, id func(int) string) error {
+	for i := range n {
+		run, history, err := h.store.History(ctx, id(i))
+		if err != nil {
+			return err
+		}
+		if run.State != fsm.StateSucceeded || run.AutoDecisions != 1 || len(history) != 1 {
+			return fmt.Errorf("run %s is %s after %d automatic decisions and %d settled questions", run.ID, run.State, run.AutoDecisions, len(history))
+		}
+		decided := 0
+		for e, err := range h.Events(ctx, run.ID, 0) {
+			if err != nil {
+				return err
+			}
+			if e.Type == contract.TypeAutoDecided {
+				decided++
+			}
+		}
+		if decided != 1 {
+			return fmt.Errorf("run %s tells of %d automatic decisions", run.ID, decided)
+		}
+	}
+	return nil
+}

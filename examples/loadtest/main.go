@@ -1,0 +1,154 @@
+// Command loadtest measures the round trip that interlude is for: submit, a turn that asks, a reply at once, a turn that
+// finishes. The engine does nothing, so what is measured is the library and its store.
+//
+//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256
+//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -parked 1000000
+//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -group-commit=false
+//
+// It also has 10,000 deadlines fall due together, many followers read live runs (-followers), a long log be replayed (-replay),
+// and a host go on for a while at half its speed (-soak). With -json the last line is one object with all figures.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"time"
+)
+
+// options are the command line.
+type options struct {
+	store       string
+	db          string
+	runs        int
+	concurrency int
+	parked      int
+	deadlines   int
+	followers   int
+	replay      int
+	soak        time.Duration
+	group       bool
+	asJSON      bool
+	profile     string
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
+	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory or sqlite")
+	f.StringVar(&o.db, "db", "", "the SQLite `file`; a temporary one when empty")
+	f.IntVar(&o.runs, "runs", 10000, "how many round trips")
+	f.IntVar(&o.concurrency, "concurrency", 256, "how many of them at one time")
+	f.IntVar(&o.parked, "parked", 0, "how many runs wait for somebody meanwhile, left by a process that died")
+	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
+	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second together")
+	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
+	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
+	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite)")
+	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
+	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case o.store != "memory" && o.store != "sqlite":
+		return o, fmt.Errorf("-store is %q, want memory or sqlite", o.store)
+	case o.store == "memory" && o.db != "":
+		return o, errors.New("-db needs -store sqlite")
+	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:
+		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000", o.runs, o.concurrency)
+	case o.parked < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0:
+		return o, errors.New("-parked, -deadlines, -followers, -replay and -soak must not be negative")
+	}
+	return o, nil
+}
+
+func main() {
+	o, err := parse(os.Args[1:])
+	if errors.Is(err, flag.ErrHelp) {
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	r, err := measure(ctx, o, newProgress(os.Stderr))
+	if err != nil {
+		stop()
+		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		os.Exit(1) //nolint:gocritic // stop was called
+	}
+	if err := r.print(os.Stdout, o.asJSON); err != nil {
+		os.Exit(1)
+	}
+}
+
+// measure goes through the phases.
+func measure(ctx context.Context, o options, p *progress) (*report, error) {
+	place, err := newPlace(o)
+	if err != nil {
+		return nil, err
+	}
+	defer place.remove()
+	r := &report{Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, GroupCommit: o.group}
+	if err := place.seed(ctx, o.parked, p); err != nil {
+		return nil, fmt.Errorf("park %d runs: %w", o.parked, err)
+	}
+	h, err := r.arrive(ctx, place, p)
+	if err != nil {
+		return nil, err
+	}
+	err = r.phases(ctx, o, place, h, p)
+	return r, errors.Join(err, h.leave())
+}
+
+func (r *report) phases(ctx context.Context, o options, place *place, h *host, p *progress) error {
+	before, err := place.probe(ctx, r.rowBytes())
+	if err != nil {
+		return fmt.Errorf("probe the disk: %w", err)
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+	}
+	err = r.roundTrips(ctx, h, o.runs, o.concurrency, p)
+	pprof.StopCPUProfile()
+	if err != nil {
+		return err
+	}
+	after, err := place.probe(ctx, r.rowBytes())
+	if err != nil {
+		return fmt.Errorf("probe the disk: %w", err)
+	}
+	r.compare(before, after)
+	for _, phase := range []struct {
+		wanted bool
+		run    func() error
+	}{
+		{o.deadlines > 0, func() error { return r.fireDeadlines(ctx, h, o.deadlines, p) }},
+		{o.followers > 0, func() error { return r.follow(ctx, h, o.followers, p) }},
+		{o.replay > 0, func() error { return r.replay(ctx, h, o.replay, p) }},
+		{o.soak > 0, func() error { return r.soak(ctx, place, h, o, p) }},
+	} {
+		if phase.wanted {
+			if err := phase.run(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// model is a run that waits for somebody, as the library made it, of which others can be copied.
+type model struct {
+	created, asked store.Commit
+	id             string
+}
+
+// newModel has a real run park. It decides by itself when nobody replies, so that its deadline acts.
+func newModel(ctx context.Context) (*model, error) {
+	kept := memory.New()
+	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{})})
+	if err != nil {
+		return nil, err
+	}
+	serving, stop := context.WithCancel(ctx)
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(serving) }()
+	job := spec()
+	job.ID, job.AutoDecide, job.SessionTimeout = "model-0000000000", true, time.Hour
+	created, err := lc.Submit(ctx, job)
+	if err == nil {
+		for e, failed := range lc.Events(ctx, job.ID, 0) {
+			if err = failed; err != nil || e.Type == "user.input.required" {
+				break
+			}
+		}
+	}
+	asked, readErr := kept.Run(ctx, job.ID)
+	body, specErr := kept.Spec(ctx, job.ID)
+	events, eventsErr := kept.Events(ctx, job.ID, 0, 100)
+	stop()
+	if err := errors.Join(err, readErr, specErr, eventsErr, <-served); err != nil {
+		return nil, err
+	}
+	asked.Version, asked.Epoch = 2, 0 // by two commits, without a claim
+	return &model{
+		id:      job.ID,
+		created: store.Commit{Run: created, Spec: body, Events: events[:1]},
+		asked:   store.Commit{Run: asked, Expect: 1, Events: events[1:]},
+	}, nil
+}
+
+// copy makes the commits of another run like it.
+func (m *model) copy(id, owner string, deadline time.Time) (created, asked store.Commit) {
+	named := func(c store.Commit) store.Commit {
+		c.Run = c.Run.Clone()
+		c.Run.ID = id
+		all := make([]store.Event, len(c.Events))
+		for i, e := range c.Events {
+			all[i] = store.Event{Seq: e.Seq, Body: bytes.ReplaceAll(e.Body, []byte(m.id), []byte(id))}
+		}
+		c.Events = all
+		return c
+	}
+	created, asked = named(m.created), named(m.asked)
+	asked.Run.Owner, asked.Run.Deadline = owner, deadline.UTC().Truncate(time.Microsecond)
+	return created, asked
+}
+
+// park stores so many copies.
+func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time, b *bar) error {
+	const batch = 250
+	for from := 0; from < n; from += batch {
+		commits := make([]store.Commit, 0, 2*batch)
+		for i := from; i < min(from+batch, n); i++ {
+			created, asked := m.copy(id(i), owner, deadline)
+			commits = append(commits, created, asked)
+		}
+		if err := commit(ctx, s, commits); err != nil {
+			return err
+		}
+		b.at(from)
+	}
+	return nil
+}
+
+// seed stores runs that a process parked which is dead by now. Those that an earlier seed of the file left are counted in.
+func (p *place) seed(ctx context.Context, n int, pr *progress) error {
+	if n == 0 {
+		return nil
+	}
+	m, err := newModel(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.SetPool(ctx, slots.Pool{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}); err != nil {
+		return err
+	}
+	b := pr.start("parking runs", n)
+	defer b.end()
+	return m.park(ctx, s, n, func(i int) string { return fmt.Sprintf("parked-%08d", i) }, "dead-node", time.Now().Add(30*24*time.Hour), b)
+}
+
+// arrive starts the host on what is there already: the first run, and the recovery of all that is parked, with traffic beside it.
+func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, error) {
+	debug.FreeOSMemory() // what parking took is not the host's
+	begun := time.Now()
+	h, err := newHost(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	_, err = h.trip(ctx)
+	r.FirstRun = float64(time.Since(begun)) / 1e6
+	if err == nil && p.o.parked > 0 {
+		err = r.recovery(ctx, h, begun, pr)
+	}
+	if err == nil {
+		err = r.warmUp(ctx, h)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.leave())
+	}
+	return h, nil
+}
+
+// recovery waits until nobody's runs are left, and makes round trips meanwhile.
+func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *progress) error {
+	b := pr.start("recovery, with traffic", r.Parked)
+	defer b.end()
+	trips := 0
+	for looked := time.Now(); ; {
+		if _, err := h.trip(ctx); err != nil {
+			return err
+		}
+		trips++
+		if time.Since(looked) < 200*time.Millisecond {
+			continue
+		}
+		looked = time.Now()
+		orphans, err := h.store.Orphans(ctx, 1)
+		if err != nil {
+			return err
+		}
+		if len(orphans) == 0 {
+			break
+		}
+		b.at(int(h.store.Stats().Commits))
+	}
+	r.Recovery = time.Since(begun).Seconds()
+	r.DuringRunsPS = float64(trips) / r.Recovery
+	page, err := h.Runs(ctx, lifecycle.Query{Limit: 100})
+	if err != nil {
+		return err
+	}
+	for _, run := range page.Runs {
+		if run.Recovery != store.RecoveredWaiting || run.Pending == nil {
+			return fmt.Errorf("run %s was not taken over: it is %s, %s", run.ID, run.State, run.Recovery)
+		}
+	}
+	return nil
+}
+
+// warmUp makes some round trips first, and notes how large their rows are.
+func (r *report) warmUp(ctx context.Context, h *host) error {
+	before := h.store.Stats()
+	if _, err := load(ctx, h, r.Concurrency, upTo(max(200, 2*min(r.Concurrency, r.Runs)), func(int) {})); err != nil {
+		return err
+	}
+	r.written = minus(h.store.Stats(), before)
+	runtime.GC()
+	return nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// counted is a store that tells what it writes, and when.
+type counted interface {
+	store.Store
+	store.Watcher
+	store.Meter
+}
+
+// place is where the runs are kept.
+type place struct {
+	o    options
+	dir  string // a temporary folder; empty when the file is the caller's
+	path string
+	kept *memory.Store // the memory store outlives the hosts that use it
+}
+
+func newPlace(o options) (*place, error) {
+	p := &place{o: o, path: o.db}
+	switch {
+	case o.store == "memory":
+		p.kept = memory.New()
+	case o.db == "":
+		dir, err := os.MkdirTemp("", "loadtest")
+		if err != nil {
+			return nil, err
+		}
+		p.dir, p.path = dir, filepath.Join(dir, "runs.db")
+	}
+	return p, nil
+}
+
+func (p *place) open(ctx context.Context) (counted, error) {
+	if p.kept != nil {
+		return lasting{p.kept}, nil
+	}
+	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
+}
+
+func (p *place) remove() {
+	if p.dir != "" {
+		_ = os.RemoveAll(p.dir) // the system removes what is left
+	}
+}
+
+// size is the file's, with its WAL, in bytes.
+func (p *place) size() int64 {
+	var n int64
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(p.path + suffix); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// lasting is a memory store that stays when a host closes it.
+type lasting struct{ *memory.Store }
+
+func (lasting) Close() error { return nil }
+
+// timed measures the claims that start runs.
+type timed struct {
+	counted
+	mu     sync.Mutex
+	claims []time.Duration // guarded by mu
+}
+
+func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	begun := time.Now()
+	claimed, err := t.counted.Claim(ctx, req)
+	if len(claimed) > 0 {
+		t.mu.Lock()
+		t.claims = append(t.claims, time.Since(begun))
+		t.mu.Unlock()
+	}
+	return claimed, err
+}
+
+// take returns the claims so far and forgets them.
+func (t *timed) take() []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	claims := t.claims
+	t.claims = nil
+	return claims
+}
+
+// commit stores a batch, all of it.
+func commit(ctx context.Context, s store.Store, batch []store.Commit) error {
+	for i, err := range s.Commit(ctx, batch) {
+		if err != nil {
+			return errors.Join(fmt.Errorf("run %s", batch[i].Run.ID), err)
+		}
+	}
+	return nil
+}

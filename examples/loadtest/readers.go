@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/store"
+)
+
+// The followers' load: messages of all runs together, and for how long.
+const (
+	messagesPerS = 1000
+	followFor    = 10 * time.Second
+)
+
+// follow has each of n live runs followed by a reader of its own, while their agents talk, and measures how long a message is on its
+// way. Each follower must see every event, in order.
+func (r *report) follow(ctx context.Context, h *host, n int, pr *progress) error {
+	total := int(followFor/time.Second) * messagesPerS
+	b := pr.start("followers", total)
+	defer b.end()
+	ids, talks := make([]string, n), make([]chan string, n)
+	for i := range ids {
+		ids[i], talks[i] = fmt.Sprintf("talk-%d-%05d", time.Now().UnixNano(), i), make(chan string, total/n+1)
+		h.talks.Store(ids[i], talks[i])
+	}
+	var mu sync.Mutex
+	var delays []time.Duration
+	readers, ctx := errgroup.WithContext(ctx)
+	for _, id := range ids {
+		job := spec()
+		job.ID = id
+		if _, err := h.Submit(ctx, job); err != nil {
+			return err
+		}
+		readers.Go(func() error {
+			mine, err := h.listen(ctx, id)
+			mu.Lock()
+			defer mu.Unlock()
+			delays = append(delays, mine...)
+			return err
+		})
+	}
+	begun, said := time.Now(), 0
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for said < total {
+		select {
+		case now := <-tick.C:
+			for ; said < total && float64(said) < now.Sub(begun).Seconds()*messagesPerS; said++ {
+				talks[said%n] <- strconv.FormatInt(time.Now().UnixNano(), 10)
+			}
+			b.at(said)
+		case <-ctx.Done():
+			return readers.Wait()
+		}
+	}
+	r.FollowersEPS = float64(said) / time.Since(begun).Seconds()
+	for _, t := range talks {
+		close(t)
+	}
+	if err := readers.Wait(); err != nil {
+		return err
+	}
+	if len(delays) != total {
+		return fmt.Errorf("the followers saw %d of %d messages", len(delays), total)
+	}
+	r.FollowersP99 = percentile(delays, 99)
+	return nil
+}
+
+// listen follows one run to its end, and returns how old each message was when it came.
+func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _ error) {
+	next := uint64(1)
+	for e, err := range h.Events(ctx, id, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq != next {
+			return nil, fmt.Errorf("run %s: event %d came where %d was due", id, e.Seq, next)
+		}
+		next++
+		if e.Type != contract.TypeMessageIntermediate {
+			continue
+		}
+		var m contract.MessageIntermediate
+		if err := e.Decode(&m); err != nil {
+			return nil, err
+		}
+		sent, err := strconv.ParseInt(m.Text, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		delays = append(delays, time.Since(time.Unix(0, sent)))
+	}
+	return delays, nil
+}
+
+// replay reads a run of n events from its first one, and looks how much memory that takes.
+func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error {
+	b := pr.start("replay", n)
+	defer b.end()
+	id, err := h.chatter(ctx, n)
+	if err != nil {
+		return err
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before, most, begun := m.HeapAlloc, uint64(0), time.Now()
+	next := uint64(1)
+	for e, err := range h.Events(ctx, id, 0) {
+		if err != nil {
+			return err
+		}
+		if e.Seq != next {
+			return fmt.Errorf("event %d came where %d was due", e.Seq, next)
+		}
+		if next++; next%1000 == 0 {
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+			b.at(int(next))
+		}
+	}
+	if int(next) <= n {
+		return fmt.Errorf("the replay ended at event %d of %d", next-1, n)
+	}
+	r.ReplayEPS = float64(next-1) / time.Since(begun).Seconds()
+	r.ReplayHeap = max(0, float64(most)-float64(before)) / (1 << 20)
+	return nil
+}
+
+// chatter has a run say so much that its log has n events, and ends it. Its messages go to the store in batches, as a
+// host's own events would not; a turn reports each by itself.
+func (h *host) chatter(ctx context.Context, n int) (string, error) {
+	job := spec()
+	job.NotBefore = time.Now().Add(24 * time.Hour) // nobody executes it
+	run, err := h.Submit(ctx, job)
+	if err != nil {
+		return "", err
+	}
+	for run.Seq < uint64(n) {
+		c := store.Commit{Run: run, Expect: run.Version}
+		c.Run.Version++
+		for range min(500, n-int(run.Seq)) {
+			c.Run.Seq++
+			c.Run.LocalSeq++
+			body, err := contract.Encode(contract.Header{
+				RunID: run.ID, Seq: c.Run.Seq, TS: run.CreatedAt, Engine: run.Engine, LocalSeq: c.Run.LocalSeq,
+			}, contract.TypeMessageIntermediate, map[string]any{"text": "Compiling package " + strconv.FormatUint(c.Run.Seq, 10) + " of the release."})
+			if err != nil {
+				return "", err
+			}
+			c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
+		}
+		if err := commit(ctx, h.store, []store.Commit{c}); err != nil {
+			return "", err
+		}
+		run = c.Run
+	}
+	return run.ID, h.Cancel(ctx, run.ID, "everything is said")
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// report is what was measured. Times are in milliseconds unless the name says otherwise.
+type report struct {
+	Store       string `json:"store"`
+	Runs        int    `json:"runs"`
+	Concurrency int    `json:"concurrency"`
+	Parked      int    `json:"parked"`
+	GroupCommit bool   `json:"group_commit"`
+
+	RunsPerS      float64 `json:"runs_per_s"`
+	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until a follower saw the next turn stored as running
+	ReplyP99      float64 `json:"reply_p99_ms"`
+	CommitsPerRun float64 `json:"commits_per_run"`
+	FlushesPerRun float64 `json:"flushes_per_run"`
+	RowsPerRun    float64 `json:"rows_per_run"`
+	BytesPerRun   float64 `json:"bytes_per_run"`
+	AllocsPerRun  float64 `json:"allocs_per_run"`
+	RSS           float64 `json:"rss_mb"`
+	ClaimP50      float64 `json:"claim_p50_ms"`
+	DeadlinesPerS float64 `json:"deadlines_per_s"`
+	CeilingRows   float64 `json:"ceiling_rows_per_s"` // plain batched writes of rows of the same size
+	CeilingRatio  float64 `json:"ceiling_ratio"`
+	FlushP50      float64 `json:"flush_p50_ms"` // one empty durable flush
+
+	FirstRun     float64 `json:"open_first_run_ms"`          // from opening the store until the first run has ended
+	Recovery     float64 `json:"recovery_s,omitempty"`       // until all parked runs were taken over
+	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"`  // round trips meanwhile
+	FollowersP99 float64 `json:"followers_p99_ms,omitempty"` // from a message until its follower had it
+	FollowersEPS float64 `json:"followers_events_per_s,omitempty"`
+	ReplayEPS    float64 `json:"replay_events_per_s,omitempty"`
+	ReplayHeap   float64 `json:"replay_heap_mb,omitempty"`
+	Soak         *soaked `json:"soak,omitempty"`
+
+	written store.Stats // of the warm-up: how large rows are
+}
+
+func (r *report) rowBytes() int { return int(r.written.Bytes / max(r.written.Rows, 1)) }
+
+// compare sets the figures that say how near to the disk the library comes.
+func (r *report) compare(before, after probe) {
+	r.CeilingRows = (before.rowsPerS + after.rowsPerS) / 2
+	r.CeilingRatio = r.RunsPerS * r.RowsPerRun / r.CeilingRows
+	r.FlushP50 = (before.flushP50 + after.flushP50) / 2
+}
+
+// verify looks at what was measured: the latest runs, each with one question, have succeeded.
+func (r *report) verify(ctx context.Context, h *host) error {
+	page, err := h.Runs(ctx, lifecycle.Query{Newest: true, Limit: min(r.Runs, 1000)})
+	if err != nil {
+		return err
+	}
+	for _, run := range page.Runs {
+		if err := ended(run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *report) print(w io.Writer, asJSON bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(t, "%s\t%s\t\n", name, fmt.Sprintf(format, args...))
+	}
+	kind := r.Store
+	if r.Store == "sqlite" {
+		kind += ", synchronous=FULL"
+		if !r.GroupCommit {
+			kind += ", no group commit"
+		}
+	}
+	line("store", "%s", kind)
+	line("runs / at one time / parked", "%d / %d / %d", r.Runs, r.Concurrency, r.Parked)
+	line("round trips", "%.0f runs/s", r.RunsPerS)
+	line("reply until running, p50 / p99", "%.2f / %.2f ms", r.ReplyP50, r.ReplyP99)
+	line("claim, p50", "%.2f ms", r.ClaimP50)
+	line("a run's commits / flushes / rows", "%.2f / %.3f / %.1f", r.CommitsPerRun, r.FlushesPerRun, r.RowsPerRun)
+	line("a run's bytes / allocations", "%.0f / %.0f", r.BytesPerRun, r.AllocsPerRun)
+	line("plain batched writes", "%.0f rows/s", r.CeilingRows)
+	line("of which the runs wrote", "%.0f %%", 100*r.CeilingRatio)
+	line("an empty durable flush, p50", "%.3f ms", r.FlushP50)
+	line("open until first run's end", "%.0f ms", r.FirstRun)
+	line("resident memory", "%.0f MB", r.RSS)
+	optional := func(wanted bool, name, format string, args ...any) {
+		if wanted {
+			line(name, format, args...)
+		}
+	}
+	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.1f s / %.0f runs/s", r.Recovery, r.DuringRunsPS)
+	optional(r.DeadlinesPerS > 0, "deadlines that fell due together", "%.0f fired/s", r.DeadlinesPerS)
+	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS, r.FollowersP99)
+	optional(r.ReplayEPS > 0, "replay / heap meanwhile", "%.0f events/s / %.1f MB", r.ReplayEPS, r.ReplayHeap)
+	if s := r.Soak; s != nil {
+		line("soak", "%s at %.0f runs/s", s.For, s.RunsPerS)
+		line("heap in each tenth, MB", "%s", each(s.HeapMB))
+		line("resident in each tenth, MB", "%s", each(s.RSSMB))
+		line("file in each tenth, MB", "%s", each(s.FileMB))
+		line("goroutines before / after", "%d / %d", s.GoroutinesBefore, s.GoroutinesAfter)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if !asJSON {
+		return nil
+	}
+	return json.NewEncoder(w).Encode(r)
+}
+
+func each(all []float64) string {
+	texts := make([]string, len(all))
+	for i, v := range all {
+		texts[i] = strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strings.Join(texts, " ")
+}
+
+func minus(a, b store.Stats) store.Stats {
+	return store.Stats{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows, Bytes: a.Bytes - b.Bytes}
+}
+
+// percentile is in milliseconds; 0 of nothing.
+func percentile(all []time.Duration, p int) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return float64(all[(len(all)-1)*p/100]) / 1e6
+}
+
+// resident is the process's resident memory in MB; where the system does not say, what the Go runtime holds.
+func resident() float64 {
+	if status, err := os.ReadFile("/proc/self/status"); err == nil {
+		for line := range strings.Lines(string(status)) {
+			if f := strings.Fields(line); len(f) > 1 && f[0] == "VmRSS:" {
+				if kb, err := strconv.ParseFloat(f[1], 64); err == nil {
+					return kb / 1024
+				}
+			}
+		}
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.Sys-m.HeapReleased) / (1 << 20)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// soaked is how a long run went, in tenths of its time.
+type soaked struct {
+	For              string    `json:"for"`
+	RunsPerS         float64   `json:"runs_per_s"`
+	HeapMB           []float64 `json:"heap_mb"` // live, after a collection
+	RSSMB            []float64 `json:"rss_mb"`
+	FileMB           []float64 `json:"file_mb"`
+	Pruned           int       `json:"pruned"`
+	GoroutinesBefore int       `json:"goroutines_before"`
+	GoroutinesAfter  int       `json:"goroutines_after"`
+}
+
+// keepFor is how long a run that has ended is kept during a soak.
+const keepFor = 20 * time.Second
+
+// soak goes on at half the speed that was reached, pruning what ended a while ago.
+func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *progress) error {
+	rate := r.RunsPerS / 2
+	s := &soaked{For: o.soak.String(), GoroutinesBefore: runtime.NumGoroutine()}
+	b := pr.start("soak, seconds", int(o.soak.Seconds()))
+	defer b.end()
+	begun := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, enough := context.WithTimeoutCause(ctx, o.soak, errEnough)
+	defer enough()
+	pace := &pace{begun: begun, perS: rate}
+	var trips int
+	group.Go(func() error {
+		replies, err := load(context.WithoutCancel(ctx), h, o.concurrency, func() bool { return pace.wait(ctx) })
+		trips = len(replies)
+		return err
+	})
+	group.Go(func() error { return h.pruneOften(ctx, s) })
+	group.Go(func() error {
+		tick := time.NewTicker(o.soak/10 - time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				s.look(p)
+				h.store.take()
+				b.at(int(time.Since(begun).Seconds()))
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
+	if err := group.Wait(); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	s.RunsPerS = float64(trips) / time.Since(begun).Seconds()
+	s.GoroutinesAfter = settledGoroutines(s.GoroutinesBefore)
+	r.Soak = s
+	return nil
+}
+
+func (s *soaked) look(p *place) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	const mb = 1 << 20
+	s.HeapMB = append(s.HeapMB, float64(m.HeapAlloc)/mb)
+	s.RSSMB = append(s.RSSMB, resident())
+	s.FileMB = append(s.FileMB, float64(p.size())/mb)
+}
+
+// pruneOften deletes what ended long enough ago, every second.
+func (h *host) pruneOften(ctx context.Context, s *soaked) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case now := <-tick.C:
+			n, err := h.Prune(context.WithoutCancel(ctx), now.Add(-keepFor))
+			s.Pruned += n
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// settledGoroutines is how many there are once those that are on their way out have gone.
+func settledGoroutines(want int) int {
+	for range 100 {
+		if runtime.NumGoroutine() <= want {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return runtime.NumGoroutine()
+}
+
+// pace spreads trips evenly over time.
+type pace struct {
+	begun time.Time
+	perS  float64
+
+	mu   sync.Mutex
+	next int // guarded by mu
+}
+
+// wait returns when the next trip is due, and whether there is one.
+func (p *pace) wait(ctx context.Context) bool {
+	p.mu.Lock()
+	at := p.begun.Add(time.Duration(float64(p.next) / p.perS * float64(time.Second)))
+	p.next++
+	p.mu.Unlock()
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,46 @@
+package store
+
+import "sync"
+
+// Watchers are those who wait for a store's hints: the part of Watcher that all stores have in common. The zero value is
+// ready, and safe for concurrent use.
+type Watchers struct {
+	mu  sync.RWMutex
+	fns map[*func(Hint)]struct{} // guarded by mu
+}
+
+// Watch is what Watcher asks for.
+func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fns == nil {
+		w.fns = make(map[*func(Hint)]struct{})
+	}
+	w.fns[&fn] = struct{}{}
+	return func() { // the lock waits for a call under way
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.fns, &fn)
+	}
+}
+
+// Tell passes hints on, after their commits are stored. The caller holds no lock that a watcher could need.
+func (w *Watchers) Tell(hints []Hint) {
+	if len(hints) == 0 {
+		return
+	}
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	for fn := range w.fns {
+		for _, h := range hints {
+			(*fn)(h)
+		}
+	}
+}
+
+// Any reports whether somebody watches.
+func (w *Watchers) Any() bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return len(w.fns) > 0
+}
