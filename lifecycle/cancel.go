@@ -25,7 +25,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		}
 		now := stamp(c.clock)
 		text, _ := bounded(reason, maxDetail)
-		cm, err := transition(run, change{
+		cm, err := transition(&run, &change{
 			event: fsm.EventRunCanceled, now: now, reason: text, message: text, settled: abandoned(run, now),
 		})
 		if err != nil {

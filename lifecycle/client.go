@@ -111,13 +111,15 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	f := c.hub.follow(id)
 	defer f.close()
+	p := pause{client: c, follower: f}
+	defer p.end()
 	for {
 		r, err := c.store.Run(ctx, id)
 		if err != nil || r.State.Terminal() {
 			return r, err
 		}
 		for {
-			hinted, err := c.pause(ctx, f)
+			hinted, err := p.wait(ctx)
 			if err != nil {
 				return Run{}, err
 			}
@@ -128,17 +130,36 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// pause returns at the next hint for the follower, or when it is time to look anyway.
-func (c *Client) pause(ctx context.Context, f *follower) (hinted bool, _ error) {
-	tick, stop := c.clock.Timer(c.poll)
-	defer stop()
+// pause is how a follower waits: for hints, but never longer than a poll without a look at the store. It keeps its timer from
+// hint to hint.
+type pause struct {
+	client   *Client
+	follower *follower
+	tick     <-chan time.Time
+	stop     func()
+}
+
+// wait returns at the next hint, or when it is time to look anyway.
+func (p *pause) wait(ctx context.Context) (hinted bool, _ error) {
+	if p.tick == nil {
+		p.tick, p.stop = p.client.clock.Timer(p.client.poll)
+	}
 	select {
-	case <-f.hints:
+	case <-p.follower.hints:
 		return true, nil
-	case <-tick:
+	case <-p.tick:
+		p.end()
 		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()
+	}
+}
+
+// end releases the timer.
+func (p *pause) end() {
+	if p.tick != nil {
+		p.stop()
+		p.tick = nil
 	}
 }
 

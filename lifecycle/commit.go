@@ -44,7 +44,7 @@ type finalMessage struct {
 }
 
 // facts are what a record tells about itself.
-func facts(r store.Run) fsm.Facts {
+func facts(r *store.Run) fsm.Facts {
 	var f fsm.Facts
 	set := func(is bool, fact fsm.Facts) {
 		if is {
@@ -64,9 +64,11 @@ func facts(r store.Run) fsm.Facts {
 
 // transition is the one place that turns a decision into a commit: the record as it will stand and the
 // events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
-// *contract.SchemaViolation; nothing of the change is kept then (A7, F7).
-func transition(prev store.Run, ch change) (store.Commit, error) {
-	next := prev
+// *contract.SchemaViolation; nothing of the change is kept then (A7, F7). Records and changes are large, so they are
+// passed by reference; neither is changed.
+func transition(prev *store.Run, ch *change) (store.Commit, error) {
+	c := store.Commit{Run: *prev, Expect: prev.Version, Settled: ch.settled}
+	next := &c.Run
 	if ch.profile != "" {
 		next.Profile = ch.profile
 	}
@@ -93,15 +95,13 @@ func transition(prev store.Run, ch change) (store.Commit, error) {
 	if ch.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = ch.recovery, now, ch.reason
 	}
-	enter(&next, prev, row, ch, now)
-
-	c := store.Commit{Run: next, Expect: prev.Version, Settled: ch.settled}
-	err = emit(&c, row.Emits, teller{prev: prev, row: row, ch: ch})
+	enter(next, prev, &row, ch, now)
+	err = emit(&c, row.Emits, &teller{from: prev.State, event: row.Event, ch: ch})
 	return c, err
 }
 
 // enter sets what the new state implies, so that state, slot, question and deadline always agree.
-func enter(next *store.Run, prev store.Run, row fsm.Transition, ch change, now time.Time) {
+func enter(next, prev *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
 	}
@@ -146,7 +146,7 @@ func ask(next *store.Run, q interaction.Question, now time.Time) {
 }
 
 // finish sets the terminal fields.
-func finish(next *store.Run, row fsm.Transition, ch change, now time.Time) {
+func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 	next.FinishedAt = now
 	next.Slot, next.Owner, next.Answer = false, "", nil
 	if ch.final != nil {
@@ -174,17 +174,20 @@ func orText(s, otherwise string) string {
 	return s
 }
 
+// begun says how a run begins.
+var begun = fsm.Begin()
+
 // submission is the commit that creates a run.
 func submission(r store.Run, spec []byte) (store.Commit, error) {
 	r.Version = 1
 	c := store.Commit{Run: r, Spec: spec}
-	err := emit(&c, []fsm.Emission{{Type: contract.TypeStarted, Count: fsm.CountOne}}, teller{})
+	err := emit(&c, begun.Emits, &teller{ch: &change{}})
 	return c, err
 }
 
 // report is a commit of a running turn that changes no state: messages, diagnostics, the session handle.
-func report(prev store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
-	next := prev
+func report(prev *store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
+	next := *prev
 	next.Version++
 	if now.After(prev.UpdatedAt) {
 		next.UpdatedAt = now
@@ -194,7 +197,7 @@ func report(prev store.Run, now time.Time, session *store.Session, events ...tel
 	}
 	c := store.Commit{Run: next, Expect: prev.Version}
 	for _, e := range events {
-		if err := tell(&c, e); err != nil {
+		if err := tell(&c, e.kind, e.data); err != nil {
 			return store.Commit{}, err
 		}
 	}
@@ -202,24 +205,23 @@ func report(prev store.Run, now time.Time, session *store.Session, events ...tel
 }
 
 // emit adds the events of a transition in the contract's order.
-func emit(c *store.Commit, emits []fsm.Emission, t teller) error {
+func emit(c *store.Commit, emits []fsm.Emission, t *teller) error {
+	c.Events = make([]store.Event, 0, len(emits)+len(t.ch.warnings))
 	for _, e := range emits {
-		for _, event := range t.events(e, c.Run) {
-			if err := tell(c, event); err != nil {
-				return err
-			}
+		if err := t.tell(c, e.Type); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // tell encodes one event with the next numbers of the run.
-func tell(c *store.Commit, e telling) error {
+func tell(c *store.Commit, kind string, data map[string]any) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
 	body, err := contract.Encode(contract.Header{
 		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt, LocalSeq: c.Run.LocalSeq,
-	}, e.kind, e.data)
+	}, kind, data)
 	if err != nil {
 		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
 	}

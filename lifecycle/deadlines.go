@@ -84,7 +84,7 @@ func expire(run Run, now time.Time) (store.Commit, error) {
 		ch.facts |= fsm.FactDeadlinePassed
 	}
 	rule, _ := fsm.Wait(run.Profile, run.Strict)
-	if rule.OnDeadline == fsm.DeadlineAutoDecide && facts(run).Has(fsm.FactAutoDecisionLeft) {
+	if rule.OnDeadline == fsm.DeadlineAutoDecide && facts(&run).Has(fsm.FactAutoDecisionLeft) {
 		answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
 		record := interaction.Settle(*run.Pending, answer, "", "")
 		ch.event, ch.answer, ch.settled = fsm.EventInteractionAutoDecideTimeout, &answer, &record
@@ -92,5 +92,5 @@ func expire(run Run, now time.Time) (store.Commit, error) {
 		ch.settled = abandoned(run, now)
 		ch.message = "nobody replied within " + run.SessionTimeout.String()
 	}
-	return transition(run, ch)
+	return transition(&run, &ch)
 }

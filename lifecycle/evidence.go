@@ -44,7 +44,7 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 	if session != nil {
 		then.Session = session
 	}
-	ev.facts = facts(then)
+	ev.facts = facts(&then)
 	set := func(is bool, fact fsm.Facts) {
 		if is {
 			ev.facts |= fact

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/store"
@@ -92,7 +93,11 @@ func (f *follower) wake(hint store.Hint) {
 	f.over = f.over || hint.State.Terminal()
 	f.any = f.any || hint.RunID == ""
 	if f.eager && len(f.events) < maxPushed && f.bytes < maxPushedBytes {
-		f.events = append(f.events, hint.Events...)
+		if f.events == nil {
+			f.events = slices.Clip(hint.Events) // shared, and not changed
+		} else {
+			f.events = append(f.events, hint.Events...)
+		}
 		for _, e := range hint.Events {
 			f.bytes += len(e.Body)
 		}
@@ -111,14 +116,28 @@ func (f *follower) take(after uint64) (events []store.Event, all bool) {
 	events, last, anything := f.events, f.seq, f.any
 	f.events, f.bytes, f.any = nil, 0, false
 	f.mu.Unlock()
-	next := events[:0]
-	for _, e := range events {
-		if e.Seq == after+1 {
-			next = append(next, e)
+	if !follow(events, after) {
+		events = slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool {
+			if e.Seq != after+1 {
+				return true
+			}
 			after++
+			return false
+		})
+	} else {
+		after += uint64(len(events))
+	}
+	return events, !anything && after >= last
+}
+
+// follow reports whether the events follow the cursor without a gap.
+func follow(events []store.Event, after uint64) bool {
+	for _, e := range events {
+		if after++; e.Seq != after {
+			return false
 		}
 	}
-	return next, !anything && after >= last
+	return true
 }
 
 // ended reports whether the run may have ended.

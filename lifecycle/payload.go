@@ -18,41 +18,42 @@ type telling struct {
 
 // teller knows what a transition has to tell.
 type teller struct {
-	prev store.Run
-	row  fsm.Transition
-	ch   change
+	from  fsm.State
+	event fsm.Event
+	ch    *change
 }
 
-// events are those of one emission; an optional or repeated one may have none.
-func (t teller) events(e fsm.Emission, run store.Run) []telling {
-	one := func(data map[string]any) []telling { return []telling{{e.Type, data}} }
-	switch e.Type {
+// tell adds the events of one emission; an optional or repeated one may have none.
+func (t *teller) tell(c *store.Commit, kind string) error {
+	run := &c.Run
+	switch kind {
 	case contract.TypeStarted:
-		return one(started(run))
+		return tell(c, kind, started(run))
 	case contract.TypeStateChanged:
-		return one(t.stateChanged(run))
+		return tell(c, kind, t.stateChanged(run))
 	case contract.TypeReplyAccepted:
-		return one(replyAccepted(*t.ch.answer))
+		return tell(c, kind, replyAccepted(t.ch.answer))
 	case contract.TypeAutoDecided:
-		return one(autoDecided(*t.ch.answer, run))
+		return tell(c, kind, autoDecided(t.ch.answer, run))
 	case contract.TypeInputRequired:
-		return one(inputRequired(run))
+		return tell(c, kind, inputRequired(run))
 	case contract.TypeMessageFinal:
 		if t.ch.final == nil {
 			return nil
 		}
-		return one(message(t.ch.final.text, t.ch.final.truncated, t.ch.final.ref))
+		return tell(c, kind, message(t.ch.final.text, t.ch.final.truncated, t.ch.final.ref))
 	case contract.TypeWarning:
-		var all []telling
 		for _, w := range t.ch.warnings {
-			all = append(all, warning(w))
+			if err := tell(c, kind, warning(w).data); err != nil {
+				return err
+			}
 		}
-		return all
+		return nil
 	}
-	panic("lifecycle: the contract emits " + e.Type + ", which nobody here can tell")
+	panic("lifecycle: the contract emits " + kind + ", which nobody here can tell")
 }
 
-func started(r store.Run) map[string]any {
+func started(r *store.Run) map[string]any {
 	data := map[string]any{
 		"mode": string(r.Mode), "interactive_require_user_reply": r.Strict,
 		"session_timeout_sec": int(r.SessionTimeout / time.Second), "max_auto_decisions": r.MaxAutoDecisions,
@@ -64,9 +65,9 @@ func started(r store.Run) map[string]any {
 	return data
 }
 
-func (t teller) stateChanged(r store.Run) map[string]any {
+func (t *teller) stateChanged(r *store.Run) map[string]any {
 	data := map[string]any{
-		"from": string(t.prev.State), "to": string(r.State), "trigger": string(t.row.Event), "updated_at": timeText(r.UpdatedAt),
+		"from": string(t.from), "to": string(r.State), "trigger": string(t.event), "updated_at": timeText(r.UpdatedAt),
 	}
 	if r.Pending != nil {
 		data["pending_interaction_id"] = r.Pending.ID
@@ -81,7 +82,7 @@ func (t teller) stateChanged(r store.Run) map[string]any {
 	return data
 }
 
-func replyAccepted(a interaction.Answer) map[string]any {
+func replyAccepted(a *interaction.Answer) map[string]any {
 	data := map[string]any{
 		"interaction_id": a.ID, "resolution_mode": string(a.Resolution), "accepted_at": timeText(a.AcceptedAt),
 	}
@@ -91,14 +92,14 @@ func replyAccepted(a interaction.Answer) map[string]any {
 	return data
 }
 
-func autoDecided(a interaction.Answer, r store.Run) map[string]any {
+func autoDecided(a *interaction.Answer, r *store.Run) map[string]any {
 	return map[string]any{
 		"interaction_id": a.ID, "resolution_mode": string(a.Resolution), "policy": string(a.Auto.Policy),
 		"accepted_at": timeText(a.AcceptedAt), "timeout_sec": int(r.SessionTimeout / time.Second),
 	}
 }
 
-func inputRequired(r store.Run) map[string]any {
+func inputRequired(r *store.Run) map[string]any {
 	q := r.Pending
 	rule, _ := fsm.Wait(r.Profile, r.Strict)
 	data := map[string]any{

@@ -71,7 +71,7 @@ func (c *Client) reconcile(ctx context.Context, orphans []Run, node string, done
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
 	for _, run := range orphans {
-		cm, err := transition(run, c.rescue(ctx, run, node))
+		cm, err := transition(&run, c.rescue(ctx, run, node))
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", run.ID, err))
 			continue
@@ -111,9 +111,9 @@ func (r *Recovery) count(run Run) {
 }
 
 // rescue says what becomes of an orphan, after what its worker left was ended (E7).
-func (c *Client) rescue(ctx context.Context, run Run, node string) change {
+func (c *Client) rescue(ctx context.Context, run Run, node string) *change {
 	now := stamp(c.clock)
-	ch := change{
+	ch := &change{
 		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
 		recovery: store.FailedReconciled, settled: abandoned(run, now),
 	}
@@ -122,11 +122,11 @@ func (c *Client) rescue(ctx context.Context, run Run, node string) change {
 	}
 	switch {
 	case run.State == fsm.StateRunning:
-		again := change{
+		again := &change{
 			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
 			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: "the worker died during the turn"}),
 		}
-		if _, err := fsm.Next(run.State, again.event, facts(run)|again.facts); err == nil {
+		if _, err := fsm.Next(run.State, again.event, facts(&run)|again.facts); err == nil {
 			return again
 		}
 		ch.reason, ch.message = "worker gone", "the worker died during the turn, which may not be repeated"
@@ -135,7 +135,7 @@ func (c *Client) rescue(ctx context.Context, run Run, node string) change {
 	case run.State == fsm.StateWaitingUser:
 		why := c.unresumable(ctx, run)
 		if why == "" {
-			return change{
+			return &change{
 				event: fsm.EventRestartPreserveWaiting, facts: fsm.FactPendingMatches, now: now, node: node,
 				recovery: store.RecoveredWaiting, reason: "pending question and session are intact",
 			}

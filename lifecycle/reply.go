@@ -48,7 +48,7 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 	now := stamp(c.clock)
 	answer := reply.Answer(now)
 	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
-	cm, err := transition(run, change{
+	cm, err := transition(&run, &change{
 		event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer, settled: &record,
 	})
 	if err != nil {

@@ -118,7 +118,7 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 		if err == nil {
 			now := stamp(n.clock)
 			var cm store.Commit
-			cm, err = transition(run, change{
+			cm, err = transition(&run, &change{
 				event: fsm.EventInteractionProcessLost, now: now, message: why, settled: abandoned(run, now),
 			})
 			if err == nil {

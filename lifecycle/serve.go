@@ -56,6 +56,8 @@ type node struct {
 	live    context.Context // ends when the node may not execute any more
 	die     context.CancelCauseFunc
 	workers sync.WaitGroup
+	next    chan assignment // taken by a worker that is idle
+	left    chan struct{}   // closed when no hint may start work any more: idle workers go
 
 	mu        sync.Mutex
 	leaving   bool                // guarded by mu; the workers are waited for, nobody starts one any more
@@ -69,7 +71,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	now := stamp(l.clock)
 	n := &node{
 		Lifecycle: l, id: newID(now), slots: semaphore.NewWeighted(int64(l.cfg.Concurrency)),
-		ready: make(chan struct{}, 1), lost: make(chan string, 64),
+		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment), left: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]string), unmanned: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -166,7 +168,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	}
 	now := stamp(n.clock)
 	return n.store.Claim(n.live, store.ClaimRequest{Node: n.id, Now: now, Max: room, Start: func(r store.Run, _ []byte) (store.Commit, error) {
-		return transition(r, change{event: fsm.EventTurnStarted, now: now, node: n.id})
+		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: n.id})
 	}})
 }
 
@@ -216,7 +218,10 @@ func (n *node) drain() {
 func (n *node) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.leaving = true
+	if !n.leaving {
+		n.leaving = true
+		close(n.left)
+	}
 }
 
 // await waits for done, at most d.

@@ -44,7 +44,7 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...tel
 	if err != nil || (session == nil && len(events) == 0) {
 		return err
 	}
-	_, err = t.commit(func(run store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
+	_, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}

@@ -33,19 +33,43 @@ type turn struct {
 
 func (t *turn) since(now time.Time) time.Duration { return now.Sub(t.begun) }
 
-// begin starts the worker of a claimed run. The caller has taken a permit of n.slots for it.
+// assignment is a turn for a worker.
+type assignment struct {
+	turn *turn
+	ctx  context.Context //nolint:containedctx // it is handed to the worker with its turn
+	spec []byte
+}
+
+// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a permit of n.slots for it.
 func (n *node) begin(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{node: n, epoch: c.Run.Epoch, begun: n.clock.Now(), cancel: cancel, run: c.Run}
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
 	n.mu.Unlock()
-	n.workers.Go(func() {
-		defer cancel(nil)
-		defer n.wakeClaims()
-		defer n.slots.Release(1)
-		t.work(ctx, c.Spec)
-	})
+	a := assignment{t, ctx, c.Spec}
+	select {
+	case n.next <- a:
+	default:
+		n.workers.Go(func() { n.work(a) })
+	}
+}
+
+// work executes one turn after the other, until the node leaves and there is none: a goroutine that has grown its stack is worth
+// keeping. There are no more of them than turns that executed at one time.
+func (n *node) work(a assignment) {
+	for {
+		a.turn.work(a.ctx, a.spec)
+		a.turn.cancel(nil)
+		n.slots.Release(1)
+		n.wakeClaims()
+		a = assignment{} // an idle worker holds nothing
+		select {
+		case a = <-n.next:
+		case <-n.left:
+			return
+		}
+	}
 }
 
 // work executes the attempt and stores what follows from it.
@@ -157,17 +181,17 @@ func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outco
 	if o.Process.Status == engine.Interrupted && errors.Is(context.Cause(ctx), engine.ErrShutdown) {
 		ch = t.leave()
 	}
-	run, err := t.commit(func(run store.Run, now time.Time) (store.Commit, error) {
+	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		ch.now, ch.node = now, t.node.id
-		return transition(run, ch)
+		return transition(run, &ch)
 	})
 	var violation *contract.SchemaViolation
 	var refusal *fsm.Refusal
 	switch {
 	case errors.As(err, &violation), errors.As(err, &refusal), errors.Is(err, store.ErrInvalid):
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
-		run, err = t.commit(func(run store.Run, now time.Time) (store.Commit, error) {
-			return transition(run, change{
+		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
+			return transition(run, &change{
 				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation, message: shortened(err.Error()),
 			})
 		})
@@ -208,7 +232,7 @@ func (t *turn) leave() change {
 		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
 		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: "the host shut down during the turn"}},
 	}
-	if _, err := fsm.Next(t.run.State, ch.event, facts(t.run)|ch.facts); err != nil {
+	if _, err := fsm.Next(t.run.State, ch.event, facts(&t.run)|ch.facts); err != nil {
 		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: "the host shut down during the turn"}
 	}
 	return ch
@@ -216,12 +240,12 @@ func (t *turn) leave() change {
 
 // commit stores a change of this worker under its fence, and tries again as long as the store is out of order
 // and the node lives. It returns the run as it then stands.
-func (t *turn) commit(build func(store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	wait := 20 * time.Millisecond
 	for {
-		cm, err := build(t.run, stamp(t.node.clock))
+		cm, err := build(&t.run, stamp(t.node.clock))
 		if err != nil {
 			return t.run, err
 		}

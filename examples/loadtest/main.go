@@ -34,6 +34,7 @@ type options struct {
 	group       bool
 	asJSON      bool
 	profile     string
+	allocs      string
 }
 
 func parse(args []string) (options, error) {
@@ -51,6 +52,7 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite)")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
+	f.StringVar(&o.allocs, "memprofile", "", "write a profile of all allocations to the `file`")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -127,6 +129,9 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 	}
 	err = r.roundTrips(ctx, h, o.runs, o.concurrency, p)
 	pprof.StopCPUProfile()
+	if err == nil && o.allocs != "" {
+		err = writeAllocs(o.allocs)
+	}
 	if err != nil {
 		return err
 	}
@@ -151,4 +156,13 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 		}
 	}
 	return nil
+}
+
+// writeAllocs writes what was allocated so far.
+func writeAllocs(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
 }

@@ -103,7 +103,7 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) error {
 		if _, ok := s.pools[c.Run.Pool]; !ok {
 			return fmt.Errorf("%w: %s", store.ErrUnknownPool, c.Run.Pool)
 		}
-		s.runs[c.Run.ID] = &entry{spec: bytes.Clone(c.Spec)}
+		s.runs[c.Run.ID] = &entry{spec: bytes.Clone(c.Spec), events: make([]store.Event, 0, 8)} // as a run with one question has
 		s.write(s.runs[c.Run.ID], nil, c)
 		return nil
 	}

@@ -151,13 +151,16 @@ func (c *claim) start(prev stored) (_ *entry, err error) {
 	return encoded(&cm)
 }
 
-// spec is the run's specification, which stands with its first commit.
+// spec is a specification that stands apart from its run.
 func (c *conn) spec(n int64) ([]byte, error) {
-	r, err := c.one(`SELECT spec FROM log WHERE k BETWEEN ? AND ? ORDER BY k LIMIT 1`, place(n, 0), place(n, maxSeq))
-	if errors.Is(err, errNoRow) || err == nil && r.blob(0) == nil {
+	r, err := c.one(`SELECT spec FROM specs WHERE run = ?`, n)
+	if errors.Is(err, errNoRow) {
 		return nil, fmt.Errorf("%w: the spec is missing", ErrCorrupt)
 	}
-	return r.blob(0), err
+	if err != nil {
+		return nil, err
+	}
+	return r.blob(0), nil
 }
 
 func (c *claim) count(query string, args ...driver.Value) (int, error) {

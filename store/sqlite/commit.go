@@ -94,12 +94,12 @@ func (w *writer) previous(id string) (stored, error) {
 	if s, ok := w.recent.get(id); ok {
 		return s, nil
 	}
-	r, err := w.one(`SELECT n, record FROM runs WHERE id = ?`, id)
+	r, err := w.one(`SELECT n, record, spec, first, tail FROM runs WHERE id = ?`, id)
 	if err != nil {
 		return stored{}, err
 	}
 	run, err := store.Decode(r.blob(1))
-	return stored{n: r.int(0), run: &run}, err
+	return stored{n: r.int(0), run: &run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
 }
 
 // fenced refuses a worker that is not, or not any more, the run's.
@@ -120,7 +120,13 @@ func (w *writer) fenced(e *entry, prev *store.Run) (refused, _ error) {
 }
 
 func (w *writer) registered(node string) (bool, error) {
-	return w.exists(`SELECT 1 FROM nodes WHERE id = ?`, node)
+	is, known := w.nodes[node]
+	if known {
+		return is, nil
+	}
+	is, err := w.exists(`SELECT 1 FROM nodes WHERE id = ?`, node)
+	w.nodes[node] = is
+	return is, err
 }
 
 // create inserts a new run.
@@ -138,31 +144,56 @@ func (w *writer) create(e *entry) (refused, _ error) {
 		return fmt.Errorf("%w: %s", store.ErrUnknownPool, r.Pool), err
 	}
 	h := hotColumns(r)
-	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record)
-		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, string(r.State), r.Pool, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record)
+	var inline driver.Value
+	if len(e.Spec) <= maxInline {
+		inline = e.Spec
+	}
+	t := tail{1, e.bodies}
+	if len(e.bodies) > maxTail {
+		t = tail{first: r.Seq + 1}
+	}
+	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, string(r.State), r.Pool, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record,
+		int64(t.first), t.blob(), inline)
 	if err != nil {
 		return nil, err
 	}
 	if made == 0 {
 		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
 	}
-	return nil, w.wrote(stored{n: n, spec: e.Spec}, e)
+	if inline == nil {
+		if _, err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, n, e.Spec); err != nil {
+			return nil, err
+		}
+		w.meter.row(0)
+	}
+	if t.bodies == nil && len(e.bodies) > 0 {
+		if err := w.spill(n, 1, r.Seq, e.bodies); err != nil {
+			return nil, err
+		}
+	}
+	w.meter.row(len(e.record) + len(t.bodies) + len(e.Spec))
+	return nil, w.wrote(stored{n: n, spec: e.Spec, tail: t}, e)
 }
 
 // update writes a checked commit of an existing run.
 func (w *writer) update(prev stored, e *entry) error {
+	t, err := w.extend(prev.n, prev.tail, e)
+	if err != nil {
+		return err
+	}
 	r := &e.Run
 	h := hotColumns(r)
 	var changed int64
-	var err error
 	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && h == hotColumns(prev.run) { // a report: no index has to change
-		changed, err = w.exec(`UPDATE runs SET version = ?, record = ? WHERE n = ? AND version = ?`, int64(r.Version), e.record, prev.n, int64(e.Expect))
+		changed, err = w.exec(`UPDATE runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
+			int64(r.Version), e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
 	} else {
 		changed, err = w.exec(`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?, epoch = ?,
-			asked_at = ?, deadline = ?, finished_at = ?, record = ? WHERE n = ? AND version = ?`,
+			asked_at = ?, deadline = ?, finished_at = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
 			int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
-			h.askedAt, h.deadline, h.finishedAt, e.record, prev.n, int64(e.Expect))
+			h.askedAt, h.deadline, h.finishedAt, e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
 	}
 	if err != nil {
 		return err
@@ -170,24 +201,13 @@ func (w *writer) update(prev stored, e *entry) error {
 	if changed != 1 { // cannot be: the transaction holds the file's write lock since it looked
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
-	return w.wrote(stored{n: prev.n, spec: prev.spec}, e)
+	w.meter.row(len(e.record) + len(t.bodies) + len(prev.spec))
+	return w.wrote(stored{n: prev.n, spec: prev.spec, tail: t}, e)
 }
 
-// wrote adds what belongs to a run that was just written: the events, the spec and the settled interaction.
+// wrote completes the commit of a run whose row was just written.
 func (w *writer) wrote(s stored, e *entry) error {
 	w.meter.pending.Commits++
-	w.meter.row(len(e.record))
-	if len(e.Events) > 0 || e.Spec != nil {
-		var spec driver.Value
-		if e.Spec != nil {
-			spec = e.Spec
-		}
-		_, err := w.exec(`INSERT INTO log (k, first, bodies, spec) VALUES (?, ?, ?, ?)`, place(s.n, e.Run.Seq), int64(e.first()), e.bodies, spec)
-		if err != nil {
-			return err
-		}
-		w.meter.row(len(e.bodies) + len(e.Spec))
-	}
 	if e.Settled != nil {
 		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.n, int64(e.Settled.Question.ID), text(e.Settled.Key), e.settled)
 		if err != nil {
@@ -197,7 +217,7 @@ func (w *writer) wrote(s stored, e *entry) error {
 	}
 	run := e.Run // a copy, so that the entry's rows can go
 	s.run = &run
-	w.recent.put(s, len(e.record)+len(s.spec))
+	w.recent.put(s, len(e.record)+len(s.spec)+len(s.tail.bodies))
 	return nil
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// seqBits is how much of a log key is the number of an event: a run has at most 268,435,455 events.
+// seqBits is how much of a key of the log is the number of an event: a run has at most 268,435,455 events.
 const seqBits = 28
 
 const maxSeq = 1<<seqBits - 1
 
-// place is the log key of a run's commit that ends with the event.
+// place is the log's key for events of a run that end with the number.
 func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
 
 // entry is a checked commit with its rows, ready to be written. It shares nothing with the caller's, who may

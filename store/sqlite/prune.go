@@ -27,7 +27,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 			if _, err := w.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, place(n, 0), place(n, maxSeq)); err != nil {
 				return nil, err
 			}
-			for _, del := range []string{`DELETE FROM settled WHERE run = ?`, `DELETE FROM runs WHERE n = ?`} {
+			for _, del := range []string{`DELETE FROM settled WHERE run = ?`, `DELETE FROM specs WHERE run = ?`, `DELETE FROM runs WHERE n = ?`} {
 				if _, err := w.exec(del, n); err != nil {
 					return nil, err
 				}

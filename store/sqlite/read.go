@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"bytes"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -81,11 +80,14 @@ func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
-			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
+			r, err := c.one(`SELECT n, spec FROM runs WHERE id = ?`, id)
 			if errors.Is(err, errNoRow) {
 				return unknown(id)
 			}
-			if err == nil {
+			if err != nil {
+				return err
+			}
+			if spec = r.blob(1); spec == nil {
 				spec, err = c.spec(r.int(0))
 			}
 			return err
@@ -97,47 +99,53 @@ func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 // errEnough ends a query early.
 var errEnough = errors.New("sqlite: enough")
 
-// Events implements store.Reader.
-func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) (events []store.Event, _ error) {
+// Events implements store.Reader. One who follows a run is served by its row alone.
+func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
 	}
-	after = min(after, maxSeq) // beyond every event
-	size := 0
-	take := func(r row) error {
-		if r[2] == nil { // no event after it
-			return nil
+	p := page{after: min(after, maxSeq), limit: limit} // maxSeq is beyond every event
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.tailOf(id)
+		if err != nil {
+			return err
 		}
-		first := uint64(r.int(1))
-		for i, body := range bytes.Split(r.blob(2), []byte{'\n'}) {
-			seq := first + uint64(i)
-			if seq <= after {
-				continue
-			}
-			if len(events) == limit || size > store.MinPage {
-				return errEnough
-			}
-			size += len(body)
-			events = append(events, store.Event{Seq: seq, Body: body})
+		if p.after+1 < uint64(r.int(1)) { // it begins in the log; what is read must be of one moment
+			return c.snapshot(func() error {
+				if r, err = c.tailOf(id); err != nil {
+					return err
+				}
+				return c.walk(r, &p)
+			})
+		}
+		p.add(uint64(r.int(1)), r.blob(2))
+		return nil
+	})
+	return p.events, err
+}
+
+func (c *conn) tailOf(id string) (row, error) {
+	r, err := c.one(`SELECT n, first, tail FROM runs WHERE id = ?`, id)
+	if errors.Is(err, errNoRow) {
+		err = unknown(id)
+	}
+	return r, err
+}
+
+// walk collects events of the log, and then those of the run's own row.
+func (c *conn) walk(r row, p *page) error {
+	n := r.int(0)
+	err := c.each(context.Background(), func(logged row) error {
+		if p.add(uint64(logged.int(0)), logged.blob(1)); p.full() {
+			return errEnough
 		}
 		return nil
+	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, p.after), place(n, maxSeq), int64(p.limit))
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	err := s.read(ctx, func(c *conn) error {
-		found := false
-		err := c.each(context.Background(), func(r row) error {
-			found = true
-			return take(r)
-		}, `SELECT runs.n, log.first, log.bodies FROM runs LEFT JOIN log ON log.k > (runs.n << 28 | ?) AND log.k <= (runs.n << 28 | ?)
-			WHERE runs.id = ? ORDER BY log.k LIMIT ? + 0`, int64(after), int64(maxSeq), id, int64(limit))
-		if err == nil && !found {
-			return unknown(id)
-		}
-		if errors.Is(err, errEnough) {
-			return nil
-		}
-		return err
-	})
-	return events, err
+	p.add(uint64(r.int(1)), r.blob(2))
+	return err
 }
 
 // History implements store.Reader.

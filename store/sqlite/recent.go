@@ -22,6 +22,7 @@ type stored struct {
 	n    int64
 	run  *store.Run // never changed
 	spec []byte     // never changed; nil when not known
+	tail tail
 }
 
 // recall makes recent true for the transaction that has just begun.

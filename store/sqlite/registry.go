@@ -19,6 +19,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	}
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+		clear(w.nodes)
 		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro())
 		if err == nil && made == 0 {
@@ -64,7 +65,8 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	var gone []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		gone = nil
-		all, err := w.nodes()
+		clear(w.nodes)
+		all, err := w.everyNode()
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +87,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	return gone, nil
 }
 
-func (c *conn) nodes() (all []store.Node, _ error) {
+func (c *conn) everyNode() (all []store.Node, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)), Until: r.time(3)})
 		return nil
@@ -96,7 +98,7 @@ func (c *conn) nodes() (all []store.Node, _ error) {
 // Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
-		all, err = c.nodes()
+		all, err = c.everyNode()
 		return err
 	})
 	return all, err

@@ -17,7 +17,10 @@ CREATE TABLE runs (
 	asked_at      INTEGER,
 	deadline      INTEGER,
 	finished_at   INTEGER,
-	record        BLOB    NOT NULL
+	record        BLOB    NOT NULL,
+	first         INTEGER NOT NULL,           -- number of the first event in tail
+	tail          BLOB    NOT NULL,           -- the newest events, a line each
+	spec          BLOB                        -- NULL when it stands in specs
 );
 CREATE INDEX runs_created  ON runs (created_at, id);
 -- Partial indexes hold only what their query looks for: a parked or finished run is in none of the claim's.
@@ -30,14 +33,18 @@ CREATE INDEX runs_waiting  ON runs (asked_at, id) WHERE asked_at IS NOT NULL;
 CREATE INDEX runs_deadline ON runs (deadline, id) WHERE deadline IS NOT NULL;
 CREATE INDEX runs_finished ON runs (finished_at, id) WHERE finished_at IS NOT NULL;
 
--- One row a commit, found by the run's n << 28 | the number of its last event: a whole number is the cheapest key there is,
--- and keeps a run's rows together. The row of the commit that made the run also has its spec: written once, read at each turn, apart
--- from the often rewritten record.
+-- A specification that is too large to be carried along each time its run is written.
+CREATE TABLE specs (
+	run  INTEGER PRIMARY KEY,
+	spec BLOB NOT NULL
+);
+
+-- The events that the tail of their run has no room for any more: one row for what stood there, found by the run's
+-- n << 28 | the number of its last event. A whole number is the cheapest key there is, and keeps a run's rows together.
 CREATE TABLE log (
 	k      INTEGER PRIMARY KEY,
 	first  INTEGER NOT NULL,                  -- number of the first event
-	bodies BLOB    NOT NULL,                  -- the events, a line each
-	spec   BLOB
+	bodies BLOB    NOT NULL                   -- the events, a line each
 );
 
 -- One row a settled interaction, with the idempotency key of its reply.

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"bytes"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// A run's newest events stand in its own row, which every commit writes anyway: most commits are one row then. When they
+// outgrow that, they go to the log together.
+const (
+	maxTail   = 3 << 10 // bytes of events in a run's row
+	maxInline = 1 << 10 // bytes of a spec in a run's row
+)
+
+// tail is the newest events of a run.
+type tail struct {
+	first  uint64 // number of the first one
+	bodies []byte // a line each; never changed
+}
+
+// blob is the column's value: never NULL.
+func (t tail) blob() []byte {
+	if t.bodies == nil {
+		return []byte{}
+	}
+	return t.bodies
+}
+
+// extend returns the tail with the events of an entry. What there is no room for goes to the log.
+func (w *writer) extend(n int64, t tail, e *entry) (tail, error) {
+	if len(e.Events) == 0 {
+		return t, nil
+	}
+	if len(t.bodies) == 0 {
+		t.first = e.first()
+	}
+	switch size := len(t.bodies) + 1 + len(e.bodies); {
+	case len(t.bodies) == 0 && len(e.bodies) <= maxTail:
+		t.bodies = e.bodies
+		return t, nil
+	case size <= maxTail:
+		both := append(make([]byte, 0, size), t.bodies...)
+		t.bodies = append(append(both, '\n'), e.bodies...)
+		return t, nil
+	}
+	if len(t.bodies) > 0 {
+		if err := w.spill(n, t.first, e.first()-1, t.bodies); err != nil {
+			return t, err
+		}
+	}
+	if len(e.bodies) <= maxTail {
+		return tail{e.first(), e.bodies}, nil
+	}
+	return tail{first: e.Run.Seq + 1}, w.spill(n, e.first(), e.Run.Seq, e.bodies)
+}
+
+// spill writes events to the log.
+func (w *writer) spill(n int64, first, last uint64, bodies []byte) error {
+	_, err := w.exec(`INSERT INTO log (k, first, bodies) VALUES (?, ?, ?)`, place(n, last), int64(first), bodies)
+	w.meter.row(len(bodies))
+	return err
+}
+
+// page collects events for a reader.
+type page struct {
+	after  uint64
+	limit  int
+	size   int
+	events []store.Event
+}
+
+// full reports whether the reader gets no more this time.
+func (p *page) full() bool { return len(p.events) == p.limit || p.size > store.MinPage }
+
+// add takes those of some events that the reader wants.
+func (p *page) add(first uint64, bodies []byte) {
+	for len(bodies) > 0 && !p.full() {
+		body, rest, _ := bytes.Cut(bodies, []byte{'\n'})
+		if first > p.after {
+			p.size += len(body)
+			p.events = append(p.events, store.Event{Seq: first, Body: body})
+		}
+		first, bodies = first+1, rest
+	}
+}
