@@ -24,21 +24,33 @@ const (
 // this order (H3). It is idempotent: a task that was patched before is patched anew. Nothing of the interactive part reaches an
 // auto prompt (H1, H2).
 func Patch(p PromptParts) string {
-	parts := []string{patchBegin}
-	if p.ArtifactDir != "" {
-		parts = append(parts, "## Artifacts\nWrite every file that is a result of your work into this folder: "+p.ArtifactDir)
-	}
+	task := strings.TrimSpace(unpatched(p.Task))
+	mode := interactiveText
 	if p.Mode == fsm.ModeAuto {
-		parts = append(parts, autoText)
-	} else {
-		parts = append(parts, interactiveText)
+		mode = autoText
 	}
+	schema := unmarkable(p.OutputSchema)
+
+	var b strings.Builder
+	b.Grow(len(task) + len(mode) + len(p.ArtifactDir) + len(schema) + 512) // room for the rest: a prompt is made for each turn
+	part := func(texts ...string) {
+		for _, t := range texts {
+			b.WriteString(t)
+		}
+		b.WriteString("\n\n")
+	}
+	part(task)
+	part(patchBegin)
+	if p.ArtifactDir != "" {
+		part("## Artifacts\nWrite every file that is a result of your work into this folder: ", p.ArtifactDir)
+	}
+	part(mode)
 	if len(p.OutputSchema) > 0 {
-		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n"+
-			unmarkable(p.OutputSchema)+"\n```")
+		part("## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n",
+			schema, "\n```")
 	}
-	parts = append(parts, patchEnd)
-	return strings.TrimSpace(unpatched(p.Task)) + "\n\n" + strings.Join(parts, "\n\n") + "\n"
+	b.WriteString(patchEnd + "\n")
+	return b.String()
 }
 
 const autoText = `## Working alone

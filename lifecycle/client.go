@@ -109,7 +109,7 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
-	f := c.hub.follow(id)
+	f := c.hub.await(id)
 	defer f.close()
 	p := pause{client: c, follower: f}
 	defer p.end()
@@ -118,14 +118,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 		if err != nil || r.State.Terminal() {
 			return r, err
 		}
-		for {
-			hinted, err := p.wait(ctx)
-			if err != nil {
-				return Run{}, err
-			}
-			if !hinted || f.ended() {
-				break
-			}
+		if _, err := p.wait(ctx); err != nil {
+			return Run{}, err
 		}
 	}
 }

@@ -13,7 +13,7 @@ type hub struct {
 	stop func()
 
 	mu        sync.Mutex
-	followers map[string]map[*follower]struct{} // guarded by mu; by run id, "" for all runs
+	followers map[string][]*follower // guarded by mu; by run id, "" for all runs
 }
 
 // follower is woken by hints. Hints are coalesced: one is enough to look again.
@@ -21,15 +21,14 @@ type follower struct {
 	hub   *hub
 	runID string
 	hints chan struct{}
-	seen  func(store.Hint) // called for each hint; must not block
+	seen  func(store.Hint) // called for each hint instead; must not block
+	ends  bool             // only a hint of the run's end counts
 
 	mu     sync.Mutex
 	seq    uint64        // guarded by mu; the last event that a hint told of; hints may come out of order
-	over   bool          // guarded by mu; a hint told of the run's end
 	any    bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
-	events []store.Event // guarded by mu; what hints brought since they were taken, when eager
+	events []store.Event // guarded by mu; what hints brought since they were taken
 	bytes  int           // guarded by mu; of events
-	eager  bool          // hints' events are kept
 }
 
 // Bounds of what a follower keeps for a slow reader, who then reads from the store.
@@ -39,22 +38,22 @@ const (
 )
 
 func newHub(s store.Store) *hub {
-	h := &hub{stop: func() {}, followers: make(map[string]map[*follower]struct{})}
+	h := &hub{stop: func() {}, followers: make(map[string][]*follower)}
 	if w, ok := s.(store.Watcher); ok {
 		h.stop = w.Watch(h.publish)
 	}
 	return h
 }
 
-// follow returns a follower of one run, or of all with an empty id. It must be made before looking at the
-// store, so that no change falls between the look and the wait.
-func (h *hub) follow(runID string) *follower {
-	return h.add(&follower{hub: h, runID: runID})
+// await returns a follower for the run's end. Like every follower, it must be made before looking at the store, so that no
+// change falls between the look and the wait.
+func (h *hub) await(runID string) *follower {
+	return h.add(&follower{hub: h, runID: runID, ends: true})
 }
 
-// read is follow for a reader of events.
+// read returns a follower for the run's events.
 func (h *hub) read(runID string) *follower {
-	return h.add(&follower{hub: h, runID: runID, eager: true})
+	return h.add(&follower{hub: h, runID: runID})
 }
 
 // observe has seen called for each hint.
@@ -64,22 +63,20 @@ func (h *hub) observe(seen func(store.Hint)) *follower {
 
 func (h *hub) add(f *follower) *follower {
 	f.hints = make(chan struct{}, 1)
-	runID := f.runID
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.followers[runID] == nil {
-		h.followers[runID] = make(map[*follower]struct{})
-	}
-	h.followers[runID][f] = struct{}{}
+	h.followers[f.runID] = append(h.followers[f.runID], f)
 	return f
 }
 
 func (f *follower) close() {
 	f.hub.mu.Lock()
 	defer f.hub.mu.Unlock()
-	delete(f.hub.followers[f.runID], f)
-	if len(f.hub.followers[f.runID]) == 0 {
+	others := slices.DeleteFunc(f.hub.followers[f.runID], func(o *follower) bool { return o == f })
+	if len(others) == 0 {
 		delete(f.hub.followers, f.runID)
+	} else {
+		f.hub.followers[f.runID] = others
 	}
 }
 
@@ -88,11 +85,16 @@ func (f *follower) wake(hint store.Hint) {
 		f.seen(hint)
 		return
 	}
+	if f.ends {
+		if hint.RunID == "" || hint.State.Terminal() {
+			f.rouse()
+		}
+		return
+	}
 	f.mu.Lock()
 	f.seq = max(f.seq, hint.Seq)
-	f.over = f.over || hint.State.Terminal()
 	f.any = f.any || hint.RunID == ""
-	if f.eager && len(f.events) < maxPushed && f.bytes < maxPushedBytes {
+	if len(f.events) < maxPushed && f.bytes < maxPushedBytes {
 		if f.events == nil {
 			f.events = slices.Clip(hint.Events) // shared, and not changed
 		} else {
@@ -103,6 +105,10 @@ func (f *follower) wake(hint store.Hint) {
 		}
 	}
 	f.mu.Unlock()
+	f.rouse()
+}
+
+func (f *follower) rouse() {
 	select {
 	case f.hints <- struct{}{}:
 	default: // one is waiting already
@@ -140,24 +146,15 @@ func follow(events []store.Event, after uint64) bool {
 	return true
 }
 
-// ended reports whether the run may have ended.
-func (f *follower) ended() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	ended := f.over || f.any
-	f.any = false
-	return ended
-}
-
 // publish is called by the store after commits.
 func (h *hub) publish(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for f := range h.followers[""] {
+	for _, f := range h.followers[""] {
 		f.wake(hint)
 	}
 	if hint.RunID != "" {
-		for f := range h.followers[hint.RunID] {
+		for _, f := range h.followers[hint.RunID] {
 			f.wake(hint)
 		}
 		return
@@ -166,7 +163,7 @@ func (h *hub) publish(hint store.Hint) {
 		if id == "" {
 			continue
 		}
-		for f := range all {
+		for _, f := range all {
 			f.wake(hint)
 		}
 	}

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
@@ -23,52 +24,59 @@ type teller struct {
 	ch    *change
 }
 
+// payloads are maps for the data of one event after the other: encoding keeps none.
+var payloads = sync.Pool{New: func() any { return make(map[string]any, 12) }}
+
 // tell adds the events of one emission; an optional or repeated one may have none.
 func (t *teller) tell(c *store.Commit, kind string) error {
-	run := &c.Run
+	data := payloads.Get().(map[string]any) //nolint:forcetypeassert // there is nothing else in it
+	defer func() {
+		clear(data)
+		payloads.Put(data)
+	}()
 	switch kind {
 	case contract.TypeStarted:
-		return tell(c, kind, started(run))
+		started(data, &c.Run)
 	case contract.TypeStateChanged:
-		return tell(c, kind, t.stateChanged(run))
+		t.stateChanged(data, &c.Run)
 	case contract.TypeReplyAccepted:
-		return tell(c, kind, replyAccepted(t.ch.answer))
+		replyAccepted(data, t.ch.answer)
 	case contract.TypeAutoDecided:
-		return tell(c, kind, autoDecided(t.ch.answer, run))
+		autoDecided(data, t.ch.answer, &c.Run)
 	case contract.TypeInputRequired:
-		return tell(c, kind, inputRequired(run))
+		inputRequired(data, &c.Run)
 	case contract.TypeMessageFinal:
 		if t.ch.final == nil {
 			return nil
 		}
-		return tell(c, kind, message(t.ch.final.text, t.ch.final.truncated, t.ch.final.ref))
+		message(data, t.ch.final.text, t.ch.final.truncated, t.ch.final.ref)
 	case contract.TypeWarning:
 		for _, w := range t.ch.warnings {
-			if err := tell(c, kind, warning(w).data); err != nil {
+			clear(data)
+			warning(data, w)
+			if err := tell(c, kind, data); err != nil {
 				return err
 			}
 		}
 		return nil
+	default:
+		panic("lifecycle: the contract emits " + kind + ", which nobody here can tell")
 	}
-	panic("lifecycle: the contract emits " + kind + ", which nobody here can tell")
+	return tell(c, kind, data)
 }
 
-func started(r *store.Run) map[string]any {
-	data := map[string]any{
-		"mode": string(r.Mode), "interactive_require_user_reply": r.Strict,
-		"session_timeout_sec": int(r.SessionTimeout / time.Second), "max_auto_decisions": r.MaxAutoDecisions,
-		"pool": r.Pool, "contract_version": r.Contract,
-	}
+func started(data map[string]any, r *store.Run) {
+	data["mode"], data["interactive_require_user_reply"] = string(r.Mode), r.Strict
+	data["session_timeout_sec"], data["max_auto_decisions"] = int(r.SessionTimeout/time.Second), r.MaxAutoDecisions
+	data["pool"], data["contract_version"] = r.Pool, r.Contract
 	if r.MaxAttempts > 0 {
 		data["max_attempt"] = r.MaxAttempts
 	}
-	return data
 }
 
-func (t *teller) stateChanged(r *store.Run) map[string]any {
-	data := map[string]any{
-		"from": string(t.from), "to": string(r.State), "trigger": string(t.event), "updated_at": timeText(r.UpdatedAt),
-	}
+func (t *teller) stateChanged(data map[string]any, r *store.Run) {
+	data["from"], data["to"], data["trigger"] = string(t.from), string(r.State), string(t.event)
+	data["updated_at"] = timeText(r.UpdatedAt)
 	if r.Pending != nil {
 		data["pending_interaction_id"] = r.Pending.ID
 	}
@@ -79,33 +87,25 @@ func (t *teller) stateChanged(r *store.Run) map[string]any {
 		}
 		data["terminal"] = end
 	}
-	return data
 }
 
-func replyAccepted(a *interaction.Answer) map[string]any {
-	data := map[string]any{
-		"interaction_id": a.ID, "resolution_mode": string(a.Resolution), "accepted_at": timeText(a.AcceptedAt),
-	}
+func replyAccepted(data map[string]any, a *interaction.Answer) {
+	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution), timeText(a.AcceptedAt)
 	if a.Actor != "" {
 		data["actor"] = a.Actor
 	}
-	return data
 }
 
-func autoDecided(a *interaction.Answer, r *store.Run) map[string]any {
-	return map[string]any{
-		"interaction_id": a.ID, "resolution_mode": string(a.Resolution), "policy": string(a.Auto.Policy),
-		"accepted_at": timeText(a.AcceptedAt), "timeout_sec": int(r.SessionTimeout / time.Second),
-	}
+func autoDecided(data map[string]any, a *interaction.Answer, r *store.Run) {
+	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution), timeText(a.AcceptedAt)
+	data["policy"], data["timeout_sec"] = string(a.Auto.Policy), int(r.SessionTimeout/time.Second)
 }
 
-func inputRequired(r *store.Run) map[string]any {
+func inputRequired(data map[string]any, r *store.Run) {
 	q := r.Pending
 	rule, _ := fsm.Wait(r.Profile, r.Strict)
-	data := map[string]any{
-		"interaction_id": q.ID, "kind": string(q.Kind), "prompt": q.Prompt, "asked_at": timeText(q.AskedAt),
-		"default_decision_policy": string(q.DefaultPolicy), "profile": string(r.Profile), "on_deadline": string(rule.OnDeadline),
-	}
+	data["interaction_id"], data["kind"], data["prompt"], data["asked_at"] = q.ID, string(q.Kind), q.Prompt, timeText(q.AskedAt)
+	data["default_decision_policy"], data["profile"], data["on_deadline"] = string(q.DefaultPolicy), string(r.Profile), string(rule.OnDeadline)
 	if len(q.Options) > 0 {
 		options := make([]any, len(q.Options))
 		for i, o := range q.Options {
@@ -129,26 +129,23 @@ func inputRequired(r *store.Run) map[string]any {
 	if !r.Deadline.IsZero() {
 		data["wait_deadline_at"] = timeText(r.Deadline)
 	}
-	return data
 }
 
-func message(text string, truncated bool, ref *engine.RawRef) map[string]any {
-	data := map[string]any{"text": text}
+func message(data map[string]any, text string, truncated bool, ref *engine.RawRef) {
+	data["text"] = text
 	if truncated {
 		data["truncated"] = true
 	}
 	if ref != nil {
 		data["raw_ref"] = map[string]any{"file": ref.File, "offset": ref.Offset, "length": ref.Length}
 	}
-	return data
 }
 
-func warning(d engine.Diagnostic) telling {
-	data := map[string]any{"code": string(d.Code)}
+func warning(data map[string]any, d engine.Diagnostic) {
+	data["code"] = string(d.Code)
 	if d.Detail != "" {
 		data["detail"], _ = bounded(d.Detail, maxDetail)
 	}
-	return telling{contract.TypeWarning, data}
 }
 
 func warningTexts(codes []fsm.Warning) []any {

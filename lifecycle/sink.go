@@ -18,12 +18,14 @@ type sink turn
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
 	text, cut := bounded(m.Text, maxMessage)
-	return s.report(ctx, nil, telling{contract.TypeMessageIntermediate, message(text, cut, m.RawRef)})
+	data := make(map[string]any, 3)
+	message(data, text, cut, m.RawRef)
+	return s.report(ctx, nil, telling{contract.TypeMessageIntermediate, data})
 }
 
 // Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
-	return s.report(ctx, nil, warning(d))
+	return s.report(ctx, nil, told(d))
 }
 
 // Handle stores the session handle.
@@ -66,11 +68,18 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 	case t.reports < maxReports:
 		return events, nil
 	case t.reports == maxReports:
-		return []telling{warning(engine.Diagnostic{
+		return []telling{told(engine.Diagnostic{
 			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is in the transcript only", maxReports),
 		})}, nil
 	}
 	return nil, nil
+}
+
+// told is a diagnostic as an event.
+func told(d engine.Diagnostic) telling {
+	data := make(map[string]any, 2)
+	warning(data, d)
+	return telling{contract.TypeWarning, data}
 }
 
 // sessionOf checks a handle and turns it into the stored form.

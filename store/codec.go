@@ -1,59 +1,49 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
 // Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
-// members, codec_write.go writes them as encoding/json would, byte for byte, and codec_scan.go reads them in just that form; what is
-// stored in any other is left to encoding/json. codec_text.go and codec_plain.go have the texts, codec_keep.go their memory,
-// codec_raw.go foreign JSON. The tests hold all this against encoding/json and against the fields that the structs have.
+// members, codec_words.go knows the words that they repeat, and package plainjson writes them as encoding/json would, byte for byte,
+// and reads them in just that form; what is stored in any other is left to encoding/json. The tests hold all this against
+// encoding/json and against the fields that the structs have.
 
-// maxKeptBuffer bounds the buffers that are kept for later records, in bytes: a rare long text must not stay in memory.
-const maxKeptBuffer = 64 << 10
-
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
+// writer and scanner have a method for each object that records hold, beside those for plain values.
+type (
+	writer  struct{ plainjson.Writer }
+	scanner struct{ plainjson.Scanner }
+)
 
 // Encode returns the record's stored form: JSON, without a line break. It is what json.Marshal gives, and exactly as large as needed.
 func Encode(r Run) ([]byte, error) {
-	kept := buffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
-	body, err := AppendRun((*kept)[:0], &r)
-	whole := bytes.Clone(body)
-	if cap(body) <= maxKeptBuffer {
-		*kept = body
-		buffers.Put(kept)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return whole, nil
+	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }
 
 // AppendRun appends the record's stored form, as Encode gives it, to dst and returns the longer buffer. A record that cannot be
 // encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
-	w := writer{buf: dst}
+	w := writer{plainjson.Writer{Buf: dst}}
 	w.run(r)
-	if w.err != nil {
-		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.err)
+	if w.Err != nil {
+		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
 	}
-	return w.buf, nil
+	return w.Buf, nil
 }
 
 // AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst and returns the longer buffer.
 // An entry that cannot be encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the entry.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
-	w := writer{buf: dst}
+	w := writer{plainjson.Writer{Buf: dst}}
 	w.record(r)
-	if w.err != nil {
-		return dst, fmt.Errorf("%w: interaction %d cannot be encoded: %w", ErrInvalid, r.Question.ID, w.err)
+	if w.Err != nil {
+		return dst, fmt.Errorf("%w: interaction %d cannot be encoded: %w", ErrInvalid, r.Question.ID, w.Err)
 	}
-	return w.buf, nil
+	return w.Buf, nil
 }
 
 // Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt. Unknown fields are passed over: a
@@ -74,9 +64,9 @@ func Decode(body []byte) (Run, error) {
 
 // scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it says false, and into means nothing.
 func scanRun(body []byte, into *Run) bool {
-	s := scanner{body: body}
+	s := scanner{plainjson.Scanner{Body: body, Known: known}}
 	s.run(into)
-	return s.at == len(body)
+	return s.Done()
 }
 
 // unmarshalRun stands alone so that its record, and not every one, has to be allocated.

@@ -9,56 +9,56 @@ import (
 // What package interaction gives to be stored: a question, its answer, and the entry of the history that both become.
 
 func (w *writer) record(r *interaction.Record) {
-	w.put(`{"question":`)
+	w.Put(`{"question":`)
 	w.question(&r.Question)
-	w.textIf(`,"resolution_mode":`, string(r.Resolution))
-	w.textIf(`,"response":`, r.Response)
-	w.textIf(`,"actor":`, r.Actor)
-	w.timeIf(`,"resolved_at":`, r.ResolvedAt)
-	w.textIf(`,"auto_decide_reason":`, r.AutoDecideReason)
-	w.textIf(`,"key":`, r.Key)
-	w.textIf(`,"digest":`, r.Digest)
-	w.put(`}`)
+	w.TextIf(`,"resolution_mode":`, string(r.Resolution))
+	w.TextIf(`,"response":`, r.Response)
+	w.TextIf(`,"actor":`, r.Actor)
+	w.TimeIf(`,"resolved_at":`, r.ResolvedAt)
+	w.TextIf(`,"auto_decide_reason":`, r.AutoDecideReason)
+	w.TextIf(`,"key":`, r.Key)
+	w.TextIf(`,"digest":`, r.Digest)
+	w.Put(`}`)
 }
 
 func (w *writer) questionIf(name string, q *interaction.Question) {
 	if q != nil {
-		w.put(name)
+		w.Put(name)
 		w.question(q)
 	}
 }
 
 func (w *writer) question(q *interaction.Question) {
-	w.int(`{"interaction_id":`, int64(q.ID))
-	w.int(`,"attempt":`, int64(q.Attempt))
-	w.text(`,"kind":`, string(q.Kind))
-	w.text(`,"prompt":`, q.Prompt)
+	w.Int(`{"interaction_id":`, int64(q.ID))
+	w.Int(`,"attempt":`, int64(q.Attempt))
+	w.Text(`,"kind":`, string(q.Kind))
+	w.Text(`,"prompt":`, q.Prompt)
 	w.optionsIf(`,"options":`, q.Options)
 	textsIf(w, `,"required_fields":`, q.RequiredFields)
-	w.valuesIf(`,"ui_hints":`, q.UIHints)
-	w.textIf(`,"context":`, q.Context)
-	w.textIf(`,"default_decision_policy":`, string(q.DefaultPolicy))
-	w.time(`,"asked_at":`, q.AskedAt)
-	w.put(`}`)
+	w.ValuesIf(`,"ui_hints":`, q.UIHints)
+	w.TextIf(`,"context":`, q.Context)
+	w.TextIf(`,"default_decision_policy":`, string(q.DefaultPolicy))
+	w.Time(`,"asked_at":`, q.AskedAt)
+	w.Put(`}`)
 }
 
 func (s *scanner) question(name string, into **interaction.Question) {
-	if !s.member(name) {
+	if !s.Member(name) {
 		return
 	}
 	q := new(interaction.Question)
-	s.need(`{"interaction_id":`)
-	q.ID = s.integer()
-	s.int(`,"attempt":`, &q.Attempt)
+	s.Need(`{"interaction_id":`)
+	q.ID = s.AnInt()
+	s.Int(`,"attempt":`, &q.Attempt)
 	word(s, `,"kind":`, &q.Kind)
-	s.text(`,"prompt":`, &q.Prompt)
+	s.Text(`,"prompt":`, &q.Prompt)
 	s.options(`,"options":`, &q.Options)
 	words(s, `,"required_fields":`, &q.RequiredFields)
-	s.values(`,"ui_hints":`, &q.UIHints)
-	s.text(`,"context":`, &q.Context)
+	s.Values(`,"ui_hints":`, &q.UIHints)
+	s.Text(`,"context":`, &q.Context)
 	word(s, `,"default_decision_policy":`, &q.DefaultPolicy)
-	s.time(`,"asked_at":`, &q.AskedAt)
-	s.need(`}`)
+	s.Time(`,"asked_at":`, &q.AskedAt)
+	s.Need(`}`)
 	*into = q
 }
 
@@ -66,34 +66,34 @@ func (w *writer) optionsIf(name string, options []interaction.Option) {
 	if len(options) == 0 {
 		return
 	}
-	w.put(name)
+	w.Put(name)
 	before := `[`
 	for _, o := range options {
-		w.put(before)
-		w.text(`{"label":`, o.Label)
-		w.text(`,"value":`, o.Value)
-		w.put(`}`)
+		w.Put(before)
+		w.Text(`{"label":`, o.Label)
+		w.Text(`,"value":`, o.Value)
+		w.Put(`}`)
 		before = `,`
 	}
-	w.put(`]`)
+	w.Put(`]`)
 }
 
 func (s *scanner) options(name string, into *[]interaction.Option) {
-	if !s.member(name) {
+	if !s.Member(name) {
 		return
 	}
 	var few [4]interaction.Option
 	list := few[:0]
-	s.need(`[`)
-	for more := s.at >= 0; more; more = s.member(`,`) {
+	s.Need(`[`)
+	for more := s.Going(); more; more = s.Member(`,`) {
 		var o interaction.Option
-		s.need(`{"label":`)
-		o.Label = s.value()
-		s.text(`,"value":`, &o.Value)
-		s.need(`}`)
+		s.Need(`{"label":`)
+		o.Label = s.AText()
+		s.Text(`,"value":`, &o.Value)
+		s.Need(`}`)
 		list = append(list, o)
 	}
-	s.need(`]`)
+	s.Need(`]`)
 	*into = slices.Clone(list)
 }
 
@@ -101,29 +101,29 @@ func (w *writer) answerIf(name string, a *interaction.Answer) {
 	if a == nil {
 		return
 	}
-	w.put(name)
-	w.int(`{"interaction_id":`, int64(a.ID))
-	w.text(`,"resolution_mode":`, string(a.Resolution))
-	w.text(`,"text":`, a.Text)
-	w.textIf(`,"actor":`, a.Actor)
-	w.time(`,"accepted_at":`, a.AcceptedAt)
+	w.Put(name)
+	w.Int(`{"interaction_id":`, int64(a.ID))
+	w.Text(`,"resolution_mode":`, string(a.Resolution))
+	w.Text(`,"text":`, a.Text)
+	w.TextIf(`,"actor":`, a.Actor)
+	w.Time(`,"accepted_at":`, a.AcceptedAt)
 	w.autoIf(`,"auto":`, a.Auto)
-	w.put(`}`)
+	w.Put(`}`)
 }
 
 func (s *scanner) answer(name string, into **interaction.Answer) {
-	if !s.member(name) {
+	if !s.Member(name) {
 		return
 	}
 	a := new(interaction.Answer)
-	s.need(`{"interaction_id":`)
-	a.ID = s.integer()
+	s.Need(`{"interaction_id":`)
+	a.ID = s.AnInt()
 	word(s, `,"resolution_mode":`, &a.Resolution)
-	s.text(`,"text":`, &a.Text)
-	s.text(`,"actor":`, &a.Actor)
-	s.time(`,"accepted_at":`, &a.AcceptedAt)
+	s.Text(`,"text":`, &a.Text)
+	s.Text(`,"actor":`, &a.Actor)
+	s.Time(`,"accepted_at":`, &a.AcceptedAt)
 	s.auto(`,"auto":`, &a.Auto)
-	s.need(`}`)
+	s.Need(`}`)
 	*into = a
 }
 
@@ -131,26 +131,26 @@ func (w *writer) autoIf(name string, a *interaction.AutoDecision) {
 	if a == nil {
 		return
 	}
-	w.put(name)
-	w.text(`{"source":`, a.Source)
-	w.int(`,"interaction_id":`, int64(a.InteractionID))
-	w.text(`,"reason":`, a.Reason)
-	w.text(`,"policy":`, string(a.Policy))
-	w.text(`,"instruction":`, a.Instruction)
-	w.put(`}`)
+	w.Put(name)
+	w.Text(`{"source":`, a.Source)
+	w.Int(`,"interaction_id":`, int64(a.InteractionID))
+	w.Text(`,"reason":`, a.Reason)
+	w.Text(`,"policy":`, string(a.Policy))
+	w.Text(`,"instruction":`, a.Instruction)
+	w.Put(`}`)
 }
 
 func (s *scanner) auto(name string, into **interaction.AutoDecision) {
-	if !s.member(name) {
+	if !s.Member(name) {
 		return
 	}
 	a := new(interaction.AutoDecision)
-	s.need(`{"source":`)
-	a.Source = s.word()
-	s.int(`,"interaction_id":`, &a.InteractionID)
+	s.Need(`{"source":`)
+	a.Source = s.AWord()
+	s.Int(`,"interaction_id":`, &a.InteractionID)
 	word(s, `,"reason":`, &a.Reason)
 	word(s, `,"policy":`, &a.Policy)
-	s.text(`,"instruction":`, &a.Instruction)
-	s.need(`}`)
+	s.Text(`,"instruction":`, &a.Instruction)
+	s.Need(`}`)
 	*into = a
 }

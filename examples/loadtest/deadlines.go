@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,7 +19,7 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	if err != nil {
 		return err
 	}
-	id := func(i int) string { return fmt.Sprintf("due-%08d", i) }
+	id := func(i int) string { return fmt.Sprintf("%s%08d", duePrefix, i) }
 	due := time.Now().Add(time.Second + time.Duration(n)*200*time.Microsecond)
 	b := pr.start("parking runs", n)
 	err = m.park(ctx, h.store, n, id, "", due, b)
@@ -35,7 +36,7 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	last := make(chan time.Time, 1)
 	all := make(chan struct{})
 	defer h.store.Watch(func(hint store.Hint) {
-		if len(hint.RunID) != len("due-00000000") || hint.RunID[:4] != "due-" {
+		if !strings.HasPrefix(hint.RunID, duePrefix) {
 			return
 		}
 		switch {

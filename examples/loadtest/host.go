@@ -2,26 +2,26 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
-	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
-	"github.com/interlude-go/interlude/store"
 )
 
-// host is a program with the library: a lifecycle that serves.
+// host is a program with the library: a lifecycle that serves, and somebody who answers every question at once.
 type host struct {
 	*lifecycle.Lifecycle
-	store  *timed
-	talks  *sync.Map // run id → chan string: what the agent says in it before it is done, instead of asking
-	stop   context.CancelFunc
-	served chan error
+	store    *timed
+	talks    *sync.Map // run id → chan string: what the agent says in it before it is done, instead of asking
+	answerer *answerer
+	stop     context.CancelFunc
+	served   chan error
 }
 
 // agent asks once and is done with the answer; a run that is to talk does that instead.
@@ -60,6 +60,7 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
+	h.answerer = answer(serving, h, room)
 	go func() { h.served <- h.Serve(serving) }()
 	return h, nil
 }
@@ -67,49 +68,33 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 func (h *host) leave() error {
 	h.stop()
 	err := <-h.served
+	h.answerer.leave()
 	h.Close()
-	if closed := h.store.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, h.store.Close())
 }
 
 // spec is the job of a round trip.
 func spec() lifecycle.Spec { return lifecycle.Spec{Prompt: "Build the release, ask, and ship it."} }
 
-// trip is one round trip: submit, follow, reply to the question, follow to the end. Answered is the time from the reply until the
-// follower saw the next turn stored as running.
-func (h *host) trip(ctx context.Context) (answered time.Duration, _ error) {
+// trip is one round trip: submit, and wait for the end. The answerer replies to the question. With follow, its events are read as
+// well, as a front end does.
+func (h *host) trip(ctx context.Context, follow bool) error {
 	run, err := h.Submit(ctx, spec())
 	if err != nil {
-		return 0, err
+		return err
 	}
-	var replied time.Time
-	for e, err := range h.Events(ctx, run.ID, 0) {
-		if err != nil {
-			return 0, err
-		}
-		switch e.Type {
-		case contract.TypeInputRequired:
-			replied = time.Now()
-			if _, err := h.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1", Actor: "ada"}); err != nil {
-				return 0, err
-			}
-		case contract.TypeStateChanged:
-			if e.Meta.Attempt == 2 && answered == 0 {
-				answered = time.Since(replied)
+	if follow {
+		for _, err := range h.Events(ctx, run.ID, 0) {
+			if err != nil {
+				return err
 			}
 		}
 	}
-	if answered == 0 {
-		return 0, fmt.Errorf("run %s ended without its question", run.ID)
+	run, err = h.Wait(ctx, run.ID)
+	if err != nil {
+		return err
 	}
-	return answered, nil
-}
-
-// ended makes sure that a run has succeeded with one reply.
-func ended(run store.Run) error {
-	if run.State != "succeeded" || run.Interactions != 1 || run.Attempt != 2 {
+	if run.State != fsm.StateSucceeded || run.Interactions != 1 || run.Attempt != 2 {
 		return fmt.Errorf("run %s is %s after %d turns and %d questions: %v", run.ID, run.State, run.Attempt, run.Interactions, run.Error)
 	}
 	return nil

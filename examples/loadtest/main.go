@@ -31,6 +31,7 @@ type options struct {
 	followers   int
 	replay      int
 	soak        time.Duration
+	follow      bool
 	group       bool
 	asJSON      bool
 	profile     string
@@ -49,6 +50,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second together")
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
 	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
+	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
 	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite)")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
@@ -100,7 +102,7 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 		return nil, err
 	}
 	defer place.remove()
-	r := &report{Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, GroupCommit: o.group}
+	r := &report{Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, GroupCommit: o.group, Followed: o.follow}
 	if err := place.seed(ctx, o.parked, p); err != nil {
 		return nil, fmt.Errorf("park %d runs: %w", o.parked, err)
 	}
@@ -127,7 +129,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 			return err
 		}
 	}
-	err = r.roundTrips(ctx, h, o.runs, o.concurrency, p)
+	err = r.roundTrips(ctx, h, o, p)
 	pprof.StopCPUProfile()
 	if err == nil && o.allocs != "" {
 		err = writeAllocs(o.allocs)
@@ -145,7 +147,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 		run    func() error
 	}{
 		{o.deadlines > 0, func() error { return r.fireDeadlines(ctx, h, o.deadlines, p) }},
-		{o.followers > 0, func() error { return r.follow(ctx, h, o.followers, p) }},
+		{o.followers > 0, func() error { return r.followers(ctx, h, o.followers, p) }},
 		{o.replay > 0, func() error { return r.replay(ctx, h, o.replay, p) }},
 		{o.soak > 0, func() error { return r.soak(ctx, place, h, o, p) }},
 	} {

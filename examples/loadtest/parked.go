@@ -16,6 +16,12 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
+// Ids of runs to which nobody replies.
+const (
+	parkedPrefix = "parked-"
+	duePrefix    = "due-"
+)
+
 // model is a run that waits for somebody, as the library made it, of which others can be copied.
 type model struct {
 	created, asked store.Commit
@@ -110,7 +116,7 @@ func (p *place) seed(ctx context.Context, n int, pr *progress) error {
 	}
 	b := pr.start("parking runs", n)
 	defer b.end()
-	return m.park(ctx, s, n, func(i int) string { return fmt.Sprintf("parked-%08d", i) }, "dead-node", time.Now().Add(30*24*time.Hour), b)
+	return m.park(ctx, s, n, func(i int) string { return fmt.Sprintf("%s%08d", parkedPrefix, i) }, "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
 // arrive starts the host on what is there already: the first run, and the recovery of all that is parked, with traffic beside it.
@@ -121,7 +127,7 @@ func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, err
 	if err != nil {
 		return nil, err
 	}
-	_, err = h.trip(ctx)
+	err = h.trip(ctx, false)
 	r.FirstRun = float64(time.Since(begun)) / 1e6
 	if err == nil && p.o.parked > 0 {
 		err = r.recovery(ctx, h, begun, pr)
@@ -141,7 +147,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 	defer b.end()
 	trips := 0
 	for looked := time.Now(); ; {
-		if _, err := h.trip(ctx); err != nil {
+		if err := h.trip(ctx, false); err != nil {
 			return err
 		}
 		trips++
@@ -175,7 +181,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 // warmUp makes some round trips first, and notes how large their rows are.
 func (r *report) warmUp(ctx context.Context, h *host) error {
 	before := h.store.Stats()
-	if _, err := load(ctx, h, r.Concurrency, upTo(max(200, 2*min(r.Concurrency, r.Runs)), func(int) {})); err != nil {
+	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)), func(int) {})); err != nil {
 		return err
 	}
 	r.written = minus(h.store.Stats(), before)

@@ -20,9 +20,9 @@ const (
 	followFor    = 10 * time.Second
 )
 
-// follow has each of n live runs followed by a reader of its own, while their agents talk, and measures how long a message is on its
+// followers has each of n live runs followed by a reader of its own, while their agents talk, and measures how long a message is on its
 // way. Each follower must see every event, in order.
-func (r *report) follow(ctx context.Context, h *host, n int, pr *progress) error {
+func (r *report) followers(ctx context.Context, h *host, n int, pr *progress) error {
 	total := int(followFor/time.Second) * messagesPerS
 	b := pr.start("followers", total)
 	defer b.end()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -24,15 +22,17 @@ type report struct {
 	Concurrency int    `json:"concurrency"`
 	Parked      int    `json:"parked"`
 	GroupCommit bool   `json:"group_commit"`
+	Followed    bool   `json:"followed"` // each run's events were read as they came
 
 	RunsPerS      float64 `json:"runs_per_s"`
-	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until a follower saw the next turn stored as running
+	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until the next turn is stored as running
 	ReplyP99      float64 `json:"reply_p99_ms"`
 	CommitsPerRun float64 `json:"commits_per_run"`
 	FlushesPerRun float64 `json:"flushes_per_run"`
 	RowsPerRun    float64 `json:"rows_per_run"`
 	BytesPerRun   float64 `json:"bytes_per_run"`
 	AllocsPerRun  float64 `json:"allocs_per_run"`
+	CPUPerRun     float64 `json:"cpu_us_per_run"` // of all cores; 0 where the system does not say
 	RSS           float64 `json:"rss_mb"`
 	ClaimP50      float64 `json:"claim_p50_ms"`
 	DeadlinesPerS float64 `json:"deadlines_per_s"`
@@ -61,20 +61,6 @@ func (r *report) compare(before, after probe) {
 	r.FlushP50 = (before.flushP50 + after.flushP50) / 2
 }
 
-// verify looks at what was measured: the latest runs, each with one question, have succeeded.
-func (r *report) verify(ctx context.Context, h *host) error {
-	page, err := h.Runs(ctx, lifecycle.Query{Newest: true, Limit: min(r.Runs, 1000)})
-	if err != nil {
-		return err
-	}
-	for _, run := range page.Runs {
-		if err := ended(run); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (r *report) print(w io.Writer, asJSON bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(name, format string, args ...any) {
@@ -87,13 +73,16 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 			kind += ", no group commit"
 		}
 	}
+	if r.Followed {
+		kind += ", each run followed"
+	}
 	line("store", "%s", kind)
 	line("runs / at one time / parked", "%d / %d / %d", r.Runs, r.Concurrency, r.Parked)
 	line("round trips", "%.0f runs/s", r.RunsPerS)
 	line("reply until running, p50 / p99", "%.2f / %.2f ms", r.ReplyP50, r.ReplyP99)
 	line("claim, p50", "%.2f ms", r.ClaimP50)
 	line("a run's commits / flushes / rows", "%.2f / %.3f / %.1f", r.CommitsPerRun, r.FlushesPerRun, r.RowsPerRun)
-	line("a run's bytes / allocations", "%.0f / %.0f", r.BytesPerRun, r.AllocsPerRun)
+	line("a run's bytes / allocations / CPU", "%.0f / %.0f / %.0f µs", r.BytesPerRun, r.AllocsPerRun, r.CPUPerRun)
 	line("plain batched writes", "%.0f rows/s", r.CeilingRows)
 	line("of which the runs wrote", "%.0f %%", 100*r.CeilingRatio)
 	line("an empty durable flush, p50", "%.3f ms", r.FlushP50)

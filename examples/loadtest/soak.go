@@ -36,11 +36,10 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 	ctx, enough := context.WithTimeoutCause(ctx, o.soak, errEnough)
 	defer enough()
 	pace := &pace{begun: begun, perS: rate}
-	var trips int
 	group.Go(func() error {
-		replies, err := load(context.WithoutCancel(ctx), h, o.concurrency, func() bool { return pace.wait(ctx) })
-		trips = len(replies)
-		return err
+		err := load(context.WithoutCancel(ctx), h, o.concurrency, o.follow, func() bool { return pace.wait(ctx) })
+		_, refused := h.answerer.take()
+		return errors.Join(err, refused)
 	})
 	group.Go(func() error { return h.pruneOften(ctx, s) })
 	group.Go(func() error {
@@ -50,7 +49,10 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 			select {
 			case <-tick.C:
 				s.look(p)
-				h.store.take()
+				h.store.take() // what is measured is not kept
+				if _, err := h.answerer.take(); err != nil {
+					return err
+				}
 				b.at(int(time.Since(begun).Seconds()))
 			case <-ctx.Done():
 				return nil
@@ -60,7 +62,7 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 	if err := group.Wait(); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	s.RunsPerS = float64(trips) / time.Since(begun).Seconds()
+	s.RunsPerS = float64(pace.begunTrips) / time.Since(begun).Seconds()
 	s.GoroutinesAfter = settledGoroutines(s.GoroutinesBefore)
 	r.Soak = s
 	return nil
@@ -110,8 +112,9 @@ type pace struct {
 	begun time.Time
 	perS  float64
 
-	mu   sync.Mutex
-	next int // guarded by mu
+	mu         sync.Mutex
+	next       int // guarded by mu
+	begunTrips int // guarded by mu
 }
 
 // wait returns when the next trip is due, and whether there is one.
@@ -124,7 +127,13 @@ func (p *pace) wait(ctx context.Context) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return ctx.Err() == nil
+		if ctx.Err() != nil {
+			return false
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.begunTrips++
+		return true
 	case <-ctx.Done():
 		return false
 	}

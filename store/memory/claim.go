@@ -36,6 +36,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	var hints []store.Hint
 	var failures []error
 	take := func(ids []string) {
+		claimed, hints = slices.Grow(claimed, len(ids)), slices.Grow(hints, len(ids))
 		for _, id := range ids {
 			c, hint, err := s.take(id, req)
 			if err != nil {

@@ -107,6 +107,7 @@ func (c *claim) pool(p slots.Pool) error {
 
 // take starts the picked runs. One that Start fails for is left as it was.
 func (c *claim) take(ids []string) error {
+	c.claimed, c.hints = slices.Grow(c.claimed, len(ids)), slices.Grow(c.hints, len(ids))
 	for _, id := range ids {
 		prev, err := c.previous(id)
 		if err == nil && prev.spec == nil {

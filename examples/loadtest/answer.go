@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// answerer replies to each question as soon as it hears of it, and measures how long it takes from the reply until the next turn is
+// stored as running.
+type answerer struct {
+	asked   chan string
+	replied sync.Map // run id → when the reply was sent
+	unwatch func()
+	work    sync.WaitGroup
+
+	mu     sync.Mutex
+	delays []time.Duration // guarded by mu
+	failed error           // guarded by mu
+}
+
+// answer has so many goroutines reply.
+func answer(ctx context.Context, h *host, n int) *answerer {
+	a := &answerer{asked: make(chan string, 1<<16)}
+	a.unwatch = h.store.Watch(a.hint)
+	for range n {
+		a.work.Go(func() {
+			for id := range a.asked {
+				a.replied.Store(id, time.Now())
+				_, err := h.Reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1", Actor: "ada"})
+				if err != nil && ctx.Err() == nil {
+					a.fail(err)
+				}
+			}
+		})
+	}
+	return a
+}
+
+// hint is called by the store after each commit.
+func (a *answerer) hint(h store.Hint) {
+	switch {
+	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix): // nobody replies to these
+	case h.State == fsm.StateWaitingUser:
+		a.asked <- h.RunID
+	case h.State == fsm.StateRunning:
+		if at, ok := a.replied.LoadAndDelete(h.RunID); ok {
+			delay := time.Since(at.(time.Time)) //nolint:forcetypeassert // there is nothing else in it
+			a.mu.Lock()
+			a.delays = append(a.delays, delay)
+			a.mu.Unlock()
+		}
+	}
+}
+
+func (a *answerer) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed = errors.Join(a.failed, err)
+}
+
+// take returns the delays so far and forgets them; its error is that of a reply which was refused.
+func (a *answerer) take() ([]time.Duration, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delays := a.delays
+	a.delays = nil
+	return delays, a.failed
+}
+
+func (a *answerer) leave() {
+	a.unwatch()
+	close(a.asked)
+	a.work.Wait()
+}
