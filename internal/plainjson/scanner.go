@@ -1,0 +1,207 @@
+package plainjson
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+)
+
+// Scanner reads what Writer writes: members in the order of the fields, without blanks. It reads nothing else: at the first byte that
+// it does not expect it gives up, and the caller leaves the whole to encoding/json. So it need not know what is right, only what is
+// usual, and what it accepts it must read as encoding/json would. A method that is given a name reads nothing where that member is
+// left out. What was read shares no memory with Body.
+type Scanner struct {
+	// Body is what is read.
+	Body []byte
+	// Known are the words that AWord need not allocate; nil for none.
+	Known Words
+
+	at    int             // the next byte; -1 once it has given up, and then nothing matches any more
+	short strings.Builder // the memory that short texts share
+}
+
+// GiveUp says that what was read is not what Writer writes.
+func (s *Scanner) GiveUp() { s.at = -1 }
+
+// Going says that it has not given up.
+func (s *Scanner) Going() bool { return s.at >= 0 }
+
+// Done says that everything was read, and is what Writer writes. Until then, what was read means nothing.
+func (s *Scanner) Done() bool { return s.at == len(s.Body) }
+
+// Member says whether the name comes next, with what stands before its value, and steps behind it.
+func (s *Scanner) Member(name string) bool {
+	if !has(s.Body, s.at, name) {
+		return false
+	}
+	s.at += len(name)
+	return true
+}
+
+// Need is for what is always there: the beginning of an object with its first name, and every end.
+func (s *Scanner) Need(word string) {
+	if !s.Member(word) {
+		s.GiveUp()
+	}
+}
+
+// Own reads a text that callers may keep longer than the rest.
+func (s *Scanner) Own(name string, into *string) {
+	if s.Member(name) {
+		*into = s.OwnText()
+	}
+}
+
+// Text reads a text that is kept as long as the others.
+func (s *Scanner) Text(name string, into *string) {
+	if s.Member(name) {
+		*into = s.AText()
+	}
+}
+
+// Word reads a text that is probably known.
+func Word[T ~string](s *Scanner, name string, into *T) {
+	if s.Member(name) {
+		*into = T(s.AWord())
+	}
+}
+
+// Int reads a number that may be negative.
+func (s *Scanner) Int(name string, into *int) {
+	if s.Member(name) {
+		*into = s.AnInt()
+	}
+}
+
+// Duration reads nanoseconds.
+func (s *Scanner) Duration(name string, into *time.Duration) {
+	if s.Member(name) {
+		*into = time.Duration(s.signed())
+	}
+}
+
+// Uint reads a number that is not negative.
+func (s *Scanner) Uint(name string, into *uint64) {
+	if s.Member(name) {
+		*into = s.unsigned()
+	}
+}
+
+// AnInt reads a number that has no name before it.
+func (s *Scanner) AnInt() int {
+	v := s.signed()
+	if int64(int(v)) != v {
+		s.GiveUp() // an int is small on some machines
+	}
+	return int(v)
+}
+
+func (s *Scanner) signed() int64 {
+	negative := s.Member(`-`)
+	v := s.unsigned()
+	switch {
+	case v > math.MaxInt64:
+		s.GiveUp()
+		return 0
+	case negative:
+		return -int64(v)
+	}
+	return int64(v)
+}
+
+func (s *Scanner) unsigned() (v uint64) {
+	first := s.at
+	for ; s.at >= 0 && s.at < len(s.Body) && isDigit(s.Body[s.at]); s.at++ {
+		if v > math.MaxUint64/10-1 {
+			s.GiveUp()
+			return 0
+		}
+		v = v*10 + uint64(s.Body[s.at]-'0')
+	}
+	if s.at == first || s.Body[first] == '0' && s.at > first+1 {
+		s.GiveUp()
+	}
+	return v
+}
+
+// Flag reads true or false.
+func (s *Scanner) Flag(name string, into *bool) {
+	if !s.Member(name) {
+		return
+	}
+	if *into = s.Member(`true`); !*into {
+		s.Need(`false`)
+	}
+}
+
+// Time reads a time in the form of RFC 3339.
+func (s *Scanner) Time(name string, into *time.Time) {
+	if !s.Member(name) {
+		return
+	}
+	first := s.at
+	if body, _ := s.quoted(); body == nil || into.UnmarshalJSON(s.Body[first:s.at]) != nil {
+		s.GiveUp()
+	}
+}
+
+// Bytes reads base64, or null.
+func (s *Scanner) Bytes(name string, into *[]byte) {
+	if !s.Member(name) || s.Member(`null`) {
+		return
+	}
+	text, escaped := s.quoted()
+	body := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(body, text)
+	if err != nil || escaped {
+		s.GiveUp()
+	}
+	*into = body[:n]
+}
+
+// Labels reads names and texts, one at least.
+func (s *Scanner) Labels(name string, into *map[string]string) {
+	if !s.Member(name) {
+		return
+	}
+	*into = map[string]string{}
+	s.Need(`{`)
+	for more := s.Going(); more; more = s.Member(`,`) {
+		k := s.AText()
+		s.Need(`:`)
+		(*into)[k] = s.AText()
+	}
+	s.Need(`}`)
+}
+
+// Raw reads JSON of any shape as it stands, written as encoding/json writes what it is given.
+func (s *Scanner) Raw(name string, into *json.RawMessage) {
+	if s.Member(name) {
+		*into = bytes.Clone(s.any())
+	}
+}
+
+// Values leaves to encoding/json what is rare and of unknown shape.
+func (s *Scanner) Values(name string, into *map[string]any) {
+	if !s.Member(name) {
+		return
+	}
+	var v map[string]any
+	if json.Unmarshal(s.any(), &v) != nil {
+		s.GiveUp()
+	}
+	*into = v
+}
+
+// any steps over a value of any shape.
+func (s *Scanner) any() []byte {
+	first, end := s.at, endOfValue(s.Body, s.at, 0)
+	s.at = end
+	if end < 0 {
+		return nil
+	}
+	return s.Body[first:end]
+}

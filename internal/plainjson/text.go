@@ -1,0 +1,106 @@
+package plainjson
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The two ends of a line that JavaScript knows and JSON does not.
+const (
+	lineSeparator      = '\u2028'
+	paragraphSeparator = '\u2029'
+)
+
+// AppendText appends s as a JSON string to dst and returns the longer buffer. What is not UTF-8 becomes the replacement character.
+func AppendText(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		if i = endOfPlain(s, i); i == len(s) {
+			break
+		}
+		c, size := utf8.DecodeRuneInString(s[i:])
+		if c >= utf8.RuneSelf && size > 1 && c != lineSeparator && c != paragraphSeparator {
+			i += size
+			continue
+		}
+		dst = appendEscaped(append(dst, s[done:i]...), c)
+		i += size
+		done = i
+	}
+	return append(append(dst, s[done:]...), '"')
+}
+
+func appendEscaped(dst []byte, c rune) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', byte(c))
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	}
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
+}
+
+// quoted steps over a text and returns what stands between its quotes, nil when it gives up.
+func (s *Scanner) quoted() (text []byte, escaped bool) {
+	s.Need(`"`)
+	if s.at < 0 {
+		return nil, false
+	}
+	ascii := true
+	for i := s.at; ; i++ {
+		if i = endOfPlain(s.Body, i); i >= len(s.Body) || s.Body[i] < ' ' {
+			break
+		}
+		switch c := s.Body[i]; c {
+		case '"':
+			if text = s.Body[s.at:i]; !ascii && !utf8.Valid(text) {
+				s.GiveUp() // it would have to be mended
+				return nil, false
+			}
+			s.at = i + 1
+			return text, escaped
+		case '\\':
+			escaped = true
+			i++ // what is escaped is no end
+		default:
+			ascii = ascii && c < utf8.RuneSelf
+		}
+	}
+	s.GiveUp()
+	return nil, false
+}
+
+// unescape writes the text with its escapes undone. They become no longer by that.
+func (s *Scanner) unescape(b *strings.Builder, text []byte) {
+	done := 0
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		b.Write(text[done:i])
+		i++
+		if c := unescaped[text[i]]; c != 0 {
+			b.WriteByte(c)
+		} else if r, ok := hex4(text, i+1); ok && text[i] == 'u' && utf8.ValidRune(r) {
+			b.WriteRune(r)
+			i += 4
+		} else {
+			s.GiveUp() // halves of characters too: Writer does not write them
+			return
+		}
+		done = i + 1
+	}
+	b.Write(text[done:])
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

@@ -1,0 +1,166 @@
+package plainjson
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Writer appends members to a JSON object as encoding/json writes them. A method whose name ends in If leaves out what is empty, as
+// omitempty and omitzero do. The zero Writer begins a buffer of its own.
+type Writer struct {
+	// Buf is what was written, behind what stood there before.
+	Buf []byte
+	// Err is the first failure, nil for none; what is written after it means nothing.
+	Err error
+}
+
+// Put writes what is no value: the brackets around an object, and names whose values follow.
+func (w *Writer) Put(s string) { w.Buf = append(w.Buf, s...) }
+
+// Text writes a string.
+func (w *Writer) Text(name, v string) {
+	w.Buf = AppendText(append(w.Buf, name...), v)
+}
+
+// TextIf leaves out the empty string.
+func (w *Writer) TextIf(name, v string) {
+	if v != "" {
+		w.Text(name, v)
+	}
+}
+
+// Int writes a number that may be negative.
+func (w *Writer) Int(name string, v int64) {
+	w.Buf = strconv.AppendInt(append(w.Buf, name...), v, 10)
+}
+
+// IntIf leaves out 0.
+func (w *Writer) IntIf(name string, v int) {
+	if v != 0 {
+		w.Int(name, int64(v))
+	}
+}
+
+// Uint writes a number that is not negative.
+func (w *Writer) Uint(name string, v uint64) {
+	w.Buf = strconv.AppendUint(append(w.Buf, name...), v, 10)
+}
+
+// UintIf leaves out 0.
+func (w *Writer) UintIf(name string, v uint64) {
+	if v != 0 {
+		w.Uint(name, v)
+	}
+}
+
+// Duration writes nanoseconds.
+func (w *Writer) Duration(name string, v time.Duration) { w.Int(name, int64(v)) }
+
+// DurationIf leaves out 0.
+func (w *Writer) DurationIf(name string, v time.Duration) {
+	if v != 0 {
+		w.Duration(name, v)
+	}
+}
+
+// Flag writes true or false.
+func (w *Writer) Flag(name string, v bool) {
+	w.Buf = strconv.AppendBool(append(w.Buf, name...), v)
+}
+
+// FlagIf leaves out false.
+func (w *Writer) FlagIf(name string, v bool) {
+	if v {
+		w.Flag(name, v)
+	}
+}
+
+// Time writes a time in the form of RFC 3339, which has no years above 9999: a later one is a failure.
+func (w *Writer) Time(name string, v time.Time) {
+	var err error
+	w.Put(name)
+	w.Put(`"`)
+	if w.Buf, err = v.AppendText(w.Buf); err != nil {
+		w.fail(name, err)
+	}
+	w.Put(`"`)
+}
+
+// TimeIf leaves out the zero time.
+func (w *Writer) TimeIf(name string, v time.Time) {
+	if !v.IsZero() {
+		w.Time(name, v)
+	}
+}
+
+// Bytes writes bytes as base64. It tells nil, which is null, from empty.
+func (w *Writer) Bytes(name string, v []byte) {
+	w.Put(name)
+	if v == nil {
+		w.Put(`null`)
+		return
+	}
+	w.Buf = append(base64.StdEncoding.AppendEncode(append(w.Buf, '"'), v), '"')
+}
+
+// fewLabels is how many names are sorted without allocating.
+const fewLabels = 8
+
+// LabelsIf writes the labels in the order of their names. It leaves out none.
+func (w *Writer) LabelsIf(name string, v map[string]string) {
+	if len(v) == 0 {
+		return
+	}
+	var few [fewLabels]string
+	names := slices.AppendSeq(few[:0], maps.Keys(v))
+	slices.Sort(names)
+	w.Put(name)
+	before := byte('{')
+	for _, k := range names {
+		w.Buf = AppendText(append(w.Buf, before), k)
+		w.Buf = AppendText(append(w.Buf, ':'), v[k])
+		before = ','
+	}
+	w.Put(`}`)
+}
+
+// RawIf writes JSON that somebody else made: as it is when it is written as encoding/json would, otherwise made so. It leaves out what
+// has no bytes. What is no JSON is a failure.
+func (w *Writer) RawIf(name string, v json.RawMessage) {
+	switch {
+	case len(v) == 0:
+	case endOfValue(v, 0, 0) == len(v):
+		w.Buf = append(append(w.Buf, name...), v...)
+	default:
+		w.other(name, v)
+	}
+}
+
+// ValuesIf writes what JSON can say of any shape, an empty map not at all. What it cannot say is a failure.
+func (w *Writer) ValuesIf(name string, v map[string]any) {
+	if len(v) > 0 {
+		w.other(name, v)
+	}
+}
+
+// other leaves to encoding/json what is rare or of unknown shape.
+func (w *Writer) other(name string, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		w.fail(name, err)
+		return
+	}
+	w.Buf = append(append(w.Buf, name...), body...)
+}
+
+func (w *Writer) fail(name string, err error) {
+	if w.Err == nil {
+		w.Err = fmt.Errorf("%s: %w", strings.Trim(name, `{,":`), err)
+	}
+}
