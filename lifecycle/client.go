@@ -121,6 +121,9 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 		if _, err := p.wait(ctx); err != nil {
 			return Run{}, err
 		}
+		if r, ended := f.end(); ended {
+			return r, nil
+		}
 	}
 }
 

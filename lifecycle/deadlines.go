@@ -11,7 +11,7 @@ import (
 )
 
 // sweepBatch is how many runs a sweep settles in one batch of commits.
-const sweepBatch = 256
+const sweepBatch = store.MaxBatch
 
 // deadlines fires what falls due. It sleeps until the next time that it knows of, at most a poll; any node may
 // fire a deadline, the compare-and-set picks one.

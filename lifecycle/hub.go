@@ -29,6 +29,7 @@ type follower struct {
 	any    bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
 	events []store.Event // guarded by mu; what hints brought since they were taken
 	bytes  int           // guarded by mu; of events
+	last   *store.Run    // guarded by mu; the run as it ended, shared by all who watch
 }
 
 // Bounds of what a follower keeps for a slow reader, who then reads from the store.
@@ -86,6 +87,11 @@ func (f *follower) wake(hint store.Hint) {
 		return
 	}
 	if f.ends {
+		if hint.State.Terminal() {
+			f.mu.Lock()
+			f.last = hint.Run
+			f.mu.Unlock()
+		}
 		if hint.RunID == "" || hint.State.Terminal() {
 			f.rouse()
 		}
@@ -106,6 +112,16 @@ func (f *follower) wake(hint store.Hint) {
 	}
 	f.mu.Unlock()
 	f.rouse()
+}
+
+// end returns the run as it ended, when a hint has brought it: what has ended does not change, so a hint of it is never too late.
+func (f *follower) end() (Run, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		return Run{}, false
+	}
+	return f.last.Clone(), true
 }
 
 func (f *follower) rouse() {

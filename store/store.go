@@ -118,6 +118,8 @@ type Hint struct {
 	// shared by all who watch: not to be changed.
 	Seq    uint64
 	Events []Event
+	// Run, which may be left out, is the record as it was stored; shared like Events.
+	Run *Run
 }
 
 // Meter is implemented by a store that counts what it writes.

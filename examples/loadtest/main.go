@@ -36,10 +36,13 @@ type options struct {
 	asJSON      bool
 	profile     string
 	allocs      string
+
+	probeFor  time.Duration // how long the disk is probed, before and after
+	followFor time.Duration // how long the followers' agents talk
 }
 
 func parse(args []string) (options, error) {
-	var o options
+	o := options{probeFor: 1500 * time.Millisecond, followFor: 10 * time.Second}
 	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
 	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory or sqlite")
 	f.StringVar(&o.db, "db", "", "the SQLite `file`; a temporary one when empty")
@@ -147,7 +150,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 		run    func() error
 	}{
 		{o.deadlines > 0, func() error { return r.fireDeadlines(ctx, h, o.deadlines, p) }},
-		{o.followers > 0, func() error { return r.followers(ctx, h, o.followers, p) }},
+		{o.followers > 0, func() error { return r.followers(ctx, h, o, p) }},
 		{o.replay > 0, func() error { return r.replay(ctx, h, o.replay, p) }},
 		{o.soak > 0, func() error { return r.soak(ctx, place, h, o, p) }},
 	} {

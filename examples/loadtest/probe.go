@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ type probe struct {
 
 const (
 	probeBatch   = 256
-	probeTime    = 1500 * time.Millisecond
 	probeFlushes = 200
 )
 
@@ -29,7 +27,7 @@ const (
 // file on the same disk with the same settings, by the driver's own interface.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
-		return probeMemory(rowBytes), nil
+		return probeMemory(rowBytes, p.o.probeFor), nil
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(p.path), "probe")
 	if err != nil {
@@ -57,13 +55,13 @@ func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	}
 	var result probe
 	err = conn.Raw(func(c any) error {
-		result, err = probeSQLite(ctx, c.(driver.ConnPrepareContext), rowBytes) //nolint:forcetypeassert // the driver has it
+		result, err = probeSQLite(ctx, c.(driver.ConnPrepareContext), rowBytes, p.o.probeFor) //nolint:forcetypeassert // the driver has it
 		return err
 	})
 	return result, err
 }
 
-func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int) (result probe, _ error) {
+func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int, long time.Duration) (result probe, _ error) {
 	prepared := map[string]driver.StmtExecContext{}
 	exec := func(text string, args ...driver.Value) error {
 		s := prepared[text]
@@ -103,7 +101,7 @@ func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int)
 
 	body := make([]byte, rowBytes)
 	rows, begun := int64(0), time.Now()
-	for time.Since(begun) < probeTime && ctx.Err() == nil {
+	for time.Since(begun) < long && ctx.Err() == nil {
 		err := transaction(func() error {
 			for range probeBatch {
 				rows++
@@ -124,13 +122,13 @@ func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int)
 	return result, ctx.Err()
 }
 
-func probeMemory(rowBytes int) probe {
+func probeMemory(rowBytes int, long time.Duration) probe {
 	body := make([]byte, rowBytes)
-	rows, kept, begun := 0, make(map[string][]byte), time.Now()
-	for time.Since(begun) < probeTime/3 {
+	rows, kept, begun := 0, make(map[int][]byte), time.Now()
+	for time.Since(begun) < long/3 {
 		for range probeBatch {
 			rows++
-			kept[fmt.Sprintf("row-%d", rows%100000)] = slices.Clone(body)
+			kept[rows%100000] = slices.Clone(body)
 		}
 	}
 	return probe{rowsPerS: float64(rows) / time.Since(begun).Seconds()}

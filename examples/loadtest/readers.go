@@ -14,16 +14,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The followers' load: messages of all runs together, and for how long.
-const (
-	messagesPerS = 1000
-	followFor    = 10 * time.Second
-)
+// messagesPerS is the followers' load: messages of all runs together.
+const messagesPerS = 1000
 
 // followers has each of n live runs followed by a reader of its own, while their agents talk, and measures how long a message is on its
 // way. Each follower must see every event, in order.
-func (r *report) followers(ctx context.Context, h *host, n int, pr *progress) error {
-	total := int(followFor/time.Second) * messagesPerS
+func (r *report) followers(ctx context.Context, h *host, o options, pr *progress) error {
+	n, total := o.followers, int(o.followFor.Seconds()*messagesPerS)
 	b := pr.start("followers", total)
 	defer b.end()
 	ids, talks := make([]string, n), make([]chan string, n)

@@ -84,8 +84,13 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 
 // hint tells of a commit that was just stored; the caller holds the lock.
 func (s *Store) hint(c *store.Commit) store.Hint {
-	events := s.runs[c.Run.ID].events
-	return store.Hint{RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq, Events: slices.Clip(events[len(events)-len(c.Events):])}
+	e := s.runs[c.Run.ID]
+	events := e.events
+	var last *store.Run
+	if c.Run.State.Terminal() { // which nobody changes any more
+		last = &e.run
+	}
+	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq, Events: slices.Clip(events[len(events)-len(c.Events):])}
 }
 
 func (s *Store) commit(ctx context.Context, c *store.Commit) error {

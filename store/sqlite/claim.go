@@ -86,18 +86,26 @@ func (c *claim) release() error {
 
 // pool claims from one pool.
 func (c *claim) pool(p slots.Pool) error {
-	some, err := c.exists(`SELECT 1 FROM runs WHERE ready = 1 AND pool = ? LIMIT 1`, p.Name)
-	if err != nil || !some {
-		return err
-	}
 	total, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
 	if err != nil {
 		return err
 	}
+	want := c.req.Max - len(c.claimed)
+	if free := min(want, p.Capacity-total); free <= 0 {
+		return nil
+	} else if p.KeyCapacity == 0 {
+		ids, err := c.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? ORDER BY priority DESC, key, queued_at, id LIMIT ? + 0`, p.Name, int64(free+1))
+		if err != nil {
+			return err
+		}
+		if len(ids) <= free { // there is room for all, and nothing to choose
+			return c.take(ids)
+		}
+	}
 	use := slots.Use{Total: total, Key: func(key string) (int, error) {
 		return c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ? AND key = ?`, p.Name, key)
 	}}
-	ids, served, err := slots.Select(p, use, queue{c, p.Name}, c.req.Max-len(c.claimed), c.served[p.Name])
+	ids, served, err := slots.Select(p, use, queue{c, p.Name}, want, c.served[p.Name])
 	if err != nil {
 		return err
 	}
@@ -180,12 +188,21 @@ func (c *claim) ids(query string, args ...driver.Value) (ids []string, _ error) 
 	return ids, err
 }
 
-func (c *claim) pools() (all []slots.Pool, _ error) {
-	err := c.each(context.Background(), func(r row) error {
+// pools are all pools, by name.
+func (w *writer) pools() ([]slots.Pool, error) {
+	if w.recent.pools != nil {
+		return w.recent.pools, nil
+	}
+	all := []slots.Pool{}
+	err := w.each(context.Background(), func(r row) error {
 		all = append(all, slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))})
 		return nil
 	}, `SELECT name, capacity, key_capacity FROM pools ORDER BY name`)
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	w.recent.pools = all
+	return all, nil
 }
 
 // inTurn has each claim begin with another pool, so that none is always served last.

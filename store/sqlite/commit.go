@@ -5,9 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -120,23 +122,29 @@ func (w *writer) fenced(e *entry, prev *store.Run) (refused, _ error) {
 }
 
 func (w *writer) registered(node string) (bool, error) {
-	is, known := w.nodes[node]
+	is, known := w.recent.nodes[node]
 	if known {
 		return is, nil
 	}
 	is, err := w.exists(`SELECT 1 FROM nodes WHERE id = ?`, node)
-	w.nodes[node] = is
-	return is, err
+	if err != nil {
+		return false, err
+	}
+	if w.recent.nodes == nil || len(w.recent.nodes) > 1000 {
+		w.recent.nodes = make(map[string]bool)
+	}
+	w.recent.nodes[node] = is
+	return is, nil
 }
 
 // create inserts a new run.
 func (w *writer) create(e *entry) (refused, _ error) {
 	r := &e.Run
-	known, err := w.exists(`SELECT 1 FROM pools WHERE name = ?`, r.Pool)
+	pools, err := w.pools()
 	if err != nil {
 		return nil, err
 	}
-	if !known {
+	if !slices.ContainsFunc(pools, func(p slots.Pool) bool { return p.Name == r.Pool }) {
 		taken, err := w.exists(`SELECT 1 FROM runs WHERE id = ?`, r.ID)
 		if err == nil && taken {
 			return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
@@ -216,7 +224,7 @@ func (w *writer) wrote(s stored, e *entry) error {
 		w.meter.row(len(e.settled))
 	}
 	run := e.Run // a copy, so that the entry's rows can go
-	s.run = &run
+	s.run, e.stored = &run, &run
 	w.recent.put(s, len(e.record)+len(s.spec)+len(s.tail.bodies))
 	return nil
 }

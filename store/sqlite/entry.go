@@ -21,6 +21,7 @@ func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
 type entry struct {
 	store.Commit
 	record, bodies, settled []byte
+	stored                  *store.Run // Run, once it is written; not changed from then on
 }
 
 // newEntry refuses what is wrong by itself.
@@ -79,5 +80,5 @@ func (e *entry) join() {
 func (e *entry) first() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
 
 func (e *entry) hint() store.Hint {
-	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events}
+	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events, Run: e.stored}
 }

@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/interlude-go/interlude/store"
+import (
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
 
 // Bounds of a generation of recent: runs, and bytes of their records and specs.
 const (
@@ -8,13 +11,16 @@ const (
 	recentBytes = 4 << 20
 )
 
-// recent holds the runs that this connection wrote last, so that the next commit of a run need not read and decode its record
+// recent holds the runs that this connection wrote last, and the nodes and pools, so that the next commit of a run need not read and decode its record
 // again. It decides nothing that the file does not say: it is emptied, under the file's write lock, as soon as anybody else has
 // written to the file or a transaction failed, just as SQLite's own page cache is.
 type recent struct {
 	version    int64 // PRAGMA data_version, which the commits of others change
 	young, old map[string]stored
 	bytes      int // of the young
+
+	pools []slots.Pool    // nil when not known
+	nodes map[string]bool // registered or not, as far as somebody has looked
 }
 
 // stored is a run as it stands in the file.
@@ -38,7 +44,7 @@ func (w *writer) recall() error {
 	return nil
 }
 
-func (r *recent) forget() { r.young, r.old, r.bytes = nil, nil, 0 }
+func (r *recent) forget() { *r = recent{version: r.version} }
 
 func (r *recent) get(id string) (stored, bool) {
 	s, ok := r.young[id]

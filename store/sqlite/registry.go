@@ -19,7 +19,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	}
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		clear(w.nodes)
+		w.recent.nodes = nil
 		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro())
 		if err == nil && made == 0 {
@@ -65,7 +65,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	var gone []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		gone = nil
-		clear(w.nodes)
+		w.recent.nodes = nil
 		all, err := w.everyNode()
 		if err != nil {
 			return nil, err
@@ -110,6 +110,7 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
 	return s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+		w.recent.pools = nil
 		_, err := w.exec(`INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`,
 			p.Name, int64(p.Capacity), int64(p.KeyCapacity))

@@ -39,7 +39,6 @@ type writer struct {
 	meter    meter
 
 	recent recent
-	nodes  map[string]bool   // registered or not, as far as this transaction has looked
 	served map[string]string // by pool: the key served last, a hint for fairness
 	first  string            // the pool at which the last claim began, a hint for fairness
 }
@@ -47,7 +46,7 @@ type writer struct {
 func newWriter(c *conn, closed <-chan struct{}, ws *store.Watchers, alone bool) *writer {
 	return &writer{
 		conn: c, jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
-		nodes: make(map[string]bool), served: make(map[string]string), gone: make(chan struct{}),
+		served: make(map[string]string), gone: make(chan struct{}),
 	}
 }
 
@@ -180,7 +179,6 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 			hints = nil
 		}
 	}()
-	clear(w.nodes)
 	if err := w.recall(); err != nil {
 		return nil, err
 	}

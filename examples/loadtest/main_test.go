@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// run measures as the command does, and returns what it prints.
+func run(t *testing.T, args ...string) (*report, string) {
+	t.Helper()
+	o, err := parse(args)
+	require.NoError(t, err)
+	o.probeFor, o.followFor = 50*time.Millisecond, time.Second
+	r, err := measure(t.Context(), o, &progress{})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, r.print(&out, o.asJSON))
+	return r, out.String()
+}
+
+// I13: a round trip is six commits on every store, whoever is parked beside it, and each of them is counted.
+func TestRoundTrips(t *testing.T) {
+	for name, args := range map[string][]string{
+		"memory":               {"-store", "memory"},
+		"sqlite":               {"-store", "sqlite"},
+		"one at a time":        {"-store", "sqlite", "-concurrency", "1"},
+		"without group commit": {"-store", "sqlite", "-group-commit=false"},
+		"followed":             {"-store", "sqlite", "-follow"},
+		"beside parked runs":   {"-store", "sqlite", "-parked", "500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"}, args...)...)
+			require.InDelta(t, 6, r.CommitsPerRun, 0.001)
+			require.Greater(t, r.RunsPerS, 0.0)
+			require.Greater(t, r.ReplyP50, 0.0)
+			require.GreaterOrEqual(t, r.ReplyP99, r.ReplyP50)
+			if r.Store == "sqlite" {
+				require.Greater(t, r.FlushesPerRun, 0.0)
+				require.Greater(t, r.CeilingRatio, 0.0)
+				require.Greater(t, r.FlushP50, 0.0)
+			}
+			if r.Parked > 0 {
+				require.Greater(t, r.Recovery, 0.0)
+			}
+			lines := strings.Split(strings.TrimSpace(out), "\n")
+			var last map[string]any
+			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
+			for _, field := range []string{
+				"store", "runs", "concurrency", "parked", "runs_per_s", "reply_p50_ms", "reply_p99_ms", "commits_per_run", "flushes_per_run", "rows_per_run",
+				"bytes_per_run", "allocs_per_run", "rss_mb", "claim_p50_ms", "deadlines_per_s", "ceiling_rows_per_s", "ceiling_ratio", "flush_p50_ms",
+			} {
+				require.Contains(t, last, field)
+			}
+		})
+	}
+}
+
+// D3: deadlines that fall due together fire once each, whatever the store. F8: every follower sees every event in order, and a long
+// log is replayed from its beginning.
+func TestTheOtherPhases(t *testing.T) {
+	for _, kind := range []string{"memory", "sqlite"} {
+		t.Run(kind, func(t *testing.T) {
+			r, out := run(t, "-store", kind, "-runs", "100", "-concurrency", "16", "-deadlines", "300", "-followers", "20", "-replay", "3000", "-soak", "1s")
+			require.Greater(t, r.DeadlinesPerS, 0.0)
+			require.Greater(t, r.FollowersEPS, 0.0)
+			require.Greater(t, r.ReplayEPS, 0.0)
+			require.NotNil(t, r.Soak)
+			require.LessOrEqual(t, r.Soak.GoroutinesAfter, r.Soak.GoroutinesBefore)
+			for _, line := range []string{"round trips", "deadlines", "followers", "replay", "soak"} {
+				require.Contains(t, out, line)
+			}
+		})
+	}
+}
+
+// A file of the caller's stays, and a second load goes on with it.
+func TestAFileOfTheCallers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	for range 2 {
+		run(t, "-db", path, "-runs", "50", "-concurrency", "4", "-deadlines", "0")
+	}
+	require.FileExists(t, path)
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"-store postgres":       `-store is "postgres", want memory or sqlite`,
+		"-store memory -db x":   "-db needs -store sqlite",
+		"-runs 0":               "-runs is 0",
+		"-concurrency 100000":   "-concurrency 100000",
+		"-parked -1":            "must not be negative",
+		"now":                   `unexpected argument "now"`,
+		"-concurrency plenty":   "invalid value",
+		"-group-commit=perhaps": "invalid boolean",
+	} {
+		_, err := parse(strings.Fields(args))
+		require.ErrorContains(t, err, want)
+	}
+}
