@@ -6,14 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
-	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/internal/schema"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 )
@@ -85,11 +81,6 @@ type Spec struct {
 	WorkDir string `json:"work_dir,omitempty"`
 }
 
-var (
-	idPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
-)
-
 // withDefaults fills in what the zero values stand for.
 func (s Spec) withDefaults() Spec {
 	if s.Mode == "" {
@@ -108,85 +99,29 @@ func (s Spec) withDefaults() Spec {
 		s.Pool = slots.DefaultPool
 	}
 	s.NotBefore = s.NotBefore.UTC().Truncate(time.Microsecond)
-	s.Labels = maps.Clone(s.Labels)
-	s.OutputSchema = slices.Clone(s.OutputSchema)
 	return s
 }
 
-// Validate says what is wrong with the spec as a *SpecError; nil when it can be submitted. Whether its pool
-// and engine exist is known at submission only.
-func (s Spec) Validate() error {
-	d := s.withDefaults()
-	if s.ID != "" && !idPattern.MatchString(s.ID) {
-		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
-	}
-	checks := []struct {
-		ok          bool
-		field       string
-		value, want string
-	}{
-		{s.Prompt != "" && len(s.Prompt) <= MaxPrompt, "Prompt", fmt.Sprintf("%d bytes", len(s.Prompt)), fmt.Sprintf("1 to %d bytes", MaxPrompt)},
-		{utf8.ValidString(s.Prompt), "Prompt", "not UTF-8", "valid UTF-8"},
-		{d.Mode == Auto || d.Mode == Interactive, "Mode", quote(string(s.Mode)), `"auto" or "interactive"`},
-		{s.Engine == "" || namePattern.MatchString(s.Engine), "Engine", quote(s.Engine), "1 to 63 of [A-Za-z0-9._/-]"},
-		{s.MaxAttempts >= 0, "MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared"},
-		{d.SessionTimeout >= time.Second && d.SessionTimeout%time.Second == 0, "SessionTimeout", s.SessionTimeout.String(), "whole seconds, at least 1s"},
-		{s.MaxAutoDecisions >= 0, "MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0"},
-		{s.TurnTimeout >= 0, "TurnTimeout", s.TurnTimeout.String(), "0 or more"},
-		{namePattern.MatchString(d.Pool), "Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]"},
-		{len(s.Key) <= 255 && utf8.ValidString(s.Key), "Key", fmt.Sprintf("%d bytes", len(s.Key)), "at most 255 bytes of UTF-8"},
-		{s.Priority >= -1000 && s.Priority <= 1000, "Priority", fmt.Sprint(s.Priority), "-1000 to 1000"},
-		{len(s.Labels) <= MaxLabels, "Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels)},
-		{len(s.WorkDir) <= 4096, "WorkDir", fmt.Sprintf("%d bytes", len(s.WorkDir)), "at most 4096 bytes"},
-	}
-	for _, c := range checks {
-		if !c.ok {
-			return &SpecError{c.field, c.value, c.want, nil}
-		}
-	}
-	for k, v := range s.Labels {
-		if k == "" || len(k) > 63 || len(v) > 255 || !utf8.ValidString(k) || !utf8.ValidString(v) {
-			return &SpecError{"Labels", quote(k), "keys of 1 to 63 bytes and values of at most 255, valid UTF-8", nil}
-		}
-	}
-	if len(s.OutputSchema) > 0 {
-		if _, err := schema.Compile(s.OutputSchema); err != nil {
-			return &SpecError{"OutputSchema", fmt.Sprintf("%d bytes", len(s.OutputSchema)), "a JSON Schema that compiles", err}
-		}
-	}
-	return nil
-}
-
-func quote(s string) string {
-	if len(s) > 80 {
-		s = s[:80] + "…"
-	}
-	return fmt.Sprintf("%q", s)
-}
-
-// record turns a valid spec into the run that is submitted, and its encoding.
+// record turns a valid spec into the run that is submitted, and its encoding. They share nothing that the caller may change.
 func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	s = s.withDefaults()
-	body, err := json.Marshal(s)
+	body, err := encodeSpec(&s)
 	if err != nil {
 		return store.Run{}, nil, &SpecError{"OutputSchema", fmt.Sprintf("%d bytes", len(s.OutputSchema)), "valid JSON", err}
 	}
-	digest := sha256.Sum256(body)
 	return store.Run{
-		ID: s.ID, Contract: contract.Version(), SpecDigest: hex.EncodeToString(digest[:]),
+		ID: s.ID, Contract: contract.Version(), SpecDigest: digestOf(body),
 		Engine: s.Engine, Mode: s.Mode, Strict: !s.AutoDecide, SessionTimeout: s.SessionTimeout,
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
-		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: s.Labels, CreatedAt: now,
+		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels), CreatedAt: now,
 		State: fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil
 }
 
-// readSpec decodes a stored spec.
-func readSpec(id string, body []byte) (Spec, error) {
-	var s Spec
-	if err := json.Unmarshal(body, &s); err != nil {
-		return Spec{}, fmt.Errorf("lifecycle: stored spec of run %s: %w", id, err)
-	}
-	s.ID = id
-	return s, nil
+// digestOf is SHA-256 in hexadecimal. It decides whether a submission is the same one again.
+func digestOf(body []byte) string {
+	digest := sha256.Sum256(body)
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], digest[:])
+	return string(text[:])
 }

@@ -37,36 +37,44 @@ func (s *Scanner) AText() string {
 // OwnText reads a text into its own memory.
 func (s *Scanner) OwnText() string {
 	text, escaped := s.quoted()
-	if escaped {
-		return strings.Clone(s.keep(text, escaped))
+	switch {
+	case !escaped:
+		return string(text)
+	case len(text) > shortText:
+		return s.long(text)
+	}
+	return strings.Clone(s.short(text, escaped))
+}
+
+func (s *Scanner) keep(text []byte, escaped bool) string {
+	switch {
+	case len(text) <= shortText:
+		return s.short(text, escaped)
+	case escaped:
+		return s.long(text)
 	}
 	return string(text)
 }
 
-func (s *Scanner) keep(text []byte, escaped bool) string {
-	if !escaped && len(text) > shortText {
-		return string(text)
-	}
-	b := s.room(len(text))
-	first := b.Len()
-	if escaped {
-		s.unescape(b, text)
-	} else {
-		b.Write(text)
-	}
-	return b.String()[first:]
+// long undoes the escapes of a text that shares its memory with no other.
+func (s *Scanner) long(text []byte) string {
+	var b strings.Builder
+	b.Grow(len(text))
+	s.unescape(&b, text)
+	return b.String()
 }
 
-// room is where a text of at most n bytes can be put without moving what stands there.
-func (s *Scanner) room(n int) *strings.Builder {
-	if n > shortText {
-		b := new(strings.Builder)
-		b.Grow(n)
-		return b
+// short puts a text where there is room for it without moving what stands there.
+func (s *Scanner) short(text []byte, escaped bool) string {
+	if s.shared.Cap()-s.shared.Len() < len(text) {
+		s.shared = strings.Builder{}
+		s.shared.Grow(sharedTexts)
 	}
-	if s.short.Cap()-s.short.Len() < n {
-		s.short = strings.Builder{}
-		s.short.Grow(sharedTexts)
+	first := s.shared.Len()
+	if escaped {
+		s.unescape(&s.shared, text)
+	} else {
+		s.shared.Write(text)
 	}
-	return &s.short
+	return s.shared.String()[first:]
 }

@@ -19,8 +19,8 @@ type Scanner struct {
 	// Known are the words that AWord need not allocate; nil for none.
 	Known Words
 
-	at    int             // the next byte; -1 once it has given up, and then nothing matches any more
-	short strings.Builder // the memory that short texts share
+	at     int             // the next byte; -1 once it has given up, and then nothing matches any more
+	shared strings.Builder // the memory that short texts share
 }
 
 // GiveUp says that what was read is not what Writer writes.

@@ -1,6 +1,7 @@
 package plainjson
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -82,12 +83,13 @@ func (s *Scanner) quoted() (text []byte, escaped bool) {
 
 // unescape writes the text with its escapes undone. They become no longer by that.
 func (s *Scanner) unescape(b *strings.Builder, text []byte) {
-	done := 0
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' {
-			continue
+	for {
+		i := bytes.IndexByte(text, '\\')
+		if i < 0 {
+			b.Write(text)
+			return
 		}
-		b.Write(text[done:i])
+		b.Write(text[:i])
 		i++
 		if c := unescaped[text[i]]; c != 0 {
 			b.WriteByte(c)
@@ -98,9 +100,8 @@ func (s *Scanner) unescape(b *strings.Builder, text []byte) {
 			s.GiveUp() // halves of characters too: Writer does not write them
 			return
 		}
-		done = i + 1
+		text = text[i+1:]
 	}
-	b.Write(text[done:])
 }
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
