@@ -80,12 +80,20 @@ func (s *Spec) wrong() *SpecError {
 		return &SpecError{"Key", bytesOf(len(s.Key)), "at most 255 bytes of UTF-8", nil}
 	case s.Priority < -1000 || s.Priority > 1000:
 		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
+	case !inCalendar(s.NotBefore):
+		return &SpecError{"NotBefore", fmt.Sprintf("in the year %d", s.NotBefore.UTC().Year()), "a year of 0 to 9999", nil}
 	case len(s.Labels) > MaxLabels:
 		return &SpecError{"Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
 	case len(s.WorkDir) > 4096:
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
 	}
 	return nil
+}
+
+// inCalendar says whether RFC 3339 can write the time: it is stored so.
+func inCalendar(t time.Time) bool {
+	year := t.UTC().Year()
+	return 0 <= year && year <= 9999
 }
 
 func bytesOf(n int) string { return fmt.Sprintf("%d bytes", n) }

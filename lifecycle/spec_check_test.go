@@ -43,6 +43,8 @@ var wrongSpecs = []wrongSpec{
 	{"Key", func(s *Spec) { s.Key = "a\xff" }, "is 2 bytes, want at most 255 bytes of UTF-8"},
 	{"Priority", func(s *Spec) { s.Priority = 1001 }, "is 1001, want -1000 to 1000"},
 	{"Priority", func(s *Spec) { s.Priority = -1001 }, "is -1001, want -1000 to 1000"},
+	{"NotBefore", func(s *Spec) { s.NotBefore = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }, "is in the year 10000, want a year of 0 to 9999"},
+	{"NotBefore", func(s *Spec) { s.NotBefore = time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 60)) }, "is in the year -1, want a year of 0 to 9999"},
 	{"Labels", func(s *Spec) { s.Labels = numbered(33) }, "is 33 entries, want at most 32"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = strings.Repeat("/x", 3000) }, "is 6000 bytes, want at most 4096 bytes"},
 	{"Labels", func(s *Spec) { s.Labels = map[string]string{"": "x"} }, `is "", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
@@ -92,7 +94,7 @@ func TestOfSeveralWrongFieldsTheFirstIsSaid(t *testing.T) {
 }
 
 func TestEveryFieldOfASpecIsChecked(t *testing.T) {
-	never := []string{"AutoDecide", "Repeatable", "NotBefore"} // every value is right
+	never := []string{"AutoDecide", "Repeatable"} // both values are right
 	typ := reflect.TypeFor[Spec]()
 	for i := range typ.NumField() {
 		name := typ.Field(i).Name
@@ -103,25 +105,28 @@ func TestEveryFieldOfASpecIsChecked(t *testing.T) {
 
 func TestASpecThatIsRightIsAccepted(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
-		"as it is":         func(*Spec) {},
-		"only a prompt":    func(s *Spec) { *s = Spec{Prompt: "x"} },
-		"auto":             func(s *Spec) { s.Mode = Auto },
-		"a long id":        func(s *Spec) { s.ID = strings.Repeat("x", 128) },
-		"a long prompt":    func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt) },
-		"long names":       func(s *Spec) { s.Engine, s.Pool = strings.Repeat("e", 63), strings.Repeat("p/", 31) },
-		"a second":         func(s *Spec) { s.SessionTimeout = time.Second },
-		"a long wait":      func(s *Spec) { s.SessionTimeout = time.Duration(math.MaxInt64).Truncate(time.Second) },
-		"a long key":       func(s *Spec) { s.Key = strings.Repeat("k", 255) },
-		"low":              func(s *Spec) { s.Priority = -1000 },
-		"high":             func(s *Spec) { s.Priority = 1000 },
-		"many labels":      func(s *Spec) { s.Labels = numbered(MaxLabels) },
-		"long labels":      func(s *Spec) { s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)} },
-		"a deep folder":    func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
-		"a boolean schema": func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },
+		"as it is":                  func(*Spec) {},
+		"only a prompt":             func(s *Spec) { *s = Spec{Prompt: "x"} },
+		"auto":                      func(s *Spec) { s.Mode = Auto },
+		"a long id":                 func(s *Spec) { s.ID = strings.Repeat("x", 128) },
+		"a long prompt":             func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt) },
+		"long names":                func(s *Spec) { s.Engine, s.Pool = strings.Repeat("e", 63), strings.Repeat("p/", 31) },
+		"a second":                  func(s *Spec) { s.SessionTimeout = time.Second },
+		"a long wait":               func(s *Spec) { s.SessionTimeout = time.Duration(math.MaxInt64).Truncate(time.Second) },
+		"a long key":                func(s *Spec) { s.Key = strings.Repeat("k", 255) },
+		"low":                       func(s *Spec) { s.Priority = -1000 },
+		"high":                      func(s *Spec) { s.Priority = 1000 },
+		"as late as can be written": func(s *Spec) { s.NotBefore = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC) },
+		"many labels":               func(s *Spec) { s.Labels = numbered(MaxLabels) },
+		"long labels":               func(s *Spec) { s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)} },
+		"a deep folder":             func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
+		"a boolean schema":          func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },
 	} {
 		s := whole()
 		change(&s)
 		require.NoError(t, s.Validate(), name)
+		_, _, err := s.record(noon)
+		require.NoError(t, err, name)
 	}
 }
 
