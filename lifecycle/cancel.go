@@ -26,7 +26,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		now := stamp(c.clock)
 		text, _ := bounded(reason, maxDetail)
 		cm, err := transition(&run, &change{
-			event: fsm.EventRunCanceled, now: now, reason: text, message: text, settled: abandoned(run, now),
+			event: fsm.EventRunCanceled, now: now, reason: text, message: text, settled: abandoned(&run, now),
 		})
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 }
 
 // abandoned closes the record of the open question of a run that ends, if it has one.
-func abandoned(run Run, at time.Time) *interaction.Record {
+func abandoned(run *Run, at time.Time) *interaction.Record {
 	if run.Pending == nil {
 		return nil
 	}

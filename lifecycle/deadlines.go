@@ -89,7 +89,7 @@ func expire(run Run, now time.Time) (store.Commit, error) {
 		record := interaction.Settle(*run.Pending, answer, "", "")
 		ch.event, ch.answer, ch.settled = fsm.EventInteractionAutoDecideTimeout, &answer, &record
 	} else {
-		ch.settled = abandoned(run, now)
+		ch.settled = abandoned(&run, now)
 		ch.message = "nobody replied within " + run.SessionTimeout.String()
 	}
 	return transition(&run, &ch)

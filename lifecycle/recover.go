@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -38,12 +42,32 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 		if err != nil || len(orphans) == 0 {
 			break
 		}
-		err = c.reconcile(ctx, orphans, node, &done)
+		err = c.reconcileAll(ctx, orphans, node, &done)
 	}
 	if err != nil {
 		return done, fmt.Errorf("lifecycle: recover: %w", err)
 	}
 	return done, nil
+}
+
+// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
+const reconcileSize = 250
+
+// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is stored.
+func (c *Client) reconcileAll(ctx context.Context, orphans []Run, node string, done *Recovery) error {
+	var mu sync.Mutex // guards done
+	parts, ctx := errgroup.WithContext(ctx)
+	parts.SetLimit(2)
+	for part := range slices.Chunk(orphans, reconcileSize) {
+		parts.Go(func() error {
+			settled, err := c.reconcile(ctx, part, node)
+			mu.Lock()
+			defer mu.Unlock()
+			done.add(settled)
+			return err
+		})
+	}
+	return parts.Wait()
 }
 
 // expireDead takes the lease from nodes that are silent for its length or, on this machine, known to be dead.
@@ -67,11 +91,12 @@ func (c *Client) expireDead(ctx context.Context) ([]store.Node, error) {
 }
 
 // reconcile settles a batch of orphans. A run that changed meanwhile was settled by somebody else.
-func (c *Client) reconcile(ctx context.Context, orphans []Run, node string, done *Recovery) error {
+func (c *Client) reconcile(ctx context.Context, orphans []Run, node string) (done Recovery, _ error) {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
-	for _, run := range orphans {
-		cm, err := transition(&run, c.rescue(ctx, run, node))
+	for i := range orphans {
+		run := &orphans[i]
+		cm, err := transition(run, c.rescue(ctx, run, node))
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", run.ID, err))
 			continue
@@ -94,9 +119,15 @@ func (c *Client) reconcile(ctx context.Context, orphans []Run, node string, done
 		for _, err := range failures {
 			c.log.Error("run not recovered; trying again", "err", err)
 		}
-		return nil
+		return done, nil
 	}
-	return errors.Join(failures...)
+	return done, errors.Join(failures...)
+}
+
+func (r *Recovery) add(o Recovery) {
+	r.Preserved += o.Preserved
+	r.Requeued += o.Requeued
+	r.Failed += o.Failed
 }
 
 func (r *Recovery) count(run Run) {
@@ -111,7 +142,7 @@ func (r *Recovery) count(run Run) {
 }
 
 // rescue says what becomes of an orphan, after what its worker left was ended (E7).
-func (c *Client) rescue(ctx context.Context, run Run, node string) *change {
+func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 	now := stamp(c.clock)
 	ch := &change{
 		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
@@ -126,7 +157,7 @@ func (c *Client) rescue(ctx context.Context, run Run, node string) *change {
 			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
 			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: "the worker died during the turn"}),
 		}
-		if _, err := fsm.Next(run.State, again.event, facts(&run)|again.facts); err == nil {
+		if _, err := fsm.Next(run.State, again.event, facts(run)|again.facts); err == nil {
 			return again
 		}
 		ch.reason, ch.message = "worker gone", "the worker died during the turn, which may not be repeated"
@@ -147,7 +178,7 @@ func (c *Client) rescue(ctx context.Context, run Run, node string) *change {
 
 // unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal counts: an
 // engine that cannot tell now is asked again by the turn itself.
-func (c *Client) unresumable(ctx context.Context, run Run) string {
+func (c *Client) unresumable(ctx context.Context, run *Run) string {
 	switch {
 	case run.Pending == nil:
 		return "the pending question is missing"
@@ -166,7 +197,7 @@ func (c *Client) unresumable(ctx context.Context, run Run) string {
 }
 
 // reap ends what the dead worker left; that it could not is a warning (E7).
-func (c *Client) reap(ctx context.Context, run Run) []engine.Diagnostic {
+func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
 	r, ok := c.engines[run.Engine].(engine.Reaper)
 	if !ok {
 		return nil

@@ -119,7 +119,7 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 			now := stamp(n.clock)
 			var cm store.Commit
 			cm, err = transition(&run, &change{
-				event: fsm.EventInteractionProcessLost, now: now, message: why, settled: abandoned(run, now),
+				event: fsm.EventInteractionProcessLost, now: now, message: why, settled: abandoned(&run, now),
 			})
 			if err == nil {
 				err = n.commit(ctx, cm)

@@ -20,7 +20,7 @@ const MinPage = 256 << 10
 // Check says whether the commit may be stored on the previous record, nil when it creates the run. Claim says that it is made by a
 // claim, which alone may give a run a slot and an epoch. It is what every store refuses, whatever the
 // caller does; the error matches ErrInvalid. It does not compare versions and fences: those are races, not faults.
-func (c Commit) Check(prev *Run, claim bool) error {
+func (c *Commit) Check(prev *Run, claim bool) error {
 	if err := c.CheckSelf(); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (c Commit) Check(prev *Run, claim bool) error {
 }
 
 // CheckSelf is the part of Check that needs no previous record.
-func (c Commit) CheckSelf() error {
+func (c *Commit) CheckSelf() error {
 	r := &c.Run
 	create := c.Expect == 0
 	first := r.Seq - uint64(len(c.Events)) + 1
@@ -65,7 +65,7 @@ func (c Commit) CheckSelf() error {
 }
 
 // CheckNext is the part of Check that compares with the previous record.
-func (c Commit) CheckNext(prev *Run, claim bool) error {
+func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	r := &c.Run
 	switch {
 	case prev.State.Terminal():
@@ -151,7 +151,7 @@ func (r Run) Claim(node string) Run {
 }
 
 // CheckClaim says whether the commit that Start made of the given record may be stored.
-func (c Commit) CheckClaim(given, prev *Run) error {
+func (c *Commit) CheckClaim(given, prev *Run) error {
 	if c.Run.Owner != given.Owner && !c.Run.State.Terminal() || c.Run.Epoch != given.Epoch || c.Expect != prev.Version {
 		return invalid(prev, "Start changed owner, epoch or version")
 	}

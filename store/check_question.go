@@ -19,7 +19,7 @@ func (r *Run) checkQuestion(prev *Run) error {
 }
 
 // checkSettled says whether the settled interaction is one.
-func (c Commit) checkSettled() error {
+func (c *Commit) checkSettled() error {
 	s := c.Settled
 	switch {
 	case s == nil:

@@ -57,7 +57,8 @@ func TestOnlyAClaimGivesASlot(t *testing.T) {
 
 // A store in SQL checks what it knows before it reads the stored record.
 func TestCheckSelfNeedsNoRecord(t *testing.T) {
-	require.NoError(t, store.Commit{Run: queued(), Spec: []byte("s"), Events: []store.Event{{Seq: 1, Body: []byte("{}")}}}.Check(nil, false))
+	created := store.Commit{Run: queued(), Spec: []byte("s"), Events: []store.Event{{Seq: 1, Body: []byte("{}")}}}
+	require.NoError(t, created.Check(nil, false))
 	c := follow(queued(), func(r *store.Run) { r.State = "paused" })
 	require.ErrorIs(t, c.Check(nil, false), store.ErrInvalid)
 }
@@ -65,7 +66,8 @@ func TestCheckSelfNeedsNoRecord(t *testing.T) {
 // A refusal says which run, and what is wrong with it.
 func TestARefusalSaysWhat(t *testing.T) {
 	prev := queued()
-	err := follow(prev, func(r *store.Run) { r.Pool = "other" }).Check(&prev, false)
+	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
+	err := c.Check(&prev, false)
 	require.ErrorContains(t, err, "run a: what was fixed at submission cannot be changed")
 }
 

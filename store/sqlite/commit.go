@@ -156,9 +156,11 @@ func (w *writer) create(e *entry) (refused, _ error) {
 	if len(e.Spec) <= maxInline {
 		inline = e.Spec
 	}
-	t := tail{1, e.bodies}
-	if len(e.bodies) > maxTail {
-		t = tail{first: r.Seq + 1}
+	t := tail{first: 1}
+	if len(e.bodies) < maxTail {
+		t = t.and(e.bodies)
+	} else {
+		t.first = r.Seq + 1
 	}
 	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -176,7 +178,7 @@ func (w *writer) create(e *entry) (refused, _ error) {
 		}
 		w.meter.row(0)
 	}
-	if t.bodies == nil && len(e.bodies) > 0 {
+	if len(e.bodies) >= maxTail {
 		if err := w.spill(n, 1, r.Seq, e.bodies); err != nil {
 			return nil, err
 		}
@@ -223,9 +225,9 @@ func (w *writer) wrote(s stored, e *entry) error {
 		}
 		w.meter.row(len(e.settled))
 	}
-	run := e.Run // a copy, so that the entry's rows can go
-	s.run, e.stored = &run, &run
-	w.recent.put(s, len(e.record)+len(s.spec)+len(s.tail.bodies))
+	s.run, e.stored = &e.Run, &e.Run
+	w.recent.put(s, len(e.record)+len(s.spec)+maxTail)
+	e.recycle()
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -21,8 +22,15 @@ func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
 type entry struct {
 	store.Commit
 	record, bodies, settled []byte
-	stored                  *store.Run // Run, once it is written; not changed from then on
+	buf                     *[]byte    // from records, for record
+	stored                  *store.Run // Run, once it is written; not changed from then on, and all that stays of the entry
 }
+
+// maxKept bounds the buffers that are kept for later records: a rare long text must not stay in memory.
+const maxKept = 64 << 10
+
+// records are buffers for one record after the other: a driver copies what is bound.
+var records = sync.Pool{New: func() any { return new([]byte) }}
 
 // newEntry refuses what is wrong by itself.
 func newEntry(c *store.Commit) (*entry, error) {
@@ -39,9 +47,11 @@ func encoded(c *store.Commit) (*entry, error) {
 	}
 	e := &entry{Commit: *c}
 	var err error
-	if e.record, err = store.Encode(c.Run); err != nil {
+	buf := records.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+	if e.record, err = store.AppendRun((*buf)[:0], &c.Run); err != nil {
 		return nil, err
 	}
+	e.buf = buf
 	e.Run, e.Spec = c.Run.Clone(), bytes.Clone(c.Spec)
 	if c.Fence != nil {
 		fence := *c.Fence
@@ -79,6 +89,18 @@ func (e *entry) join() {
 // first is the number of the first event.
 func (e *entry) first() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
 
+// recycle gives back what is of no use after the write.
+func (e *entry) recycle() {
+	if cap(e.record) <= maxKept {
+		*e.buf = e.record
+		records.Put(e.buf)
+	}
+	e.record, e.settled, e.buf = nil, nil, nil
+}
+
+// hint is what watchers are told. The entry keeps nothing but its record.
 func (e *entry) hint() store.Hint {
-	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events, Run: e.stored}
+	h := store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events, Run: e.stored}
+	e.Events, e.bodies, e.Spec, e.Fence, e.Settled = nil, nil, nil, nil, nil
+	return h
 }

@@ -16,7 +16,7 @@ const (
 // tail is the newest events of a run.
 type tail struct {
 	first  uint64 // number of the first one
-	bodies []byte // a line each; never changed
+	bodies []byte // a line each
 }
 
 // blob is the column's value: never NULL.
@@ -27,6 +27,19 @@ func (t tail) blob() []byte {
 	return t.bodies
 }
 
+// and returns the tail with more events, for which it has room. Their text is put behind the tail's own, in the same memory: there is
+// one next tail at most, since a transaction that fails forgets them all.
+func (t tail) and(bodies []byte) tail {
+	if cap(t.bodies) < maxTail {
+		t.bodies = append(make([]byte, 0, maxTail), t.bodies...)
+	}
+	if len(t.bodies) > 0 {
+		t.bodies = append(t.bodies, '\n')
+	}
+	t.bodies = append(t.bodies, bodies...)
+	return t
+}
+
 // extend returns the tail with the events of an entry. What there is no room for goes to the log.
 func (w *writer) extend(n int64, t tail, e *entry) (tail, error) {
 	if len(e.Events) == 0 {
@@ -35,14 +48,8 @@ func (w *writer) extend(n int64, t tail, e *entry) (tail, error) {
 	if len(t.bodies) == 0 {
 		t.first = e.first()
 	}
-	switch size := len(t.bodies) + 1 + len(e.bodies); {
-	case len(t.bodies) == 0 && len(e.bodies) <= maxTail:
-		t.bodies = e.bodies
-		return t, nil
-	case size <= maxTail:
-		both := append(make([]byte, 0, size), t.bodies...)
-		t.bodies = append(append(both, '\n'), e.bodies...)
-		return t, nil
+	if len(t.bodies)+1+len(e.bodies) <= maxTail {
+		return t.and(e.bodies), nil
 	}
 	if len(t.bodies) > 0 {
 		if err := w.spill(n, t.first, e.first()-1, t.bodies); err != nil {
@@ -50,7 +57,7 @@ func (w *writer) extend(n int64, t tail, e *entry) (tail, error) {
 		}
 	}
 	if len(e.bodies) <= maxTail {
-		return tail{e.first(), e.bodies}, nil
+		return tail{first: e.first()}.and(e.bodies), nil
 	}
 	return tail{first: e.Run.Seq + 1}, w.spill(n, e.first(), e.Run.Seq, e.bodies)
 }
