@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -160,7 +161,15 @@ func (p *pause) end() {
 	}
 }
 
+// single holds batches of one commit, one after the other: a store keeps nothing of a batch.
+var single = sync.Pool{New: func() any { return make([]store.Commit, 1) }}
+
 // commit stores one commit.
 func (c *Client) commit(ctx context.Context, cm store.Commit) error {
-	return c.store.Commit(ctx, []store.Commit{cm})[0]
+	batch := single.Get().([]store.Commit) //nolint:forcetypeassert // there is nothing else in it
+	batch[0] = cm
+	err := c.store.Commit(ctx, batch)[0]
+	batch[0] = store.Commit{}
+	single.Put(batch) //nolint:staticcheck // a slice's header is small beside what it holds
+	return err
 }

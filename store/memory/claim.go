@@ -51,15 +51,33 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		if len(claimed) >= req.Max {
 			break
 		}
-		use := slots.Use{Total: s.index.held[name], Key: func(key string) (int, error) { return s.index.heldByKey[tenancy{name, key}], nil }}
-		ids, served, err := slots.Select(s.pools[name], use, &queue{s, name}, req.Max-len(claimed), s.served[name])
+		ids, err := s.pick(name, req.Max-len(claimed))
 		if err != nil {
 			return nil, hints, err
 		}
-		s.served[name] = served
 		take(ids)
 	}
 	return claimed, hints, errors.Join(failures...)
+}
+
+// pick chooses up to want ready runs of a pool.
+func (s *Store) pick(name string, want int) ([]string, error) {
+	pool, total, q := s.pools[name], s.index.held[name], &queue{s, name}
+	free := min(want, pool.Capacity-total)
+	if free <= 0 {
+		return nil, nil
+	}
+	if pool.KeyCapacity == 0 {
+		if ids, all := q.all(free); all { // there is room for all, and nothing to choose
+			return ids, nil
+		}
+	}
+	use := slots.Use{Total: total, Key: func(key string) (int, error) { return s.index.heldByKey[tenancy{name, key}], nil }}
+	ids, served, err := slots.Select(pool, use, q, want, s.served[name])
+	if err == nil {
+		s.served[name] = served
+	}
+	return ids, err
 }
 
 // take starts one picked run.
@@ -109,6 +127,11 @@ func (s *Store) stickyOf(node string, n int) []string {
 
 // poolsInTurn are the pools by name, each claim beginning with another, so that none is always served last.
 func (s *Store) poolsInTurn() []string {
+	if len(s.pools) == 1 {
+		for name := range s.pools {
+			return []string{name}
+		}
+	}
 	names := slices.Sorted(maps.Keys(s.pools))
 	if len(names) == 0 {
 		return nil
@@ -131,6 +154,20 @@ type queue struct {
 func (q *queue) seek(before func(place) bool) (place, bool) {
 	p, ok := q.store.index.ready.first(func(p place) bool { return p.pool < q.pool || p.pool == q.pool && before(p) })
 	return p, ok && p.pool == q.pool
+}
+
+// all returns the pool's ready runs in order, if they are no more than n.
+func (q *queue) all(n int) (ids []string, all bool) {
+	all = true
+	q.store.index.ready.from(func(p place) bool { return p.pool < q.pool }, func(p place) bool {
+		if p.pool != q.pool {
+			return false
+		}
+		all = len(ids) < n
+		ids = append(ids, p.id)
+		return all
+	})
+	return ids, all
 }
 
 // Priority implements slots.Queue.
