@@ -112,14 +112,14 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	f := c.hub.await(id)
 	defer f.close()
-	p := pause{client: c, follower: f}
+	p := c.pause(f)
 	defer p.end()
 	for {
 		r, err := c.store.Run(ctx, id)
 		if err != nil || r.State.Terminal() {
 			return r, err
 		}
-		if _, err := p.wait(ctx); err != nil {
+		if err := p.wait(ctx); err != nil {
 			return Run{}, err
 		}
 		if r, ended := f.end(); ended {
@@ -128,38 +128,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// pause is how a follower waits: for hints, but never longer than a poll without a look at the store. It keeps its timer from
-// hint to hint.
-type pause struct {
-	client   *Client
-	follower *follower
-	tick     <-chan time.Time
-	stop     func()
-}
-
-// wait returns at the next hint, or when it is time to look anyway.
-func (p *pause) wait(ctx context.Context) (hinted bool, _ error) {
-	if p.tick == nil {
-		p.tick, p.stop = p.client.clock.Timer(p.client.poll)
-	}
-	select {
-	case <-p.follower.hints:
-		return true, nil
-	case <-p.tick:
-		p.end()
-		return false, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-}
-
-// end releases the timer.
-func (p *pause) end() {
-	if p.tick != nil {
-		p.stop()
-		p.tick = nil
-	}
-}
+// pause is how a follower waits: for hints, but never longer than a poll without a look at the store.
+func (c *Client) pause(f *follower) idle { return idle{clock: c.clock, wake: f.hints, d: c.poll} }
 
 // single holds batches of one commit, one after the other: a store keeps nothing of a batch.
 var single = sync.Pool{New: func() any { return make([]store.Commit, 1) }}

@@ -23,8 +23,8 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	return func(yield func(Event, error) bool) {
 		f := c.hub.read(id)
 		defer f.close()
-		r := reader{pause: pause{client: c, follower: f}, id: id, after: after, look: true}
-		defer r.end()
+		r := reader{client: c, follower: f, pause: c.pause(f), id: id, after: after, look: true}
+		defer r.pause.end()
 		for {
 			page, err := r.next(ctx)
 			if err != nil {
@@ -51,23 +51,24 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 
 // reader is a follower on its way through a run's events.
 type reader struct {
-	pause
-	id      string
-	after   uint64
-	look    bool // the store may have more; otherwise hints bring what is new
-	lasting bool // the terminal event is still to come, beyond the cursor
-	over    bool // the cursor stands at or beyond the terminal event
+	client   *Client
+	follower *follower
+	pause    idle
+	id       string
+	after    uint64
+	look     bool // the store may have more; otherwise hints bring what is new
+	lasting  bool // the terminal event is still to come, beyond the cursor
+	over     bool // the cursor stands at or beyond the terminal event
 }
 
 // next returns the next events; none when it must be called again. It waits when there is nothing new.
 func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.look {
-		hinted, err := r.wait(ctx)
-		if err != nil {
+		if err := r.pause.wait(ctx); err != nil {
 			return nil, err
 		}
 		page, all := r.follower.take(r.after)
-		r.look = !hinted || !all
+		r.look = !all || r.pause.tick == nil // a whole poll has passed
 		return page, nil
 	}
 	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)

@@ -134,14 +134,13 @@ func (n *node) wakeClaims() {
 
 // claims takes runs from the store as long as there is room to execute them.
 func (n *node) claims(ctx context.Context) error {
+	idle := idle{clock: n.clock, wake: n.ready, d: n.cfg.Poll}
+	defer idle.end()
 	for {
 		if n.slots.Acquire(ctx, 1) != nil {
 			return nil // ctx ended
 		}
-		room := 1
-		for room < claimBatch && n.slots.TryAcquire(1) {
-			room++
-		}
+		room := 1 + n.spare(claimBatch-1)
 		claimed, err := n.claim(ctx, room)
 		n.slots.Release(int64(room - len(claimed)))
 		for _, c := range claimed {
@@ -155,10 +154,20 @@ func (n *node) claims(ctx context.Context) error {
 		case len(claimed) == room:
 			continue
 		}
-		if n.rest(ctx, n.ready, n.cfg.Poll) != nil {
+		if idle.wait(ctx) != nil {
 			return nil
 		}
 	}
+}
+
+// spare takes up to limit more permits, as far as there are any.
+func (n *node) spare(limit int) (taken int) {
+	for part := limit; part > 0; part /= 2 {
+		for taken+part <= limit && n.slots.TryAcquire(int64(part)) {
+			taken += part
+		}
+	}
+	return taken
 }
 
 // claim is not cut short by a shutdown, so that no claimed run is left without its worker.

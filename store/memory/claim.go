@@ -91,7 +91,8 @@ func (s *Store) take(id string, req store.ClaimRequest) (store.Claimed, store.Hi
 	if err != nil {
 		return store.Claimed{}, store.Hint{}, fmt.Errorf("store: claim run %s: %w", id, err)
 	}
-	s.write(e, &e.run, &c)
+	own := copyOf(&c)
+	s.write(e, &e.run, &c, &own)
 	return store.Claimed{Run: e.run.Clone(), Spec: slices.Clone(e.spec)}, s.hint(&c), nil
 }
 

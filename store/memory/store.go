@@ -67,19 +67,51 @@ func (s *Store) open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Commit implements store.Writer.
+// Commit implements store.Writer. What needs no look at the store is done before the lock is taken.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	hints := make([]store.Hint, 0, len(batch))
-	s.mu.Lock()
 	for i := range batch {
-		if errs[i] = s.commit(ctx, &batch[i]); errs[i] == nil {
-			hints = append(hints, s.hint(&batch[i]))
+		c := &batch[i]
+		if errs[i] = c.CheckSelf(); errs[i] != nil {
+			continue
 		}
+		own := copyOf(c)
+		s.mu.Lock()
+		if errs[i] = s.open(ctx); errs[i] == nil {
+			errs[i] = s.commit(c, &own)
+		}
+		if errs[i] == nil {
+			hints = append(hints, s.hint(c))
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	s.watchers.Tell(hints)
 	return errs
+}
+
+// copied is the store's own copy of what a commit brings.
+type copied struct {
+	run     store.Run
+	spec    []byte
+	bodies  []byte // of the events, one behind the other
+	settled interaction.Record
+}
+
+func copyOf(c *store.Commit) copied {
+	own := copied{run: c.Run.Clone(), spec: bytes.Clone(c.Spec)}
+	size := 0
+	for i := range c.Events {
+		size += len(c.Events[i].Body)
+	}
+	own.bodies = make([]byte, 0, size)
+	for i := range c.Events {
+		own.bodies = append(own.bodies, c.Events[i].Body...)
+	}
+	if c.Settled != nil {
+		own.settled = store.CloneRecord(*c.Settled)
+	}
+	return own
 }
 
 // hint tells of a commit that was just stored; the caller holds the lock.
@@ -93,13 +125,7 @@ func (s *Store) hint(c *store.Commit) store.Hint {
 	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq, Events: slices.Clip(events[len(events)-len(c.Events):])}
 }
 
-func (s *Store) commit(ctx context.Context, c *store.Commit) error {
-	if err := s.open(ctx); err != nil {
-		return err
-	}
-	if err := c.CheckSelf(); err != nil {
-		return err
-	}
+func (s *Store) commit(c *store.Commit, own *copied) error {
 	e := s.runs[c.Run.ID]
 	if c.Expect == 0 {
 		if e != nil {
@@ -108,8 +134,9 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) error {
 		if _, ok := s.pools[c.Run.Pool]; !ok {
 			return fmt.Errorf("%w: %s", store.ErrUnknownPool, c.Run.Pool)
 		}
-		s.runs[c.Run.ID] = &entry{spec: bytes.Clone(c.Spec), events: make([]store.Event, 0, 8)} // as a run with one question has
-		s.write(s.runs[c.Run.ID], nil, c)
+		e = &entry{spec: own.spec, events: make([]store.Event, 0, 8)} // as a run with one question has
+		s.runs[c.Run.ID] = e
+		s.write(e, nil, c, own)
 		return nil
 	}
 	if e == nil {
@@ -129,31 +156,33 @@ func (s *Store) commit(ctx context.Context, c *store.Commit) error {
 			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, c.Run.ID)
 		}
 	}
-	s.write(e, &e.run, c)
+	s.write(e, &e.run, c, own)
 	return nil
 }
 
 // write stores a checked commit.
-func (s *Store) write(e *entry, prev *store.Run, c *store.Commit) {
+func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *copied) {
 	if prev == nil {
-		s.index.created.add(at(c.Run.CreatedAt, c.Run.ID))
+		s.index.created.add(at(own.run.CreatedAt, own.run.ID))
 	} else {
 		s.index.remove(prev)
 	}
-	e.run = c.Run.Clone()
+	e.run = own.run
 	s.index.add(&e.run)
-	for _, event := range c.Events {
-		e.events = append(e.events, store.Event{Seq: event.Seq, Body: bytes.Clone(event.Body)})
+	for i := range c.Events {
+		n := len(c.Events[i].Body)
+		e.events = append(e.events, store.Event{Seq: c.Events[i].Seq, Body: own.bodies[:n:n]})
+		own.bodies = own.bodies[n:]
 	}
 	s.count(c)
 	if c.Settled != nil {
-		if c.Settled.Key != "" {
+		if own.settled.Key != "" {
 			if e.keys == nil {
 				e.keys = make(map[string]int)
 			}
-			e.keys[c.Settled.Key] = len(e.settled)
+			e.keys[own.settled.Key] = len(e.settled)
 		}
-		e.settled = append(e.settled, store.CloneRecord(*c.Settled))
+		e.settled = append(e.settled, own.settled)
 	}
 }
 
