@@ -16,6 +16,23 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
+	if !s.writer.alone {
+		return s.claim(ctx, req)
+	}
+	var claimed []store.Claimed
+	for want := req.Max; len(claimed) < want; { // each commit in a transaction of its own
+		req.Max = 1
+		one, err := s.claim(ctx, req)
+		claimed = append(claimed, one...)
+		if err != nil || len(one) == 0 {
+			return claimed, err
+		}
+	}
+	return claimed, nil
+}
+
+// claim makes one transaction, or a part of one.
+func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	var c *claim
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
 		c = &claim{writer: w, req: req}

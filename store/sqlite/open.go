@@ -30,7 +30,7 @@ type Options struct {
 	BusyTimeout time.Duration
 	// WatchInterval is how often a watched store looks for commits of other processes; 100 ms when zero, never when negative.
 	WatchInterval time.Duration
-	// NoGroupCommit gives each commit a transaction of its own. For measurements.
+	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For measurements.
 	NoGroupCommit bool
 	// CacheKiB is the page cache of each connection; 16 MiB when zero.
 	CacheKiB int
