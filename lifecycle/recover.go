@@ -36,13 +36,8 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	var done Recovery
 	dead, err := c.expireDead(ctx)
 	done.Nodes = len(dead)
-	for err == nil {
-		var orphans []Run
-		orphans, err = c.store.Orphans(ctx, sweepBatch)
-		if err != nil || len(orphans) == 0 {
-			break
-		}
-		err = c.reconcileAll(ctx, orphans, node, &done)
+	if err == nil {
+		err = c.sweep(ctx, node, &done)
 	}
 	if err != nil {
 		return done, fmt.Errorf("lifecycle: recover: %w", err)
@@ -50,14 +45,33 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	return done, nil
 }
 
-// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
-const reconcileSize = 250
+// sweep settles orphans until there are none. While some are settled, those behind them are read already.
+func (c *Client) sweep(ctx context.Context, node string, done *Recovery) error {
+	orphans, err := c.store.Orphans(ctx, 0, sweepBatch)
+	for err == nil && len(orphans) > 0 {
+		var next []Run
+		both, while := errgroup.WithContext(ctx)
+		both.Go(func() error { return c.reconcileAll(while, orphans, node, done) })
+		both.Go(func() (err error) {
+			next, err = c.store.Orphans(while, len(orphans), sweepBatch)
+			return err
+		})
+		if err = both.Wait(); err == nil && len(next) == 0 { // what could not be settled, or moved up meanwhile
+			next, err = c.store.Orphans(ctx, 0, sweepBatch)
+		}
+		orphans = next
+	}
+	return err
+}
 
-// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is stored.
+// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
+const reconcileSize = 100
+
+// reconcileAll settles orphans in parts, some at one time: one is decided upon while another is stored.
 func (c *Client) reconcileAll(ctx context.Context, orphans []Run, node string, done *Recovery) error {
 	var mu sync.Mutex // guards done
 	parts, ctx := errgroup.WithContext(ctx)
-	parts.SetLimit(2)
+	parts.SetLimit(4)
 	for part := range slices.Chunk(orphans, reconcileSize) {
 		parts.Go(func() error {
 			settled, err := c.reconcile(ctx, part, node)

@@ -75,8 +75,8 @@ type Reader interface {
 	// time at which the next thing falls due after now: a deadline, or a queued run's not-before time. Zero when there is none.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that are not terminal and whose owner is not a registered node; those
-	// that hold a slot come first.
-	Orphans(ctx context.Context, limit int) ([]Run, error)
+	// that hold a slot come first. It passes over the first skip of them: those that the caller is settling already.
+	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
 // Registry keeps the nodes that execute runs, and the pools.

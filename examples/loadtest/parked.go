@@ -155,7 +155,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 			continue
 		}
 		looked = time.Now()
-		orphans, err := h.store.Orphans(ctx, 1)
+		orphans, err := h.store.Orphans(ctx, 0, 1)
 		if err != nil {
 			return err
 		}

@@ -182,16 +182,16 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 }
 
 // Orphans implements store.Reader.
-func (s *Store) Orphans(ctx context.Context, limit int) ([]store.Run, error) {
+func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.open(ctx); err != nil {
 		return nil, err
 	}
-	if limit < 1 {
-		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	if limit < 1 || skip < 0 {
+		return nil, fmt.Errorf("%w: skip is %d, limit %d, want at least 0 and 1", store.ErrInvalid, skip, limit)
 	}
-	var holding, parked []store.Run
+	var holding, parked []*store.Run
 	for owner := ""; ; {
 		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
 		if !ok {
@@ -206,13 +206,18 @@ func (s *Store) Orphans(ctx context.Context, limit int) ([]store.Run, error) {
 			if b.parked {
 				into = &parked
 			}
-			if b.owner != owner || len(*into) == limit {
+			if b.owner != owner || len(*into) == skip+limit {
 				return false
 			}
-			*into = append(*into, s.runs[b.id].run.Clone())
+			*into = append(*into, &s.runs[b.id].run)
 			return true
 		})
 	}
-	all := slices.Concat(holding, parked)
-	return all[:min(limit, len(all))], nil
+	found := slices.Concat(holding, parked)
+	found = found[min(skip, len(found)):]
+	orphans := make([]store.Run, min(limit, len(found)))
+	for i := range orphans {
+		orphans[i] = found[i].Clone()
+	}
+	return orphans, nil
 }

@@ -79,7 +79,7 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	_, _, err = s.Due(ctx, noon, 10)
 	require.NoError(t, err)
-	_, err = s.Orphans(ctx, 10)
+	_, err = s.Orphans(ctx, 0, 10)
 	require.NoError(t, err)
 	_, err = s.Events(ctx, "first", 0, 10)
 	require.NoError(t, err)

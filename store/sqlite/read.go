@@ -239,22 +239,25 @@ func (c *conn) records(ctx context.Context, query string, args ...driver.Value) 
 }
 
 // Orphans implements store.Reader.
-func (s *Store) Orphans(ctx context.Context, limit int) (orphans []store.Run, _ error) {
-	if limit < 1 {
-		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
+	if limit < 1 || skip < 0 {
+		return nil, fmt.Errorf("%w: skip is %d, limit %d, want at least 0 and 1", store.ErrInvalid, skip, limit)
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
-			for _, query := range []string{heldByDead, parkedByDead} { // those that hold a slot come first
-				runs, err := c.records(ctx, query, int64(limit-len(orphans)))
-				if err != nil {
+			r, err := c.one(heldByDeadCount)
+			if err != nil {
+				return err
+			}
+			held := int(r.int(0)) // those that hold a slot come first
+			if skip < held {
+				if orphans, err = c.records(ctx, heldByDead, int64(limit), int64(skip)); err != nil || len(orphans) == limit {
 					return err
 				}
-				if orphans = append(orphans, runs...); len(orphans) == limit {
-					return nil
-				}
 			}
-			return nil
+			parked, err := c.records(ctx, parkedByDead, int64(limit-len(orphans)), int64(max(0, skip-held)))
+			orphans = append(orphans, parked...)
+			return err
 		})
 	})
 	return orphans, err
@@ -262,7 +265,8 @@ func (s *Store) Orphans(ctx context.Context, limit int) (orphans []store.Run, _ 
 
 const (
 	// What is held is at most as much as there are slots.
-	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ? + 0`
+	heldByDead      = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
+	heldByDeadCount = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
 	// What is parked may be a million runs: the dead owners are found by one seek an owner.
 	parkedByDead = `WITH RECURSIVE owners(owner) AS (
 			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
@@ -271,5 +275,5 @@ const (
 			FROM owners WHERE owners.owner IS NOT NULL
 		)
 		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL AND slot IS NULL
-		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0`
+		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0 OFFSET ? + 0`
 )

@@ -24,7 +24,7 @@ var closingCases = []promised{
 				"Prune": second(s.Prune(w.ctx, w.now, 1)), "Run": second(s.Run(w.ctx, "a")), "Spec": second(s.Spec(w.ctx, "a")),
 				"Runs": second(s.Runs(w.ctx, store.Query{})), "Inbox": second(s.Inbox(w.ctx, store.Query{})),
 				"Events": second(s.Events(w.ctx, "a", 0, 1)), "History": third(s.History(w.ctx, "a")), "Settled": second(s.Settled(w.ctx, "a", "k")),
-				"Due": third(s.Due(w.ctx, w.now, 1)), "Orphans": second(s.Orphans(w.ctx, 1)),
+				"Due": third(s.Due(w.ctx, w.now, 1)), "Orphans": second(s.Orphans(w.ctx, 0, 1)),
 				"Join": s.Join(w.ctx, store.Node{ID: "x", Lease: lease}, w.now), "Renew": second(s.Renew(w.ctx, "n", w.now)),
 				"Expire": second(s.Expire(w.ctx, w.now)), "Nodes": second(s.Nodes(w.ctx)),
 				"SetPool": s.SetPool(w.ctx, slots.Pool{Name: "x", Capacity: 1}), "Pools": second(s.Pools(w.ctx)),

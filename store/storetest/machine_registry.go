@@ -117,7 +117,7 @@ func (m *machine) falls(rt *rapid.T) {
 
 func (m *machine) orphaned(rt *rapid.T) {
 	limit := rapid.IntRange(1, 12).Draw(rt, "limit")
-	got, err := m.store(rt).Orphans(m.ctx, limit)
+	got, err := m.store(rt).Orphans(m.ctx, 0, limit)
 	require.NoError(rt, err)
 	want := m.orphans()
 	require.Len(rt, got, min(limit, len(want)))

@@ -12,7 +12,7 @@ import (
 // orphans are the ids of up to limit orphans.
 func (w *world) orphans(limit int) []string {
 	w.Helper()
-	runs, err := w.store.Orphans(w.ctx, limit)
+	runs, err := w.store.Orphans(w.ctx, 0, limit)
 	require.NoError(w, err)
 	for _, r := range runs {
 		require.Equal(w, text(w, w.load(r.ID)), text(w, r))
@@ -56,17 +56,26 @@ var orphanCases = []promised{
 				w.expire(node)
 			}
 			require.Empty(w, w.nodes())
-			all, err := w.store.Orphans(w.ctx, 99)
+			all, err := w.store.Orphans(w.ctx, 0, 99)
 			require.NoError(w, err)
 			require.Len(w, all, 12)
 			for i, r := range all {
 				require.Equal(w, i < 6, r.Slot)
 			}
-			few, err := w.store.Orphans(w.ctx, 5)
+			few, err := w.store.Orphans(w.ctx, 0, 5)
 			require.NoError(w, err)
 			require.Len(w, few, 5)
 			for _, r := range few {
 				require.True(w, r.Slot)
+			}
+			for skip := range len(all) + 2 {
+				behind, err := w.store.Orphans(w.ctx, skip, 4)
+				require.NoError(w, err)
+				want := all[min(skip, len(all)):]
+				require.Equal(w, len(want[:min(4, len(want))]), len(behind))
+				for i := range behind {
+					require.Equal(w, want[i].ID, behind[i].ID, "those behind the first %d", skip)
+				}
 			}
 		},
 	},
@@ -81,7 +90,7 @@ var orphanCases = []promised{
 			w.join("next")
 			for rounds := 0; ; rounds++ {
 				require.Less(w, rounds, 10)
-				runs, err := w.store.Orphans(w.ctx, 3)
+				runs, err := w.store.Orphans(w.ctx, 0, 3)
 				require.NoError(w, err)
 				if len(runs) == 0 {
 					break
@@ -104,9 +113,11 @@ var orphanCases = []promised{
 	},
 	{
 		"orphan/a limit must be positive",
-		"A limit below 1 is ErrInvalid.",
+		"A limit below 1 and a skip below 0 are ErrInvalid.",
 		func(w *world) {
-			_, err := w.store.Orphans(w.ctx, 0)
+			_, err := w.store.Orphans(w.ctx, 0, 0)
+			require.ErrorIs(w, err, store.ErrInvalid)
+			_, err = w.store.Orphans(w.ctx, -1, 1)
 			require.ErrorIs(w, err, store.ErrInvalid)
 		},
 	},

@@ -172,7 +172,7 @@ var raceCases = []promised{
 			var settled atomic.Int32
 			w.race(4, func(ctx context.Context, _ int, s store.Store) error {
 				for {
-					runs, err := s.Orphans(ctx, 7)
+					runs, err := s.Orphans(ctx, 0, 7)
 					if err != nil || len(runs) == 0 {
 						return err
 					}

@@ -148,7 +148,7 @@ var sharingCases = []promised{
 			})
 			w.expire("n")
 			w.untouched("a", func() {
-				orphans, err := w.store.Orphans(w.ctx, 9)
+				orphans, err := w.store.Orphans(w.ctx, 0, 9)
 				require.NoError(w, err)
 				require.Len(w, orphans, 1)
 				scribble(&orphans[0])

@@ -87,7 +87,7 @@ var stickyCases = []promised{
 			w.commit(answered(w.sticking("a"), w.tick(), ""))
 			w.expire("n")
 			require.Empty(w, w.claim("other", 9))
-			orphans, err := w.store.Orphans(w.ctx, 9)
+			orphans, err := w.store.Orphans(w.ctx, 0, 9)
 			require.NoError(w, err)
 			require.Equal(w, []string{"a"}, ids(orphans))
 		},
