@@ -67,11 +67,11 @@ func (c *Client) sweep(ctx context.Context, node string, done *Recovery) error {
 // reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
 const reconcileSize = 100
 
-// reconcileAll settles orphans in parts, some at one time: one is decided upon while another is stored.
+// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is stored.
 func (c *Client) reconcileAll(ctx context.Context, orphans []Run, node string, done *Recovery) error {
 	var mu sync.Mutex // guards done
 	parts, ctx := errgroup.WithContext(ctx)
-	parts.SetLimit(4)
+	parts.SetLimit(2)
 	for part := range slices.Chunk(orphans, reconcileSize) {
 		parts.Go(func() error {
 			settled, err := c.reconcile(ctx, part, node)

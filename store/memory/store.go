@@ -67,27 +67,37 @@ func (s *Store) open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Commit implements store.Writer. What needs no look at the store is done before the lock is taken.
+// Commit implements store.Writer. What needs no look at the store is done before the lock is taken. Nobody sees a part of a batch.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
-	hints := make([]store.Hint, 0, len(batch))
+	var one [1]copied // the usual batch
+	own := one[:0]
 	for i := range batch {
-		c := &batch[i]
-		if errs[i] = c.CheckSelf(); errs[i] != nil {
-			continue
+		if errs[i] = batch[i].CheckSelf(); errs[i] == nil {
+			own = append(own, copyOf(&batch[i]))
+		} else {
+			own = append(own, copied{})
 		}
-		own := copyOf(c)
-		s.mu.Lock()
-		if errs[i] = s.open(ctx); errs[i] == nil {
-			errs[i] = s.commit(c, &own)
+	}
+	s.watchers.Tell(s.commitAll(ctx, batch, own, errs))
+	return errs
+}
+
+func (s *Store) commitAll(ctx context.Context, batch []store.Commit, own []copied, errs []error) []store.Hint {
+	hints := make([]store.Hint, 0, len(batch))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range batch {
+		if err := s.open(ctx); err != nil {
+			errs[i] = err
+		} else if errs[i] == nil {
+			errs[i] = s.commit(&batch[i], &own[i])
 		}
 		if errs[i] == nil {
-			hints = append(hints, s.hint(c))
+			hints = append(hints, s.hint(&batch[i]))
 		}
-		s.mu.Unlock()
 	}
-	s.watchers.Tell(hints)
-	return errs
+	return hints
 }
 
 // copied is the store's own copy of what a commit brings.
