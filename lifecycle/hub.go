@@ -34,8 +34,8 @@ type follower struct {
 
 // Bounds of what a follower keeps for a slow reader, who then reads from the store.
 const (
-	maxPushed      = 256
-	maxPushedBytes = 256 << 10
+	maxPushed      = 64
+	maxPushedBytes = 64 << 10
 )
 
 func newHub(s store.Store) *hub {

@@ -63,7 +63,6 @@ func (n *node) work(a assignment) {
 		a.turn.cancel(nil)
 		n.slots.Release(1)
 		n.wakeClaims()
-		a = assignment{} // an idle worker holds nothing
 		select {
 		case a = <-n.next:
 		case <-n.left:

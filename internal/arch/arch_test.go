@@ -67,6 +67,7 @@ var rules = []rule{
 	{"engine", "lifecycle", nil, "arrows point one way: lifecycle uses engines"},
 	{"store", "lifecycle", nil, "arrows point one way: lifecycle uses stores"},
 	{"internal/schema", "lifecycle", nil, "a tool knows no user"},
+	{"internal/plainjson", "", nil, "a tool knows no user"},
 	{"internal/procid", "", nil, "a tool knows no user"},
 }
 

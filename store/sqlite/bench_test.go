@@ -174,3 +174,34 @@ func shareOut(b *testing.B, callers int, do func(caller, n int)) {
 	}
 	all.Wait()
 }
+
+// F8: a reader of a run of 10,000 events, a page at a time, from the first one; and one who follows, from the last but one.
+func BenchmarkEvents(b *testing.B) {
+	s := bench(b, quiet)
+	const total, page = 10_000, 256
+	c := newRun("run", 300)
+	put(b, s, c)
+	for c.Run.Seq < total {
+		c = report(c.Run)
+		put(b, s, c)
+	}
+	b.Run("replay", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			for after := uint64(0); after < total; {
+				events, err := s.Events(b.Context(), "run", after, page)
+				require.NoError(b, err)
+				after += uint64(len(events))
+			}
+		}
+		b.ReportMetric(float64(total*b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+	b.Run("follow", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			events, err := s.Events(b.Context(), "run", total-1, page)
+			require.NoError(b, err)
+			require.Len(b, events, 1)
+		}
+	})
+}

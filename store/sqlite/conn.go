@@ -13,9 +13,16 @@ import (
 // conn is one connection on the driver's own interface: for short statements database/sql costs as much again. It keeps
 // its prepared statements. It is for one goroutine at a time.
 type conn struct {
-	raw   driver.Conn
+	raw   connection
 	stmts map[string]statement
 	args  []driver.NamedValue // reused from statement to statement
+}
+
+// connection and statement are what the driver's can do.
+type connection interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ExecerContext
 }
 
 type statement interface {
@@ -30,7 +37,11 @@ func dial(path, mode string, pragmas []string) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{raw: raw, stmts: make(map[string]statement)}, nil
+	c, ok := raw.(connection)
+	if !ok {
+		return nil, fmt.Errorf("sqlite: the driver's connections are %T, which cannot be used", raw)
+	}
+	return &conn{raw: c, stmts: make(map[string]statement)}, nil
 }
 
 func (c *conn) close() error {
@@ -49,7 +60,7 @@ func (c *conn) stmt(text string) (statement, error) {
 	if s := c.stmts[text]; s != nil {
 		return s, nil
 	}
-	p, err := c.raw.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+	p, err := c.raw.PrepareContext(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +112,7 @@ func (c *conn) result(text string, args []driver.Value) (driver.Result, error) {
 
 // run executes text that may hold several statements, once.
 func (c *conn) run(text string) error {
-	_, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), text, nil)
+	_, err := c.raw.ExecContext(context.Background(), text, nil)
 	return err
 }
 

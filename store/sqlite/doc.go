@@ -5,6 +5,10 @@
 // entry succeeds or fails by itself; no savepoint is needed, because everything that can refuse it is looked at before its first write.
 // Reads have connections of their own and never wait for the writer.
 //
+// The writer is the one that everybody waits for, so it does little: callers check and encode their commits themselves; a commit is one
+// guarded UPDATE of the run's row, in which its newest events stand too (tail.go); the record that it replaces is remembered
+// as long as nobody else writes to the file (recent.go). docs/performance.md has the figures.
+//
 // Durability: WAL with synchronous=FULL, so that an acknowledged commit survives the loss of power. Options.Synchronous can opt down.
 //
 // Two processes on one file are safe; the file's lock orders them. A commit of the other process is noticed by

@@ -35,22 +35,31 @@ func TestNoStatementScansTheRuns(t *testing.T) {
 		if !strings.Contains(text, "runs") && !strings.Contains(text, "log") && !strings.Contains(text, "settled") {
 			continue
 		}
-		rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
-		require.NoError(t, err, text)
-		for rows.Next() {
-			var a, b, c int
-			var step string
-			require.NoError(t, rows.Scan(&a, &b, &c, &step))
+		for _, step := range plan(t, db, text) {
 			if strings.HasPrefix(step, "SCAN") {
 				require.Regexp(t, mayScan, step, text)
 			}
 			require.NotContains(t, step, "TEMP B-TREE FOR ORDER BY", text)
 		}
-		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
 		explained++
 	}
 	require.Greater(t, explained, 25)
+}
+
+// plan is how SQLite executes a statement.
+func plan(t *testing.T, db *sql.DB, text string) (steps []string) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+	require.NoError(t, err, text)
+	defer rows.Close()
+	for rows.Next() {
+		var a, b, c int
+		var step string
+		require.NoError(t, rows.Scan(&a, &b, &c, &step))
+		steps = append(steps, step)
+	}
+	require.NoError(t, rows.Err())
+	return steps
 }
 
 // live has the store do everything that a host has it do.

@@ -1,0 +1,83 @@
+package lifecycle
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// The decision alone: what a commit is made of, its events validated and encoded.
+func BenchmarkTransition(b *testing.B) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	run, body, err := Spec{ID: "run-1", Prompt: "Build the release, ask, and ship it."}.record(now)
+	require.NoError(b, err)
+	created, err := submission(run, body)
+	require.NoError(b, err)
+	claimed := created.Run.Claim("node-1")
+	running, err := transition(&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"})
+	require.NoError(b, err)
+	ask := &change{
+		event: fsm.EventTurnNeedsInput, now: now, node: "node-1", profile: fsm.ProfileResumable, facts: fsm.FactProcessOK,
+		session:  &store.Session{Engine: "agent", Data: []byte("session-1")},
+		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?", DefaultPolicy: interaction.EngineJudgement},
+	}
+	parked, err := transition(&running.Run, ask)
+	require.NoError(b, err)
+	answer := interaction.Reply{ID: 1, Text: "yes", Actor: "ada"}.Answer(now)
+	record := interaction.Settle(*parked.Run.Pending, answer, "key", "digest")
+	for name, c := range map[string]struct {
+		prev *store.Run
+		ch   *change
+	}{
+		"start": {&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"}},
+		"ask":   {&running.Run, ask},
+		"reply": {&parked.Run, &change{event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer, settled: &record}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := transition(c.prev, c.ch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A round trip on the memory store, one at a time: submit, ask, reply, finish.
+func BenchmarkRoundTrip(b *testing.B) {
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(t.Answers) == 0 {
+			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?"}), nil
+		}
+		return engine.Done("Shipped."), nil
+	})
+	lc, err := New(Config{Engine: agent, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(b, err)
+	ctx, stop := context.WithCancel(b.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	b.ReportAllocs()
+	for b.Loop() {
+		run, err := lc.Submit(ctx, Spec{Prompt: "Build the release, ask, and ship it."})
+		require.NoError(b, err)
+		for e, err := range lc.Events(ctx, run.ID, 0) {
+			require.NoError(b, err)
+			if e.Type == "user.input.required" {
+				_, err := lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes"})
+				require.NoError(b, err)
+			}
+		}
+	}
+	b.StopTimer()
+	stop()
+	require.NoError(b, <-served)
+}
