@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/pprof"
 	"time"
 )
@@ -105,6 +106,7 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 		return nil, err
 	}
 	defer place.remove()
+	goroutines := runtime.NumGoroutine()
 	r := &report{Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, GroupCommit: o.group, Followed: o.follow}
 	if err := place.seed(ctx, o.parked, p); err != nil {
 		return nil, fmt.Errorf("park %d runs: %w", o.parked, err)
@@ -114,7 +116,9 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 		return nil, err
 	}
 	err = r.phases(ctx, o, place, h, p)
-	return r, errors.Join(err, h.leave())
+	err = errors.Join(err, h.leave())
+	r.GoroutinesLeft = settledGoroutines(goroutines) - goroutines
+	return r, err
 }
 
 func (r *report) phases(ctx context.Context, o options, place *place, h *host, p *progress) error {

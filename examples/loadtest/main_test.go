@@ -37,6 +37,7 @@ func TestRoundTrips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"}, args...)...)
 			require.InDelta(t, 6, r.CommitsPerRun, 0.001)
+			require.LessOrEqual(t, r.GoroutinesLeft, 0, "nothing outlives the host")
 			require.Greater(t, r.RunsPerS, 0.0)
 			require.Greater(t, r.ReplyP50, 0.0)
 			require.GreaterOrEqual(t, r.ReplyP99, r.ReplyP50)

@@ -40,6 +40,8 @@ type report struct {
 	CeilingRatio  float64 `json:"ceiling_ratio"`
 	FlushP50      float64 `json:"flush_p50_ms"` // one empty durable flush
 
+	GoroutinesLeft int `json:"goroutines_left"` // once the host has left
+
 	FirstRun     float64 `json:"open_first_run_ms"`          // from opening the store until the first run has ended
 	Recovery     float64 `json:"recovery_s,omitempty"`       // until all parked runs were taken over
 	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"`  // round trips meanwhile
@@ -62,9 +64,9 @@ func (r *report) compare(before, after probe) {
 }
 
 func (r *report) print(w io.Writer, asJSON bool) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(t, "%s\t%s\t\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...))
 	}
 	kind := r.Store
 	if r.Store == "sqlite" {
@@ -88,6 +90,7 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	line("an empty durable flush, p50", "%.3f ms", r.FlushP50)
 	line("open until first run's end", "%.0f ms", r.FirstRun)
 	line("resident memory", "%.0f MB", r.RSS)
+	line("goroutines left at the end", "%d", r.GoroutinesLeft)
 	optional := func(wanted bool, name, format string, args ...any) {
 		if wanted {
 			line(name, format, args...)
