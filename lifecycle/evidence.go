@@ -113,28 +113,50 @@ func validOutput(s *schema.Schema, r interaction.Reading) error {
 	return s.ValidateJSON(r.Output)
 }
 
-// schemas keeps compiled output schemas by their text: hosts submit the same few again and again.
-var schemas struct {
-	sync.Mutex
-	byText map[string]*schema.Schema
-}
+// schemas keeps the compiled output schemas: hosts submit the same few again and again.
+var schemas = schemaCache{compile: schema.Compile}
 
 // schemasKept bounds the cache; it starts anew when full.
 const schemasKept = 256
 
-func compiled(raw []byte) (*schema.Schema, error) {
-	schemas.Lock()
-	defer schemas.Unlock()
-	if s := schemas.byText[string(raw)]; s != nil {
+// schemaCache keeps compiled schemas by their text.
+type schemaCache struct {
+	compile func(raw []byte) (*schema.Schema, error)
+
+	mu     sync.Mutex
+	byText map[string]*schema.Schema // guarded by mu
+}
+
+func compiled(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
+
+// get compiles without the lock, so that a large schema delays nobody who asks for one that is known. Callers who ask for the same
+// unknown one at one time may each compile it; all get the one that was kept first.
+func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
+	if s := c.known(raw); s != nil {
 		return s, nil
 	}
-	s, err := schema.Compile(raw)
+	s, err := c.compile(raw)
 	if err != nil {
 		return nil, err
 	}
-	if schemas.byText == nil || len(schemas.byText) >= schemasKept {
-		schemas.byText = make(map[string]*schema.Schema)
+	return c.keep(raw, s), nil
+}
+
+func (c *schemaCache) known(raw []byte) *schema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byText[string(raw)]
+}
+
+func (c *schemaCache) keep(raw []byte, s *schema.Schema) *schema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.byText[string(raw)]; first != nil {
+		return first
 	}
-	schemas.byText[string(raw)] = s
-	return s, nil
+	if c.byText == nil || len(c.byText) >= schemasKept {
+		c.byText = make(map[string]*schema.Schema)
+	}
+	c.byText[string(raw)] = s
+	return s
 }
