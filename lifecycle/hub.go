@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -89,7 +90,7 @@ func (f *follower) wake(hint store.Hint) {
 	if f.ends {
 		if hint.State.Terminal() {
 			f.mu.Lock()
-			f.last = hint.Run
+			f.last = cmp.Or(hint.Run, f.last)
 			f.mu.Unlock()
 		}
 		if hint.RunID == "" || hint.State.Terminal() {
@@ -180,7 +181,7 @@ func (h *hub) publish(hint store.Hint) {
 			continue
 		}
 		for _, f := range all {
-			f.wake(hint)
+			f.wake(store.Hint{}) // whatever else it carries is of nobody knows which run
 		}
 	}
 }

@@ -1,0 +1,231 @@
+package lifecycle
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// logged are the events from first to last as a store has them.
+func logged(first, last uint64) []store.Event {
+	var all []store.Event
+	for seq := first; seq <= last; seq++ {
+		all = append(all, store.Event{Seq: seq, Body: fmt.Appendf(nil, "event %d", seq)})
+	}
+	return all
+}
+
+// brings is the hint of a commit with the events from first to last.
+func brings(first, last uint64) store.Hint {
+	return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last, Events: logged(first, last)}
+}
+
+// says is a hint of such a commit that leaves its events out.
+func says(last uint64) store.Hint { return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last} }
+
+// TestWhatHintsBringFollowsTheCursor is of the part of F8 that a follower has: whatever hints bring, it takes what follows the cursor.
+func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
+	large := brings(1, 1)
+	large.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes))
+	var many []store.Hint
+	for seq := uint64(1); seq <= maxPushed+10; seq++ {
+		many = append(many, brings(seq, seq))
+	}
+	for _, c := range []struct {
+		name  string
+		after uint64
+		hints []store.Hint
+		upTo  uint64 // the last event that is taken
+		all   bool
+	}{
+		{"no hint", 3, nil, 3, true},
+		{"the next", 3, []store.Hint{brings(4, 4)}, 4, true},
+		{"the next ones", 3, []store.Hint{brings(4, 5), brings(6, 6), brings(7, 9)}, 9, true},
+		{"from the first on", 0, []store.Hint{brings(1, 2)}, 2, true},
+		{"what was read already", 9, []store.Hint{brings(4, 5), brings(6, 9)}, 9, true},
+		{"what was read in part", 5, []store.Hint{brings(4, 7)}, 7, true},
+		{"one doubled", 3, []store.Hint{brings(4, 5), brings(4, 5), brings(6, 6)}, 6, true},
+		{"one lost", 3, []store.Hint{brings(5, 6)}, 3, false},
+		{"one lost in the middle", 3, []store.Hint{brings(4, 4), brings(6, 6)}, 4, false},
+		{"the last one lost", 3, []store.Hint{brings(4, 4)}, 4, true}, // nobody can know; the reader looks when a poll has passed
+		{"out of order", 3, []store.Hint{brings(5, 5), brings(4, 4)}, 4, false},
+		{"out of order and doubled", 3, []store.Hint{brings(5, 5), brings(4, 4), brings(5, 5)}, 5, true},
+		{"events left out", 3, []store.Hint{says(4)}, 3, false},
+		{"events left out of what was read", 3, []store.Hint{says(3)}, 3, true},
+		{"events left out in the middle", 3, []store.Hint{brings(4, 4), says(5), brings(6, 6)}, 4, false},
+		{"events left out of one that is doubled", 3, []store.Hint{says(5), brings(4, 5)}, 5, true},
+		{"a hint of nothing", 3, []store.Hint{{}}, 3, false},
+		{"a hint of nothing among others", 3, []store.Hint{brings(4, 4), {}, brings(5, 5)}, 5, false},
+		{"a hint of nothing that carries what it should not", 3, []store.Hint{{Seq: 4, Events: logged(4, 4)}}, 3, false},
+		{"of another run", 3, []store.Hint{{RunID: "s", Seq: 4, Events: logged(4, 4)}}, 3, true},
+		{"more than is kept", 0, many, maxPushed, false},
+		{"larger than is kept", 0, []store.Hint{large, brings(2, 2)}, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHub(nil)
+			f := h.read("r")
+			defer f.close()
+			for _, hint := range c.hints {
+				h.publish(hint)
+			}
+			events, all := f.take(c.after)
+			require.Equal(t, c.all, all)
+			require.Len(t, events, int(c.upTo-c.after))
+			require.True(t, follow(events, c.after), "in order, without a gap and once")
+			again, _ := f.take(c.upTo)
+			require.Empty(t, again, "what was taken is not given again")
+		})
+	}
+}
+
+func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const last = 600
+		log := logged(1, last)
+		size := rapid.SampledFrom([]int{10, maxPushedBytes / 20}).Draw(t, "bytes of an event")
+		body := []byte(strings.Repeat("x", size))
+		for i := range log {
+			log[i].Body = body
+		}
+		h := newHub(nil)
+		f := h.read("r")
+		defer f.close()
+		known, anything, most := uint64(0), false, 0
+		cursor := uint64(rapid.IntRange(0, last).Draw(t, "cursor"))
+		next := cursor
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			switch rapid.SampledFrom([]string{"next", "next", "next", "any", "left out", "nothing", "take"}).Draw(t, "step") {
+			case "next", "any", "left out":
+				first := min(next, last-1) + 1
+				if rapid.IntRange(0, 3).Draw(t, "in order") == 0 {
+					first = uint64(rapid.IntRange(1, last).Draw(t, "first"))
+				}
+				next = min(last, first+uint64(rapid.IntRange(0, 80).Draw(t, "more")))
+				hint := store.Hint{RunID: "r", Seq: next, Events: log[first-1 : next]}
+				if rapid.IntRange(0, 5).Draw(t, "stripped") == 0 {
+					hint.Events = nil
+				}
+				most = max(most, len(hint.Events))
+				known = max(known, next)
+				h.publish(hint)
+			case "nothing":
+				anything = true
+				h.publish(store.Hint{})
+			case "take":
+				events, all := f.take(cursor)
+				if !follow(events, cursor) {
+					t.Fatalf("events after %d do not follow it: %v", cursor, events)
+				}
+				cursor += uint64(len(events))
+				if all && (anything || cursor < known) {
+					t.Fatalf("said that %d is the last; known is %d, anything %t", cursor, known, anything)
+				}
+				if !all && !anything && cursor >= known {
+					t.Fatalf("sent to the store without need at %d", cursor)
+				}
+				anything = false
+				if len(events) < most { // the reader goes to the store, and comes back further on
+					cursor = max(cursor, min(known, uint64(rapid.IntRange(0, last).Draw(t, "looked"))))
+				}
+			}
+			if len(f.events) >= maxPushed+most || f.bytes >= maxPushedBytes+most*size {
+				t.Fatalf("%d events of %d bytes are kept", len(f.events), f.bytes)
+			}
+		}
+		for i, e := range log {
+			if e.Seq != uint64(i+1) {
+				t.Fatal("what hints share was changed")
+			}
+		}
+	})
+}
+
+// TestManyFollowersShareWhatHintsBring has several followers of one run take at their own pace while several commits are told of at once.
+func TestManyFollowersShareWhatHintsBring(t *testing.T) {
+	const last = 2000
+	log := logged(1, last)
+	h := newHub(nil)
+	var tellers, followers sync.WaitGroup
+	for range 4 {
+		f := h.read("r")
+		followers.Go(func() {
+			defer f.close()
+			for cursor := uint64(0); cursor < last; {
+				<-f.hints
+				events, all := f.take(cursor)
+				if !follow(events, cursor) {
+					t.Errorf("events after %d do not follow it", cursor)
+					return
+				}
+				cursor += uint64(len(events))
+				if !all { // what the store would say
+					cursor = max(cursor, f.newest())
+				}
+			}
+		})
+	}
+	for part := range uint64(2) { // every commit is told of twice, by tellers at different places
+		tellers.Go(func() {
+			for i := range uint64(last) {
+				seq := (i+part*50)%last + 1
+				h.publish(store.Hint{RunID: "r", Seq: seq, Events: log[seq-1 : seq]})
+			}
+		})
+	}
+	tellers.Wait()
+	followers.Wait()
+	require.Empty(t, h.followers, "those who left are forgotten")
+	require.True(t, follow(log, 0), "what hints share is not changed")
+}
+
+// newest is the last event that a hint told of.
+func (f *follower) newest() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.seq
+}
+
+func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
+	ended := Run{ID: "r", State: fsm.StateSucceeded, Warnings: []fsm.Warning{fsm.WarnTurnRepeated}}
+	final := store.Hint{RunID: "r", State: ended.State, Run: &ended}
+	bare := store.Hint{RunID: "r", State: ended.State}
+	for _, c := range []struct {
+		name         string
+		hints        []store.Hint
+		woken, known bool
+	}{
+		{"progress", []store.Hint{brings(1, 2), {RunID: "r", State: fsm.StateWaitingUser, Seq: 3, Run: &Run{ID: "r"}}}, false, false},
+		{"the end, with the record", []store.Hint{final}, true, true},
+		{"the end, without it", []store.Hint{bare}, true, false},
+		{"doubled, one without it", []store.Hint{final, bare}, true, true},
+		{"doubled, out of order", []store.Hint{bare, final, brings(1, 2)}, true, true},
+		{"the end of another run", []store.Hint{{RunID: "s", State: ended.State, Run: &ended}}, false, false},
+		{"anything", []store.Hint{{}}, true, false},
+		{"anything, with what it should not carry", []store.Hint{{State: ended.State, Run: &ended}}, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHub(nil)
+			f := h.await("r")
+			defer f.close()
+			for _, hint := range c.hints {
+				h.publish(hint)
+			}
+			require.Equal(t, c.woken, len(f.hints) == 1)
+			run, known := f.end()
+			require.Equal(t, c.known, known)
+			if known {
+				require.Equal(t, ended, run)
+				run.Warnings[0] = "" // it is the caller's
+				again, _ := f.end()
+				require.Equal(t, ended, again)
+			}
+		})
+	}
+}
