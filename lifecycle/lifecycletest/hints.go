@@ -1,0 +1,241 @@
+package lifecycletest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// rumour is what becomes of a store's hints on their way: it is given one hint after the other, and passes on what it likes, when it
+// likes.
+type rumour func(pass func(store.Hint)) func(store.Hint)
+
+// gossip is a store whose hints are passed on as rumours.
+type gossip struct {
+	store.Store
+	rumour rumour
+}
+
+// Watch implements store.Watcher.
+func (g gossip) Watch(fn func(store.Hint)) (stop func()) {
+	w, ok := g.Store.(store.Watcher)
+	if !ok {
+		return func() {}
+	}
+	var hearing, telling sync.Mutex
+	stopped := false // guarded by telling
+	hear := g.rumour(func(h store.Hint) {
+		telling.Lock()
+		defer telling.Unlock()
+		if !stopped {
+			fn(h)
+		}
+	})
+	below := w.Watch(func(h store.Hint) {
+		hearing.Lock()
+		defer hearing.Unlock()
+		hear(h)
+	})
+	return func() {
+		below()
+		telling.Lock()
+		defer telling.Unlock()
+		stopped = true
+	}
+}
+
+// silent is a store that is no store.Watcher, whatever the store below is.
+type silent struct{ store.Store }
+
+// held keeps up to n hints back and passes the one on that choose names.
+func held(n int, choose func(count, kept int) int) rumour {
+	return func(pass func(store.Hint)) func(store.Hint) {
+		var kept []store.Hint
+		count := 0
+		return func(h store.Hint) {
+			count++
+			if kept = append(kept, h); len(kept) > n {
+				i := choose(count, len(kept))
+				h = kept[i]
+				kept = append(kept[:i], kept[i+1:]...)
+				pass(h)
+			}
+		}
+	}
+}
+
+// each changes every hint by its number, counted from 1.
+func each(change func(i int, h store.Hint, pass func(store.Hint))) rumour {
+	return func(pass func(store.Hint)) func(store.Hint) {
+		i := 0
+		return func(h store.Hint) {
+			i++
+			change(i, h, pass)
+		}
+	}
+}
+
+func bare(h store.Hint) store.Hint {
+	h.Events, h.Run = nil, nil
+	return h
+}
+
+// rumours are all that may happen to hints (store.Watcher).
+var rumours = []struct {
+	name string
+	rumour
+}{
+	{"come as they are", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h) })},
+	{"are all lost", each(func(int, store.Hint, func(store.Hint)) {})},
+	{"are lost now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
+		if i%3 != 0 {
+			pass(h)
+		}
+	})},
+	{"are doubled", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(h) })},
+	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(bare(h)) })},
+	{"bring nothing", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(bare(h)) })},
+	{"bring something now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
+		if i%2 == 0 {
+			h = bare(h)
+		}
+		pass(h)
+	})},
+	{"say no more than that anything may have changed", each(func(_ int, _ store.Hint, pass func(store.Hint)) { pass(store.Hint{}) })},
+	{"say now and then no more than that anything may have changed", each(func(i int, h store.Hint, pass func(store.Hint)) {
+		if i%4 == 0 {
+			h = store.Hint{}
+		}
+		pass(h)
+	})},
+	{"come out of order", held(5, func(count, kept int) int { return count * 7 % kept })},
+	{"come in the reverse order", held(9, func(_, kept int) int { return kept - 1 })},
+	{"come after many others", held(20, func(int, int) int { return 0 })},
+	{"are late", each(func(i int, h store.Hint, pass func(store.Hint)) {
+		time.AfterFunc(time.Duration(i%5)*300*time.Millisecond, func() { pass(h) })
+	})},
+}
+
+// spoken is a story on a store whose hints are rumours.
+func spoken(wrap func(store.Store) store.Store) func(*testing.T, Harness) {
+	return func(t *testing.T, h Harness) {
+		t.Helper()
+		open := h.Open
+		h.Open = func(tb testing.TB) store.Store { return wrap(open(tb)) }
+		h.Reopen = nil
+		inWorld(everyReaderSeesAll)(t, h)
+	}
+}
+
+// hints are stories of what a store's hints bring, and spare readers a look at the store: nobody trusts or needs them.
+var hints = func() []story {
+	const who = "F8 F9/readers and waiters of a store "
+	all := []story{{who + "that has no hints", spoken(func(s store.Store) store.Store { return silent{s} })}}
+	for _, r := range rumours {
+		all = append(all, story{who + "whose hints " + r.name, spoken(func(s store.Store) store.Store { return gossip{s, r.rumour} })})
+	}
+	return all
+}()
+
+// talks reports messages, more than a page and than what hints may bring at one time, before it does the step.
+func talks(step Step) Step {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		for i := range 300 {
+			if err := s.Message(ctx, engine.Message{Text: fmt.Sprint("message ", i)}); err != nil {
+				return engine.Outcome{}, err
+			}
+			if i%50 == 0 {
+				time.Sleep(100 * time.Millisecond) // the bubble's time
+			}
+		}
+		return step(ctx, t, s)
+	}
+}
+
+// everyReaderSeesAll follows a run with a question, that talks much, in every way in which one can.
+func everyReaderSeesAll(w *world) {
+	w.agent.Plan("r", talks(Wonders("Go on?")), talks(Done("ok")))
+	_, err := w.Submit(w.ctx, lifecycle.Spec{ID: "r", Prompt: "x", NotBefore: time.Now().Add(time.Second)})
+	require.NoError(w, err)
+	w.runs["r"] = true
+
+	var all sync.WaitGroup
+	seen := make([][]uint64, 5)
+	follow := func(i int, after uint64, then func(contract.Event)) {
+		all.Go(func() {
+			for e, err := range w.Events(w.ctx, "r", after) {
+				if err != nil {
+					w.Errorf("reader %d: %v", i, err)
+					return
+				}
+				seen[i] = append(seen[i], e.Seq)
+				then(e)
+			}
+		})
+	}
+	follow(0, 0, func(contract.Event) {})
+	follow(1, 0, func(e contract.Event) { // is slow: it sleeps through all that hints can bring, several times
+		if e.Seq%97 == 1 {
+			time.Sleep(20 * time.Second)
+		}
+	})
+	follow(2, 0, func(e contract.Event) { // answers
+		if e.Type != contract.TypeInputRequired {
+			return
+		}
+		if _, err := w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "yes"}); err != nil {
+			w.Errorf("reply: %v", err)
+		}
+	})
+	all.Go(func() { // connects anew after every hundred events
+		for last, ended := uint64(0), false; !ended; {
+			for e, err := range w.Events(w.ctx, "r", last) {
+				if err != nil {
+					w.Errorf("reader 3: %v", err)
+					return
+				}
+				seen[3] = append(seen[3], e.Seq)
+				last, ended = e.Seq, e.Terminal()
+				if last%100 == 0 {
+					break
+				}
+			}
+		}
+	})
+	runs := make([]lifecycle.Run, 3)
+	waited := make([]time.Time, len(runs))
+	for i := range runs {
+		all.Go(func() {
+			var err error
+			if runs[i], err = w.Wait(w.ctx, "r"); err != nil {
+				w.Errorf("waiter %d: %v", i, err)
+			}
+			waited[i] = time.Now()
+		})
+	}
+	synctest.Wait()
+	follow(4, 3, func(contract.Event) {}) // from the middle of what is to come
+	all.Wait()
+
+	final := w.is("r", fsm.StateSucceeded)
+	for i, seqs := range seen[:4] {
+		require.Equal(w, count(0, final.Seq), seqs, "reader %d", i)
+	}
+	require.Equal(w, count(3, final.Seq), seen[4])
+	for i, run := range runs {
+		require.Equal(w, final, run, "waiter %d", i)
+		require.LessOrEqual(w, waited[i].Sub(final.FinishedAt), time.Second, "a poll at most passes without a look")
+	}
+}
