@@ -2,6 +2,14 @@ package sqlite
 
 import "maps"
 
+// The bounds that tests go up to, and beyond.
+const (
+	MaxTail     = maxTail
+	MaxInline   = maxInline
+	RecentRuns  = recentRuns
+	RecentBytes = recentBytes
+)
+
 // Statements are the texts of all statements that the store has executed so far, none being executed now.
 func (s *Store) Statements() map[string]bool {
 	texts := make(map[string]bool)
@@ -48,4 +56,18 @@ func (s *Store) Deny() (allow func() error, _ error) {
 		})
 	}
 	return func() error { return set("PRAGMA query_only = 0") }, set("PRAGMA query_only = 1")
+}
+
+// Recent is how many runs the writer remembers, and the bytes of their specs and events.
+func (s *Store) Recent() (runs, bytes int) {
+	_ = s.look(func(w *writer) error {
+		for _, generation := range []map[string]stored{w.recent.young, w.recent.old} {
+			for _, r := range generation {
+				runs++
+				bytes += len(r.spec) + cap(r.tail.bodies)
+			}
+		}
+		return nil
+	})
+	return runs, bytes
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -86,7 +87,7 @@ func (p *page) add(first uint64, bodies []byte) {
 		body, rest, _ := bytes.Cut(bodies, []byte{'\n'})
 		if first > p.after {
 			p.size += len(body)
-			p.events = append(p.events, store.Event{Seq: first, Body: body})
+			p.events = append(p.events, store.Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
 		}
 		first, bodies = first+1, rest
 	}
