@@ -16,6 +16,10 @@ type Event = contract.Event
 // keep its memory small.
 const eventPage = 256
 
+// doubt is how many looks find nothing before a reader asks again whether the run has ended. Only a run that was pruned and made again
+// under its id can have ended without an event beyond the cursor, so this need not be often.
+const doubt = 16
+
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap, and then follows it live
 // until its terminal event. It may start at any time: before the run does, while it is parked, or long after its end (F8, F9). An error ends
 // the sequence; go on from the last event's Seq. A follower holds nothing that a run needs: a slow one delays nobody (I.5).
@@ -58,6 +62,7 @@ type reader struct {
 	after    uint64
 	look     bool // the store may have more; otherwise hints bring what is new
 	lasting  bool // the terminal event is still to come, beyond the cursor
+	vain     int  // looks that found nothing since something came
 	over     bool // the cursor stands at or beyond the terminal event
 }
 
@@ -77,7 +82,9 @@ func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	}
 	r.look = len(page) == eventPage || size(page) >= store.MinPage // otherwise these were all, and what comes is hinted at
 	if len(page) > 0 {
-		r.lasting = true // or the page ends with the terminal event, and the reader with it
+		r.lasting, r.vain = true, 0 // or the page ends with the terminal event, and the reader with it
+	} else if r.vain++; r.vain%doubt == 0 {
+		r.lasting = false
 	}
 	if !r.lasting {
 		r.over, r.lasting, err = r.client.ended(ctx, r.id, r.after)
