@@ -16,23 +16,38 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	if !s.writer.alone {
-		return s.claim(ctx, req)
+	if s.writer.alone {
+		return s.claimOneByOne(ctx, req)
 	}
-	var claimed []store.Claimed
-	for want := req.Max; len(claimed) < want; { // each commit in a transaction of its own
+	claimed, failed, err := s.claim(ctx, req)
+	return claimed, errors.Join(failed, err)
+}
+
+// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next again: what is left then
+// goes together, so that it holds up no other.
+func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
+	for left := req.Max; left > 0; left-- {
 		req.Max = 1
-		one, err := s.claim(ctx, req)
-		claimed = append(claimed, one...)
-		if err != nil || len(one) == 0 {
+		some, failed, err := s.claim(ctx, req)
+		if failed != nil {
+			req.Max = left - len(some) // some of another pool, perhaps
+			claimed = append(claimed, some...)
+			if req.Max == 0 {
+				return claimed, failed
+			}
+			some, failed, err = s.claim(ctx, req)
+			return append(claimed, some...), errors.Join(failed, err)
+		}
+		if err != nil || len(some) == 0 {
 			return claimed, err
 		}
+		claimed = append(claimed, some...)
 	}
 	return claimed, nil
 }
 
-// claim makes one transaction, or a part of one.
-func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+// claim makes one transaction, or a part of one. Failed are the errors of single runs.
+func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
 	var c *claim
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
 		c = &claim{writer: w, req: req}
@@ -40,11 +55,11 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	})
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case c.refused != nil:
-		return nil, c.refused
+		return nil, nil, c.refused
 	}
-	return c.claimed, errors.Join(c.failures...)
+	return c.claimed, errors.Join(c.failures...), nil
 }
 
 // claim is one Claim inside its transaction.

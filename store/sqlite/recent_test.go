@@ -49,7 +49,7 @@ func commit(s *sqlite.Store, c store.Commit) error {
 	return s.Commit(context.Background(), []store.Commit{c})[0]
 }
 
-// E6, F8: two processes change the same runs in turn, each on what it saw last. What one decided on a record that the other has
+// F8: two processes change the same runs in turn, each on what it saw last. What one decided on a record that the other has
 // changed meanwhile is refused, nothing that was accepted is lost, and the events have no gap.
 func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
 	a, b := two(t)
@@ -89,7 +89,7 @@ func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
 	}
 }
 
-// E6, I2: a node that somebody expired writes nothing any more, though its own process just saw it registered; one that somebody
+// A node that somebody expired writes nothing any more, though its own process just saw it registered; one that somebody
 // registered may claim, though its process just saw that it was not.
 func TestNodesAreThoseOfTheFile(t *testing.T) {
 	byEither(t, nodesAreThoseOfTheFile)
@@ -172,7 +172,7 @@ func poisoned(prev store.Run) store.Commit {
 	return c
 }
 
-// F8, I10: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs, nor their events, nor nodes and
+// F8: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs, nor their events, nor nodes and
 // pools. The same commits succeed afterwards, made anew.
 func TestATransactionThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 	for _, how := range []string{"ABORT", "FAIL", "ROLLBACK"} { // the last ends the transaction by itself
