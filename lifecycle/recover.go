@@ -45,10 +45,27 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	return done, nil
 }
 
-// sweep settles orphans until there are none. While some are settled, those behind them are read already.
+// front is where a part of a sweep begins: its first orphan, and what was settled by then.
+type front struct {
+	id      string
+	version uint64
+	done    Recovery
+}
+
+// sweep settles orphans until there are none. While some are settled, those behind them are read already. It ends with an error when it
+// comes to the same orphan and has settled nothing since: a store may go on refusing, and the caller tries again later.
 func (c *Client) sweep(ctx context.Context, node string, done *Recovery) error {
+	var last front
 	orphans, err := c.store.Orphans(ctx, 0, sweepBatch)
 	for err == nil && len(orphans) > 0 {
+		now := front{orphans[0].ID, orphans[0].Version, *done}
+		if now == last {
+			return fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", now.id)
+		}
+		last = now
+		if node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == node }) {
+			return store.ErrStaleEpoch // who preserves waits for a node that is not registered makes orphans without end
+		}
 		var next []Run
 		both, while := errgroup.WithContext(ctx)
 		both.Go(func() error { return c.reconcileAll(while, orphans, node, done) })
