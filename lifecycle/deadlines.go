@@ -23,9 +23,8 @@ func (n *node) deadlines(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		n.fire(ctx, due, now)
-		if len(due) == sweepBatch {
-			continue
+		if n.fire(ctx, due, now) > 0 && len(due) == sweepBatch {
+			continue // there may be more; but a store that refuses all of these is given time
 		}
 		n.alarm.at(next)
 		n.wakeClaims() // a not-before time may have passed
@@ -53,8 +52,8 @@ func (n *node) untilDue(ctx context.Context) error {
 	}
 }
 
-// fire settles the questions whose deadline has passed.
-func (n *node) fire(ctx context.Context, due []Run, now time.Time) {
+// fire settles the questions whose deadline has passed, and returns how many.
+func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
 		cm, err := expire(run, now)
@@ -65,13 +64,17 @@ func (n *node) fire(ctx context.Context, due []Run, now time.Time) {
 		batch = append(batch, cm)
 	}
 	if len(batch) == 0 {
-		return
+		return 0
 	}
 	for i, err := range n.store.Commit(ctx, batch) {
-		if err != nil && !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			fired++
+		case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil:
 			n.log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
 		}
 	}
+	return fired
 }
 
 // expire is what a passed deadline makes of a waiting run (section D).

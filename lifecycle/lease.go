@@ -80,6 +80,12 @@ func (n *node) compare(held []store.Hold) {
 
 // man starts the worker of a run that is held here without one.
 func (n *node) man(id string) {
+	n.mu.Lock()
+	leaving := n.leaving
+	n.mu.Unlock()
+	if leaving {
+		return // the lease is given back soon, and recovery settles the run
+	}
 	run, err := n.store.Run(n.live, id)
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || !n.slots.TryAcquire(1) {
 		return // the next renewal sees it again

@@ -60,6 +60,7 @@ type node struct {
 	left    chan struct{}   // closed when no hint may start work any more: idle workers go
 
 	mu        sync.Mutex
+	idle      int                 // guarded by mu; workers that nobody has chosen for a turn yet
 	leaving   bool                // guarded by mu; the workers are waited for, nobody starts one any more
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
 	residents map[string]string   // guarded by mu; run id → engine name of a resident process held here

@@ -40,19 +40,24 @@ type assignment struct {
 	spec []byte
 }
 
-// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a permit of n.slots for it.
+// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a permit of n.slots for it, and the
+// node does not leave yet.
 func (n *node) begin(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{node: n, epoch: c.Run.Epoch, begun: n.clock.Now(), cancel: cancel, run: c.Run}
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
+	idle := n.idle > 0
+	if idle {
+		n.idle--
+	}
 	n.mu.Unlock()
 	a := assignment{t, ctx, c.Spec}
-	select {
-	case n.next <- a:
-	default:
-		n.workers.Go(func() { n.work(a) })
+	if idle {
+		n.next <- a // it listens, or is about to
+		return
 	}
+	n.workers.Go(func() { n.work(a) })
 }
 
 // work executes one turn after the other, until the node leaves and there is none: a goroutine that has grown its stack is worth
@@ -61,6 +66,9 @@ func (n *node) work(a assignment) {
 	for {
 		a.turn.work(a.ctx, a.spec)
 		a.turn.cancel(nil)
+		n.mu.Lock()
+		n.idle++ // before the permit is free, so that who takes it finds this worker
+		n.mu.Unlock()
 		n.slots.Release(1)
 		n.wakeClaims()
 		select {
@@ -98,7 +106,7 @@ func (t *turn) execute(ctx context.Context, body []byte) (engine.Outcome, fsm.Pr
 		ctx, stop = t.node.within(ctx, spec.TurnTimeout)
 		defer stop()
 	}
-	profile, err := e.Profile(ctx)
+	profile, err := profileOf(ctx, e)
 	if err != nil {
 		return failed(fsm.CodeEngineUnavailable, err), t.run.Profile
 	}
@@ -142,12 +150,21 @@ func (n *node) within(ctx context.Context, d time.Duration) (context.Context, co
 
 // runTurn calls the engine and turns a panic into an error, so that one engine's fault ends one turn.
 func runTurn(ctx context.Context, e engine.Engine, t engine.Turn, s engine.Sink) (o engine.Outcome, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("engine panicked: %v\n%s", p, debug.Stack())}
-		}
-	}()
+	defer caught(&err)
 	return e.RunTurn(ctx, t, s)
+}
+
+// profileOf asks the engine, with the same care.
+func profileOf(ctx context.Context, e engine.Engine) (p engine.Profile, err error) {
+	defer caught(&err)
+	return e.Profile(ctx)
+}
+
+// caught is deferred around calls of an engine.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("engine panicked: %v\n%s", p, debug.Stack())}
+	}
 }
 
 // failed is the outcome of a turn that the engine could not execute.
