@@ -54,8 +54,11 @@ func (n *node) begin(c store.Claimed) {
 	n.mu.Unlock()
 	a := assignment{t, ctx, c.Spec}
 	if idle {
-		n.next <- a // it listens, or is about to
-		return
+		select {
+		case n.next <- a: // it listens, or is about to
+			return
+		case <-n.left: // it may have gone: man looked just before the node began to leave
+		}
 	}
 	n.workers.Go(func() { n.work(a) })
 }
