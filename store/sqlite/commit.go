@@ -152,9 +152,9 @@ func (w *writer) create(e *entry) (refused, _ error) {
 		return fmt.Errorf("%w: %s", store.ErrUnknownPool, r.Pool), err
 	}
 	h := hotColumns(r)
-	var inline driver.Value
+	var within driver.Value
 	if len(e.Spec) <= maxInline {
-		inline = e.Spec
+		within = e.Spec
 	}
 	t := tail{first: 1}
 	if len(e.bodies) < maxTail {
@@ -165,14 +165,14 @@ func (w *writer) create(e *entry) (refused, _ error) {
 	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		r.ID, string(r.State), r.Pool, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record,
-		int64(t.first), t.blob(), inline)
+		int64(t.first), t.blob(), within)
 	if err != nil {
 		return nil, err
 	}
 	if made == 0 {
 		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
 	}
-	if inline == nil {
+	if within == nil {
 		if _, err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, n, e.Spec); err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (w *writer) update(prev stored, e *entry) error {
 	if changed != 1 { // cannot be: the transaction holds the file's write lock since it looked
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
-	w.meter.row(len(e.record) + len(t.bodies) + len(prev.spec))
+	w.meter.row(len(e.record) + len(t.bodies) + inline(prev.spec))
 	return w.wrote(stored{n: prev.n, spec: prev.spec, tail: t}, e)
 }
 

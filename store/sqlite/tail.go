@@ -14,6 +14,14 @@ const (
 	maxInline = 1 << 10 // bytes of a spec in a run's row
 )
 
+// inline is how much of a spec stands in its run's row.
+func inline(spec []byte) int {
+	if len(spec) > maxInline {
+		return 0
+	}
+	return len(spec)
+}
+
 // tail is the newest events of a run.
 type tail struct {
 	first  uint64 // number of the first one

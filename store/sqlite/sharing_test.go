@@ -1,0 +1,295 @@
+package sqlite_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// overwrite writes into everything that a batch refers to, and over the batch.
+func overwrite(batch []store.Commit) {
+	hash := func(b []byte) {
+		for i := range b {
+			b[i] = '#'
+		}
+	}
+	for i := range batch {
+		c := &batch[i]
+		hash(c.Spec)
+		hash(c.Run.Output)
+		for j := range c.Events {
+			hash(c.Events[j].Body)
+			c.Events[j] = store.Event{Seq: 99, Body: []byte("#")}
+		}
+		clear(c.Run.Labels)
+		for j := range c.Run.Warnings {
+			c.Run.Warnings[j] = "#"
+		}
+		if s := c.Run.Session; s != nil {
+			hash(s.Data)
+			*s = store.Session{}
+		}
+		for _, q := range []*interaction.Question{c.Run.Pending, settledQuestion(c)} {
+			if q != nil {
+				clear(q.Options)
+				clear(q.UIHints)
+				clear(q.RequiredFields)
+				*q = interaction.Question{}
+			}
+		}
+		if c.Run.Answer != nil {
+			*c.Run.Answer = interaction.Answer{}
+		}
+		if c.Settled != nil {
+			*c.Settled = interaction.Record{}
+		}
+		if c.Fence != nil {
+			*c.Fence = store.Fence{}
+		}
+		*c = store.Commit{}
+	}
+}
+
+func settledQuestion(c *store.Commit) *interaction.Question {
+	if c.Settled == nil {
+		return nil
+	}
+	return &c.Settled.Question
+}
+
+// hints keeps what watchers are told.
+type hints struct {
+	sync.Mutex
+	told map[string]store.Hint // the last of each run
+}
+
+func watched(t *testing.T, s *sqlite.Store) *hints {
+	t.Helper()
+	h := &hints{told: map[string]store.Hint{}}
+	t.Cleanup(s.Watch(func(hint store.Hint) {
+		h.Lock()
+		defer h.Unlock()
+		h.told[hint.RunID] = hint
+	}))
+	return h
+}
+
+// of waits for the hint of a run's event: hints come after the commit has returned.
+func (h *hints) of(t *testing.T, run string, seq uint64) (hint store.Hint) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		h.Lock()
+		defer h.Unlock()
+		hint = h.told[run]
+		return hint.Seq == seq
+	}, 10*time.Second, 100*time.Microsecond)
+	return hint
+}
+
+// rich is a run with a question that is to be answered, both with everything that a record can refer to.
+func rich(t *testing.T, s *sqlite.Store, id string) store.Run {
+	t.Helper()
+	created := newRun(id, 10)
+	created.Run.Labels = map[string]string{"team": "blue"}
+	put(t, s, created)
+	var parked store.Commit
+	for _, c := range start(t, s, 1) {
+		require.Equal(t, id, c.Run.ID)
+		parked = ask(c.Run)
+	}
+	parked.Run.Session = &store.Session{Engine: "e", Data: []byte("handle")}
+	parked.Run.Warnings = []fsm.Warning{"W"}
+	parked.Run.Pending.Options = []interaction.Option{{Label: "Yes", Value: "yes"}}
+	parked.Run.Pending.RequiredFields = []string{"field"}
+	parked.Run.Pending.UIHints = map[string]any{"hint": "h"}
+	put(t, s, parked)
+	return parked.Run
+}
+
+// story is one call of Commit: the events of a run's answer, of another's creation, and of a report.
+func story(t *testing.T, s *sqlite.Store) func() []store.Commit {
+	t.Helper()
+	asked := rich(t, s, "asked")
+	put(t, s, newRun("told", 10))
+	return func() []store.Commit {
+		answered := answer(asked.Clone(), "key")
+		answered.Settled.Question = *asked.Clone().Pending
+		created := newRun("new", 10)
+		created.Spec = []byte(`{"prompt":"a spec of its own"}`)
+		created.Run.Labels = map[string]string{"team": "red"}
+		told := tells(newRun("told", 10).Run, 20, 5000, 30)
+		told.Run.Output = json.RawMessage(`{"a":1}`)
+		return []store.Commit{answered, created, told}
+	}
+}
+
+// requireStored sees to it that a batch is stored and hinted as it was made.
+func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit) {
+	t.Helper()
+	ctx := t.Context()
+	for _, c := range made {
+		r, history, err := s.History(ctx, c.Run.ID)
+		require.NoError(t, err)
+		require.Equal(t, c.Run, r)
+		events, err := s.Events(ctx, c.Run.ID, c.Events[0].Seq-1, 100)
+		require.NoError(t, err)
+		require.Equal(t, c.Events, events)
+		hint := h.of(t, c.Run.ID, c.Run.Seq)
+		require.Equal(t, c.Events, hint.Events)
+		require.Equal(t, &c.Run, hint.Run)
+		if c.Spec != nil {
+			spec, err := s.Spec(ctx, c.Run.ID)
+			require.NoError(t, err)
+			require.Equal(t, c.Spec, spec)
+		}
+		if c.Settled != nil {
+			require.Equal(t, []interaction.Record{*c.Settled}, history)
+			record, err := s.Settled(ctx, c.Run.ID, c.Settled.Key)
+			require.NoError(t, err)
+			require.Equal(t, *c.Settled, record)
+		}
+	}
+	for _, c := range made { // what the writer remembers is whole too: the next commits follow up on it
+		put(t, s, report(c.Run))
+		hint := h.of(t, c.Run.ID, c.Run.Seq+1)
+		next := report(c.Run)
+		require.Equal(t, &next.Run, hint.Run)
+	}
+	claimed := start(t, s, 9)
+	require.Equal(t, "new", claimed[1].Run.ID)
+	require.Equal(t, made[1].Spec, claimed[1].Spec)
+	require.Equal(t, made[1].Run.Labels, claimed[1].Run.Labels)
+}
+
+// A batch is the caller's again when Commit returns: what becomes of it then changes nothing that is stored, hinted or remembered.
+func TestABatchIsTheCallersAgain(t *testing.T) {
+	s, _ := openMade(t, quick)
+	join(t, s, "n")
+	put(t, s, end(newRun("kept", 10).Run))
+	h := watched(t, s)
+	made := story(t, s)
+	batch := made()
+	put(t, s, batch...)
+	overwrite(batch)
+	requireStored(t, s, h, made())
+}
+
+// A batch is the caller's again too when Commit returns because its context ended, before or amid the write. Before, nothing is
+// stored; amid it, all of it is, as it was when Commit was called.
+func TestABatchIsTheCallersAgainWhenItGivesUp(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		t.Run(fmt.Sprintf("begun=%t", begun), func(t *testing.T) {
+			s, _ := openMade(t, quick)
+			join(t, s, "n")
+			put(t, s, end(newRun("kept", 10).Run))
+			h := watched(t, s)
+			made := story(t, s)
+			put(t, s, newRun("slow", 10))
+			amid, goOn := make(chan struct{}), make(chan struct{})
+			slow := claim("n") // keeps the writer in the middle of a transaction
+			slow.Max = 1
+			slow.Start = func(r store.Run, spec []byte) (store.Commit, error) {
+				close(amid)
+				<-goOn
+				return store.Commit{}, errStart
+			}
+			claimed := make(chan error, 1)
+			free := s.Hold()
+			claimsAs := func(n int) {
+				go func() {
+					_, err := s.Claim(t.Context(), slow)
+					claimed <- err
+				}()
+				waiting(t, s, n)
+			}
+			ctx, giveUp := context.WithCancel(t.Context())
+			batch := made()
+			if !begun {
+				claimsAs(1)
+			}
+			call := enqueue(ctx, t, s, map[bool]int{true: 1, false: 2}[begun], batch...)
+			if begun {
+				claimsAs(2)
+			}
+			free()
+			<-amid
+			giveUp()
+			for _, err := range <-call {
+				require.ErrorIs(t, err, context.Canceled)
+				if begun {
+					require.ErrorContains(t, err, "outcome unknown")
+				}
+			}
+			overwrite(batch)
+			close(goOn)
+			require.ErrorIs(t, <-claimed, errStart)
+			if !begun {
+				_, err := s.Run(t.Context(), "new")
+				require.ErrorIs(t, err, store.ErrNotFound)
+				put(t, s, made()...)
+			}
+			requireStored(t, s, h, made())
+		})
+	}
+}
+
+// What Start was given and made, and what Claim returned, are the caller's: what becomes of them changes nothing that is stored, hinted
+// or remembered.
+func TestAClaimIsTheCallers(t *testing.T) {
+	s, _ := openMade(t, quick)
+	join(t, s, "n")
+	put(t, s, end(newRun("kept", 10).Run))
+	h := watched(t, s)
+	c := newRun("r", 10)
+	c.Run.Labels = map[string]string{"team": "blue"}
+	put(t, s, c)
+	req := claim("n")
+	plainly := req.Start
+	req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
+		clear(r.Labels)
+		clear(spec)
+		return store.Commit{}, errStart
+	}
+	_, err := s.Claim(t.Context(), req)
+	require.ErrorIs(t, err, errStart)
+
+	var made []store.Commit
+	var want store.Commit
+	req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
+		want, _ = plainly(r.Clone(), spec)
+		c, err := plainly(r, spec)
+		made = append(made, c)
+		c.Events[0].Body = []byte(`"started"`)
+		return c, err
+	}
+	claimed, err := s.Claim(t.Context(), req)
+	require.NoError(t, err)
+	require.Equal(t, want.Run, claimed[0].Run)
+	require.Equal(t, c.Run.Labels, claimed[0].Run.Labels)
+	require.Equal(t, c.Spec, claimed[0].Spec)
+	clear(claimed[0].Run.Labels)
+	clear(claimed[0].Spec)
+	overwrite(made)
+	stored, err := s.Run(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, want.Run, stored)
+	hint := h.of(t, "r", 2)
+	require.Equal(t, &want.Run, hint.Run)
+	require.Equal(t, want.Events, hint.Events)
+
+	parked := ask(want.Run) // what the writer remembers is whole: the next claim gives it again
+	put(t, s, parked, answer(parked.Run, "k"))
+	again := start(t, s, 1)
+	require.Equal(t, c.Run.Labels, again[0].Run.Labels)
+	require.Equal(t, c.Spec, again[0].Spec)
+}
