@@ -296,7 +296,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
-	const many = 5 * sqlite.RecentRuns / 2
+	const many = 9 * sqlite.RecentRuns / 4
 	for i := 0; i < many; {
 		batch := make([]store.Commit, 0, 64)
 		for ; i < many && len(batch) < cap(batch); i++ {
@@ -311,7 +311,7 @@ func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 
 	const large = 1 << 20
 	spec := bytes.Repeat([]byte("s"), large)
-	for i := range 14 {
+	for i := range 11 {
 		c := newRun(fmt.Sprint("large", i), 10)
 		c.Spec = spec
 		put(t, s, c)
