@@ -51,6 +51,9 @@ func (c *conn) close() error {
 	return c.raw.Close()
 }
 
+// maxStatements bounds the prepared statements of a connection: listings may be filtered in any number of ways.
+const maxStatements = 128
+
 // errNoRow says that a query for one row found none.
 var errNoRow = errors.New("sqlite: no row")
 
@@ -67,6 +70,13 @@ func (c *conn) stmt(text string) (statement, error) {
 	s, ok := p.(statement)
 	if !ok {
 		return nil, fmt.Errorf("sqlite: the driver's statements are %T, which cannot be used", p)
+	}
+	for other := range c.stmts { // none is in use: no scan of a row executes another statement
+		if len(c.stmts) < maxStatements {
+			break
+		}
+		_ = c.stmts[other].Close() // it ends with the connection otherwise
+		delete(c.stmts, other)
 	}
 	c.stmts[text] = s
 	return s, nil

@@ -133,7 +133,7 @@ func TestAFullDisk(t *testing.T) {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	full := quiet
-	full.MaxPages = int(info.Size()/8192) + 8
+	full.MaxPages = int(info.Size()/4096) + 8
 	s, err := sqlite.Open(t.Context(), path, full)
 	require.NoError(t, err)
 	stored := 0

@@ -6,6 +6,7 @@ require (
 	github.com/interlude-go/interlude v0.1.0
 	github.com/stretchr/testify v1.12.1
 	modernc.org/sqlite v1.50.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -22,7 +23,6 @@ require (
 	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
 )
 
 replace github.com/interlude-go/interlude => ../..

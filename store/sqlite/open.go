@@ -109,12 +109,11 @@ func (o Options) withDefaults() (Options, error) {
 func (s *Store) open(path string, o Options) error {
 	pragmas := []string{
 		fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
-		"page_size(8192)", // of a new file: three runs, with their newest events
 		"journal_mode(WAL)",
 		"synchronous(" + string(o.Synchronous) + ")",
 		fmt.Sprintf("cache_size(-%d)", o.CacheKiB),
 		"temp_store(MEMORY)",
-		"wal_autocheckpoint(4000)", // fewer checkpoints than the default 1000, for a WAL of some 32 MB
+		"wal_autocheckpoint(4000)", // fewer checkpoints than the default 1000, for a WAL of some 16 MB
 	}
 	if o.MaxPages > 0 {
 		pragmas = append(pragmas, fmt.Sprintf("max_page_count(%d)", o.MaxPages))

@@ -1,0 +1,30 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// Listings may be filtered in any number of ways: what is kept of them is bounded, and every one still works.
+func TestManyListingsKeepFewStatements(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quiet)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 4}))
+	put(t, s, newRun("run", 10))
+	for n := range 1500 {
+		q := store.Query{States: make([]fsm.State, n+1)}
+		q.States[n] = fsm.StateQueued
+		page, err := s.Runs(t.Context(), q)
+		require.NoError(t, err)
+		require.Len(t, page.Runs, 1)
+	}
+	require.Less(t, len(s.Statements()), 600, "of five connections")
+}
