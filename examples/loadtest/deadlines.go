@@ -20,7 +20,7 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 		return err
 	}
 	id := func(i int) string { return fmt.Sprintf("%s%08d", duePrefix, i) }
-	due := time.Now().Add(time.Second + time.Duration(n)*200*time.Microsecond)
+	due := time.Now().Add(2*time.Second + time.Duration(n)*300*time.Microsecond) // several times what parking takes
 	b := pr.start("parking runs", n)
 	err = m.park(ctx, h.store, n, id, "", due, b)
 	b.end()
