@@ -19,7 +19,7 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	if err != nil {
 		return err
 	}
-	id := func(i int) string { return fmt.Sprintf("%s%08d", duePrefix, i) }
+	id := numbered(duePrefix)
 	due := time.Now().Add(2*time.Second + time.Duration(n)*300*time.Microsecond) // several times what parking takes
 	b := pr.start("parking runs", n)
 	err = m.park(ctx, h.store, n, id, "", due, b)

@@ -80,11 +80,11 @@ func TestTheOtherPhases(t *testing.T) {
 	}
 }
 
-// A file of the caller's stays, and a second load goes on with it.
+// A file of the caller's stays, and a second load goes on with it, whatever the first one left.
 func TestAFileOfTheCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	for range 2 {
-		run(t, "-db", path, "-runs", "50", "-concurrency", "4", "-deadlines", "0")
+		run(t, "-db", path, "-runs", "50", "-concurrency", "4", "-parked", "50", "-deadlines", "20")
 	}
 	require.FileExists(t, path)
 }

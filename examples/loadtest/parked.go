@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -16,11 +17,17 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// Ids of runs to which nobody replies.
+// Ids of runs to which nobody replies begin so.
 const (
 	parkedPrefix = "parked-"
 	duePrefix    = "due-"
 )
+
+// numbered makes ids that no earlier load on the file has used.
+func numbered(prefix string) func(int) string {
+	now := strconv.FormatInt(time.Now().UnixNano(), 36)
+	return func(i int) string { return fmt.Sprintf("%s%s-%08d", prefix, now, i) }
+}
 
 // model is a run that waits for somebody, as the library made it, of which others can be copied.
 type model struct {
@@ -97,7 +104,7 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 	return nil
 }
 
-// seed stores runs that a process parked which is dead by now. Those that an earlier seed of the file left are counted in.
+// seed stores runs that a process parked which is dead by now, beside what the file has already.
 func (p *place) seed(ctx context.Context, n int, pr *progress) error {
 	if n == 0 {
 		return nil
@@ -116,7 +123,7 @@ func (p *place) seed(ctx context.Context, n int, pr *progress) error {
 	}
 	b := pr.start("parking runs", n)
 	defer b.end()
-	return m.park(ctx, s, n, func(i int) string { return fmt.Sprintf("%s%08d", parkedPrefix, i) }, "dead-node", time.Now().Add(30*24*time.Hour), b)
+	return m.park(ctx, s, n, numbered(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
 // arrive starts the host on what is there already: the first run, and the recovery of all that is parked, with traffic beside it.
@@ -167,7 +174,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 	}
 	r.Recovery = time.Since(begun).Seconds()
 	r.DuringRunsPS = float64(trips) / r.Recovery
-	page, err := h.Runs(ctx, lifecycle.Query{Limit: 100})
+	page, err := h.Inbox(ctx, lifecycle.Query{Limit: 100})
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,8 @@ func (c *conn) run(text string) error {
 	return err
 }
 
-// each calls scan for each row of a query. The row is valid during the call. When ctx ends, the query is interrupted.
+// each calls scan for each row of a query. The row is valid during the call. When ctx ends, the query is given up: before its first
+// row at once, later at the next one.
 func (c *conn) each(ctx context.Context, scan func(row) error, text string, args ...driver.Value) (err error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -139,6 +140,9 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	r := make(row, len(rows.Columns()))
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := rows.Next(r); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
