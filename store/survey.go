@@ -6,7 +6,7 @@ import (
 )
 
 // Surveyor is implemented by a store that can count what it keeps, for those who operate it. (What this process has
-// written is counted by a Meter.) The stores of this project are Surveyors, and storetest requires it.
+// written is counted by a Meter.) The stores of this project are Surveyors, and storetest requires it of every store.
 type Surveyor interface {
 	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is delayed and what is due.
 	//

@@ -38,9 +38,10 @@ type entry struct {
 }
 
 var (
-	_ store.Store   = (*Store)(nil)
-	_ store.Watcher = (*Store)(nil)
-	_ store.Meter   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Watcher  = (*Store)(nil)
+	_ store.Meter    = (*Store)(nil)
+	_ store.Surveyor = (*Store)(nil)
 )
 
 // New returns an empty store.

@@ -40,7 +40,7 @@ func runMachine(t *testing.T, h Harness) {
 		actions := map[string]func(*rapid.T){
 			"": m.check, "commit": m.commits, "commit more": m.commits, "claim": m.claims, "claim again": m.claims, "later": m.later,
 			"join": m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes, "due": m.falls,
-			"orphans": m.orphaned, "read": m.reads, "list": m.lists,
+			"orphans": m.orphaned, "read": m.reads, "list": m.lists, "survey": m.surveys,
 		}
 		if h.Reopen != nil {
 			actions["restart"] = m.restart

@@ -135,6 +135,14 @@ func (m *machine) orphaned(rt *rapid.T) {
 	}
 }
 
+// surveys counts what is kept, now and as it will be later.
+func (m *machine) surveys(rt *rapid.T) {
+	now := m.now.Add(time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds ahead")) * time.Second)
+	got, err := survey(m.ctx, m.store(rt), now)
+	require.NoError(rt, err)
+	require.Equal(rt, m.survey(now), got)
+}
+
 // lists pages through a filtered listing or the inbox.
 func (m *machine) lists(rt *rapid.T) {
 	q := store.Query{

@@ -143,6 +143,30 @@ func (m *model) use() []store.PoolUse {
 	return all
 }
 
+// survey counts everything, run by run.
+func (m *model) survey(now time.Time) store.Survey {
+	isReady := func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(now) }
+	waiting := by(m.where(func(r store.Run) bool { return r.Pending != nil }), func(r store.Run) time.Time { return r.Pending.AskedAt })
+	s := store.Survey{
+		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
+		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
+		Delayed: len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !isReady(r) })),
+		Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+	}
+	if len(waiting) > 0 {
+		s.OldestWaiting = waiting[0].Pending.AskedAt
+	}
+	for _, use := range m.use() {
+		ready := by(m.where(func(r store.Run) bool { return r.Pool == use.Name && isReady(r) }), func(r store.Run) time.Time { return r.QueuedAt })
+		p := store.PoolSurvey{PoolUse: use, Ready: len(ready)}
+		if len(ready) > 0 {
+			p.OldestReady = ready[0].QueuedAt
+		}
+		s.Add(p)
+	}
+	return s
+}
+
 // prunable are the runs that may be deleted, those that finished first before the others.
 func (m *model) prunable(before time.Time) []store.Run {
 	old := m.where(func(r store.Run) bool { return r.State.Terminal() && r.FinishedAt.Before(before) })

@@ -1,0 +1,93 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Survey implements store.Surveyor. It walks through what is ready, what is due and what holds a slot; the rest is known.
+func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.open(ctx); err != nil {
+		return store.Survey{}, err
+	}
+	x := &s.index
+	survey := store.Survey{
+		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size, Nodes: len(s.nodes),
+	}
+	if oldest, ok := x.waiting.first(start); ok {
+		survey.OldestWaiting = oldest.time()
+	}
+	upTo(x.deadlines, now, func(string) { survey.Due++ })
+	ready := s.ready(now)
+	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
+		p := ready[name]
+		p.PoolUse = store.PoolUse{Pool: s.pools[name], Held: x.held[name]}
+		survey.Add(p)
+	}
+	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size
+	return survey, nil
+}
+
+// ready counts by pool what a claim at that time would find. Runs whose not-before time has come are among those that are held back
+// until a claim releases them.
+func (s *Store) ready(now time.Time) map[string]store.PoolSurvey {
+	pools := make(map[string]store.PoolSurvey, len(s.pools))
+	count := func(pool string, queued moment) {
+		p := pools[pool]
+		if at := queued.time(); p.Ready == 0 || at.Before(p.OldestReady) {
+			p.OldestReady = at
+		}
+		p.Ready++
+		pools[pool] = p
+	}
+	s.index.ready.from(func(place) bool { return false }, func(p place) bool {
+		count(p.pool, p.moment)
+		return true
+	})
+	upTo(s.index.delayed, now, func(id string) {
+		r := &s.runs[id].run
+		count(r.Pool, at(r.QueuedAt, id))
+	})
+	return pools
+}
+
+// running counts the runs in that state, all of which hold a slot. It passes over what is parked, owner by owner.
+func (s *Store) running() (n int) {
+	for owner := ""; ; {
+		next, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		if !ok {
+			return n
+		}
+		owner = next.owner
+		s.index.owned.from(func(b belonging) bool { return b.owner < owner }, func(b belonging) bool {
+			if b.owner != owner || b.parked {
+				return false
+			}
+			if s.runs[b.id].run.State == fsm.StateRunning {
+				n++
+			}
+			return true
+		})
+	}
+}
+
+// upTo calls visit for what the index has at or before now.
+func upTo(x *ordered[moment], now time.Time, visit func(id string)) {
+	x.from(start, func(m moment) bool {
+		if m.at > now.UnixMicro() {
+			return false
+		}
+		visit(m.id)
+		return true
+	})
+}
+
+// time is the moment's time, as stores return it.
+func (m moment) time() time.Time { return time.UnixMicro(m.at).UTC() }

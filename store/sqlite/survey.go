@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Survey implements store.Surveyor. Each figure is counted in the index that holds only what it counts; what holds a slot, and
+// what is delayed no longer, is looked at in its rows.
+func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() (err error) {
+			survey, err = c.survey(ctx, now.UnixMicro())
+			return err
+		})
+	})
+	return survey, err
+}
+
+// survey takes the figures of one snapshot.
+func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error) {
+	look := func(found func(r row), query string, args ...driver.Value) {
+		if err != nil {
+			return
+		}
+		if err = ctx.Err(); err == nil {
+			err = c.each(ctx, func(r row) error {
+				found(r)
+				return nil
+			}, query, args...)
+		}
+	}
+	look(func(r row) { s.Nodes = int(r.int(0)) }, `SELECT count(*) FROM nodes`)
+	look(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
+		`SELECT count(*), min(asked_at) FROM runs WHERE asked_at IS NOT NULL`)
+	look(func(r row) { s.Due = int(r.int(0)) }, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
+	look(func(r row) { s.Delayed = int(r.int(0)) }, `SELECT count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`, now)
+
+	pools := make(map[string]store.PoolSurvey)
+	look(func(r row) {
+		pools[r.text(0)] = store.PoolSurvey{PoolUse: store.PoolUse{Held: int(r.int(1))}}
+		s.Running += int(r.int(2))
+		s.Queued += int(r.int(3))
+	}, `SELECT pool, count(*), sum(state = 'running'), sum(state = 'queued') FROM runs WHERE slot = 1 GROUP BY pool`)
+	ready := func(r row) {
+		p := pools[r.text(0)]
+		p.Ready += int(r.int(1))
+		if oldest := r.time(2); p.OldestReady.IsZero() || oldest.Before(p.OldestReady) {
+			p.OldestReady = oldest
+		}
+		pools[r.text(0)] = p
+	}
+	look(ready, `SELECT pool, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool`)
+	look(ready, `SELECT pool, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? GROUP BY pool`, now)
+	look(func(r row) {
+		p := pools[r.text(0)]
+		p.Pool = slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}
+		s.Add(p)
+	}, `SELECT name, capacity, key_capacity FROM pools ORDER BY name`)
+	s.Queued += s.Ready + s.Delayed
+	return s, err
+}
