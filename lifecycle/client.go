@@ -37,7 +37,7 @@ type Client struct {
 type ClientConfig struct {
 	// Store keeps the runs.
 	Store store.Store
-	// Clock is SystemClock when nil.
+	// Clock is the time. Nil: the store's, when it is a store.Timekeeper; otherwise SystemClock. See Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -45,13 +45,13 @@ type ClientConfig struct {
 	Poll time.Duration
 }
 
-// NewClient returns a client of the store.
+// NewClient returns a client of the store. It starts nothing, and does not ask the store anything.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
 	}
 	if cfg.Clock == nil {
-		cfg.Clock = SystemClock{}
+		cfg.Clock = clockOf(cfg.Store)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()

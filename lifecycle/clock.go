@@ -1,9 +1,16 @@
 package lifecycle
 
-import "time"
+import (
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
 
 // Clock tells the time and waits for it. It must be safe for concurrent use. Now must not go back by more
 // than the length of a lease; event times never go back within a run even if it does.
+//
+// All processes on one store must agree on the time to within a lease, or deadlines fire early and silent nodes are taken over late. Where
+// the store is a store.Timekeeper they do, if nobody sets a Clock: they take the time from the store.
 type Clock interface {
 	// Now returns the present time.
 	Now() time.Time
@@ -23,5 +30,43 @@ func (SystemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// stamp is the clock's time as stores keep it: UTC, in microseconds.
-func stamp(c Clock) time.Time { return c.Now().UTC().Truncate(time.Microsecond) }
+// storeClock tells the store's time. How long something takes, it measures on this machine.
+type storeClock struct {
+	store   store.Timekeeper
+	machine Clock
+}
+
+func (c storeClock) Now() time.Time { return c.store.Now() }
+
+func (c storeClock) Timer(d time.Duration) (<-chan time.Time, func()) { return c.machine.Timer(d) }
+
+// clockOf is the clock for a store when nobody gave one.
+func clockOf(s store.Store) Clock {
+	if k, ok := s.(store.Timekeeper); ok {
+		return storeClock{k, SystemClock{}}
+	}
+	return SystemClock{}
+}
+
+// keep is the time as stores keep it: UTC, in microseconds.
+func keep(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// stamp is the clock's time as stores keep it.
+func stamp(c Clock) time.Time { return keep(c.Now()) }
+
+// instant is a time to measure from how long something takes. It is not for keeping, and not for comparing with what the store keeps: with
+// the system's clock, what is left of it is not touched when somebody sets that clock.
+func instant(c Clock) time.Time {
+	if c, ok := c.(storeClock); ok { // the store's time may be corrected while it goes
+		return c.machine.Now()
+	}
+	return c.Now()
+}
+
+// leaseTime is the time that leases are judged by: the store's own where it has one, whatever clock the host gave.
+func (c *Client) leaseTime() time.Time {
+	if k, ok := c.store.(store.Timekeeper); ok {
+		return keep(k.Now())
+	}
+	return stamp(c.clock)
+}

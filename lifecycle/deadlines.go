@@ -34,21 +34,30 @@ func (n *node) deadlines(ctx context.Context) error {
 	}
 }
 
-// untilDue sleeps until something is known to be due, at most a poll.
+// untilDue sleeps until something is known to be due, at most a poll, however clocks are set meanwhile.
 func (n *node) untilDue(ctx context.Context) error {
-	poll := n.clock.Now().Add(n.cfg.Poll)
+	poll, stop := n.clock.Timer(n.cfg.Poll)
+	defer stop()
 	for {
-		wake := poll
-		if next := n.alarm.known(); !next.IsZero() && next.Before(wake) {
-			wake = next
+		var due <-chan time.Time
+		forget := func() {}
+		if next := n.alarm.known(); !next.IsZero() {
+			d := next.Sub(n.clock.Now())
+			if d <= 0 {
+				return ctx.Err()
+			}
+			due, forget = n.clock.Timer(d)
 		}
-		d := wake.Sub(n.clock.Now())
-		if d <= 0 {
-			return ctx.Err()
+		select {
+		case <-n.alarm.rung: // something falls due earlier than was known
+			forget()
+			continue
+		case <-poll:
+		case <-due:
+		case <-ctx.Done():
 		}
-		if err := n.rest(ctx, n.alarm.rung, d); err != nil {
-			return err
-		}
+		forget()
+		return ctx.Err()
 	}
 }
 

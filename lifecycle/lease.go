@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -13,17 +14,20 @@ import (
 // renewals keeps the node's lease at a third of its length, and compares what the store says that the node
 // holds with what it executes. When the lease cannot be renewed for its whole length, others may have taken over: everything
 // that executes here is ended, as it is when the store says that the lease is lost.
+//
+// Here a lease is a length of time on this machine, counted from before the store was asked: whatever clocks are set meanwhile, and
+// whether the store refuses or never answers, the node gives up no later than others take over.
 func (n *node) renewals(ctx context.Context) error {
-	renewed := n.clock.Now()
+	wait := n.cfg.Lease / 3
 	for {
-		if n.rest(ctx, nil, n.cfg.Lease/3) != nil {
+		if n.rest(ctx, nil, wait) != nil {
 			return nil
 		}
-		now := stamp(n.clock)
-		held, err := n.store.Renew(ctx, n.id, now)
+		asked := instant(n.clock)
+		held, err := n.renew(ctx, n.cfg.Lease-asked.Sub(n.renewed))
 		switch {
 		case err == nil:
-			renewed = now
+			n.renewed, wait = asked, n.cfg.Lease/3
 			n.compare(held)
 		case ctx.Err() != nil:
 			return nil
@@ -32,11 +36,21 @@ func (n *node) renewals(ctx context.Context) error {
 			return err
 		default:
 			n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
-			if now.Sub(renewed) > n.cfg.Lease {
+			wait = n.cfg.Lease / 12
+			if left := n.cfg.Lease - instant(n.clock).Sub(n.renewed); left <= 0 {
 				n.interrupt(engine.ErrStale)
+			} else {
+				wait = min(wait, left)
 			}
 		}
 	}
+}
+
+// renew asks for as long as is left of the lease.
+func (n *node) renew(ctx context.Context, left time.Duration) ([]store.Hold, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
+	defer cancel()
+	return n.store.Renew(ctx, n.id, n.leaseTime())
 }
 
 // compare ends what executes here without right, and starts what is held here without a worker: the claim of it was
@@ -59,7 +73,7 @@ func (n *node) compare(held []store.Hold) {
 	}
 	n.unmanned = unmanned
 	for id, t := range n.turns {
-		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.since(n.clock.Now()) > n.cfg.Lease/3 {
+		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.lasted() > n.cfg.Lease/3 {
 			t.cancel(engine.ErrStale)
 		}
 	}

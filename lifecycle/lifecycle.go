@@ -18,7 +18,7 @@ import (
 
 // Config configures a Lifecycle. Only an engine is required.
 type Config struct {
-	// Store keeps the runs. Nil: a memory store, gone with the process.
+	// Store keeps the runs, and, when it is a store.Timekeeper, the time. Nil: a memory store, gone with the process.
 	Store store.Store
 	// Engine executes the runs whose spec names none; Engines those that name one. At least one is needed.
 	Engine  engine.Engine
@@ -40,8 +40,11 @@ type Config struct {
 	// Poll is how long anything waits for a hint before it looks by itself; 1 s when zero.
 	Poll time.Duration
 
-	// Clock is SystemClock when nil, Logger slog.Default.
-	Clock  Clock
+	// Clock is the time. Nil: the store's, when it is a store.Timekeeper, so that a node whose own clock is wrong fires no deadline early
+	// and holds up none; otherwise SystemClock. One that is given is used in any case, but for leases, which such a store judges by
+	// its own clock. See Clock.
+	Clock Clock
+	// Logger is slog.Default when nil.
 	Logger *slog.Logger
 }
 

@@ -34,7 +34,7 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 // recover takes over for the node, which from then on answers for the waits that it preserved.
 func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	var done Recovery
-	dead, err := c.expireDead(ctx)
+	dead, err := c.expireDead(ctx, node)
 	done.Nodes = len(dead)
 	if err == nil {
 		err = c.sweep(ctx, node, &done)
@@ -101,19 +101,29 @@ func (c *Client) reconcileAll(ctx context.Context, orphans []Run, node string, d
 	return parts.Wait()
 }
 
-// expireDead takes the lease from nodes that are silent for its length or, on this machine, known to be dead.
-func (c *Client) expireDead(ctx context.Context) ([]store.Node, error) {
+// expireDead takes the lease from nodes that are silent for its length or, on this machine, known to be dead. The node that asks is neither:
+// after a sleep of its machine it may be the first to see that its own lease ran out, and keeps it if nobody has taken it.
+func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, error) {
 	nodes, err := c.store.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var dead []string
-	now, silent := stamp(c.clock), false
+	now, silent := c.leaseTime(), false
 	for _, n := range nodes {
+		ended := n.Until.Before(now)
+		if n.ID == node {
+			if ended {
+				if _, err := c.store.Renew(ctx, node, now); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
 		if procid.Alive(n.Identity) == procid.Dead {
 			dead = append(dead, n.ID)
 		}
-		silent = silent || n.Until.Before(now)
+		silent = silent || ended
 	}
 	if len(dead) == 0 && !silent {
 		return nil, nil // a look costs no write

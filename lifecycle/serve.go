@@ -53,6 +53,8 @@ type node struct {
 	ready chan struct{}       // something may be claimable
 	lost  chan string         // run ids whose resident process ended by itself
 
+	renewed time.Time // for renewals alone: the instant from which the lease runs
+
 	live    context.Context // ends when the node may not execute any more
 	die     context.CancelCauseFunc
 	workers sync.WaitGroup
@@ -69,14 +71,14 @@ type node struct {
 
 // join registers a new node with the store.
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
-	now := stamp(l.clock)
 	n := &node{
-		Lifecycle: l, id: newID(now), slots: semaphore.NewWeighted(int64(l.cfg.Concurrency)),
+		Lifecycle: l, id: newID(l.clock.Now()), slots: semaphore.NewWeighted(int64(l.cfg.Concurrency)),
 		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment), left: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]string), unmanned: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
-	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease}, now)
+	n.renewed = instant(l.clock)
+	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease}, l.leaseTime())
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
 	}

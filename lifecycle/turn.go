@@ -20,7 +20,7 @@ type turn struct {
 	node   *node
 	epoch  uint64
 	spec   Spec
-	begun  time.Time
+	begun  time.Time // an instant
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -31,7 +31,8 @@ type turn struct {
 	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
 }
 
-func (t *turn) since(now time.Time) time.Duration { return now.Sub(t.begun) }
+// lasted is how long the turn has been executing.
+func (t *turn) lasted() time.Duration { return instant(t.node.clock).Sub(t.begun) }
 
 // assignment is a turn for a worker.
 type assignment struct {
@@ -44,7 +45,7 @@ type assignment struct {
 // node does not leave yet.
 func (n *node) begin(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
-	t := &turn{node: n, epoch: c.Run.Epoch, begun: n.clock.Now(), cancel: cancel, run: c.Run}
+	t := &turn{node: n, epoch: c.Run.Epoch, begun: instant(n.clock), cancel: cancel, run: c.Run}
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
 	idle := n.idle > 0

@@ -49,6 +49,17 @@ func finished() engine.Outcome {
 // serve has a lifecycle serve in the bubble. stop ends it and checks that nothing of it is left.
 func serve(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	tb.Helper()
+	lc, end := serveBeside(tb, cfg)
+	return lc, func() {
+		tb.Helper()
+		end()
+		require.Zero(tb, workers(), "nothing outlives Serve")
+	}
+}
+
+// serveBeside is serve for one of several in the bubble.
+func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
+	tb.Helper()
 	cfg.Logger = slog.New(slog.DiscardHandler)
 	lc, err := New(cfg)
 	require.NoError(tb, err)
@@ -61,7 +72,6 @@ func serve(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 		cancel()
 		require.NoError(tb, <-served)
 		lc.Close()
-		require.Zero(tb, workers(), "nothing outlives Serve")
 	}
 }
 

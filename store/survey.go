@@ -11,7 +11,7 @@ type Surveyor interface {
 	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is delayed and what is due.
 	//
 	// Its cost grows at most with the number of those runs: it never walks through the finished ones, of which there may be
-	// millions. That is cheap enough for a look every few seconds, and not meant for every request.
+	// millions. It is fit for a look every ten seconds or so, and not for each request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 
