@@ -1,0 +1,269 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// fair is where the last claims of this process came to: hints for fairness, and no more.
+type fair struct {
+	mu     sync.Mutex
+	served map[string]string // guarded by mu; by pool: the key served last
+	first  string            // guarded by mu; the pool at which the last claim began
+}
+
+// Claim implements store.Writer. It is a transaction of its own, which holds the rows of the pools that it claims from, so that
+// those of all nodes come one after the other.
+func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if err := req.Check(); err != nil {
+		return nil, err
+	}
+	if s.o.NoGroupCommit {
+		return s.claimOneByOne(ctx, req)
+	}
+	claimed, failed, err := s.claim(ctx, req)
+	return claimed, errors.Join(failed, err)
+}
+
+// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next again: what is left then
+// goes together, so that it holds up no other.
+func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
+	for left := req.Max; left > 0; left-- {
+		req.Max = 1
+		some, failed, err := s.claim(ctx, req)
+		if failed != nil {
+			req.Max = left - len(some) // some of another pool, perhaps
+			claimed = append(claimed, some...)
+			if req.Max == 0 {
+				return claimed, failed
+			}
+			some, failed, err = s.claim(ctx, req)
+			return append(claimed, some...), errors.Join(failed, err)
+		}
+		if err != nil || len(some) == 0 {
+			return claimed, err
+		}
+		claimed = append(claimed, some...)
+	}
+	return claimed, nil
+}
+
+// claim makes one transaction. Failed are the errors of single runs.
+func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (_ []store.Claimed, failed, _ error) {
+	ctx, done, err := s.call(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	for try := 0; ; try++ {
+		c := &claim{Store: s, req: req}
+		err := c.run(ctx)
+		switch {
+		case err == nil:
+			return c.claimed, errors.Join(c.failures...), nil
+		case errors.Is(err, store.ErrStaleEpoch):
+			return nil, nil, err
+		case !again(err) || try == maxTries:
+			return nil, nil, fmt.Errorf("postgres: claim: %w", explain(err))
+		}
+	}
+}
+
+// claim is one Claim inside its transaction.
+type claim struct {
+	*Store
+	req      store.ClaimRequest
+	conn     *pgx.Conn
+	picks    []pick
+	entries  []*entry
+	specs    [][]byte // by entry
+	claimed  []store.Claimed
+	failures []error // of single runs
+}
+
+// pick is a run that is to be started.
+type pick struct {
+	n       int64
+	id      string
+	version uint64
+	locked  bool // its row is
+}
+
+func (c *claim) run(ctx context.Context) error {
+	conn, err := c.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	c.conn = conn.Conn()
+	err = c.take(ctx)
+	if err == nil {
+		err = c.start(ctx)
+	}
+	if err == nil {
+		err = c.store(ctx)
+	}
+	if err != nil {
+		c.recent.doubt(err)
+		rollBack(ctx, c.conn)
+	}
+	return err
+}
+
+var (
+	// claimGuardText bounds how long a node that is stopped in the middle of a claim holds up those of all others.
+	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+		set_config('enable_seqscan', 'off', true), set_config('idle_in_transaction_session_timeout', '2s', true)`)
+	// releaseText puts runs whose not-before time has come among the ready ones.
+	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
+		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
+	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
+		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
+	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready is left alone.
+	lockText = sql(`SELECT name FROM interlude.pools WHERE EXISTS (SELECT FROM interlude.states WHERE ready AND states.pool = pools.name)
+		ORDER BY name FOR NO KEY UPDATE`)
+	// readyText counts what the pools' slots are held for, as it stands now that they are locked, and looks at what is ready: in a pool without
+	// a bound by key, one more than there is room for.
+	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
+		FROM interlude.pools p
+		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
+		LEFT JOIN LATERAL (
+			SELECT n, id, version FROM interlude.states WHERE ready AND states.pool = p.name ORDER BY priority DESC, key, queued_at, id
+			LIMIT CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END
+			FOR NO KEY UPDATE SKIP LOCKED
+		) r ON true
+		WHERE EXISTS (SELECT FROM interlude.states WHERE ready AND states.pool = p.name)`)
+	// loadText locks picked runs and loads them.
+	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r ON r.n = s.n
+		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued') FOR NO KEY UPDATE OF s SKIP LOCKED`)
+)
+
+// openPool is a pool in which something is ready.
+type openPool struct {
+	slots.Pool
+	held  int
+	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
+}
+
+// take picks the runs: first those that hold a slot already, then pool by pool.
+func (c *claim) take(ctx context.Context) error {
+	pools, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range c.inTurn(pools) {
+		want := c.req.Max - len(c.picks)
+		free := min(want, p.Capacity-p.held)
+		switch {
+		case free <= 0:
+		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
+			c.picks = append(c.picks, p.ready...)
+		default:
+			q := &queue{claim: c, ctx: ctx, pool: p.Pool, seen: make(map[string]pick)}
+			c.fair.mu.Lock()
+			last := c.fair.served[p.Name]
+			c.fair.mu.Unlock()
+			ids, served, err := slots.Select(p.Pool, p.held, q, want, last)
+			if err != nil {
+				return err
+			}
+			c.fair.mu.Lock()
+			c.fair.served[p.Name] = served
+			c.fair.mu.Unlock()
+			for _, id := range ids {
+				c.picks = append(c.picks, q.seen[id])
+			}
+		}
+	}
+	return nil
+}
+
+// look begins the transaction, and sees in one exchange what there is to choose from.
+func (c *claim) look(ctx context.Context) ([]openPool, error) {
+	b := &pgx.Batch{}
+	b.Queue(beginText)
+	b.Queue(c.texts[claimGuardText], c.req.Node)
+	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())
+	b.Queue(c.texts[stickyText], c.req.Node, c.req.Max)
+	b.Queue(c.texts[lockText])
+	b.Queue(c.texts[readyText], c.req.Max)
+	results := c.conn.SendBatch(ctx, b)
+	pools, err := c.collect(results)
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return pools, err
+}
+
+func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	var registered bool
+	if err := results.QueryRow().Scan(&registered, nil, nil); err != nil {
+		return nil, err
+	}
+	if !registered {
+		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+	}
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	rows, _ := results.Query() // CollectRows tells its error too
+	var err error
+	if c.picks, err = pgx.CollectRows(rows, scanPick); err != nil {
+		return nil, err
+	}
+	rows, _ = results.Query()
+	locked, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	rows, _ = results.Query()
+	var p openPool
+	var n *int64
+	var id *string
+	var version *uint64
+	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Capacity, &p.KeyCapacity, &p.held, &n, &id, &version}, func() error {
+		if !slices.Contains(locked, p.Name) { // something became ready there after the lock
+			return nil
+		}
+		if len(pools) == 0 || pools[len(pools)-1].Name != p.Name {
+			pools = append(pools, p)
+		}
+		if last := &pools[len(pools)-1]; n != nil {
+			last.ready = append(last.ready, pick{*n, *id, *version, true})
+		}
+		return nil
+	})
+	return pools, err
+}
+
+func scanPick(row pgx.CollectableRow) (p pick, _ error) {
+	p.locked = true
+	err := row.Scan(&p.n, &p.id, &p.version)
+	return p, err
+}
+
+// inTurn has each claim begin with another pool, so that none is always served last.
+func (c *claim) inTurn(pools []openPool) []openPool {
+	if len(pools) == 0 {
+		return nil
+	}
+	slices.SortFunc(pools, func(a, b openPool) int { return strings.Compare(a.Name, b.Name) })
+	c.fair.mu.Lock()
+	defer c.fair.mu.Unlock()
+	i := slices.IndexFunc(pools, func(p openPool) bool { return p.Name > c.fair.first })
+	i = max(i, 0)
+	c.fair.first = pools[i].Name
+	return append(slices.Clone(pools[i:]), pools[:i]...)
+}

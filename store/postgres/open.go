@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// DefaultSchema is the PostgreSQL schema of a store whose options name none.
+const DefaultSchema = "interlude"
+
+// Options configure Open and New. The zero value is what a host should use.
+type Options struct {
+	// Schema is the PostgreSQL schema that the tables stand in; DefaultSchema when empty. Stores of different schemas have nothing in common.
+	Schema string
+	// NoMigrate leaves the schema as it is; one that is too old is ErrOlder. For roles that may not change tables.
+	NoMigrate bool
+
+	// Flushes is how many transactions of commits are under way at one time; 2 when zero. What arrives meanwhile shares the next one.
+	Flushes int
+	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For measurements.
+	NoGroupCommit bool
+	// Timeout bounds every exchange with the server; 15 s when zero. A write that it ends has an unknown outcome.
+	Timeout time.Duration
+
+	// NoNotify tells nobody else of this process's commits: the others poll.
+	NoNotify bool
+	// NoListen does without hints of other processes' commits, and without the connection that listens for them.
+	NoListen bool
+	// ListenDSN is where to listen, when the store's own connections go through a pooler that hands them from transaction to
+	// transaction (PgBouncer's transaction mode), which loses notifications.
+	ListenDSN string
+}
+
+// Store keeps runs in PostgreSQL. Use Open or New.
+type Store struct {
+	reader
+	pool     *pgxpool.Pool
+	instance string // tells this store's notifications from those of others
+	own      bool   // the pool is the store's to close
+	o        Options
+	jobs     chan *job
+	recent   recent
+	fair     fair
+	clock    clock
+	meter    meter
+	watchers store.Watchers
+	notifier *notifier
+
+	closing sync.Once
+	closed  chan struct{}
+	live    context.Context // ends when the store is closed
+	end     context.CancelFunc
+	flushes sync.WaitGroup
+	others  sync.WaitGroup // listening, notifying, keeping time
+	calls   calls
+}
+
+var (
+	_ store.Store      = (*Store)(nil)
+	_ store.Watcher    = (*Store)(nil)
+	_ store.Meter      = (*Store)(nil)
+	_ store.Surveyor   = (*Store)(nil)
+	_ store.Timekeeper = (*Store)(nil)
+)
+
+// Open connects to the database that the connection string names (a URL or key=value pairs, with pgx's pool_max_conns and
+// default_query_exec_mode among them) and brings the schema to this package's version. The error matches one of this package's
+// sentinels. Close the store when done.
+func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("%w: connection string: %w", ErrConfig, err)
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		config.MaxConns = defaultConns
+	}
+	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	s, err := New(ctx, pool, o)
+	if err != nil {
+		pool.Close()
+		return nil, err
+	}
+	s.own = true
+	return s, nil
+}
+
+// defaultConns is how many connections Open makes at most: those of the flushes, of claims, and some for readers.
+const defaultConns = 10
+
+// New is Open on the host's own pool, which stays open when the store is closed. The pool's settings may be any; it needs three
+// connections at least to keep reads, commits and claims from waiting for each other.
+func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		pool: pool, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), closed: make(chan struct{}),
+		fair: fair{served: make(map[string]string)},
+	}
+	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, found: func(n int64, run *store.Run, size int) {
+		kept := run.Clone() // the other is the caller's
+		s.recent.put(stored{n: n, run: &kept}, size)
+	}}
+	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
+	if err := s.begin(ctx); err != nil {
+		s.end()
+		return nil, fmt.Errorf("postgres: open: %w", explain(err))
+	}
+	for range o.Flushes {
+		s.flushes.Go(s.flushing)
+	}
+	s.notifier = newNotifier(s)
+	s.others.Go(s.keepTime)
+	if !o.NoNotify {
+		s.others.Go(s.notifier.run)
+	}
+	if !o.NoListen {
+		s.others.Go(s.listen)
+	}
+	return s, nil
+}
+
+// begin looks whether the schema is one that this package can work with.
+func (s *Store) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	if !s.o.NoMigrate {
+		if err := migrate(ctx, s.pool, s.o.Schema, migrations); err != nil {
+			return err
+		}
+	}
+	have, err := status(ctx, s.pool, s.o.Schema)
+	if err != nil {
+		return err
+	}
+	if err := have.fits(len(migrations)); err != nil {
+		return err
+	}
+	return s.lookAtClock(ctx)
+}
+
+func (o Options) withDefaults() (Options, error) {
+	var err error
+	if o.Schema, err = schemaName(o.Schema); err != nil {
+		return o, err
+	}
+	if o.Flushes == 0 {
+		o.Flushes = 2
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 15 * time.Second
+	}
+	if o.Flushes < 1 || o.Flushes > 64 || o.Timeout < 10*time.Millisecond {
+		return o, fmt.Errorf("%w: Flushes is %d (want 1 to 64), Timeout %s (want 10ms or more)", ErrConfig, o.Flushes, o.Timeout)
+	}
+	if o.ListenDSN != "" {
+		if _, err := pgx.ParseConfig(o.ListenDSN); err != nil {
+			return o, fmt.Errorf("%w: ListenDSN: %w", ErrConfig, err)
+		}
+	}
+	return o, nil
+}
+
+// schemaName is the schema's name, or the default.
+func schemaName(name string) (string, error) {
+	if name == "" {
+		name = DefaultSchema
+	}
+	if len(name) > 63 || strings.ContainsRune(name, 0) || strings.HasPrefix(name, "pg_") {
+		return "", fmt.Errorf("%w: Schema is %.80q, want 1 to 63 bytes that do not begin with pg_", ErrConfig, name)
+	}
+	return name, nil
+}
+
+// Close ends the store after what is being written and read; every later call answers store.ErrClosed.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		s.calls.end(s.closed)
+		close(s.jobs)
+		s.flushes.Wait()
+		s.end()
+		s.others.Wait()
+		if s.own {
+			s.pool.Close()
+		}
+	})
+	return nil
+}

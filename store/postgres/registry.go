@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Leases are judged by the server's clock: what the callers say of the time counts for nothing here.
+var (
+	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until) VALUES ($1::text, $2::text, $3::bigint, ` + micros + ` + $3::bigint / 1000) ON CONFLICT (id) DO NOTHING`)
+	// renewText lists what is held even if that is nothing: one row, with no run in it.
+	renewText = sql(`WITH renewed AS (
+			UPDATE interlude.nodes SET until = ` + micros + ` + lease / 1000 WHERE id = $1::text RETURNING id
+		)
+		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
+			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
+		) s ON true ORDER BY s.id`)
+	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros + ` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until`)
+	nodesText  = sql(`SELECT id, identity, lease, until FROM interlude.nodes ORDER BY id`)
+	poolText   = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity) VALUES ($1::text, $2::bigint, $3::bigint)
+		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
+	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states WHERE slot AND states.pool = pools.name)
+		FROM interlude.pools ORDER BY name`)
+)
+
+// change makes one statement that may be made again, and says how many rows it changed.
+func (s *Store) change(ctx context.Context, text query, args ...any) (int64, error) {
+	within, done, err := s.call(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	for try := 0; ; try++ {
+		tag, err := s.pool.Exec(within, s.texts[text], args...)
+		switch {
+		case err == nil:
+			return tag.RowsAffected(), nil
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case !again(err) || try == maxTries:
+			return 0, unstored(err)
+		}
+	}
+}
+
+// Join implements store.Registry.
+func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
+	if n.ID == "" || n.Lease <= 0 || !storable(n.ID) || !storable(n.Identity) {
+		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL", store.ErrInvalid)
+	}
+	made, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease))
+	if err == nil && made == 0 {
+		err = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
+	}
+	return err
+}
+
+// Renew implements store.Registry.
+func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold, error) {
+	registered := false
+	var holds []store.Hold
+	if storable(id) {
+		_, err := collectRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+			registered = true
+			var run, state *string
+			var epoch *uint64
+			err := row.Scan(&run, &epoch, &state)
+			if err == nil && run != nil {
+				holds = append(holds, store.Hold{RunID: *run, Epoch: *epoch, State: fsm.State(*state)})
+			}
+			return none, err
+		}, id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !registered {
+		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
+	}
+	return holds, nil
+}
+
+// Expire implements store.Registry.
+func (s *Store) Expire(ctx context.Context, _ time.Time, ids ...string) ([]store.Node, error) {
+	if ids == nil {
+		ids = []string{}
+	}
+	for _, id := range ids {
+		if !storable(id) {
+			return nil, fmt.Errorf("%w: node %q", store.ErrInvalid, id)
+		}
+	}
+	return collectRows(ctx, &s.reader, s.texts[expireText], scanNode, ids)
+}
+
+func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {
+	var until int64
+	err := row.Scan(&n.ID, &n.Identity, (*int64)(&n.Lease), &until)
+	n.Until = timeOf(until)
+	return n, err
+}
+
+// Nodes implements store.Registry.
+func (r *reader) Nodes(ctx context.Context) ([]store.Node, error) {
+	return collectRows(ctx, r, r.texts[nodesText], scanNode)
+}
+
+// SetPool implements store.Registry.
+func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
+	if err := p.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
+	}
+	_, err := s.change(ctx, poolText, p.Name, p.Capacity, p.KeyCapacity)
+	return err
+}
+
+// Pools implements store.Registry.
+func (r *reader) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	return collectRows(ctx, r, r.texts[poolsText], func(row pgx.CollectableRow) (p store.PoolUse, _ error) {
+		err := row.Scan(&p.Name, &p.Capacity, &p.KeyCapacity, &p.Held)
+		return p, err
+	})
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+var (
+	// surveyText counts each figure in the index that holds only what it counts.
+	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
+			t.running, t.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes
+		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
+		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'queued') AS queued
+			FROM interlude.states WHERE slot) t
+		CROSS JOIN (SELECT count(*) AS waiting, min(asked_at) AS oldest FROM interlude.states WHERE asked_at IS NOT NULL) w
+		CROSS JOIN (SELECT count(*) AS due FROM interlude.states WHERE deadline IS NOT NULL AND deadline <= $1::bigint) d
+		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint) l
+		LEFT JOIN interlude.pools p ON true
+		LEFT JOIN (SELECT pool, count(*) AS held FROM interlude.states WHERE slot GROUP BY pool) h ON h.pool = p.name
+		LEFT JOIN (SELECT pool, sum(ready) AS ready, min(oldest) AS oldest FROM (
+				SELECT pool, count(*) AS ready, min(queued_at) AS oldest FROM interlude.states WHERE ready GROUP BY pool
+				UNION ALL
+				SELECT pool, count(*), min(queued_at) FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint GROUP BY pool
+			) AS parts GROUP BY pool) r ON r.pool = p.name
+		ORDER BY p.name`)
+)
+
+// Survey implements store.Surveyor.
+func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
+	_, err := collectRows(ctx, r, r.texts[surveyText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var name *string
+		var capacity, keyCapacity *int
+		var p store.PoolSurvey
+		var oldestReady, oldestWaiting *int64
+		err := row.Scan(&name, &capacity, &keyCapacity, &p.Held, &p.Ready, &oldestReady,
+			&survey.Running, &survey.Queued, &survey.Waiting, &oldestWaiting, &survey.Due, &survey.Delayed, &survey.Nodes)
+		if err != nil {
+			return none, err
+		}
+		survey.OldestWaiting = orZero(oldestWaiting)
+		if name != nil {
+			p.Name, p.Capacity, p.KeyCapacity, p.OldestReady = *name, *capacity, *keyCapacity, orZero(oldestReady)
+			survey.Add(p)
+		}
+		return none, nil
+	}, now.UnixMicro())
+	if err != nil {
+		return store.Survey{}, err
+	}
+	survey.Queued += survey.Ready + survey.Delayed
+	return survey, nil
+}
+
+func orZero(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return timeOf(*micros)
+}
