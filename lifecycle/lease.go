@@ -20,7 +20,7 @@ import (
 func (n *node) renewals(ctx context.Context) error {
 	wait := n.cfg.Lease / 3
 	for {
-		if n.rest(ctx, nil, wait) != nil {
+		if n.rest(ctx, wait) != nil {
 			return nil
 		}
 		asked := instant(n.clock)

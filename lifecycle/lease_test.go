@@ -46,6 +46,20 @@ func lasting() (agent, <-chan error) {
 	}}, canceled
 }
 
+// until is an engine whose turns last until done is closed, or they are canceled; it counts them.
+func until(done <-chan struct{}) (e agent, turns *atomic.Int64) {
+	turns = new(atomic.Int64)
+	return agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+		turns.Add(1)
+		select {
+		case <-done:
+			return finished(), nil
+		case <-ctx.Done():
+			return engine.Outcome{}, context.Cause(ctx)
+		}
+	}}, turns
+}
+
 // TestANodeThatIsCutOffEndsItsTurns: E3, when a lease could not be renewed for its whole length, whatever executes under it is ended; not
 // before, and no later than others may take over.
 func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
@@ -92,15 +106,9 @@ func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 func TestAShortOutageEndsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cut{Store: newStore(t)}
-		open := make(chan struct{})
-		lc, stop := serve(t, Config{Store: s, Lease: 12 * time.Second, Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
-			select {
-			case <-open:
-				return finished(), nil
-			case <-ctx.Done():
-				return engine.Outcome{}, context.Cause(ctx)
-			}
-		}}})
+		done := make(chan struct{})
+		e, turns := until(done)
+		lc, stop := serve(t, Config{Store: s, Lease: 12 * time.Second, Engine: e})
 		submit(t, lc, "r")
 		for range 5 {
 			s.off.Store(true)
@@ -108,9 +116,10 @@ func TestAShortOutageEndsNoTurn(t *testing.T) {
 			s.off.Store(false)
 			pass(5 * time.Second)
 		}
-		close(open)
+		close(done)
 		synctest.Wait()
-		require.Equal(t, 1, in(t, lc.Client, "r", fsm.StateSucceeded).Attempt)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.EqualValues(t, 1, turns.Load())
 		stop()
 	})
 }
@@ -126,15 +135,9 @@ func TestTheStoresClockIsSetWhileANodeWorks(t *testing.T) {
 					*cut
 					store.Timekeeper
 				}{&cut{Store: k}, k}
-				open := make(chan struct{})
-				lc, stop := serve(t, Config{Store: s, Lease: 12 * time.Second, Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
-					select {
-					case <-open:
-						return finished(), nil
-					case <-ctx.Done():
-						return engine.Outcome{}, context.Cause(ctx)
-					}
-				}}})
+				done := make(chan struct{})
+				e, turns := until(done)
+				lc, stop := serve(t, Config{Store: s, Lease: 12 * time.Second, Engine: e})
 				submit(t, lc, "r")
 				pass(5 * time.Second)
 				s.off.Store(true)
@@ -142,11 +145,36 @@ func TestTheStoresClockIsSetWhileANodeWorks(t *testing.T) {
 				pass(6 * time.Second)
 				s.off.Store(false)
 				pass(time.Minute)
-				close(open)
+				close(done)
 				synctest.Wait()
-				require.Equal(t, 1, in(t, lc.Client, "r", fsm.StateSucceeded).Attempt)
+				in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.EqualValues(t, 1, turns.Load())
 				stop()
 			})
+		})
+	}
+}
+
+// forgetful is a store that says that a node holds nothing.
+type forgetful struct{ *keeping }
+
+func (f forgetful) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+	_, err := f.keeping.Renew(ctx, id, now)
+	return nil, err
+}
+
+// TestATurnThatIsNotHeldIsEnded: E3, a third of a lease after it began, which is long enough for a claim to be known; whatever the store's clock says.
+func TestATurnThatIsNotHeldIsEnded(t *testing.T) {
+	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			e, canceled := lasting()
+			lc, stop := serve(t, Config{Store: forgetful{keeps(t, off)}, Engine: e, Lease: 12 * time.Second})
+			pass(3 * time.Second)
+			begun := time.Now()
+			submit(t, lc, "r")
+			require.ErrorIs(t, <-canceled, engine.ErrStale)
+			require.Equal(t, 5*time.Second, time.Since(begun), "at the second renewal")
+			stop()
 		})
 	}
 }

@@ -259,7 +259,7 @@ func (n *node) recoveries(ctx context.Context) error {
 		} else if done != (Recovery{}) {
 			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued, "failed", done.Failed)
 		}
-		if n.rest(ctx, nil, n.cfg.Lease/3) != nil {
+		if n.rest(ctx, n.cfg.Lease/3) != nil {
 			return nil
 		}
 	}

@@ -132,7 +132,7 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 			continue
 		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
-		if n.rest(ctx, nil, wait) != nil {
+		if n.rest(ctx, wait) != nil {
 			return // recovery settles the run
 		}
 		wait = min(2*wait, n.cfg.Poll)

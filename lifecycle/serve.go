@@ -184,12 +184,11 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	}})
 }
 
-// rest waits for a wake-up, at most d; its error says that ctx ended.
-func (n *node) rest(ctx context.Context, wake <-chan struct{}, d time.Duration) error {
+// rest waits for as long as d; its error says that ctx ended.
+func (n *node) rest(ctx context.Context, d time.Duration) error {
 	tick, stop := n.clock.Timer(d)
 	defer stop()
 	select {
-	case <-wake:
 	case <-tick:
 	case <-ctx.Done():
 	}

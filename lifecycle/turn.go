@@ -282,7 +282,7 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 			return t.run, err
 		}
 		t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
-		if t.node.rest(t.node.live, nil, wait) != nil {
+		if t.node.rest(t.node.live, wait) != nil {
 			return t.run, err
 		}
 		wait = min(2*wait, t.node.cfg.Poll)

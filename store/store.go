@@ -22,7 +22,7 @@ import (
 // the run and looks.
 //
 // Time is passed in as now, in the caller's clock. A store with a clock of its own (a database server's) judges leases by that
-// clock instead, and says so. Times are kept to the microsecond, in UTC.
+// clock instead, and is a Timekeeper. Times are kept to the microsecond, in UTC.
 //
 // storetest.Run proves an implementation.
 type Store interface {
