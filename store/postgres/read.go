@@ -86,7 +86,7 @@ var (
 	eventsText = sql(`SELECT r.n, e.first, e.bodies FROM interlude.runs r LEFT JOIN LATERAL (
 			SELECT first, last, bodies, sum(octet_length(bodies)) OVER (ORDER BY last) - octet_length(bodies) AS before FROM (
 				SELECT first, last, bodies FROM interlude.events WHERE run = r.n AND last > $2::bigint ORDER BY last LIMIT $3::bigint
-			) AS some
+			) AS part
 		) e ON e.before <= $4::bigint WHERE r.id = $1::text ORDER BY e.last`)
 )
 
