@@ -4,10 +4,19 @@ go 1.25.0
 
 require (
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
+	github.com/jackc/pgx/v5 v5.12.0
 	github.com/stretchr/testify v1.12.1
-	golang.org/x/sync v0.20.0
+	golang.org/x/sync v0.22.0
 	modernc.org/sqlite v1.50.0
+)
+
+require (
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	golang.org/x/text v0.41.0 // indirect
 )
 
 require (
@@ -27,5 +36,6 @@ require (
 
 replace (
 	github.com/interlude-go/interlude => ..
+	github.com/interlude-go/interlude/store/postgres => ../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../store/sqlite
 )
