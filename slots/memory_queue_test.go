@@ -15,14 +15,21 @@ type ready struct {
 	age      int
 }
 
-// queue answers seeks by looking through everything, obviously.
+// queue answers by looking through everything, obviously, and counts what it is asked.
 type queue struct {
-	runs  []ready
-	seeks int
+	runs []ready
+	pool slots.Pool
+	held map[string]int // slots by key
+
+	priorities, keys, looks int // calls
+	rows                    int // keys and ids that it answered with
+	passed                  int // keys without room that it passed over
 }
 
+func (q *queue) calls() int { return q.priorities + q.keys + q.looks }
+
 func (q *queue) Priority(below int) (int, bool, error) {
-	q.seeks++
+	q.priorities++
 	best, ok := 0, false
 	for _, r := range q.runs {
 		if r.priority < below && (!ok || r.priority > best) {
@@ -32,23 +39,48 @@ func (q *queue) Priority(below int) (int, bool, error) {
 	return best, ok, nil
 }
 
-func (q *queue) Key(priority int, after string, inclusive bool) (string, bool, error) {
-	q.seeks++
-	best, ok := "", false
+func (q *queue) Keys(priority int, last string, n int) ([]slots.Key, error) {
+	q.keys++
+	var names []string
 	for _, r := range q.runs {
-		behind := r.key > after || (inclusive && r.key == after)
-		if r.priority == priority && behind && (!ok || r.key < best) {
-			best, ok = r.key, true
+		if r.priority == priority {
+			names = append(names, r.key)
 		}
 	}
-	return best, ok, nil
+	slices.Sort(names)
+	names = slices.Compact(names)
+	after, found := slices.BinarySearch(names, last)
+	if found {
+		after++
+	}
+	var keys []slots.Key
+	for _, name := range slices.Concat(names[after:], names[:after]) {
+		switch {
+		case len(keys) == n:
+		case name != "" && q.pool.KeyCapacity > 0 && q.held[name] >= q.pool.KeyCapacity:
+			q.passed++
+		default:
+			keys = append(keys, slots.Key{Name: name, Held: q.held[name]})
+		}
+	}
+	q.rows += len(keys)
+	return keys, nil
 }
 
-func (q *queue) Oldest(priority int, key string, n int) ([]string, error) {
-	q.seeks++
+func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+	q.looks++
+	all := make([][]string, len(wants))
+	for i, want := range wants {
+		all[i] = q.oldest(priority, want)
+		q.rows += len(all[i])
+	}
+	return all, nil
+}
+
+func (q *queue) oldest(priority int, want slots.Want) (ids []string) {
 	var own []ready
 	for _, r := range q.runs {
-		if r.priority == priority && r.key == key {
+		if r.priority == priority && r.key == want.Key {
 			own = append(own, r)
 		}
 	}
@@ -58,11 +90,10 @@ func (q *queue) Oldest(priority int, key string, n int) ([]string, error) {
 		}
 		return strings.Compare(a.id, b.id)
 	})
-	var ids []string
-	for _, r := range own[:min(n, len(own))] {
+	for _, r := range own[:min(want.N, len(own))] {
 		ids = append(ids, r.id)
 	}
-	return ids, nil
+	return ids
 }
 
 // start removes the picked runs from the queue and returns their keys.
@@ -76,11 +107,15 @@ func (q *queue) start(ids []string) []string {
 	return keys
 }
 
-// use counts held slots by key.
-func use(held map[string]int) slots.Use {
-	total := 0
+// choose selects from the queue, which is told the pool and what is held in it, by key.
+func (q *queue) choose(p slots.Pool, held map[string]int, want int, last string) (ids []string, served string, _ error) {
+	q.pool, q.held = p, held
+	return slots.Select(p, total(held), q, want, last)
+}
+
+func total(held map[string]int) (sum int) {
 	for _, n := range held {
-		total += n
+		sum += n
 	}
-	return slots.Use{Total: total, Key: func(key string) (int, error) { return held[key], nil }}
+	return sum
 }

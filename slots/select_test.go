@@ -1,7 +1,6 @@
 package slots_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,7 +16,7 @@ func TestPriorityFirstThenKeysInTurnThenAge(t *testing.T) {
 		{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"a3", "a", 0, 3},
 		{"b1", "b", 0, 9}, {"none", "", 0, 5}, {"urgent", "z", 7, 99},
 	}}
-	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 10}, use(nil), q, 10, "a")
+	ids, served, err := q.choose(slots.Pool{Name: "p", Capacity: 10}, nil, 10, "a")
 	require.NoError(t, err)
 	require.Equal(t, []string{"urgent", "none", "a1", "b1", "a2", "a3"}, ids)
 	require.Equal(t, "a", served)
@@ -26,16 +25,9 @@ func TestPriorityFirstThenKeysInTurnThenAge(t *testing.T) {
 func TestAKeyAtItsCapacityIsSkipped(t *testing.T) {
 	q := &queue{runs: []ready{{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"b1", "b", 0, 3}, {"n1", "", 0, 4}, {"n2", "", 0, 5}, {"n3", "", 0, 6}}}
 	p := slots.Pool{Name: "p", Capacity: 10, KeyCapacity: 2}
-	ids, _, err := slots.Select(p, use(map[string]int{"a": 1, "b": 2}), q, 10, "")
+	ids, _, err := q.choose(p, map[string]int{"a": 1, "b": 2}, 10, "")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"a1", "n1", "n2", "n3"}, ids, "the empty key has no bound of its own")
-}
-
-func TestAStoreErrorEndsTheSelection(t *testing.T) {
-	broken := errors.New("broken")
-	p := slots.Pool{Name: "p", Capacity: 10, KeyCapacity: 1}
-	_, _, err := slots.Select(p, slots.Use{Key: func(string) (int, error) { return 0, broken }}, &queue{runs: []ready{{"a", "k", 0, 1}}}, 1, "")
-	require.ErrorIs(t, err, broken)
 }
 
 func TestPoolValidation(t *testing.T) {
@@ -75,13 +67,13 @@ func TestSelectKeepsItsPromises(t *testing.T) {
 		last := rapid.SampledFrom([]string{"", "a", "c", "zz"}).Draw(t, "last")
 		all := slices.Clone(q.runs)
 
-		ids, _, err := slots.Select(p, use(held), q, want, last)
+		ids, _, err := q.choose(p, held, want, last)
 		require.NoError(t, err)
-		again, _, _ := slots.Select(p, use(held), q, want, last)
+		again, _, _ := q.choose(p, held, want, last)
 		require.Equal(t, ids, again, "the selection is deterministic")
 
-		total := use(held).Total
-		require.LessOrEqual(t, len(ids), max(0, min(want, p.Capacity-total)))
+		free := min(want, p.Capacity-total(held))
+		require.LessOrEqual(t, len(ids), max(0, free))
 		byID := map[string]ready{}
 		for _, r := range all {
 			byID[r.id] = r
@@ -99,7 +91,7 @@ func TestSelectKeepsItsPromises(t *testing.T) {
 			}
 		}
 		q.start(ids)
-		if len(ids) < min(want, p.Capacity-total) {
+		if len(ids) < free {
 			for _, r := range q.runs {
 				require.True(t, p.KeyCapacity > 0 && r.key != "" && held[r.key]+started[r.key] >= p.KeyCapacity,
 					"run %s could have taken a free slot", r.id)
@@ -120,24 +112,10 @@ func TestKeysAreServedInTurn(t *testing.T) {
 	last := ""
 	var keys []string
 	for range 4 {
-		ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 1}, use(nil), q, 1, last)
+		ids, served, err := q.choose(slots.Pool{Name: "p", Capacity: 1}, nil, 1, last)
 		require.NoError(t, err)
 		last = served
 		keys = append(keys, q.start(ids)...)
 	}
 	require.ElementsMatch(t, []string{"big", "x", "y", "z"}, keys, "each of four keys is served within four picks")
-}
-
-// I13: the look at the queue follows what is picked, not what waits.
-func TestSeeksDoNotGrowWithTheQueue(t *testing.T) {
-	seeks := func(queued int) int {
-		q := &queue{}
-		for i := range queued {
-			q.runs = append(q.runs, ready{fmt.Sprintf("%06d", i), fmt.Sprint("k", i%7), 0, i})
-		}
-		_, _, err := slots.Select(slots.Pool{Name: "p", Capacity: 100}, use(nil), q, 16, "")
-		require.NoError(t, err)
-		return q.seeks
-	}
-	require.Equal(t, seeks(700), seeks(7000))
 }

@@ -125,6 +125,43 @@ func BenchmarkClaim(b *testing.B) {
 	})
 }
 
+// Sixteen runs a claim, of a pool where 256 keys have four ready ones each, and some of the keys have no room.
+func BenchmarkClaimAmongKeys(b *testing.B) {
+	for _, full := range []int{0, 128} {
+		b.Run(fmt.Sprintf("full=%d", full), func(b *testing.B) {
+			const keys = 256
+			s := memory.New()
+			require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: "p", Capacity: 1000, KeyCapacity: 2}))
+			require.NoError(b, s.Join(b.Context(), store.Node{ID: "n", Lease: time.Hour}, noon))
+			n := 0
+			queue := func(key string) {
+				c := submit(fmt.Sprintf("run-%d", n))
+				c.Run.Key = key
+				put(b, s, c)
+				n++
+			}
+			for i := range 2 * full {
+				queue(fmt.Sprintf("key-%03d", i%full*keys/full)) // between the others
+			}
+			require.Len(b, claim(b, s, 2*full+1), 2*full)
+			for i := range 4 * keys {
+				queue(fmt.Sprintf("key-%03d", i%keys))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				claimed := claim(b, s, 16)
+				b.StopTimer()
+				require.Len(b, claimed, 16)
+				for _, c := range claimed {
+					put(b, s, finish(c.Run))
+					queue(c.Run.Key)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
 // The time is for the whole batch.
 func BenchmarkCommit(b *testing.B) {
 	for _, size := range []int{1, 16, 256} {

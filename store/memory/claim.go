@@ -62,7 +62,8 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 
 // pick chooses up to want ready runs of a pool.
 func (s *Store) pick(name string, want int) ([]string, error) {
-	pool, total, q := s.pools[name], s.index.held[name], &queue{s, name}
+	pool, total := s.pools[name], s.index.held[name]
+	q := &queue{s, name, pool.KeyCapacity}
 	free := min(want, pool.Capacity-total)
 	if free <= 0 {
 		return nil, nil
@@ -72,8 +73,7 @@ func (s *Store) pick(name string, want int) ([]string, error) {
 			return ids, nil
 		}
 	}
-	use := slots.Use{Total: total, Key: func(key string) (int, error) { return s.index.heldByKey[tenancy{name, key}], nil }}
-	ids, served, err := slots.Select(pool, use, q, want, s.served[name])
+	ids, served, err := slots.Select(pool, total, q, want, s.served[name])
 	if err == nil {
 		s.served[name] = served
 	}
@@ -148,8 +148,9 @@ func (s *Store) poolsInTurn() []string {
 
 // queue is the ready runs of one pool, for slots.Select.
 type queue struct {
-	store *Store
-	pool  string
+	store       *Store
+	pool        string
+	keyCapacity int
 }
 
 func (q *queue) seek(before func(place) bool) (place, bool) {
@@ -177,24 +178,44 @@ func (q *queue) Priority(below int) (int, bool, error) {
 	return p.priority, ok, nil
 }
 
-// Key implements slots.Queue.
-func (q *queue) Key(priority int, after string, inclusive bool) (string, bool, error) {
-	p, ok := q.seek(func(p place) bool {
-		return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
-	})
-	return p.key, ok && p.priority == priority, nil
+// Keys implements slots.Queue.
+func (q *queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
+	for name := range slots.Around(last, func(after string, inclusive bool) (string, bool, error) {
+		p, ok := q.seek(func(p place) bool {
+			return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
+		})
+		return p.key, ok && p.priority == priority, nil
+	}) {
+		held := 0
+		if q.keyCapacity > 0 && name != "" {
+			if held = q.store.index.heldByKey[tenancy{q.pool, name}]; held >= q.keyCapacity {
+				continue
+			}
+		}
+		if keys = append(keys, slots.Key{Name: name, Held: held}); len(keys) == n {
+			break
+		}
+	}
+	return keys, nil
 }
 
 // Oldest implements slots.Queue.
-func (q *queue) Oldest(priority int, key string, n int) ([]string, error) {
-	var ids []string
-	from := place{pool: q.pool, priority: priority, key: key, moment: moment{at: -1 << 62}}
+func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+	all := make([][]string, len(wants))
+	for i, want := range wants {
+		all[i] = q.oldest(priority, want)
+	}
+	return all, nil
+}
+
+func (q *queue) oldest(priority int, want slots.Want) (ids []string) {
+	from := place{pool: q.pool, priority: priority, key: want.Key, moment: moment{at: -1 << 62}}
 	q.store.index.ready.from(func(p place) bool { return comparePlaces(p, from) < 0 }, func(p place) bool {
-		if len(ids) == n || p.pool != q.pool || p.priority != priority || p.key != key {
+		if len(ids) == want.N || p.pool != q.pool || p.priority != priority || p.key != want.Key {
 			return false
 		}
 		ids = append(ids, p.id)
 		return true
 	})
-	return ids, nil
+	return ids
 }

@@ -160,6 +160,43 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
+// I13: a claim of 16 runs of a pool where 256 keys have four ready ones each, and some of the keys have no room.
+func BenchmarkClaimAmongKeys(b *testing.B) {
+	for _, full := range []int{0, 128} {
+		b.Run(fmt.Sprintf("full=%d", full), func(b *testing.B) {
+			const keys = 256
+			s := bench(b, quiet)
+			require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1000, KeyCapacity: 2}))
+			n := 0
+			submit := func(key string) {
+				c := newRun(fmt.Sprintf("run-%d", n), 10)
+				c.Run.Key = key
+				put(b, s, c)
+				n++
+			}
+			for i := range 2 * full {
+				submit(fmt.Sprintf("key-%03d", i%full*keys/full)) // between the others
+			}
+			require.Len(b, start(b, s, 2*full+1), 2*full)
+			for i := range 4 * keys {
+				submit(fmt.Sprintf("key-%03d", i%keys))
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				claimed := start(b, s, 16)
+				b.StopTimer()
+				require.Len(b, claimed, 16)
+				for _, c := range claimed {
+					put(b, s, end(c.Run))
+					submit(c.Run.Key)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
 // shareOut has the callers do b.N pieces of work, numbered from 0.
 func shareOut(b *testing.B, callers int, do func(caller, n int)) {
 	b.Helper()

@@ -134,10 +134,7 @@ func (c *claim) pool(p slots.Pool) error {
 			return c.take(ids)
 		}
 	}
-	use := slots.Use{Total: total, Key: func(key string) (int, error) {
-		return c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ? AND key = ?`, p.Name, key)
-	}}
-	ids, served, err := slots.Select(p, use, queue{c, p.Name}, want, c.served[p.Name])
+	ids, served, err := slots.Select(p, total, queue{c, p}, want, c.served[p.Name])
 	if err != nil {
 		return err
 	}
@@ -246,46 +243,4 @@ func (c *claim) inTurn(pools []slots.Pool) []slots.Pool {
 	i = max(i, 0)
 	c.first = pools[i].Name
 	return append(slices.Clone(pools[i:]), pools[:i]...)
-}
-
-// queue is the ready runs of one pool, for slots.Select.
-type queue struct {
-	*claim
-	pool string
-}
-
-// Priority implements slots.Queue.
-func (q queue) Priority(below int) (int, bool, error) {
-	r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND priority < ? ORDER BY priority DESC LIMIT 1`, q.pool, int64(below))
-	if err != nil {
-		return 0, false, found(err)
-	}
-	return int(r.int(0)), true, nil
-}
-
-// Key implements slots.Queue.
-func (q queue) Key(priority int, after string, inclusive bool) (string, bool, error) {
-	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key > ? ORDER BY key LIMIT 1`
-	if inclusive {
-		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key >= ? ORDER BY key LIMIT 1`
-	}
-	r, err := q.one(query, q.pool, int64(priority), after)
-	if err != nil {
-		return "", false, found(err)
-	}
-	return r.text(0), true, nil
-}
-
-// Oldest implements slots.Queue.
-func (q queue) Oldest(priority int, key string, n int) ([]string, error) {
-	return q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`,
-		q.pool, int64(priority), key, int64(n))
-}
-
-// found makes no row no error.
-func found(err error) error {
-	if errors.Is(err, errNoRow) {
-		return nil
-	}
-	return err
 }

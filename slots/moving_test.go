@@ -1,0 +1,80 @@
+package slots_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/slots"
+)
+
+// moving is a queue where runs come and go before each call, and slots come free.
+type moving struct {
+	queue
+	t    *rapid.T
+	seen map[string]ready // every run that ever waited
+}
+
+func (m *moving) move() {
+	for range rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(m.t, "gone") {
+		if n := len(m.runs); n > 0 {
+			i := rapid.IntRange(0, n-1).Draw(m.t, "which")
+			m.runs = slices.Delete(m.runs, i, i+1)
+		}
+	}
+	for range rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(m.t, "come") {
+		m.runs = append(m.runs, ready{
+			id: fmt.Sprint("new", len(m.seen)), key: rapid.SampledFrom([]string{"", "a", "b", "e"}).Draw(m.t, "its key"),
+			priority: rapid.IntRange(-1, 1).Draw(m.t, "its priority"), age: rapid.IntRange(-9, 9).Draw(m.t, "its age"),
+		})
+		m.seen[m.runs[len(m.runs)-1].id] = m.runs[len(m.runs)-1]
+	}
+	for _, key := range []string{"a", "b"} {
+		if m.held[key] > 0 && rapid.Bool().Draw(m.t, "freed") {
+			m.held[key]--
+		}
+	}
+}
+
+func (m *moving) Priority(below int) (int, bool, error) {
+	m.move()
+	return m.queue.Priority(below)
+}
+
+func (m *moving) Keys(priority int, last string, n int) ([]slots.Key, error) {
+	m.move()
+	return m.queue.Keys(priority, last, n)
+}
+
+func (m *moving) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+	m.move()
+	return m.queue.Oldest(priority, wants)
+}
+
+// Runs that come and go between the calls lead neither to a run picked twice, nor to more than there is room for, nor to a look without end.
+func TestRunsMayComeAndGoMeanwhile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q := drawQueue(t)
+		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 30).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0, 4).Draw(t, "keyCapacity")}
+		held := map[string]int{"a": rapid.IntRange(0, 4).Draw(t, "held"), "b": rapid.IntRange(0, 4).Draw(t, "held")}
+		free := min(p.Capacity-total(held), rapid.IntRange(1, 30).Draw(t, "want"))
+		m := &moving{queue: queue{runs: q.runs, pool: p, held: held}, t: t, seen: map[string]ready{}}
+		for _, r := range q.runs {
+			m.seen[r.id] = r
+		}
+		ids, _, err := slots.Select(p, total(held), m, free, "a")
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(ids), max(0, free))
+		started := map[string]int{}
+		for i, id := range ids {
+			require.NotContains(t, ids[:i], id)
+			r := m.seen[id]
+			if started[r.key]++; p.KeyCapacity > 0 && r.key != "" {
+				require.LessOrEqual(t, m.held[r.key]+started[r.key], p.KeyCapacity, r.key)
+			}
+		}
+	})
+}
