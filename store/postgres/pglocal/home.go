@@ -1,0 +1,175 @@
+//go:build unix
+
+package pglocal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// home is the server's folder: data (PostgreSQL's own), settings.conf (Options.Settings) and password (its presence says that initdb
+// came to its end).
+type home struct {
+	dir       string
+	temporary bool
+	account   account
+	bin       string
+}
+
+func (h home) data() string               { return filepath.Join(h.dir, "data") }
+func (h home) settings() string           { return filepath.Join(h.dir, "settings.conf") }
+func (h home) password() string           { return filepath.Join(h.dir, "password") }
+func (h home) program(name string) string { return filepath.Join(h.bin, name) }
+
+// watched is the folder that goes when the caller's process dies.
+func (h home) watched() string {
+	if h.temporary {
+		return h.dir
+	}
+	return ""
+}
+
+// newHome makes or finds the folder.
+func newHome(ctx context.Context, o Options) (home, error) {
+	bin, err := findPrograms(o.Bin)
+	if err != nil {
+		return home{}, err
+	}
+	account, err := accountFor(o.User)
+	if err != nil {
+		return home{}, err
+	}
+	h := home{dir: o.Dir, temporary: o.Dir == "", account: account, bin: bin}
+	if h.temporary {
+		return h.inTemporary(ctx)
+	}
+	if err := os.MkdirAll(h.dir, 0o755); err != nil {
+		return home{}, fmt.Errorf("pglocal: folder: %w", err)
+	}
+	return h, account.reaches(ctx, h.dir)
+}
+
+// inTemporary makes a folder that only the account can read, where the account can reach it: root's TMPDIR may be root's alone.
+func (h home) inTemporary(ctx context.Context) (home, error) {
+	var refused []error
+	for _, place := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		dir, err := os.MkdirTemp(place, "interlude-pg-")
+		if err == nil {
+			err = errors.Join(h.account.own(dir), h.account.reaches(ctx, dir))
+		}
+		if err == nil {
+			h.dir, err = filepath.Abs(dir)
+			return h, err
+		}
+		refused = append(refused, fmt.Errorf("pglocal: temporary folder: %w", err))
+		if dir != "" {
+			refused = append(refused, os.Remove(dir))
+		}
+	}
+	return home{}, errors.Join(refused...)
+}
+
+// prepare makes a cluster when there is none, and returns its password.
+func (h home) prepare(ctx context.Context, o Options) (string, error) {
+	password, err := os.ReadFile(h.password())
+	if errors.Is(err, fs.ErrNotExist) {
+		return h.initialise(ctx, o)
+	}
+	if err != nil {
+		return "", fmt.Errorf("pglocal: %w", err)
+	}
+	return strings.TrimSpace(string(password)), h.write(h.settings(), o.configuration())
+}
+
+// initialise runs initdb. In a temporary folder it does not wait for the disk, which costs it most of its time. That is sound: flushing protects
+// from the loss of the machine, and a temporary server does not outlive that anyway; from the loss of processes, the system's own cache does. The
+// server flushes as it always does.
+func (h home) initialise(ctx context.Context, o Options) (password string, err error) {
+	found, err := os.ReadDir(h.dir)
+	if err != nil {
+		return "", fmt.Errorf("pglocal: folder: %w", err)
+	}
+	if len(found) > 0 {
+		return "", fmt.Errorf("pglocal: folder %s has files (%s, …), and they are no server's of this package: name an empty one", h.dir, found[0].Name())
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(h.data()), os.RemoveAll(h.settings()), os.RemoveAll(h.password()+".new"))
+		}
+	}()
+	password = rand.Text()
+	if err := os.Mkdir(h.data(), 0o700); err != nil {
+		return "", fmt.Errorf("pglocal: folder: %w", err)
+	}
+	err = errors.Join(h.account.own(h.data()), h.write(h.settings(), o.configuration()), h.write(h.password()+".new", password))
+	if err != nil {
+		return "", err
+	}
+	args := []string{
+		"--pgdata", h.data(), "--username", superuser, "--pwfile", h.password() + ".new", "--auth", "scram-sha-256",
+		"--encoding", "UTF8", "--locale", "C",
+	}
+	if h.temporary {
+		args = append(args, "--no-sync")
+	}
+	if err := h.account.run(ctx, o.Log, h.watched(), h.program("initdb"), args...); err != nil {
+		return "", err
+	}
+	if err := h.include(); err != nil {
+		return "", err
+	}
+	return password, os.Rename(h.password()+".new", h.password())
+}
+
+// include has the settings read after PostgreSQL's own file, in which later lines win.
+func (h home) include() error {
+	file, err := os.OpenFile(filepath.Join(h.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("pglocal: settings: %w", err)
+	}
+	_, err = file.WriteString("\ninclude '../settings.conf'\n")
+	return errors.Join(err, file.Close())
+}
+
+// write makes a file that the account can read, and nobody else but root.
+func (h home) write(path, text string) error {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("pglocal: %w", err)
+	}
+	return h.account.own(path)
+}
+
+// leave removes a temporary folder. A server that did not end in order has left shared memory to the system, which only the server finds
+// again: alone and without flushing, PostgreSQL recovers, tidies up and ends.
+func (h home) leave(ctx context.Context) error {
+	if !h.temporary {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(h.data(), "postmaster.pid")); err == nil {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		// What a damaged server cannot tidy up any more is small, and no reason to keep its files.
+		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(), mainDatabase)
+	}
+	if err := h.remove(); err != nil {
+		return fmt.Errorf("pglocal: %w", err)
+	}
+	return nil
+}
+
+// remove tries again for a moment: a process that was killed may still be making a file.
+func (h home) remove() error {
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if err := os.RemoveAll(h.dir); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package pglocal
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Options configure Start. The zero value is a temporary server with PostgreSQL's own settings.
+type Options struct {
+	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Otherwise Stop keeps it, and a later Start with the
+	// same Dir finds the data again, on another port. It is made when it does not exist; one that exists must be empty or such a
+	// server's. For root, the user that the server runs as must be able to reach it: a folder below one of mode 0700 is refused.
+	Dir string
+	// Settings are written as postgresql.conf has them: "max_connections": "20", "shared_buffers": "256MB". Not the address, the port and
+	// the sockets, which are the package's. ALTER SYSTEM goes before them.
+	Settings map[string]string
+	// Log receives what the server writes to its log; nil: nobody. It must not block, or it holds the server up.
+	Log io.Writer
+	// Bin is the folder of initdb and postgres. Empty: the one that the environment's INTERLUDE_PG_BIN names, else that of initdb in PATH,
+	// else the newest of the places where systems put them.
+	Bin string
+	// User runs the server when root starts it; empty: postgres if there is one, else nobody. Others run it themselves, whatever it says.
+	User string
+}
+
+// settingName is what PostgreSQL takes for a name, with a prefix for those of extensions.
+var settingName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)?$`)
+
+// ownSettings are given on the command line, where they win.
+var ownSettings = []string{"port", "listen_addresses", "unix_socket_directories", "data_directory"}
+
+func (o Options) check() (Options, error) {
+	for name, value := range o.Settings {
+		switch {
+		case !settingName.MatchString(name):
+			return o, fmt.Errorf("pglocal: settings: %q is no name of a setting", name)
+		case slices.Contains(ownSettings, strings.ToLower(name)):
+			return o, fmt.Errorf("pglocal: settings: %s is chosen by this package: leave it out", name)
+		case strings.ContainsAny(value, "\x00\r\n"):
+			return o, fmt.Errorf("pglocal: settings: the value of %s has a line's end or a zero byte: %q", name, value)
+		}
+	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	if o.Dir != "" {
+		dir, err := filepath.Abs(o.Dir)
+		if err != nil {
+			return o, fmt.Errorf("pglocal: folder: %w", err)
+		}
+		o.Dir = dir
+	}
+	return o, nil
+}
+
+// configuration is the settings as a file that postgresql.conf includes, in the order of their names.
+func (o Options) configuration() string {
+	var lines []string
+	for name, value := range o.Settings {
+		lines = append(lines, fmt.Sprintf("%s = '%s'\n", name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}

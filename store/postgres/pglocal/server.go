@@ -1,0 +1,135 @@
+//go:build unix
+
+package pglocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"sync"
+)
+
+// The superuser, and the database that is always there.
+const (
+	superuser    = "postgres"
+	mainDatabase = "postgres"
+)
+
+// Server is a PostgreSQL server of one's own. Its methods may be called concurrently; those that change its state wait for each other.
+type Server struct {
+	home     home
+	options  Options
+	password string
+	port     int
+
+	mu      sync.Mutex // guards what follows, and makes changes of state take turns
+	process *process   // the last one
+	stopped bool
+}
+
+// Start makes a server and waits until it accepts connections; with PostgreSQL 15, that is a second or two, most of it initdb's. Stop it when
+// done. The context bounds the start, not the server. Errors: ErrMissing, or what the server wrote to its log before it ended.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHome(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{home: h, options: o}
+	s.password, err = h.prepare(ctx, o)
+	if err == nil {
+		err = s.startSomewhere(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.leave(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// Addr is where the server listens, or listened: host and port.
+func (s *Server) Addr() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
+}
+
+// DSN is the URL of a database of the server, for its superuser, as pgx reads it; of the database "postgres" when the name is empty. It stays the
+// same until Stop.
+func (s *Server) DSN(name string) string {
+	if name == "" {
+		name = mainDatabase
+	}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, s.password), Host: s.Addr(), Path: "/" + name, RawQuery: "sslmode=disable"}
+	return u.String()
+}
+
+// Stop shuts the server down in order, if it runs, and removes its files if they are in a temporary folder. Sessions are ended. Further calls
+// do nothing. The error says that it had to be forced, or that files are left.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil
+	}
+	s.stopped = true
+	return errors.Join(s.process.end(), s.home.leave(context.Background()))
+}
+
+// Halt shuts the server down in order, as an administrator would ("fast": sessions are ended, a checkpoint is written), and keeps its data.
+// Resume brings it back. One that does not run is left as it is. The error says that it had to be forced; it does not run then either.
+func (s *Server) Halt() error {
+	return s.down((*process).end)
+}
+
+// Kill ends the server as a loss of power would: with kill -9 for it and all its children at once. What was committed is on the disk, and Resume
+// recovers it. One that does not run is left as it is. The error says that a process could not be killed.
+func (s *Server) Kill() error {
+	return s.down((*process).crash)
+}
+
+func (s *Server) down(end func(*process) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return ErrStopped
+	}
+	if s.process.ended() {
+		return nil
+	}
+	return end(s.process)
+}
+
+// Resume starts a server that does not run, on the same port and data, and waits until it accepts connections, after a crash until it has
+// recovered. One that runs is left as it is. When it fails, the server does not run, and Resume may be called again.
+func (s *Server) Resume(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.resume(ctx)
+}
+
+func (s *Server) resume(ctx context.Context) error {
+	if s.stopped {
+		return ErrStopped
+	}
+	if !s.process.ended() {
+		return nil
+	}
+	return s.launch(ctx)
+}
+
+// Restart is Halt and Resume, with nothing between.
+func (s *Server) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return ErrStopped
+	}
+	if err := s.process.end(); err != nil {
+		return fmt.Errorf("restart: %w", err)
+	}
+	return s.resume(ctx)
+}
