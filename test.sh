@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
+.ci/postgres.sh
 packages=()
 while read -r module; do packages+=("$module/..."); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 # SQLite is C that was translated to Go: it has no races of Go's kind, and is ten times slower when watched.

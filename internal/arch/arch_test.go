@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -97,10 +98,13 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 	}
 }
 
+// nestedModules are those beside the root, each for what it needs.
+var nestedModules = []string{"store/sqlite", "store/postgres", "examples"}
+
 func TestRootKnowsNoNestedModule(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
-			for _, nested := range []string{"store/sqlite", "examples"} {
+			for _, nested := range nestedModules {
 				require.False(t, within(imported, house+"/"+nested), "%s imports %s: a host pays only for what it imports", p.ImportPath, imported)
 			}
 		}
@@ -108,13 +112,26 @@ func TestRootKnowsNoNestedModule(t *testing.T) {
 }
 
 func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
-	for _, dir := range []string{"store/sqlite", "examples"} {
+	for _, dir := range nestedModules {
 		for _, p := range packages(t, dir) {
 			for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 				inner := strings.HasPrefix(imported, house+"/internal/")
 				require.False(t, inner, "%s imports %s: nested modules are what third parties could write", p.ImportPath, imported)
 			}
 		}
+	}
+}
+
+// The script that installs PostgreSQL looks for it where the tests will.
+func TestScriptsAndTestsFindPostgreSQLInTheSamePlaces(t *testing.T) {
+	source, err := os.ReadFile("../../store/postgres/pglocal/programs.go")
+	require.NoError(t, err)
+	script, err := os.ReadFile("../../.ci/postgres.sh")
+	require.NoError(t, err)
+	places := regexp.MustCompile(`(?m)^\t"(/[^"]+)",`).FindAllStringSubmatch(string(source), -1)
+	require.NotEmpty(t, places)
+	for _, place := range places {
+		require.Contains(t, strings.Fields(string(script)), place[1])
 	}
 }
 
