@@ -33,7 +33,7 @@ func answer(ctx context.Context, h *host, n int) *answerer {
 		a.work.Go(func() {
 			for id := range a.asked {
 				a.replied.Store(id, time.Now())
-				_, err := h.Reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1", Actor: "ada"})
+				err := h.reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "reply-1", Actor: "ada"})
 				if err != nil && ctx.Err() == nil {
 					a.fail(err)
 				}

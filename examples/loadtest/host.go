@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
 )
 
 // host is a program with the library: a lifecycle that serves, and somebody who answers every question at once.
@@ -20,6 +21,7 @@ type host struct {
 	store    *timed
 	talks    *sync.Map // run id → chan string: what the agent says in it before it is done, instead of asking
 	answerer *answerer
+	other    *replier // the node that replies; nil: this one
 	stop     context.CancelFunc
 	served   chan error
 }
@@ -60,6 +62,11 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 	}
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
+	if p.o.across {
+		if h.other, err = newReplier(ctx, p); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	h.answerer = answer(serving, h, room)
 	go func() { h.served <- h.Serve(serving) }()
 	return h, nil
@@ -70,7 +77,40 @@ func (h *host) leave() error {
 	err := <-h.served
 	h.answerer.leave()
 	h.Close()
+	if h.other != nil {
+		err = errors.Join(err, h.other.leave())
+	}
 	return errors.Join(err, h.store.Close())
+}
+
+// replier is a front end: a node that executes nothing.
+type replier struct {
+	*lifecycle.Client
+	store store.Store
+}
+
+func newReplier(ctx context.Context, p *place) (*replier, error) {
+	s, err := p.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	return &replier{c, s}, err
+}
+
+func (r *replier) leave() error {
+	r.Close()
+	return r.store.Close()
+}
+
+// reply answers by the node that replies.
+func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) error {
+	c := h.Client
+	if h.other != nil {
+		c = h.other.Client
+	}
+	_, err := c.Reply(ctx, id, reply)
+	return err
 }
 
 // spec is the job of a round trip.

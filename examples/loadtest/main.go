@@ -4,6 +4,9 @@
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -parked 1000000
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -group-commit=false
+//	go run ./examples/loadtest -store postgres -runs 10000 -concurrency 256
+//
+// With -store postgres it starts a private server of the installed binaries, durable as PostgreSQL is by default, unless -dsn names one.
 //
 // It also has 10,000 deadlines fall due together, many followers read live runs (-followers), a long log be replayed (-replay),
 // and a host go on for a while at half its speed (-soak). With -json the last line is one object with all figures.
@@ -25,6 +28,9 @@ import (
 type options struct {
 	store       string
 	db          string
+	dsn         string
+	across      bool
+	finished    int
 	runs        int
 	concurrency int
 	parked      int
@@ -45,17 +51,20 @@ type options struct {
 func parse(args []string) (options, error) {
 	o := options{probeFor: 1500 * time.Millisecond, followFor: 10 * time.Second}
 	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
-	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory or sqlite")
+	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory, sqlite or postgres")
 	f.StringVar(&o.db, "db", "", "the SQLite `file`; a temporary one when empty")
+	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
+	f.BoolVar(&o.across, "across", false, "reply on another node than the one that executes (postgres)")
 	f.IntVar(&o.runs, "runs", 10000, "how many round trips")
 	f.IntVar(&o.concurrency, "concurrency", 256, "how many of them at one time")
 	f.IntVar(&o.parked, "parked", 0, "how many runs wait for somebody meanwhile, left by a process that died")
+	f.IntVar(&o.finished, "finished", 0, "how many runs have ended before, and are kept")
 	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
 	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second together")
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
 	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
 	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
-	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite)")
+	f.BoolVar(&o.group, "group-commit", true, "let commits that arrive together share a flush (sqlite, postgres)")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object on the last line")
 	f.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the round trips to the `file`")
 	f.StringVar(&o.allocs, "memprofile", "", "write a profile of all allocations to the `file`")
@@ -65,14 +74,16 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.store != "memory" && o.store != "sqlite":
-		return o, fmt.Errorf("-store is %q, want memory or sqlite", o.store)
-	case o.store == "memory" && o.db != "":
+	case o.store != "memory" && o.store != "sqlite" && o.store != "postgres":
+		return o, fmt.Errorf("-store is %q, want memory, sqlite or postgres", o.store)
+	case o.store != "sqlite" && o.db != "":
 		return o, errors.New("-db needs -store sqlite")
+	case o.store != "postgres" && (o.dsn != "" || o.across):
+		return o, errors.New("-dsn and -across need -store postgres")
 	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:
 		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000", o.runs, o.concurrency)
-	case o.parked < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0:
-		return o, errors.New("-parked, -deadlines, -followers, -replay and -soak must not be negative")
+	case o.parked < 0 || o.finished < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0:
+		return o, errors.New("-parked, -finished, -deadlines, -followers, -replay and -soak must not be negative")
 	}
 	return o, nil
 }
@@ -101,15 +112,18 @@ func main() {
 
 // measure goes through the phases.
 func measure(ctx context.Context, o options, p *progress) (*report, error) {
-	place, err := newPlace(o)
+	place, err := newPlace(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer place.remove()
 	goroutines := runtime.NumGoroutine()
-	r := &report{Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, GroupCommit: o.group, Followed: o.follow}
-	if err := place.seed(ctx, o.parked, p); err != nil {
-		return nil, fmt.Errorf("park %d runs: %w", o.parked, err)
+	r := &report{
+		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished, GroupCommit: o.group, Followed: o.follow,
+		Across: o.across,
+	}
+	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {
+		return nil, fmt.Errorf("park %d runs, finish %d: %w", o.parked, o.finished, err)
 	}
 	h, err := r.arrive(ctx, place, p)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -104,9 +105,30 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 	return nil
 }
 
-// seed stores runs that a process parked which is dead by now, beside what the file has already.
-func (p *place) seed(ctx context.Context, n int, pr *progress) error {
-	if n == 0 {
+// finish stores so many copies that have ended: canceled before their first turn.
+func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) string, b *bar) error {
+	const batch = 250
+	for from := 0; from < n; from += batch {
+		commits := make([]store.Commit, 0, 2*batch)
+		for i := from; i < min(from+batch, n); i++ {
+			created, over := m.copy(id(i), "", time.Time{})
+			r := created.Run.Clone()
+			r.Version, r.Seq, r.LocalSeq = 2, over.Run.Seq, over.Run.LocalSeq
+			r.State, r.FinishedAt = fsm.StateCanceled, r.UpdatedAt
+			over.Run = r
+			commits = append(commits, created, over)
+		}
+		if err := commit(ctx, s, commits); err != nil {
+			return err
+		}
+		b.at(from)
+	}
+	return nil
+}
+
+// seed stores runs that a process parked which is dead by now, and runs that have ended, beside what is there already.
+func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) error {
+	if parked == 0 && finished == 0 {
 		return nil
 	}
 	m, err := newModel(ctx)
@@ -121,9 +143,15 @@ func (p *place) seed(ctx context.Context, n int, pr *progress) error {
 	if err := s.SetPool(ctx, slots.Pool{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}); err != nil {
 		return err
 	}
-	b := pr.start("parking runs", n)
+	b := pr.start("runs that have ended", finished)
+	err = m.finish(ctx, s, finished, numbered("ended-"), b)
+	b.end()
+	if err != nil {
+		return err
+	}
+	b = pr.start("parking runs", parked)
 	defer b.end()
-	return m.park(ctx, s, n, numbered(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
+	return m.park(ctx, s, parked, numbered(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
 // arrive starts the host on what is there already: the first run, and the recovery of all that is parked, with traffic beside it.

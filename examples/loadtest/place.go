@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -27,13 +28,19 @@ type place struct {
 	dir  string // a temporary folder; empty when the file is the caller's
 	path string
 	kept *memory.Store // the memory store outlives the hosts that use it
+
+	server *pglocal.Server // nil when the server is the caller's
+	dsn    string
+	schema string
 }
 
-func newPlace(o options) (*place, error) {
+func newPlace(ctx context.Context, o options) (*place, error) {
 	p := &place{o: o, path: o.db}
 	switch {
 	case o.store == "memory":
 		p.kept = memory.New()
+	case o.store == "postgres":
+		return p, p.serve(ctx)
 	case o.db == "":
 		dir, err := os.MkdirTemp("", "loadtest")
 		if err != nil {
@@ -45,21 +52,28 @@ func newPlace(o options) (*place, error) {
 }
 
 func (p *place) open(ctx context.Context) (counted, error) {
-	if p.kept != nil {
+	switch {
+	case p.kept != nil:
 		return lasting{p.kept}, nil
+	case p.dsn != "":
+		return p.postgres(ctx)
 	}
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
 func (p *place) remove() {
+	p.unserve()
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir) // the system removes what is left
 	}
 }
 
-// size is the file's, with its WAL, in bytes.
+// size is the file's, with its WAL, in bytes; on a server that of the tables and their indexes.
 func (p *place) size() int64 {
 	var n int64
+	if p.dsn != "" {
+		return p.tables()
+	}
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Stat(p.path + suffix); err == nil {
 			n += info.Size()

@@ -24,10 +24,13 @@ const (
 )
 
 // probe writes plain rows of the given size into a place of the same kind: a map in memory, or a table without indexes in a SQLite
-// file on the same disk with the same settings, by the driver's own interface.
+// file on the same disk with the same settings, by the driver's own interface, or a table of its own on the same server.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
 		return probeMemory(rowBytes, p.o.probeFor), nil
+	}
+	if p.dsn != "" {
+		return p.probePostgres(rowBytes, p.o.probeFor)
 	}
 	dir, err := os.MkdirTemp(filepath.Dir(p.path), "probe")
 	if err != nil {

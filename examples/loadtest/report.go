@@ -21,6 +21,8 @@ type report struct {
 	Runs        int    `json:"runs"`
 	Concurrency int    `json:"concurrency"`
 	Parked      int    `json:"parked"`
+	Finished    int    `json:"finished,omitempty"`
+	Across      bool   `json:"across,omitempty"` // replies came by another node
 	GroupCommit bool   `json:"group_commit"`
 	Followed    bool   `json:"followed"` // each run's events were read as they came
 
@@ -71,15 +73,21 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 	kind := r.Store
 	if r.Store == "sqlite" {
 		kind += ", synchronous=FULL"
-		if !r.GroupCommit {
-			kind += ", no group commit"
-		}
+	}
+	if !r.GroupCommit {
+		kind += ", no group commit"
+	}
+	if r.Across {
+		kind += ", replies by another node"
 	}
 	if r.Followed {
 		kind += ", each run followed"
 	}
 	line("store", "%s", kind)
 	line("runs / at one time / parked", "%d / %d / %d", r.Runs, r.Concurrency, r.Parked)
+	if r.Finished > 0 {
+		line("finished before", "%d", r.Finished)
+	}
 	line("round trips", "%.0f runs/s", r.RunsPerS)
 	line("reply until running, p50 / p99", "%.2f / %.2f ms", r.ReplyP50, r.ReplyP99)
 	line("claim, p50", "%.2f ms", r.ClaimP50)

@@ -122,7 +122,7 @@ func (c *claim) run(ctx context.Context) error {
 var (
 	// claimGuardText bounds how long a node that is stopped in the middle of a claim holds up those of all others.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
-		set_config('enable_seqscan', 'off', true), set_config('idle_in_transaction_session_timeout', '2s', true)`)
+		` + steady + `, set_config('idle_in_transaction_session_timeout', '2s', true)`)
 	// releaseText puts runs whose not-before time has come among the ready ones.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
@@ -141,7 +141,7 @@ var (
 			LIMIT CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END
 			FOR NO KEY UPDATE SKIP LOCKED
 		) r ON true
-		WHERE EXISTS (SELECT FROM interlude.states WHERE ready AND states.pool = p.name)`)
+		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
 	// loadText locks picked runs and loads them.
 	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r ON r.n = s.n
 		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued') FOR NO KEY UPDATE OF s SKIP LOCKED`)
@@ -209,7 +209,7 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

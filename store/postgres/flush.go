@@ -15,19 +15,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The frame of a transaction that is sent whole, in one exchange. Statistics of a table that grows fast are old, and a plan that was
-// made of them stays: so the planner is not asked whether to walk through it.
+// The frame of a transaction.
 const (
 	beginText  = `BEGIN ISOLATION LEVEL READ COMMITTED`
 	commitText = `COMMIT`
-	framed     = 2 // statements before the first entry's
 )
 
 var (
 	// guardText lets no flush wait long for a row that a transaction of somebody's own holds: those of all others wait with it.
-	guardText = sql(`SELECT set_config('enable_seqscan', 'off', true), set_config('lock_timeout', '100ms', true)`)
-	// patientText is for a flush of one entry.
-	patientText = sql(`SELECT set_config('enable_seqscan', 'off', true)`)
+	guardText = sql(`SELECT ` + steady + `, set_config('lock_timeout', '100ms', true)`)
+	// patientText is for an entry that waits by itself.
+	patientText = sql(`SELECT ` + steady)
 )
 
 // maxTries bounds how often an entry is tried that is not refused, and still not stored.
@@ -57,43 +55,69 @@ func (s *Store) round(entries []*entry) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
 	for try := 0; len(entries) > 0; try++ {
-		entries = s.known(ctx, entries)
-		if len(entries) == 0 {
+		if entries = s.known(ctx, entries); len(entries) == 0 {
 			return
 		}
-		failure := s.write(ctx, entries, guardText)
-		if failure == nil {
+		err := s.write(ctx, entries, guardText)
+		if err == nil {
 			entries = s.judged(ctx, s.stored(entries), try)
 			continue
 		}
-		entries = s.sorted(entries, failure, try)
+		entries = s.sorted(ctx, entries, err, try)
 	}
-}
-
-// failure is why a transaction was not stored, and the place of the entry that it was about, -1 for none.
-type failure struct {
-	err error
-	at  int
 }
 
 // sorted takes out of a failed transaction what it failed for, and returns what is to be tried again.
-func (s *Store) sorted(entries []*entry, f *failure, try int) []*entry {
+func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int) []*entry {
 	var e *pgconn.PgError
 	switch {
-	case again(f.err) && try < maxTries:
+	case again(err) && try < maxTries:
 		return entries
-	case f.at < 0 || !errors.As(f.err, &e):
-	case e.Code == "55P03": // its row is held; it waits by itself
-		s.flushes.Go(func() { s.alone(entries[f.at]) })
-		return slices.Concat(entries[:f.at], entries[f.at+1:])
-	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"): // a fault of this entry alone
-		entries[f.at].finish(fmt.Errorf("postgres: write: %w", explain(f.err)))
-		return slices.Concat(entries[:f.at], entries[f.at+1:])
+	case !errors.As(err, &e):
+	case e.Code == "55P03":
+		return s.unheld(ctx, entries)
+	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"): // a fault of one of them
+		if len(entries) > 1 {
+			s.round(slices.Clone(entries[:len(entries)/2]))
+			return entries[len(entries)/2:]
+		}
 	}
 	for _, e := range entries {
-		e.finish(unstored(f.err))
+		e.finish(unstored(err))
 	}
 	return nil
+}
+
+var unheldText = sql(`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
+
+// unheld sets entries apart whose rows somebody else holds: they wait by themselves. When it is no row of a run, it is an id that is
+// being created elsewhere: then all that create one wait by themselves.
+func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
+	rows := make([]int64, 0, len(entries))
+	for _, e := range entries {
+		if e.n != 0 {
+			rows = append(rows, e.n)
+		}
+	}
+	found, err := s.pool.Query(ctx, s.texts[unheldText], rows)
+	var free []int64
+	if err == nil {
+		free, err = pgx.CollectRows(found, pgx.RowTo[int64])
+	}
+	if err != nil {
+		for _, e := range entries {
+			e.finish(unstored(err))
+		}
+		return nil
+	}
+	held := len(free) < len(rows)
+	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
+		apart := held && e.n != 0 && !slices.Contains(free, e.n) || !held && e.n == 0
+		if apart {
+			s.flushes.Go(func() { s.alone(e) })
+		}
+		return apart
+	})
 }
 
 // unstored is the error of a write that failed. What is not known to be rolled back may have been stored.
@@ -108,82 +132,69 @@ func unstored(err error) error {
 func (s *Store) alone(e *entry) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
+	select {
+	case s.patient <- struct{}{}:
+		defer func() { <-s.patient }()
+	case <-ctx.Done():
+		e.finish(fmt.Errorf("postgres: write: %w: run %s is held by others", ErrTimeout, e.Run.ID))
+		return
+	}
 	entries := []*entry{e}
 	for try := 0; len(entries) > 0; try++ {
 		if entries = s.known(ctx, entries); len(entries) == 0 {
 			return
 		}
-		f := s.write(ctx, entries, patientText)
+		err := s.write(ctx, entries, patientText)
 		switch {
-		case f == nil:
+		case err == nil:
 			entries = s.judged(ctx, s.stored(entries), try)
-		case !again(f.err) || try == maxTries:
-			e.finish(unstored(f.err))
+		case !again(err) || try == maxTries:
+			e.finish(unstored(err))
 			return
 		}
 	}
 }
 
-// write sends one transaction of the entries, in the order in which everybody locks rows, and marks those that were stored.
-func (s *Store) write(ctx context.Context, entries []*entry, guard query) *failure {
+// write sends one transaction of the entries, whole and in one exchange, and marks those that were stored. Rows are locked in one order by everybody.
+func (s *Store) write(ctx context.Context, entries []*entry, guard query) error {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID, b.Run.ID))
 	})
+	creating := 0
+	for creating < len(entries) && entries[creating].Expect == 0 {
+		creating++
+	}
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return &failure{err, -1}
+		return err
 	}
 	defer conn.Release()
 	b := &pgx.Batch{}
 	b.Queue(beginText)
 	b.Queue(s.texts[guard])
-	for _, e := range entries {
-		s.queue(b, e)
-	}
+	s.queue(b, entries, creating)
 	b.Queue(commitText)
 	results := conn.SendBatch(ctx, b)
-	f := collect(results, entries)
-	if err := results.Close(); err != nil && f == nil {
-		f = &failure{err, -1}
+	err = func() error {
+		for range 2 {
+			if _, err := results.Exec(); err != nil {
+				return err
+			}
+		}
+		if err := collect(results, entries, creating); err != nil {
+			return err
+		}
+		_, err := results.Exec()
+		return err
+	}()
+	if closing := results.Close(); err == nil {
+		err = closing
 	}
-	if f != nil {
-		s.recent.doubt(f.err)
+	if err != nil {
+		s.recent.doubt(err)
 		rollBack(ctx, conn.Conn())
 	}
-	return f
-}
-
-// collect reads the results of a transaction.
-func collect(results pgx.BatchResults, entries []*entry) *failure {
-	for range framed {
-		if _, err := results.Exec(); err != nil {
-			return &failure{err, -1}
-		}
-	}
-	for i, e := range entries {
-		made, err := e.collect(results)
-		if err != nil {
-			return &failure{err, i}
-		}
-		e.made = made
-	}
-	if _, err := results.Exec(); err != nil {
-		return &failure{err, -1}
-	}
-	return nil
-}
-
-// collect reads the result of the entry's statement: whether it was stored.
-func (e *entry) collect(results pgx.BatchResults) (bool, error) {
-	if e.Expect > 0 {
-		tag, err := results.Exec()
-		return tag.RowsAffected() == 1, err
-	}
-	err := results.QueryRow().Scan(&e.n)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return err
 }
 
 // rollBack makes a connection fit for others; one that cannot be is closed when it is given back.

@@ -48,8 +48,10 @@ type Store struct {
 	own      bool   // the pool is the store's to close
 	o        Options
 	jobs     chan *job
+	reads    chan *lookup
 	recent   recent
 	fair     fair
+	patient  chan struct{} // taken by entries that wait for others' transactions
 	clock    clock
 	meter    meter
 	watchers store.Watchers
@@ -107,13 +109,10 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		pool: pool, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), closed: make(chan struct{}),
-		fair: fair{served: make(map[string]string)},
+		pool: pool, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
+		fair: fair{served: make(map[string]string)}, patient: make(chan struct{}, 4),
 	}
-	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, found: func(n int64, run *store.Run, size int) {
-		kept := run.Clone() // the other is the caller's
-		s.recent.put(stored{n: n, run: &kept}, size)
-	}}
+	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	if err := s.begin(ctx); err != nil {
 		s.end()
@@ -121,6 +120,9 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	}
 	for range o.Flushes {
 		s.flushes.Go(s.flushing)
+	}
+	for range lookups {
+		s.flushes.Go(s.looking)
 	}
 	s.notifier = newNotifier(s)
 	s.others.Go(s.keepTime)
@@ -190,6 +192,7 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.calls.end(s.closed)
 		close(s.jobs)
+		close(s.reads)
 		s.flushes.Wait()
 		s.end()
 		s.others.Wait()

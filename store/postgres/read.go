@@ -23,6 +23,8 @@ type reader struct {
 	// found is told of each record that was read, with its row.
 	found  func(n int64, run *store.Run, size int)
 	schema string
+	// steady says that the planner is told what steady tells it, for each question.
+	steady bool
 }
 
 // collect asks one question.
@@ -32,20 +34,51 @@ func collectRows[T any](ctx context.Context, r *reader, text string, scan func(p
 		return nil, err
 	}
 	defer done()
-	rows, err := q.Query(within, text, args...)
-	if err == nil {
-		var all []T
-		if all, err = pgx.CollectRows(rows, scan); err == nil {
-			return all, nil
-		}
-	}
+	all, err := ask(within, q, r.steadied(), text, scan, args...)
 	switch {
+	case err == nil:
+		return all, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, store.ErrCorrupt):
 		return nil, err
 	}
 	return nil, fmt.Errorf("postgres: read: %w", explain(err))
+}
+
+// steadyText goes before a question, in the transaction that the two are.
+var steadyText = sql(`SELECT ` + steady + `, ` + nested)
+
+func (r *reader) steadied() string {
+	if r.steady {
+		return r.texts[steadyText]
+	}
+	return ""
+}
+
+// ask sends a question, and before it, in the same exchange, another statement if there is one.
+func ask[T any](ctx context.Context, q querier, before, text string, scan func(pgx.CollectableRow) (T, error), args ...any) ([]T, error) {
+	if before == "" {
+		rows, err := q.Query(ctx, text, args...)
+		if err != nil {
+			return nil, err
+		}
+		return pgx.CollectRows(rows, scan)
+	}
+	b := &pgx.Batch{}
+	b.Queue(before)
+	b.Queue(text, args...)
+	results := q.SendBatch(ctx, b)
+	_, err := results.Exec()
+	var all []T
+	if err == nil {
+		rows, _ := results.Query() // CollectRows tells its error too
+		all, err = pgx.CollectRows(rows, scan)
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return all, err
 }
 
 // one asks for one row of a run.
@@ -77,7 +110,7 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 }
 
 var (
-	runText     = sql(`SELECT s.n, s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	runText     = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 	specText    = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
 	settledText = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
 	historyText = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
@@ -96,16 +129,11 @@ func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
 		return store.Run{}, unknown(id)
 	}
 	return one(ctx, r, id, r.texts[runText], func(row pgx.CollectableRow) (store.Run, error) {
-		var n int64
 		var record []byte
-		if err := row.Scan(&n, &record); err != nil {
+		if err := row.Scan(&record); err != nil {
 			return store.Run{}, err
 		}
-		run, err := store.Decode(record)
-		if err == nil {
-			r.found(n, &run, len(record))
-		}
-		return run, err
+		return store.Decode(record)
 	}, id)
 }
 

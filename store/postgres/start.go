@@ -92,20 +92,13 @@ func (c *claim) begin(prev stored) (e *entry, err error) {
 // store writes the commits and ends the transaction.
 func (c *claim) store(ctx context.Context) error {
 	b := &pgx.Batch{}
-	for _, e := range c.entries {
-		c.queue(b, e)
-	}
+	c.queue(b, c.entries, 0)
 	b.Queue(commitText)
 	results := c.conn.SendBatch(ctx, b)
-	err := func() (err error) {
-		for _, e := range c.entries {
-			if e.made, err = e.collect(results); err != nil {
-				return err
-			}
-		}
+	err := collect(results, c.entries, 0)
+	if err == nil {
 		_, err = results.Exec()
-		return err
-	}()
+	}
 	if closing := results.Close(); err == nil {
 		err = closing
 	}

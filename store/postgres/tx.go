@@ -30,7 +30,7 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 // a call may fail with ErrSerialization. The view is for one goroutine at a time, as the transaction is, and needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	v := &view{Store: s, tx: tx}
-	v.reader = reader{texts: s.texts, schema: s.o.Schema, on: v.read, found: func(int64, *store.Run, int) {}}
+	v.reader = reader{texts: s.texts, schema: s.o.Schema, on: v.read}
 	return v
 }
 
@@ -75,14 +75,7 @@ func (v *view) commit(ctx context.Context, e *entry) error {
 				return err
 			}
 		}
-		b := &pgx.Batch{}
-		v.queue(b, e)
-		results := v.tx.SendBatch(ctx, b)
-		made, err := e.collect(results)
-		if closing := results.Close(); err == nil {
-			err = closing
-		}
-		if made || err != nil {
+		if err := v.write(ctx, e); err != nil || e.made {
 			return v.failed(ctx, err)
 		}
 		if err := v.judge(ctx, e); err != nil {
@@ -90,6 +83,27 @@ func (v *view) commit(ctx context.Context, e *entry) error {
 		}
 	}
 	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization, e.Run.ID, maxTries)
+}
+
+// write tries to store the entry. The planner's settings are the host's.
+func (v *view) write(ctx context.Context, e *entry) (err error) {
+	b := &pgx.Batch{}
+	entries := []*entry{e}
+	if e.Expect == 0 {
+		v.queue(b, entries, 1)
+	} else {
+		v.queueUpdates(b, entries)
+	}
+	results := v.tx.SendBatch(ctx, b)
+	if e.Expect == 0 {
+		err = collectCreations(results, entries)
+	} else {
+		err = collectUpdates(results, entries)
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return err
 }
 
 // judge says why the entry is refused.
@@ -153,3 +167,6 @@ func (v *view) SetPool(context.Context, slots.Pool) error { return ErrInTransact
 
 // Close does nothing: the transaction and the store are the caller's.
 func (v *view) Close() error { return nil }
+
+// Run implements store.Reader, in the transaction.
+func (v *view) Run(ctx context.Context, id string) (store.Run, error) { return v.reader.Run(ctx, id) }

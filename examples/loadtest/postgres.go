@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
+)
+
+// serve starts a private server, unless there is one.
+func (p *place) serve(ctx context.Context) error {
+	p.dsn, p.schema = p.o.dsn, "loadtest_"+rand.Text()
+	if p.dsn != "" {
+		return nil
+	}
+	server, err := pglocal.Start(ctx, pglocal.Options{Settings: serverSettings})
+	if err != nil {
+		return err
+	}
+	p.server, p.dsn = server, server.DSN("")
+	return nil
+}
+
+// serverSettings are what any server of some size has; whatever makes commits durable is as PostgreSQL has it.
+var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
+
+func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
+	return postgres.Open(ctx, p.dsn, postgres.Options{Schema: p.schema, NoGroupCommit: !p.o.group})
+}
+
+// unserve removes what serve and open have made.
+func (p *place) unserve() {
+	switch {
+	case p.server != nil:
+		_ = p.server.Stop() // it is temporary
+	case p.dsn != "":
+		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE") // it has a name of its own
+	}
+}
+
+func (p *place) exec(text string) error {
+	return p.connected(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, text)
+		return err
+	})
+}
+
+func (p *place) connected(do func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := pgx.Connect(ctx, p.dsn)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(ctx, c), c.Close(ctx))
+}
+
+// tables is how large the schema's tables and indexes are, in bytes; 0 when nobody can say.
+func (p *place) tables() (n int64) {
+	_ = p.connected(func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+			WHERE s.nspname = $1 AND c.relkind = 'r'`, p.schema).Scan(&n)
+	})
+	return n
+}
+
+// probePostgres writes plain rows, each by a statement of its own, in pipelined transactions of probeBatch.
+func (p *place) probePostgres(rowBytes int, long time.Duration) (result probe, _ error) {
+	err := p.connected(func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, `DROP TABLE IF EXISTS interlude_probe;
+			CREATE TABLE interlude_probe (k bigint PRIMARY KEY, version bigint, state text, owner text, at bigint, body bytea);
+			INSERT INTO interlude_probe VALUES (-1, 0)`)
+		if err != nil {
+			return err
+		}
+		flushes := make([]time.Duration, probeFlushes)
+		for i := range flushes {
+			begun := time.Now()
+			if _, err := c.Exec(ctx, `UPDATE interlude_probe SET version = version + 1 WHERE k = -1`); err != nil {
+				return err
+			}
+			flushes[i] = time.Since(begun)
+		}
+		result.flushP50 = percentile(flushes, 50)
+		body := make([]byte, rowBytes)
+		rows, begun := int64(0), time.Now()
+		for time.Since(begun) < long {
+			b := &pgx.Batch{}
+			b.Queue("BEGIN")
+			for range probeBatch {
+				rows++
+				b.Queue(`INSERT INTO interlude_probe VALUES ($1, $2, $3, $4, $5, $6)`, rows, rows, "waiting_user", "node-0123456789", rows, body)
+			}
+			b.Queue("COMMIT")
+			if err := c.SendBatch(ctx, b).Close(); err != nil {
+				return err
+			}
+		}
+		result.rowsPerS = float64(rows) / time.Since(begun).Seconds()
+		_, err = c.Exec(ctx, `DROP TABLE interlude_probe`)
+		return err
+	})
+	return result, err
+}
