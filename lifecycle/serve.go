@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -51,6 +52,7 @@ type node struct {
 	id    string
 	slots *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
 	ready chan struct{}       // something may be claimable
+	told  atomic.Bool         // a hint told of something that is
 	lost  chan string         // run ids whose resident process ended by itself
 
 	renewed time.Time // for renewals alone: the instant from which the lease runs
@@ -110,6 +112,9 @@ func (n *node) serve(ctx context.Context) error {
 
 // hint looks at what the store tells of a commit: what may be claimable, and whose turn or process is over.
 func (n *node) hint(h store.Hint) {
+	if h.State == fsm.StateQueued {
+		n.told.Store(true)
+	}
 	if h.State != fsm.StateRunning {
 		n.wakeClaims()
 	}
@@ -179,7 +184,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 		return nil, nil
 	}
 	now := stamp(n.clock)
-	return n.store.Claim(n.live, store.ClaimRequest{Node: n.id, Now: now, Max: room, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+	return n.store.Claim(n.live, store.ClaimRequest{Node: n.id, Now: now, Max: room, Told: n.told.Swap(false), Start: func(r store.Run, _ []byte) (store.Commit, error) {
 		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: n.id})
 	}})
 }

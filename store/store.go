@@ -167,6 +167,9 @@ type ClaimRequest struct {
 	Node string
 	Now  time.Time
 	Max  int // at least 1
+	// Told is a hint: the caller has heard of something that is ready, so that a look before the claim would be wasted. Without it,
+	// most claims find nothing.
+	Told bool
 	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch already
 	// set and the specification; it is pure, fast, and may be called again for the same run when the store repeats its
 	// transaction. When it fails, that run is left as it was and the error is joined into Claim's.

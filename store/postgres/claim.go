@@ -99,6 +99,11 @@ type pick struct {
 }
 
 func (c *claim) run(ctx context.Context) error {
+	if !c.req.Told {
+		if some, err := c.peek(ctx); err != nil || !some {
+			return err
+		}
+	}
 	conn, err := c.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -119,7 +124,31 @@ func (c *claim) run(ctx context.Context) error {
 	return err
 }
 
+// peek reports whether there is something to claim, slots aside. It takes no lock and writes nothing: idle nodes ask again and again.
+func (c *claim) peek(ctx context.Context) (bool, error) {
+	type sight struct{ registered, some bool }
+	seen, err := ask(ctx, c.pool, c.steadied(), c.texts[peekText], func(row pgx.CollectableRow) (v sight, _ error) {
+		err := row.Scan(&v.registered, &v.some)
+		return v, err
+	}, c.req.Node, c.req.Now.UnixMicro())
+	switch {
+	case err != nil:
+		return false, err
+	case !seen[0].registered:
+		return false, c.stale()
+	}
+	return seen[0].some, nil
+}
+
+func (c *claim) stale() error {
+	return fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+}
+
 var (
+	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+		EXISTS (SELECT FROM interlude.states WHERE ready)
+			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
+			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
 	// claimGuardText bounds how long a node that is stopped in the middle of a claim holds up those of all others.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		` + steady + `, set_config('idle_in_transaction_session_timeout', '2s', true)`)
@@ -213,7 +242,7 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 		return nil, err
 	}
 	if !registered {
-		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+		return nil, c.stale()
 	}
 	if _, err := results.Exec(); err != nil {
 		return nil, err

@@ -24,7 +24,8 @@ type Options struct {
 	// NoMigrate leaves the schema as it is; one that is too old is ErrOlder. For roles that may not change tables.
 	NoMigrate bool
 
-	// Flushes is how many transactions of commits are under way at one time; 2 when zero. What arrives meanwhile shares the next one.
+	// Flushes is how many transactions of commits are under way at one time; 1 when zero. What arrives meanwhile shares the next one, so
+	// that more of them do less each; they help where the way to the server or its disk is long.
 	Flushes int
 	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For measurements.
 	NoGroupCommit bool
@@ -160,7 +161,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	if o.Flushes == 0 {
-		o.Flushes = 2
+		o.Flushes = 1
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 15 * time.Second
