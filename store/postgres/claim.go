@@ -158,7 +158,7 @@ var (
 	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
 		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
 	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready is left alone.
-	lockText = sql(`SELECT name FROM interlude.pools WHERE EXISTS (SELECT FROM interlude.states WHERE ready AND states.pool = pools.name)
+	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM interlude.states WHERE ready AND states.pool = pools.name LIMIT 1)
 		ORDER BY name FOR NO KEY UPDATE`)
 	// readyText counts what the pools' slots are held for, as it stands now that they are locked, and looks at what is ready: in a pool without
 	// a bound by key, one more than there is room for.

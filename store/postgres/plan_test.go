@@ -1,0 +1,235 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+var planNoon = time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// crowd fills a store: many parked and finished runs, and few that anybody has to do with.
+func crowd(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "p", Capacity: 50, KeyCapacity: 10}))
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "q", Capacity: 50}))
+	require.NoError(t, s.Join(ctx, store.Node{ID: "n", Lease: time.Hour}, planNoon))
+	put := func(batch []store.Commit) {
+		for _, err := range s.Commit(ctx, batch) {
+			require.NoError(t, err)
+		}
+	}
+	made := 0
+	some := func(n int, then func(r *store.Run, i int)) {
+		for part := range slices.Chunk(make([]int, n), 400) {
+			var batch []store.Commit
+			for range part {
+				made++
+				r := store.Run{
+					ID: fmt.Sprintf("run-%06d", made), Version: 1, Pool: "p", Key: fmt.Sprint("k", made%20), State: fsm.StateQueued, Seq: 1, Profile: fsm.ProfileResumable,
+					CreatedAt: planNoon.Add(time.Duration(made) * time.Millisecond), Recovery: store.RecoveryNone, Mode: fsm.ModeInteractive,
+				}
+				if made%2 == 0 {
+					r.Pool = "q"
+				}
+				r.UpdatedAt, r.QueuedAt = r.CreatedAt, r.CreatedAt
+				batch = append(batch, store.Commit{Run: r, Spec: []byte(`{}`), Events: []store.Event{{Seq: 1, Body: []byte(`{"n":1}`)}}})
+				if then != nil {
+					r.Version, r.Seq = 2, 2
+					then(&r, made)
+					batch = append(batch, store.Commit{Run: r, Expect: 1, Events: []store.Event{{Seq: 2, Body: []byte(`{"n":2}`)}}})
+				}
+			}
+			put(batch)
+		}
+	}
+	some(6000, func(r *store.Run, i int) {
+		r.State, r.Owner, r.Interactions = fsm.StateWaitingUser, "n", 1
+		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
+		r.Deadline = planNoon.Add(time.Duration(i) * time.Hour)
+	})
+	some(6000, func(r *store.Run, i int) { r.State, r.FinishedAt = fsm.StateCanceled, planNoon.Add(time.Duration(i)*time.Second) })
+	some(300, nil)
+	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: 20, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+		r.Version, r.State, r.Attempt = r.Version+1, fsm.StateRunning, r.Attempt+1
+		return store.Commit{Run: r, Expect: r.Version - 1}, nil
+	}})
+	require.NoError(t, err)
+	sticky := claimed[0].Run
+	for _, change := range []func(r *store.Run){
+		func(r *store.Run) {
+			r.State, r.Interactions, r.Pending = fsm.StateWaitingUser, 1, &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon}
+		},
+		func(r *store.Run) { r.State, r.Pending, r.QueuedAt = fsm.StateQueued, nil, planNoon },
+	} {
+		next := store.Commit{Run: sticky.Clone(), Expect: sticky.Version}
+		next.Run.Version++
+		change(&next.Run)
+		if sticky.Pending != nil {
+			next.Settled = &interaction.Record{Question: *sticky.Pending, Resolution: interaction.UserReply, ResolvedAt: planNoon}
+		}
+		put([]store.Commit{next})
+		sticky = next.Run
+	}
+	late := store.Run{
+		ID: "late", Version: 1, Pool: "q", State: fsm.StateQueued, CreatedAt: planNoon, UpdatedAt: planNoon, QueuedAt: planNoon,
+		NotBefore: planNoon.Add(2 * time.Hour), Recovery: store.RecoveryNone,
+	}
+	put([]store.Commit{{Run: late, Spec: []byte(`{}`)}})
+}
+
+// plan is a node of what EXPLAIN (ANALYZE, FORMAT JSON) says.
+type plan struct {
+	Kind     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Index    string  `json:"Index Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Filtered float64 `json:"Rows Removed by Filter"`
+	Rechecks float64 `json:"Rows Removed by Index Recheck"`
+	Plans    []plan  `json:"Plans"`
+}
+
+// tables are those that grow.
+var tables = []string{"runs", "states", "events", "settled"}
+
+// walk visits the plan and adds up how many rows of the tables are touched.
+func (p *plan) walk(visit func(*plan)) (touched float64) {
+	visit(p)
+	if slices.Contains(tables, p.Relation) && strings.Contains(p.Kind, "Scan") {
+		touched = (p.Rows + p.Filtered + p.Rechecks) * p.Loops
+	}
+	for i := range p.Plans {
+		touched += p.Plans[i].walk(visit)
+	}
+	return touched
+}
+
+// Every statement that a busy or an idle host makes again and again finds its rows by an index, and touches those that it needs only, however
+// many runs are parked or have ended: with the plan that a prepared statement keeps for ever, made when the tables were empty.
+func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
+	dsn, schema := pgtest.Schema(t)
+	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
+	require.NoError(t, err)
+	defer s.Close()
+	now, later := planNoon.Add(time.Hour).UnixMicro(), planNoon.Add(10*time.Hour).UnixMicro()
+	statements := []struct {
+		name string
+		text query
+		args []any
+		most float64 // rows touched
+	}{
+		{"peek", peekText, []any{"n", now}, 3},
+		{"claim: release", releaseText, []any{later}, 2},
+		{"claim: sticky", stickyText, []any{"n", int64(10)}, 1},
+		{"claim: lock", lockText, nil, 4},
+		{"claim: ready", readyText, []any{int64(10)}, 40 + 4 + 22}, // what is held, and what is picked and locked
+		{"claim: priority", priorityText, []any{"p", int64(1 << 62)}, 1},
+		{"claim: keys", keysText, []any{"p", int64(0), []byte("k3"), int64(10), int64(5)}, 60},
+		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4}}, 8},
+		{"claim: load", loadText, []any{[]int64{12050, 12060}}, 4},
+		{"commit: look", lookText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"}, [][]byte{[]byte("a"), nil}, []string{"p", "q"}}, 8},
+		{"commit: held", unheldText, []any{[]int64{1, 2, 3}}, 3},
+		{"run", lookupText, []any{[]string{"run-000001", "run-012000", "none"}, []int64{0, 0, 0}, []int64{0, 0, 0}}, 6},
+		{"spec", specText, []any{"run-000100"}, 1},
+		{"settled", settledText, []any{"run-000100", []byte("key")}, 2},
+		{"history", historyText, []any{"run-000100"}, 3},
+		{"events", eventsText, []any{"run-000100", int64(0), int64(100), int64(1 << 20)}, 3},
+		{"events after the last", eventsText, []any{"run-000100", int64(2), int64(100), int64(1 << 20)}, 1},
+		{"due", dueText, []any{now, int64(10)}, 12},
+		{"renew", renewText, []any{"n"}, 20},
+		{"orphans", orphansText, []any{int64(0), int64(10)}, 22},
+		{"prune", pruneText, []any{later, int64(5)}, 5 + 5 + 10 + 5 + 5},
+		{"commit: create", createText, args(func(b *pgx.Batch) {
+			r := store.Run{ID: "new", Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon, UpdatedAt: planNoon, QueuedAt: planNoon}
+			s.queue(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`), Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}), 1)
+		}), 0},
+		{"commit: update", updateText, args(func(b *pgx.Batch) {
+			r := store.Run{ID: "run-000007", Version: 3, Pool: "p", State: fsm.StateCanceled, Seq: 3, CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
+			all := entriesOf(t, store.Commit{Run: r, Expect: 2, Events: []store.Event{{Seq: 3, Body: []byte(`{}`)}}})
+			all[0].n = 7
+			s.queueUpdates(b, all)
+		}), 1},
+	}
+	// The plans are made while there is nothing, on one connection, as each keeps its own.
+	conn, err := s.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	for i, st := range statements {
+		explained(t, conn.Conn(), s, fmt.Sprint("s", i), st.text, st.args, true)
+	}
+	crowd(t, s)
+	for i, st := range statements {
+		t.Run(st.name, func(t *testing.T) {
+			p := explained(t, conn.Conn(), s, fmt.Sprint("s", i), st.text, st.args, false)
+			touched := p.walk(func(p *plan) {
+				if slices.Contains(tables, p.Relation) {
+					require.NotEqual(t, "Seq Scan", p.Kind, "of %s", p.Relation)
+					require.NotEqual(t, "Bitmap Heap Scan", p.Kind, "of %s", p.Relation)
+				}
+			})
+			require.LessOrEqual(t, touched, st.most, "rows touched")
+			if st.most > 0 {
+				require.Positive(t, touched, "a statement that touches nothing proves nothing")
+			}
+		})
+	}
+}
+
+func entriesOf(t *testing.T, c store.Commit) []*entry {
+	t.Helper()
+	e, err := newEntry(&c)
+	require.NoError(t, err)
+	return []*entry{e}
+}
+
+// args are the arguments of the last statement that is queued.
+func args(queue func(b *pgx.Batch)) []any {
+	var b pgx.Batch
+	queue(&b)
+	return b.QueuedQueries[len(b.QueuedQueries)-1].Arguments
+}
+
+// explained executes a statement and takes it back. The first time it is prepared.
+func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, args []any, first bool) (p plan) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	if first {
+		_, err := conn.Exec(ctx, "PREPARE "+name+" AS "+s.texts[text])
+		require.NoError(t, err, s.texts[text])
+	}
+	tx, err := conn.Begin(ctx)
+	require.NoError(t, err)
+	defer tx.Rollback(ctx) //nolint:errcheck // that is what it is for
+	_, err = tx.Exec(ctx, s.texts[steadyText])
+	require.NoError(t, err)
+	places := make([]string, len(args))
+	for i := range args {
+		places[i] = fmt.Sprintf("$%d", i+1)
+	}
+	call := "EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE " + name
+	if len(args) > 0 {
+		call += "(" + strings.Join(places, ", ") + ")"
+	}
+	var body []byte
+	require.NoError(t, tx.QueryRow(ctx, call, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...).Scan(&body), s.texts[text])
+	var all []struct {
+		Plan plan `json:"Plan"`
+	}
+	require.NoError(t, json.Unmarshal(body, &all))
+	return all[0].Plan
+}
