@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"crypto/rand"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,19 +9,36 @@ import (
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 	"github.com/interlude-go/interlude/store/storetest"
 )
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
 
 // place is a store that remembers where it is, for reopening.
 type place struct {
 	*postgres.Store
+
 	dsn string
 	o   postgres.Options
 }
 
-func open(tb testing.TB) store.Store {
+// suite opens the suites' stores, each in a schema of its own of one database.
+type suite struct {
+	dsn string
+	o   postgres.Options
+}
+
+// quick is a suite on a new database, which waits for no disk: a crash of the server is another test's subject.
+func quick(tb testing.TB) suite {
 	tb.Helper()
-	return at(tb, os.Getenv("INTERLUDE_POSTGRES"), postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true})
+	return suite{dsn: with(pgtest.DSN(tb), "synchronous_commit=off"), o: postgres.Options{NoListen: true, NoNotify: true}}
+}
+
+func (s suite) open(tb testing.TB) store.Store {
+	tb.Helper()
+	s.o.Schema = "t_" + rand.Text()
+	return at(tb, s.dsn, s.o)
 }
 
 func at(tb testing.TB, dsn string, o postgres.Options) store.Store {
@@ -45,9 +61,12 @@ func also(tb testing.TB, s store.Store) store.Store {
 	return at(tb, p.dsn, p.o)
 }
 
-func TestStore(t *testing.T) {
-	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also}.Run(t)
+func (s suite) run(t *testing.T) {
+	t.Helper()
+	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also}.Run(t)
 }
+
+func TestStore(t *testing.T) { quick(t).run(t) }
 
 // bubbled is a store that keeps no time: a bubble's clock runs ahead of the server's.
 type bubbled struct {
@@ -60,13 +79,17 @@ type bubbled struct {
 }
 
 func bubble(s store.Store) store.Store {
-	p := s.(*place) //nolint:forcetypeassert // there is no other
+	p := s.(*place)
 	return &bubbled{p, p, p, p, p}
 }
 
 func TestRequirementsOnPostgres(t *testing.T) {
+	s := quick(t)
 	lifecycletest.Run(t, lifecycletest.Harness{
-		Open:   func(tb testing.TB) store.Store { tb.Helper(); return bubble(open(tb)) },
-		Reopen: func(tb testing.TB, s store.Store) store.Store { tb.Helper(); return bubble(reopen(tb, s.(*bubbled).inner)) }, //nolint:forcetypeassert // as above
+		Open: func(tb testing.TB) store.Store { tb.Helper(); return bubble(s.open(tb)) },
+		Reopen: func(tb testing.TB, s store.Store) store.Store {
+			tb.Helper()
+			return bubble(reopen(tb, s.(*bubbled).inner))
+		},
 	})
 }

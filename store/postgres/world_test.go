@@ -1,0 +1,164 @@
+package postgres_test
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+// patience is how long a test waits for a server before it gives up.
+const patience = 30 * time.Second
+
+// with adds settings, as key=value, to a connection string of either form. Values have no spaces.
+func with(dsn string, settings ...string) string {
+	for _, s := range settings {
+		switch key, value, _ := strings.Cut(s, "="); {
+		case !strings.Contains(dsn, "://"):
+			dsn += " " + s
+		case strings.Contains(dsn, "?"):
+			dsn += "&" + key + "=" + url.QueryEscape(value)
+		default:
+			dsn += "?" + key + "=" + url.QueryEscape(value)
+		}
+	}
+	return dsn
+}
+
+// world is a schema of a test's own, and stores in it: nodes, as it were.
+type world struct {
+	testing.TB
+
+	dsn, schema string
+}
+
+// newWorld makes the schema, with the pool "p" of many slots and the node "n", and opens a first store.
+func newWorld(tb testing.TB, o postgres.Options) (*world, *postgres.Store) {
+	tb.Helper()
+	dsn, schema := pgtest.Schema(tb)
+	w := &world{tb, dsn, schema}
+	s := w.open(o)
+	w.furnish(s)
+	return w, s
+}
+
+// open opens a further store.
+func (w *world) open(o postgres.Options, settings ...string) *postgres.Store {
+	w.Helper()
+	o.Schema = w.schema
+	s, err := postgres.Open(w.Context(), with(w.dsn, settings...), o)
+	require.NoError(w, err)
+	w.Cleanup(func() { require.NoError(w, s.Close()) })
+	return s
+}
+
+// furnish makes the pool and the node.
+func (w *world) furnish(s store.Store) {
+	w.Helper()
+	require.NoError(w, s.SetPool(w.Context(), slots.Pool{Name: "p", Capacity: 1000}))
+	require.NoError(w, s.Join(w.Context(), store.Node{ID: "n", Lease: time.Hour}, noon))
+}
+
+// connect gives a connection of the host's own.
+func (w *world) connect() *pgx.Conn {
+	w.Helper()
+	conn, err := pgx.Connect(w.Context(), w.dsn)
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+// begin begins a transaction of the host's own; it is rolled back with the test unless it ended before.
+func (w *world) begin(level pgx.TxIsoLevel) pgx.Tx {
+	w.Helper()
+	tx, err := w.connect().BeginTx(w.Context(), pgx.TxOptions{IsoLevel: level})
+	require.NoError(w, err)
+	w.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+	return tx
+}
+
+// exec executes a statement, in which interlude. is the schema.
+func (w *world) exec(sql string, args ...any) {
+	w.Helper()
+	conn := w.connect()
+	_, err := conn.Exec(w.Context(), w.inSchema(sql), args...)
+	require.NoError(w, err)
+	require.NoError(w, conn.Close(w.Context()))
+}
+
+func (w *world) inSchema(sql string) string {
+	return strings.ReplaceAll(sql, "interlude.", pgx.Identifier{w.schema}.Sanitize()+".")
+}
+
+// try stores one commit and returns its error.
+func (w *world) try(s store.Store, c store.Commit) error {
+	w.Helper()
+	errs := s.Commit(w.Context(), []store.Commit{c})
+	require.Len(w, errs, 1)
+	return errs[0]
+}
+
+// commit stores one commit and returns the record as it stands.
+func (w *world) commit(s store.Store, c store.Commit) store.Run {
+	w.Helper()
+	require.NoError(w, w.try(s, c))
+	return c.Run
+}
+
+// running submits a run and starts it on node "n". No other is ready.
+func (w *world) running(s store.Store, id string) store.Run {
+	w.Helper()
+	w.commit(s, created(id))
+	claimed, err := s.Claim(w.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})
+	require.NoError(w, err)
+	require.Len(w, claimed, 1)
+	require.Equal(w, id, claimed[0].Run.ID)
+	return claimed[0].Run
+}
+
+// waiting is a run that waits for an answer.
+func (w *world) waiting(s store.Store, id string) store.Run {
+	w.Helper()
+	return w.commit(s, ask(w.running(s, id)))
+}
+
+// load reads a run.
+func (w *world) load(s store.Store, id string) store.Run {
+	w.Helper()
+	r, err := s.Run(w.Context(), id)
+	require.NoError(w, err)
+	return r
+}
+
+// hints collects what a store tells.
+func hints(tb testing.TB, s store.Watcher) <-chan store.Hint {
+	tb.Helper()
+	heard := make(chan store.Hint, 1000)
+	tb.Cleanup(s.Watch(func(h store.Hint) { heard <- h }))
+	return heard
+}
+
+// hear waits for a hint of the run.
+func (w *world) hear(heard <-chan store.Hint, id string) store.Hint {
+	w.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case h := <-heard:
+			if h.RunID == id {
+				return h
+			}
+		case <-late:
+			require.FailNow(w, "no hint came of "+id)
+		}
+	}
+}
