@@ -49,6 +49,9 @@ func encoded(c *store.Commit) (*entry, error) {
 			return nil, fmt.Errorf("%w: run %q: id, pool and owner are UTF-8 without NUL, not %q", store.ErrInvalid, r.ID, text)
 		}
 	}
+	if c.Fence != nil && !storable(c.Fence.Node) { // so no node has that id
+		return nil, fmt.Errorf("%w: run %.128s", store.ErrStaleEpoch, r.ID)
+	}
 	e := &entry{Commit: *c}
 	var err error
 	buf := records.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it

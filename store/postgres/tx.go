@@ -42,8 +42,19 @@ type view struct {
 	tx pgx.Tx
 }
 
+// read has the host's transaction bound what it waits for.
 func (v *view) read(ctx context.Context) (querier, context.Context, func(), error) {
-	return v.tx, ctx, func() {}, ctx.Err()
+	return v.tx, ctx, func() {}, v.open(ctx)
+}
+
+// open says why no call can begin.
+func (v *view) open(ctx context.Context) error {
+	select {
+	case <-v.closed:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
 }
 
 // Commit implements store.Writer.
@@ -52,6 +63,9 @@ func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
 	var told notice
 	for i := range batch {
 		e, err := newEntry(&batch[i])
+		if err == nil {
+			err = v.open(ctx)
+		}
 		if err == nil {
 			err = v.commit(ctx, e)
 		}
