@@ -21,12 +21,10 @@ const (
 	commitText = `COMMIT`
 )
 
-var (
-	// guardText lets no flush wait long for a row that a transaction of somebody's own holds: those of all others wait with it.
-	guardText = sql(`SELECT ` + steady + `, set_config('lock_timeout', '100ms', true)`)
-	// patientText is for an entry that waits by itself.
-	patientText = sql(`SELECT ` + steady)
-)
+var guardText = sql(`SELECT ` + steady + `, set_config('lock_timeout', $1::text, true)`)
+
+// rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all others wait with it.
+const rowWait = "100ms"
 
 // maxTries bounds how often an entry is tried that is not refused, and still not stored.
 const maxTries = 20
@@ -38,12 +36,13 @@ func (s *Store) flush(entries []*entry) {
 		seen := make(map[string]bool, len(entries))
 		round := entries[:0:0]
 		for _, e := range entries {
-			if seen[e.Run.ID] {
+			switch {
+			case seen[e.Run.ID]:
 				later = append(later, e)
-				continue
+			case !s.behind(e):
+				seen[e.Run.ID] = true
+				round = append(round, e)
 			}
-			seen[e.Run.ID] = true
-			round = append(round, e)
 		}
 		s.round(round)
 		entries = later
@@ -58,7 +57,7 @@ func (s *Store) round(entries []*entry) {
 		if entries = s.known(ctx, entries); len(entries) == 0 {
 			return
 		}
-		err := s.write(ctx, entries, guardText)
+		err := s.write(ctx, entries, rowWait)
 		if err == nil {
 			entries = s.judged(ctx, s.stored(entries), try)
 			continue
@@ -114,7 +113,7 @@ func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
 		apart := held && e.n != 0 && !slices.Contains(free, e.n) || !held && e.n == 0
 		if apart {
-			s.flushes.Go(func() { s.alone(e) })
+			s.apart(e)
 		}
 		return apart
 	})
@@ -128,35 +127,8 @@ func unstored(err error) error {
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// alone stores one entry, as long as it takes for others to let its row go.
-func (s *Store) alone(e *entry) {
-	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
-	defer cancel()
-	select {
-	case s.patient <- struct{}{}:
-		defer func() { <-s.patient }()
-	case <-ctx.Done():
-		e.finish(fmt.Errorf("postgres: write: %w: run %s is held by others", ErrTimeout, e.Run.ID))
-		return
-	}
-	entries := []*entry{e}
-	for try := 0; len(entries) > 0; try++ {
-		if entries = s.known(ctx, entries); len(entries) == 0 {
-			return
-		}
-		err := s.write(ctx, entries, patientText)
-		switch {
-		case err == nil:
-			entries = s.judged(ctx, s.stored(entries), try)
-		case !again(err) || try == maxTries:
-			e.finish(unstored(err))
-			return
-		}
-	}
-}
-
 // write sends one transaction of the entries, whole and in one exchange, and marks those that were stored. Rows are locked in one order by everybody.
-func (s *Store) write(ctx context.Context, entries []*entry, guard query) error {
+func (s *Store) write(ctx context.Context, entries []*entry, wait string) error {
 	slices.SortFunc(entries, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID, b.Run.ID))
 	})
@@ -171,7 +143,7 @@ func (s *Store) write(ctx context.Context, entries []*entry, guard query) error 
 	defer conn.Release()
 	b := &pgx.Batch{}
 	b.Queue(beginText)
-	b.Queue(s.texts[guard])
+	b.Queue(s.texts[guardText], wait)
 	s.queue(b, entries, creating)
 	b.Queue(commitText)
 	results := conn.SendBatch(ctx, b)

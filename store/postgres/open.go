@@ -52,7 +52,7 @@ type Store struct {
 	reads    chan *lookup
 	recent   recent
 	fair     fair
-	patient  chan struct{} // taken by entries that wait for others' transactions
+	held     held
 	clock    clock
 	meter    meter
 	watchers store.Watchers
@@ -111,7 +111,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	}
 	s := &Store{
 		pool: pool, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
-		fair: fair{served: make(map[string]string)}, patient: make(chan struct{}, 4),
+		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()),
 	}
 	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))

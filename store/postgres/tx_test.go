@@ -35,21 +35,16 @@ func (w *world) ordered(run string) (is bool) {
 	return is
 }
 
-// requireSilence: a transaction that has written a run has told nobody. A commit of another run, which is heard on both nodes, comes after
+// requireSilence: a transaction that has written a run has told nobody. A commit of another run, which is heard on all nodes, is told after
 // all that was told before it.
 func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan store.Hint) {
 	w.Helper()
-	marker := fmt.Sprintf("marker-%d", time.Now().UnixNano())
-	w.commit(a, created(marker))
-	late := time.After(patience)
+	marker := w.mark(a)
 	for _, hints := range heard {
-		for told := false; !told; {
-			select {
-			case h := <-hints:
-				require.NotEqual(w, silent, h.RunID, "told before its commit: %+v", h)
-				told = h.RunID == marker
-			case <-late:
-				require.FailNow(w, "no hint came of "+marker)
+		for h := range until(hints, time.After(patience)) {
+			require.NotEqual(w, silent, h.RunID, "told before its commit: %+v", h)
+			if h.RunID == marker {
+				break
 			}
 		}
 	}
@@ -74,6 +69,7 @@ func TestTheCallersTransaction(t *testing.T) {
 			prev := c.before(w, a)
 			next := c.change(prev)
 			onA, onB := hints(t, a), hints(t, b)
+			w.hearsOf(a, onA)
 			w.hearsOf(a, onB)
 
 			rolledBack := w.begin(pgx.ReadCommitted)
@@ -126,23 +122,6 @@ func (w *world) requireStands(s store.Store, want store.Run) {
 	events, err := s.Events(w.Context(), "r", 0, 100)
 	require.NoError(w, err)
 	require.Len(w, events, int(want.Seq))
-}
-
-// hearsOf waits until notifications of a arrive there.
-func (w *world) hearsOf(a *postgres.Store, there <-chan store.Hint) {
-	w.Helper()
-	w.commit(a, created("first"))
-	late := time.After(patience)
-	for {
-		select {
-		case h := <-there:
-			if h.RunID == "first" || h.RunID == "" { // it began to listen after that commit
-				return
-			}
-		case <-late:
-			require.FailNow(w, "it does not listen")
-		}
-	}
 }
 
 // A version that was rolled back may be written again, otherwise: what the transaction saw and wrote is nobody's.

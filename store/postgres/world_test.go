@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"crypto/rand"
+	"iter"
 	"net/url"
 	"strings"
 	"testing"
@@ -147,18 +149,50 @@ func hints(tb testing.TB, s store.Watcher) <-chan store.Hint {
 	return heard
 }
 
+// until gives what is heard, and ends late.
+func until(heard <-chan store.Hint, late <-chan time.Time) iter.Seq[store.Hint] {
+	return func(yield func(store.Hint) bool) {
+		for {
+			select {
+			case h := <-heard:
+				if !yield(h) {
+					return
+				}
+			case <-late:
+				return
+			}
+		}
+	}
+}
+
 // hear waits for a hint of the run.
 func (w *world) hear(heard <-chan store.Hint, id string) store.Hint {
 	w.Helper()
-	late := time.After(patience)
-	for {
-		select {
-		case h := <-heard:
-			if h.RunID == id {
-				return h
-			}
-		case <-late:
-			require.FailNow(w, "no hint came of "+id)
+	for h := range until(heard, time.After(patience)) {
+		if h.RunID == id {
+			return h
 		}
 	}
+	require.FailNow(w, "no hint came of "+id)
+	return store.Hint{}
+}
+
+// mark commits a run that nobody knows, and returns its id.
+func (w *world) mark(s store.Store) string {
+	w.Helper()
+	return w.commit(s, created("mark-"+rand.Text())).ID
+}
+
+// hearsOf waits until what s commits is heard there. All that was told before has been heard by then.
+func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
+	w.Helper()
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		marker := w.mark(s)
+		for h := range until(there, time.After(time.Second)) { // one that was told before somebody listened is lost
+			if h.RunID == marker {
+				return
+			}
+		}
+	}
+	require.FailNow(w, "nobody listens")
 }

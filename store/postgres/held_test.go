@@ -1,0 +1,157 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// holds submits runs and has a transaction of the host's own hold them.
+func (w *world) holds(s *postgres.Store, tx pgx.Tx, n int) []store.Run {
+	w.Helper()
+	runs := make([]store.Run, n)
+	for i := range runs {
+		runs[i] = w.commit(s, created(fmt.Sprintf("held-%d", i)))
+		w.commit(s.In(tx), report(runs[i]))
+	}
+	return runs
+}
+
+// A transaction that holds runs for a long time, and many who wait for them, hold up the commits, reads and claims of no other run, though
+// there are more who wait than connections.
+func TestAHeldRunHoldsUpNoOther(t *testing.T) {
+	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit, "rolls back": pgx.Tx.Rollback} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+			s := w.open(postgres.Options{NoListen: true, NoNotify: true}, "pool_max_conns=6")
+			tx := w.begin(pgx.ReadCommitted)
+			const runs, waiting = 8, 5
+			held := w.holds(s, tx, runs)
+			var waiters sync.WaitGroup
+			results := make(chan error, runs*waiting)
+			for _, r := range held {
+				for range waiting {
+					waiters.Go(func() { results <- w.try(s, cancel(r)) })
+				}
+			}
+			began := time.Now()
+			for i := range 20 {
+				id := fmt.Sprintf("free-%d", i)
+				r := w.commit(s, report(w.commit(s, created(id))))
+				require.Equal(t, r, w.load(s, id))
+			}
+			claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: store.MaxBatch, Start: start})
+			require.NoError(t, err)
+			require.Len(t, claimed, 20, "those that are held are passed over")
+			require.Less(t, time.Since(began), 10*time.Second)
+			require.Empty(t, results, "those who want a held run wait")
+
+			require.NoError(t, end(tx, t.Context()))
+			waiters.Wait()
+			close(results)
+			stored := 0
+			for err := range results {
+				if err == nil {
+					stored++
+				} else {
+					require.ErrorIs(t, err, store.ErrConflict)
+				}
+			}
+			if name == "commits" {
+				require.Zero(t, stored)
+			} else {
+				require.Equal(t, runs, stored, "one for each run")
+			}
+		})
+	}
+}
+
+// Who waits for a held run for longer than Options.Timeout is told so, and that nothing was written; nothing is, later.
+func TestWaitingForAHeldRunEnds(t *testing.T) {
+	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
+	tx := w.begin(pgx.ReadCommitted)
+	held := w.holds(s, tx, 1)[0]
+	began := time.Now()
+	err := w.try(s, cancel(held))
+	require.ErrorIs(t, err, postgres.ErrTimeout)
+	require.NotContains(t, err.Error(), "unknown")
+	require.Less(t, time.Since(began), 10*time.Second)
+	require.NoError(t, tx.Rollback(t.Context()))
+	w.commit(s, report(held))
+	require.Zero(t, w.sessions("state <> 'idle' AND pid <> pg_backend_pid() AND query NOT LIKE '%pg_stat_activity%'"), "nobody waits any more")
+}
+
+// sessions counts those of the database that the condition, on pg_stat_activity, holds for.
+func (w *world) sessions(condition string) (n int) {
+	w.Helper()
+	err := w.connect().QueryRow(w.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND `+condition).Scan(&n)
+	require.NoError(w, err)
+	return n
+}
+
+// Entries of one batch follow up on each other, whether or not somebody holds the run meanwhile.
+func TestABatchOfAHeldRunKeepsItsOrder(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	tx := w.begin(pgx.ReadCommitted)
+	held := w.holds(s, tx, 1)[0]
+	first := report(held)
+	second := report(first.Run)
+	third := cancel(second.Run)
+	done := make(chan []error, 1)
+	go func() { done <- s.Commit(t.Context(), []store.Commit{first, created("other"), second, third}) }()
+	require.Eventually(t, func() bool { _, err := s.Run(t.Context(), "other"); return err == nil }, patience, time.Millisecond)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, errors.Join(<-done...))
+	require.Equal(t, third.Run, w.load(s, held.ID))
+}
+
+// C8: of two who submit the same id at once, one inside a transaction that is still open, exactly one is first.
+func TestTheSameIDFromTwoPlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(pgx.Tx, context.Context) error
+		want error
+	}{"the transaction commits": {pgx.Tx.Commit, store.ErrExists}, "the transaction rolls back": {pgx.Tx.Rollback, nil}} {
+		t.Run(name, func(t *testing.T) {
+			w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+			other := w.open(postgres.Options{NoListen: true, NoNotify: true})
+			tx := w.begin(pgx.ReadCommitted)
+			inside := created("same")
+			inside.Spec = []byte(`"inside"`)
+			w.commit(s.In(tx), inside)
+			outside := make(chan error, 3)
+			for _, place := range []*postgres.Store{s, other} {
+				go func() { outside <- w.try(place, created("same")) }()
+			}
+			for i := range 5 {
+				w.commit(s, created(fmt.Sprintf("free-%d", i)))
+			}
+			require.Empty(t, outside)
+			require.NoError(t, c.end(tx, t.Context()))
+			errs := []error{<-outside, <-outside}
+			spec, err := s.Spec(t.Context(), "same")
+			require.NoError(t, err)
+			if c.want != nil {
+				require.ErrorIs(t, errs[0], c.want)
+				require.ErrorIs(t, errs[1], c.want)
+				require.Equal(t, inside.Spec, spec)
+				return
+			}
+			if errs[0] != nil {
+				errs[0], errs[1] = errs[1], errs[0]
+			}
+			require.NoError(t, errs[0])
+			require.ErrorIs(t, errs[1], store.ErrExists)
+			require.Equal(t, created("same").Spec, spec)
+		})
+	}
+}
