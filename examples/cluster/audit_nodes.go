@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// The checks of what is no single run's.
+
+// clockSlack is how much the times of the log and those of this program may differ: the store tells its server's time from memory.
+const clockSlack = 100 * time.Millisecond
+
+// takeoverSlack is what a takeover may take beyond two lease lengths and the times in which the server was away: on a machine that is
+// busy with all nodes, the server and the checks at one time.
+const takeoverSlack = 3 * time.Second
+
+// troubled reports whether the node that had to do with the run last was ended, stood still, or lost its lease.
+func (a *audit) troubled(e *evidence) bool {
+	_, ok := a.moment(e, e.run.Epoch, e.last().at)
+	return ok
+}
+
+// moment is when the node that had claimed the run under the epoch came to harm, the last time before at. Where a claim was not stored, another
+// node may have claimed the run after that under the same epoch: then it is the one that came to harm last.
+func (a *audit) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
+	later := func(t time.Time) {
+		if t.Before(at.Add(clockSlack)) && t.After(harmed) {
+			harmed, ok = t, true
+		}
+	}
+	for _, n := range e.claims[epoch] {
+		p := a.fleet.process(n.process)
+		p.mu.Lock()
+		if p.ended != "" {
+			later(p.at)
+		}
+		for _, s := range p.still {
+			later(s.from)
+		}
+		p.mu.Unlock()
+		if noticed, lost := a.sheet.lost[n.Node]; lost && !ok {
+			later(noticed)
+		}
+	}
+	return harmed, ok
+}
+
+// takenOver measures how long the run waited for others after a node of it came to harm.
+func (a *audit) takenOver(e *evidence) (wrong []string) {
+	epoch := uint64(0)
+	for _, c := range e.changes {
+		switch fsm.Event(c.Trigger) {
+		case fsm.EventTurnStarted:
+			epoch++
+		case fsm.EventRestartRequeue, fsm.EventRestartReconcileFailed:
+			harmed, ok := a.moment(e, epoch, c.at)
+			if !ok {
+				wrong = append(wrong, fmt.Sprintf("it was taken over by %s under epoch %d, but no node of it had come to harm", c.Trigger, epoch))
+				continue
+			}
+			took := c.at.Sub(harmed)
+			for _, s := range a.server.outages() {
+				took -= overlap(span{harmed, c.at}, s)
+			}
+			a.mu.Lock()
+			a.longest = max(a.longest, took)
+			a.takeovers++
+			a.mu.Unlock()
+			if limit := 2*a.o.lease + takeoverSlack; took > limit {
+				wrong = append(wrong, fmt.Sprintf("it was taken over %s after its node came to harm, which is more than %s", took.Round(time.Millisecond), limit))
+			}
+		}
+	}
+	return wrong
+}
+
+// overlap is how long two times have in common.
+func overlap(a, b span) time.Duration {
+	from, to := a.from, a.to
+	if b.from.After(from) {
+		from = b.from
+	}
+	if !b.to.IsZero() && b.to.Before(to) {
+		to = b.to
+	}
+	return max(0, to.Sub(from))
+}
+
+// execution is a turn that an agent executed and whose outcome was stored: it held a slot from its beginning to its end.
+type execution struct {
+	pool     string
+	process  int
+	from, to time.Time
+}
+
+// slots says what the monitor saw, and counts besides, by the agents' own notes, how many turns of a pool were executed at one time.
+func (a *audit) slots() {
+	a.found(checkSlots, "", nil, a.capacity.wrong...)
+	type edge struct {
+		at   time.Time
+		step int
+	}
+	pools := make(map[string][]edge)
+	for _, x := range a.executions {
+		pools[x.pool] = append(pools[x.pool], edge{x.from, 1}, edge{x.to, -1})
+	}
+	for pool, edges := range pools {
+		slices.SortFunc(edges, func(x, y edge) int {
+			if by := x.at.Compare(y.at); by != 0 {
+				return by
+			}
+			return x.step - y.step
+		})
+		now, most := 0, 0
+		for _, e := range edges {
+			now += e.step
+			most = max(most, now)
+		}
+		if limit := a.capacity.most[pool]; most > limit {
+			a.found(checkSlots, "", nil, fmt.Sprintf("pool %s: agents executed %d turns at one time, its capacity was never more than %d", pool, most, limit))
+		}
+	}
+	if a.capacity.samples == 0 {
+		a.found(checkSlots, "", nil, "nobody ever looked at the slots")
+	}
+}
+
+// stale says what became of the writes that nodes tried again after they had lost their lease.
+func (a *audit) stale() {
+	a.refused, a.fenced = 0, len(a.sheet.lost)
+	for _, n := range a.sheet.other {
+		switch n.What {
+		case noteRefused:
+			a.refused++
+		case noteAccepted:
+			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch %d) was accepted", n.Node, n.Outcome, n.Epoch))
+		case noteOdd:
+			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch %d) was refused, but not for that: %s", n.Node, n.Outcome, n.Epoch, n.Text))
+		}
+	}
+	if frozen := a.chaos.counts()[freezing]; frozen > 0 && a.refused == 0 {
+		a.found(checkStale, "", nil, fmt.Sprintf("nodes were stopped for longer than their lease %d times, and none tried an old write: nothing was proven", frozen))
+	}
+}
+
+// nodes says which processes did not do as they were told, and what they left.
+func (a *audit) nodes(ctx context.Context) error {
+	a.fleet.mu.Lock()
+	faults := slices.Clone(a.fleet.faults)
+	a.fleet.mu.Unlock()
+	a.chaos.mu.Lock()
+	faults = append(faults, a.chaos.faults...)
+	a.chaos.mu.Unlock()
+	a.found(checkNodes, "", nil, faults...)
+	if a.stuck != nil {
+		a.found(checkNodes, "", nil, a.stuck.Error())
+	}
+	nodes, err := a.store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, n := range nodes {
+		a.found(checkNodes, "", nil, fmt.Sprintf("node %s ended and did not give its lease back", n.ID))
+	}
+	pools, err := a.store.Pools(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range pools {
+		if p.Held > 0 {
+			a.found(checkSlots, "", nil, fmt.Sprintf("pool %s: %d slots are held after the end", p.Name, p.Held))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// cluster is everything together: this program conducts it.
+type cluster struct {
+	o        options
+	dir      string
+	server   *server
+	store    *postgres.Store
+	client   *lifecycle.Client
+	fleet    *fleet
+	chaos    *chaos
+	ledger   *ledger
+	people   *people
+	load     *load
+	capacity *capacity
+
+	took  time.Duration // from the first submission until nothing was left to do
+	stuck error         // something never came to its end
+}
+
+// newCluster brings up the server, and starts no node yet.
+func newCluster(ctx context.Context, o options) (*cluster, error) {
+	dir, err := os.MkdirTemp("", "interlude-cluster-")
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{o: o, dir: dir, ledger: newLedger()}
+	if c.server, err = newServer(ctx, o); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := c.open(ctx); err != nil {
+		return nil, errors.Join(err, c.leave(false))
+	}
+	return c, nil
+}
+
+func (c *cluster) open(ctx context.Context) (err error) {
+	if c.store, err = openStore(ctx, c.server.dsn, c.server.schema, "conductor", 16); err != nil {
+		return err
+	}
+	for _, p := range basic() {
+		if err := c.store.SetPool(ctx, p); err != nil {
+			return err
+		}
+	}
+	if c.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: c.store}); err != nil {
+		return err
+	}
+	c.fleet = newFleet(c.dir, nodeConfig{DSN: c.server.dsn, Schema: c.server.schema, Lease: c.o.lease}, c.o.nodes)
+	c.chaos = newChaos(c.o, c.server, c.fleet)
+	c.people = newPeople(c.client, c.ledger)
+	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs, idle: !c.o.chaos, share: c.chaos.share}
+	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed}
+	return nil
+}
+
+// patience is how long nothing may move before it counts as stuck.
+const patience = 45 * time.Second
+
+// run lives through everything, from the first submission to the nodes' end, and has the caller spoil something before the checks.
+func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(context.Context) error) (*audit, error) {
+	watching, unwatch := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer unwatch()
+	unhint := c.store.Watch(c.people.hint)
+	defer unhint()
+	begun := time.Now()
+	beside.Go(func() { c.people.run(watching) })
+	beside.Go(func() { c.capacity.watch(watching) })
+	beside.Go(func() { c.report(watching, progress, begun) })
+
+	if err := c.fleet.start(); err != nil {
+		return nil, err
+	}
+	both, within := errgroup.WithContext(ctx)
+	both.Go(func() error { return c.load.run(within) })
+	both.Go(func() error {
+		c.chaos.run(within, func() float64 { return float64(c.ledger.submitted.Load()) / float64(c.o.runs) })
+		return within.Err()
+	})
+	err := both.Wait()
+	if err == nil {
+		err = c.chaos.insist(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.stuck = c.settle(ctx)
+	c.took = time.Since(begun)
+	c.fleet.finish()
+	if err := spoil(ctx); err != nil {
+		return nil, err
+	}
+	unwatch()
+	beside.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return c.check(ctx)
+}
+
+// settle waits until only the parked runs are left, answers every other one of these, and waits for them.
+func (c *cluster) settle(ctx context.Context) error {
+	var waiting []*dealing
+	for _, d := range c.ledger.all() {
+		if d.plan.kind == parked {
+			waiting = append(waiting, d)
+		}
+	}
+	if err := c.load.drain(ctx, len(waiting), patience); err != nil {
+		return err
+	}
+	var work sync.WaitGroup
+	released := 0
+	for _, d := range waiting {
+		if d.plan.n%2 == 0 {
+			continue
+		}
+		released++
+		work.Go(func() {
+			d.mu.Lock()
+			d.released = true
+			d.mu.Unlock()
+			c.people.say(ctx, d, 1, "ada-1", "at last: go on, "+d.plan.id)
+		})
+	}
+	work.Wait()
+	return c.load.drain(ctx, len(waiting)-released, patience)
+}
+
+// report tells how far it is, every second.
+func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
+	for {
+		rest(ctx, time.Second)
+		if ctx.Err() != nil {
+			return
+		}
+		_, _ = c.load.look(ctx) // while the server is away, as it was before
+		s, submitted := c.load.last(), int(c.ledger.submitted.Load())
+		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n", time.Since(begun).Seconds(), submitted, c.o.runs,
+			max(0, submitted-s.Queued-s.Running-s.Waiting), s.Queued, s.Running, s.Waiting, c.ledger.replies.Load(), counts(c.chaos.counts()))
+	}
+}
+
+// leave ends what still goes on, and removes what was made. The nodes' notes and logs stay where something was wrong.
+func (c *cluster) leave(wrong bool) error {
+	var errs []error
+	if c.fleet != nil {
+		c.fleet.abandon()
+	}
+	if c.client != nil {
+		c.client.Close()
+	}
+	if c.store != nil {
+		errs = append(errs, c.store.Close())
+	}
+	errs = append(errs, c.server.leave())
+	if !wrong && !c.o.keep {
+		errs = append(errs, os.RemoveAll(c.dir))
+	}
+	return errors.Join(errs...)
+}

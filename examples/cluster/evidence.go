@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// evidence is everything that is known of a run, from the store and from outside of it.
+type evidence struct {
+	*dealing
+	run     lifecycle.Run
+	bodies  []store.Event
+	history map[int]interaction.Record // settled, by question
+	changes []change
+	turns   []turn
+	begins  map[int][]note // by attempt
+	ends    map[int][]note
+	claims  map[uint64][]note // by epoch; only one of an epoch was stored
+}
+
+// change is a change of state in the log.
+type change struct {
+	contract.StateChanged
+	at time.Time
+}
+
+// turn is an attempt as the log tells it.
+type turn struct {
+	attempt int
+	answer  int    // the interaction that it answers, as the log has it by then
+	how     string // the event that ended it; "" when it goes on
+	ended   time.Time
+}
+
+// gather reads what the store has of a run. The log is put before the contract's checker, and what breaks it is returned.
+func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Reader, checker *contract.Checker) (wrong []string, _ error) {
+	id := e.plan.id
+	var err error
+	if e.run, err = c.Get(ctx, id); err != nil {
+		return nil, err
+	}
+	records, err := c.History(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	e.history = make(map[int]interaction.Record, len(records))
+	for i, r := range records {
+		if r.Question.ID != i+1 {
+			wrong = append(wrong, fmt.Sprintf("the history has interaction %d at place %d", r.Question.ID, i+1))
+		}
+		if r.Resolution != "" {
+			e.history[r.Question.ID] = r
+		}
+	}
+	for after := uint64(0); ; {
+		page, err := st.Events(ctx, id, after, 500)
+		if err != nil {
+			return nil, err
+		}
+		if len(page) == 0 {
+			break
+		}
+		e.bodies = append(e.bodies, page...)
+		after = page[len(page)-1].Seq
+	}
+	return append(wrong, e.read(checker)...), nil
+}
+
+// read goes through the log.
+func (e *evidence) read(checker *contract.Checker) (wrong []string) {
+	answer := 0
+	for i, body := range e.bodies {
+		if v := checker.Line(body.Body); v != nil {
+			wrong = append(wrong, v.Error())
+		}
+		event, err := contract.Decode(body.Body)
+		if err != nil {
+			return append(wrong, err.Error())
+		}
+		if body.Seq != uint64(i+1) || event.Seq != body.Seq || event.RunID != e.plan.id {
+			wrong = append(wrong, fmt.Sprintf("event %d of the run stands at place %d, and says that it is %d of %s", body.Seq, i+1, event.Seq, event.RunID))
+		}
+		switch event.Type {
+		case contract.TypeReplyAccepted, contract.TypeAutoDecided:
+			var settled contract.ReplyAccepted
+			if err := event.Decode(&settled); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+			answer = settled.InteractionID
+		case contract.TypeStateChanged:
+			c := change{at: event.TS}
+			if err := event.Decode(&c.StateChanged); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+			e.changed(c, event.Meta.Attempt, &answer)
+		}
+	}
+	return wrong
+}
+
+// changed takes the next change of state.
+func (e *evidence) changed(c change, attempt int, answer *int) {
+	e.changes = append(e.changes, c)
+	if c.From == string(fsm.StateRunning) && len(e.turns) > 0 {
+		last := &e.turns[len(e.turns)-1]
+		last.how, last.ended = c.Trigger, c.at
+	}
+	switch c.To {
+	case string(fsm.StateRunning):
+		e.turns = append(e.turns, turn{attempt: attempt, answer: *answer})
+	case string(fsm.StateWaitingUser):
+		*answer = 0
+	}
+}
+
+// last is the last change of state; of a run that has not begun, none.
+func (e *evidence) last() change {
+	if len(e.changes) == 0 {
+		return change{}
+	}
+	return e.changes[len(e.changes)-1]
+}
+
+// concluded reports whether the turn ended by its own outcome.
+func (t turn) concluded() bool {
+	switch fsm.Event(t.how) {
+	case fsm.EventTurnNeedsInput, fsm.EventTurnSucceeded, fsm.EventTurnFailed:
+		return true
+	}
+	return false
+}
+
+// sheet sorts the notes of all nodes.
+type sheet struct {
+	begins, ends map[string]map[int][]note
+	claims       map[string]map[uint64][]note
+	processes    map[string]int       // by node: its process
+	lost         map[string]time.Time // by node: when it noticed
+	other        []note
+}
+
+func newSheet(notes []note) *sheet {
+	s := &sheet{
+		begins: make(map[string]map[int][]note), ends: make(map[string]map[int][]note), claims: make(map[string]map[uint64][]note),
+		processes: make(map[string]int), lost: make(map[string]time.Time),
+	}
+	for _, n := range notes {
+		switch n.What {
+		case noteBegin:
+			put(s.begins, n.Run, n.Attempt, n)
+		case noteEnd:
+			put(s.ends, n.Run, n.Attempt, n)
+		case noteClaim:
+			put(s.claims, n.Run, n.Epoch, n)
+		case noteJoin:
+			s.processes[n.Node] = n.process
+		case noteLost:
+			s.lost[n.Node] = n.At
+		default:
+			s.other = append(s.other, n)
+		}
+	}
+	return s
+}
+
+func put[K comparable](into map[string]map[K][]note, run string, k K, n note) {
+	if into[run] == nil {
+		into[run] = make(map[K][]note)
+	}
+	into[run][k] = append(into[run][k], n)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// ledger is what the people outside were told: who submitted, replied and canceled with which answer. The checks hold the store to it.
+type ledger struct {
+	replies, duplicates, refusals, unsure, cancels atomic.Int64
+	submitted                                      atomic.Int64
+
+	mu   sync.Mutex
+	runs map[string]*dealing // guarded by mu
+}
+
+// dealing is what people had to do with a run.
+type dealing struct {
+	plan plan
+
+	mu       sync.Mutex
+	replies  []*saying             // guarded by mu
+	canceled []*withdrawal         // guarded by mu
+	followed []contract.Event      // guarded by mu; what a reader saw, in its order
+	reader   error                 // guarded by mu; why it ended early
+	open     *interaction.Question // guarded by mu; with which it was parked
+	released bool                  // guarded by mu; it was parked, and then answered
+}
+
+// saying is a reply, and what came of it: exactly one of accepted and refused, once it is known.
+type saying struct {
+	question  int
+	key, text string
+	accepted  *interaction.Receipt
+	refused   error
+	faults    []string // answers that contradict each other
+}
+
+// withdrawal is a cancel, and what came of it.
+type withdrawal struct {
+	reason   string
+	accepted bool
+	refused  error
+	unsure   bool // an earlier try had no answer
+}
+
+func newLedger() *ledger { return &ledger{runs: make(map[string]*dealing)} }
+
+func (l *ledger) open(p plan) *dealing {
+	d := &dealing{plan: p}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[p.id] = d
+	return d
+}
+
+func (l *ledger) of(run string) *dealing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs[run]
+}
+
+// all returns the dealings in no order.
+func (l *ledger) all() []*dealing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]*dealing, 0, len(l.runs))
+	for _, d := range l.runs {
+		all = append(all, d)
+	}
+	return all
+}
+
+func (d *dealing) saying(s *saying) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.replies = append(d.replies, s)
+}
+
+// definite reports whether an error of a reply says that nothing was written.
+func definite(err error) bool {
+	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict, lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {
+		if errors.Is(err, is) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsureWait is how long a call of unknown outcome rests before it is made again.
+const unsureWait = 50 * time.Millisecond

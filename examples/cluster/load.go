@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// load submits the runs: not more than a window of them is on its way at one time, and not more than the chaos has come to.
+type load struct {
+	client *lifecycle.Client
+	people *people
+	ledger *ledger
+	seed   uint64
+	runs   int
+	idle   bool // agents do not work
+	share  func() float64
+
+	mu    sync.Mutex
+	stats lifecycle.Stats // guarded by mu; the last look
+}
+
+// window is how many runs are on their way at one time, without those that are parked: more than there are slots.
+const window = 400
+
+// run submits everything, and waits until nothing is left to do but to wait.
+func (l *load) run(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	next, waits := 0, 0
+	for next < l.runs && ctx.Err() == nil {
+		active, err := l.look(ctx)
+		if err != nil {
+			rest(ctx, unsureWait)
+			continue
+		}
+		room := min(window-(active-waits), int(float64(l.runs)*l.share())+1-next, l.runs-next)
+		var batch sync.WaitGroup
+		limit := make(chan struct{}, 32)
+		for range room {
+			p := planFor(l.seed, next, l.idle)
+			next++
+			if p.kind == parked {
+				waits++
+			}
+			limit <- struct{}{}
+			batch.Go(func() {
+				l.submit(ctx, p, &work)
+				<-limit
+			})
+		}
+		batch.Wait()
+		rest(ctx, 20*time.Millisecond)
+	}
+	return ctx.Err()
+}
+
+// submit submits a run until it is known to be stored.
+func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
+	d := l.ledger.open(p)
+	for ctx.Err() == nil {
+		within, done := context.WithTimeout(ctx, 3*time.Second)
+		_, err := l.client.Submit(within, p.spec)
+		done()
+		if err == nil {
+			break
+		}
+		l.ledger.unsure.Add(1)
+		rest(ctx, unsureWait)
+	}
+	l.ledger.submitted.Add(1)
+	if p.kind == canceled {
+		work.Go(func() {
+			rest(ctx, p.cancelAt)
+			l.people.cancel(ctx, d, "no longer needed")
+		})
+	}
+	if p.followed {
+		work.Go(func() { l.follow(ctx, d) })
+	}
+}
+
+// follow reads a run's events while they happen, from its beginning to its end, whatever happens to the server.
+func (l *load) follow(ctx context.Context, d *dealing) {
+	after := uint64(0)
+	for ctx.Err() == nil {
+		var failed error
+		for e, err := range l.client.Events(ctx, d.plan.id, after) {
+			if err != nil {
+				failed = err
+				break
+			}
+			after = e.Seq
+			d.mu.Lock()
+			d.followed = append(d.followed, e)
+			d.mu.Unlock()
+		}
+		if failed == nil {
+			return
+		}
+		if errors.Is(failed, lifecycle.ErrNotFound) {
+			break
+		}
+		rest(ctx, unsureWait)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reader = fmt.Errorf("after event %d: %w", after, errors.Join(errors.New("the reader was not told of the end"), ctx.Err()))
+}
+
+// look counts the runs that have not ended.
+func (l *load) look(ctx context.Context) (int, error) {
+	within, done := context.WithTimeout(ctx, 5*time.Second)
+	defer done()
+	s, err := l.client.Stats(within)
+	if err != nil {
+		return 0, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats = s
+	return s.Queued + s.Running + s.Waiting, nil
+}
+
+// last is the last look.
+func (l *load) last() lifecycle.Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stats
+}
+
+// drain waits until only so many are left, all of which wait. It gives up when nothing has moved for as long as patience.
+func (l *load) drain(ctx context.Context, left int, patience time.Duration) error {
+	moved, before := time.Now(), -1
+	for ctx.Err() == nil {
+		active, err := l.look(ctx)
+		s := l.last()
+		switch {
+		case err != nil:
+		case active == left && s.Waiting == left:
+			return nil
+		case active != before:
+			moved, before = time.Now(), active
+		case time.Since(moved) > patience:
+			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting (%d should be)", patience, s.Queued, s.Running, s.Waiting, left)
+		}
+		rest(ctx, 50*time.Millisecond)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// nodeVariable is how a process is told that it is a node.
+const nodeVariable = "INTERLUDE_CLUSTER_NODE"
+
+// nodeConfig is what it is told.
+type nodeConfig struct {
+	DSN       string        `json:"dsn"`
+	Schema    string        `json:"schema"`
+	Name      string        `json:"name"`
+	Journal   string        `json:"journal"`
+	Lease     time.Duration `json:"lease"`
+	Elsewhere bool          `json:"elsewhere"`
+}
+
+// nodeMain is the program of a node; told says whether this process is one.
+func nodeMain() (told bool) {
+	text := os.Getenv(nodeVariable)
+	if text == "" {
+		return false
+	}
+	var c nodeConfig
+	err := json.Unmarshal([]byte(text), &c)
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		go func() { // its parent is gone when its input ends
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(3)
+		}()
+		err = c.serve(ctx)
+		stop()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "node:", err)
+		os.Exit(1)
+	}
+	return true
+}
+
+// serve executes runs until it is told to stop. Whatever the server does meanwhile, the node does not give up.
+func (c nodeConfig) serve(ctx context.Context) error {
+	j, err := openJournal(c.Journal)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	st, err := persist(ctx, logger, func() (*postgres.Store, error) { return openStore(ctx, c.DSN, c.Schema, c.Name, 10) })
+	if err != nil {
+		return quiet(ctx, err)
+	}
+	defer st.Close()
+	z := newZombie(st, j, c.Elsewhere)
+	defer z.walks.Wait()
+	resumes, stays := &agent{journal: j}, &agent{journal: j, sticky: true, residents: make(map[string]memory)}
+	defer stays.deaths.Wait()
+	lc, err := persist(ctx, logger, func() (*lifecycle.Lifecycle, error) {
+		return lifecycle.New(lifecycle.Config{
+			Store: z, Engine: resumes, Engines: map[string]engine.Engine{residentEngine: resident{stays}},
+			Concurrency: 32, Lease: c.Lease, Grace: 300 * time.Millisecond, Logger: logger,
+		})
+	})
+	if err != nil {
+		return quiet(ctx, err)
+	}
+	defer lc.Close()
+	_, err = persist(ctx, logger, func() (struct{}, error) { return struct{}{}, lc.Serve(ctx) })
+	return quiet(ctx, err)
+}
+
+// persist calls fn until it succeeds or ctx ends: a host's supervisor would start it again.
+func persist[T any](ctx context.Context, logger *slog.Logger, fn func() (T, error)) (T, error) {
+	for {
+		v, err := fn()
+		if err == nil || ctx.Err() != nil {
+			return v, err
+		}
+		logger.Error("trying again", "err", err)
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return v, err
+		}
+	}
+}
+
+// quiet takes the end of the context for a good one.
+func quiet(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// openStore opens the store with connections that carry a name, by which they can be found and cut.
+func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postgres.Store, error) {
+	dsn, err := connectionString(dsn, map[string]string{"application_name": name, "pool_max_conns": strconv.Itoa(conns)})
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(ctx, dsn, postgres.Options{Schema: schema, Timeout: 5 * time.Second})
+}
+
+// connectionString adds settings to a URL or to key=value pairs.
+func connectionString(dsn string, settings map[string]string) (string, error) {
+	if !strings.Contains(dsn, "://") {
+		for k, v := range settings {
+			dsn += fmt.Sprintf(" %s='%s'", k, v)
+		}
+		return dsn, nil
+	}
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "", errors.New("-dsn is a URL that cannot be read") // it may hold a password
+	}
+	query := u.Query()
+	for k, v := range settings {
+		query.Set(k, v)
+	}
+	u.RawQuery = query.Encode()
+	return u.String(), nil
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// people answer questions, or do not, as the plans say. They hear of questions by hints, and look into the inbox for those that they missed.
+type people struct {
+	client *lifecycle.Client
+	ledger *ledger
+	asked  chan string
+	work   sync.WaitGroup
+
+	mu   sync.Mutex
+	seen map[string]int // guarded by mu; by run, the last question that somebody deals with
+}
+
+func newPeople(c *lifecycle.Client, l *ledger) *people {
+	return &people{client: c, ledger: l, asked: make(chan string, 4096), seen: make(map[string]int)}
+}
+
+// hint is called by the store after a commit.
+func (p *people) hint(h store.Hint) {
+	if h.State != fsm.StateWaitingUser {
+		return
+	}
+	select {
+	case p.asked <- h.RunID:
+	default: // the inbox has it
+	}
+}
+
+// run deals with questions until ctx ends, and waits for those that are being dealt with.
+func (p *people) run(ctx context.Context) {
+	defer p.work.Wait()
+	for range 8 {
+		p.work.Go(func() {
+			for {
+				select {
+				case id := <-p.asked:
+					if run, err := p.client.Get(ctx, id); err == nil {
+						p.take(ctx, run)
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		p.inbox(ctx)
+		rest(ctx, 500*time.Millisecond)
+	}
+}
+
+// inbox looks for questions that nobody was told of.
+func (p *people) inbox(ctx context.Context) {
+	for q := (lifecycle.Query{Limit: 1000}); ; {
+		page, err := p.client.Inbox(ctx, q)
+		if err != nil {
+			return
+		}
+		for _, run := range page.Runs {
+			p.take(ctx, run)
+		}
+		if q.After = page.Next; q.After == "" {
+			return
+		}
+	}
+}
+
+// take deals with the question that the run waits with, unless somebody does already.
+func (p *people) take(ctx context.Context, run lifecycle.Run) {
+	d := p.ledger.of(run.ID)
+	if d == nil || run.Pending == nil || run.Pending.ID > len(d.plan.acts) {
+		return // the checks find what asks more than it should
+	}
+	p.mu.Lock()
+	known := p.seen[run.ID] >= run.Pending.ID
+	p.seen[run.ID] = max(p.seen[run.ID], run.Pending.ID)
+	p.mu.Unlock()
+	if !known {
+		p.work.Go(func() { p.deal(ctx, d, run) })
+	}
+}
+
+// deal does what the plan says.
+func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
+	q := run.Pending.ID
+	say := func(who string) *saying {
+		return p.say(ctx, d, q, fmt.Sprintf("%s-%d", who, q), fmt.Sprintf("%s, says %s to question %d", run.ID, who, q))
+	}
+	what := d.plan.acts[q-1]
+	switch {
+	case d.plan.kind == parked:
+		d.mu.Lock()
+		d.open = run.Pending
+		d.mu.Unlock()
+	case what == late && !run.Deadline.IsZero():
+		rest(ctx, time.Until(run.Deadline)-d.plan.delays[q-1]/4)
+	case what != nothing:
+		rest(ctx, d.plan.delays[q-1])
+	}
+	switch what {
+	case nothing:
+	case again:
+		first := say("ada")
+		p.repeat(ctx, d, first)
+	case otherwise:
+		if first := say("ada"); first.accepted != nil {
+			p.contradict(ctx, d, first)
+		}
+	case rivals:
+		var other sync.WaitGroup
+		other.Go(func() { say("grace") })
+		say("ada")
+		other.Wait()
+	case stop:
+		var other sync.WaitGroup
+		other.Go(func() { p.cancel(ctx, d, "stopped while it was answered") })
+		say("ada")
+		other.Wait()
+	default:
+		say("ada")
+	}
+}
+
+// say replies until the outcome is known.
+func (p *people) say(ctx context.Context, d *dealing, question int, key, text string) *saying {
+	s := &saying{question: question, key: key, text: text}
+	for ctx.Err() == nil {
+		receipt, err := p.reply(ctx, d, s)
+		switch {
+		case err == nil:
+			s.accepted = &receipt
+			p.ledger.replies.Add(1)
+		case definite(err):
+			s.refused = err
+			p.ledger.refusals.Add(1)
+		default:
+			p.ledger.unsure.Add(1)
+			rest(ctx, unsureWait)
+			continue
+		}
+		break
+	}
+	d.saying(s)
+	return s
+}
+
+func (p *people) reply(ctx context.Context, d *dealing, s *saying) (interaction.Receipt, error) {
+	within, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	return p.client.Reply(within, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key, Actor: "somebody"})
+}
+
+// repeat says the same again: it must be told the same.
+func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
+	if s.accepted == nil {
+		return
+	}
+	for ctx.Err() == nil {
+		receipt, err := p.reply(ctx, d, s)
+		switch {
+		case err == nil:
+			p.ledger.duplicates.Add(1)
+			if !receipt.Replayed || !receipt.AcceptedAt.Equal(s.accepted.AcceptedAt) || receipt.ID != s.accepted.ID {
+				d.fault(s, fmt.Sprintf("the same reply was given another receipt: %+v, first %+v", receipt, *s.accepted))
+			}
+		case definite(err):
+			d.fault(s, fmt.Sprintf("the same reply was accepted first, and then refused: %v", err))
+		default:
+			rest(ctx, unsureWait)
+			continue
+		}
+		return
+	}
+}
+
+// contradict says something else with the same key: it must be refused.
+func (p *people) contradict(ctx context.Context, d *dealing, s *saying) {
+	other := *s
+	other.text += ", and something else"
+	for ctx.Err() == nil {
+		_, err := p.reply(ctx, d, &other)
+		switch {
+		case err == nil:
+			d.fault(s, "another reply with the same key was accepted")
+		case errors.Is(err, lifecycle.ErrKeyConflict):
+			p.ledger.duplicates.Add(1)
+		case definite(err):
+			d.fault(s, fmt.Sprintf("another reply with the same key was refused, but not for that: %v", err))
+		default:
+			rest(ctx, unsureWait)
+			continue
+		}
+		return
+	}
+}
+
+func (d *dealing) fault(s *saying, what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s.faults = append(s.faults, what)
+}
+
+// cancel cancels the run until the outcome is known.
+func (p *people) cancel(ctx context.Context, d *dealing, reason string) {
+	w := &withdrawal{reason: reason}
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.canceled = append(d.canceled, w)
+	}()
+	for ctx.Err() == nil {
+		within, done := context.WithTimeout(ctx, 3*time.Second)
+		err := p.client.Cancel(within, d.plan.id, reason)
+		done()
+		switch {
+		case err == nil:
+			w.accepted = true
+			p.ledger.cancels.Add(1)
+			return
+		case errors.Is(err, lifecycle.ErrTerminal), errors.Is(err, lifecycle.ErrNotFound):
+			w.refused = err
+			return
+		}
+		w.unsure = true
+		p.ledger.unsure.Add(1)
+		rest(ctx, unsureWait)
+	}
+}

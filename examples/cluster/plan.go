@@ -1,0 +1,201 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+)
+
+// kind is what is to become of a run.
+type kind string
+
+const (
+	alone    kind = "alone"    // asks nobody
+	answered kind = "answered" // each question is answered
+	silent   kind = "silent"   // some questions are not: decided at their deadline
+	limited  kind = "limited"  // one question more is not answered than may be decided: fails
+	strict   kind = "strict"   // holds its process, needs an answer, gets none: fails at the deadline
+	canceled kind = "canceled" // canceled at some time, whatever it does then
+	parked   kind = "parked"   // waits until everything else is over
+)
+
+// act is what people do with a question.
+type act string
+
+const (
+	once      act = "once"
+	again     act = "again"     // and the same reply again, later
+	rivals    act = "rivals"    // two people at one time
+	otherwise act = "otherwise" // and another reply with the same key, which is refused
+	stop      act = "stop"      // reply and cancel at one time
+	late      act = "late"      // just when the deadline passes
+	nothing   act = "nothing"
+)
+
+// plan is what a run is to do, and what people do with it. It follows from the seed and the run's number.
+type plan struct {
+	n        int
+	id       string
+	kind     kind
+	job      job
+	acts     []act           // by question
+	delays   []time.Duration // by question: how long people think
+	cancelAt time.Duration   // after the submission; of those that are canceled
+	followed bool            // somebody reads its events while they happen
+	spec     lifecycle.Spec
+}
+
+// job is what an agent is told, as the prompt.
+type job struct {
+	Questions int           `json:"questions"`
+	Messages  int           `json:"messages"`       // in each turn
+	Work      time.Duration `json:"work"`           // in each turn
+	Dies      int           `json:"dies,omitempty"` // the resident process ends by itself after this question
+}
+
+// The pools, and how many keys the second one has.
+const (
+	sharedPool = slots.DefaultPool
+	tenantPool = "tenants"
+	tenants    = 7
+)
+
+// residentEngine is the name of the engine whose processes live through the waits.
+const residentEngine = "resident"
+
+// The answers that are waited for until the deadline: one second, the least there is.
+const shortWait = time.Second
+
+// planFor makes the plan of run n. An idle agent does not work at all: for measuring.
+func planFor(seed uint64, n int, idle bool) plan {
+	r := rand.New(rand.NewPCG(seed, uint64(n)))
+	p := plan{n: n, id: fmt.Sprintf("run-%06d", n), kind: answered}
+	switch part := r.IntN(1000); {
+	case part < 80:
+		p.kind = alone
+	case part < 170:
+		p.kind = silent
+	case part < 190:
+		p.kind = limited
+	case part < 230:
+		p.kind = strict
+	case part < 330:
+		p.kind = canceled
+	case part < 350 || n < 3: // some in any case
+		p.kind = parked
+	}
+	p.job = job{Questions: 1 + r.IntN(3), Messages: r.IntN(3), Work: work(r)}
+	if idle {
+		p.job.Work = 0
+	}
+	p.spec = lifecycle.Spec{ID: p.id, Mode: lifecycle.Interactive, Repeatable: r.IntN(100) < 60, Priority: r.IntN(3) - 1, Labels: map[string]string{"kind": string(p.kind)}}
+	if r.IntN(2) == 0 {
+		p.spec.Pool, p.spec.Key = tenantPool, fmt.Sprintf("tenant-%d", r.IntN(tenants))
+	}
+	if r.IntN(20) == 0 {
+		p.spec.NotBefore = time.Now().Add(time.Duration(r.IntN(1500)) * time.Millisecond)
+	}
+	p.followed = r.IntN(20) == 0 && p.kind != parked
+	p.cast(r)
+	prompt, _ := json.Marshal(p.job) // numbers
+	p.spec.Prompt = string(prompt)
+	return p
+}
+
+// work is how long turns take: most are short, and some long enough to be met by what befalls their node.
+func work(r *rand.Rand) time.Duration {
+	longest := 10
+	switch part := r.IntN(100); {
+	case part < 10:
+		longest = 600
+	case part < 50:
+		longest = 120
+	}
+	return time.Duration(1+r.IntN(longest)) * time.Millisecond
+}
+
+// cast says who does what.
+func (p *plan) cast(r *rand.Rand) {
+	sticky := false
+	switch p.kind {
+	case alone:
+		p.job.Questions = 0
+		if r.IntN(2) == 0 {
+			p.spec.Mode = lifecycle.Auto
+		}
+	case answered, canceled:
+		sticky = r.IntN(100) < 20
+	case silent:
+		p.spec.AutoDecide, p.spec.SessionTimeout = true, shortWait
+		sticky = r.IntN(100) < 20
+	case limited:
+		p.spec.AutoDecide, p.spec.SessionTimeout, p.spec.MaxAutoDecisions = true, shortWait, 1
+		p.job.Questions = 2
+	case strict:
+		p.spec.SessionTimeout = shortWait
+		sticky, p.job.Questions = true, 1
+	case parked:
+		p.spec.AutoDecide = r.IntN(2) == 0 // without, it waits for ever
+		p.spec.SessionTimeout = 24 * time.Hour
+		p.job.Questions = 1
+	}
+	if sticky {
+		p.spec.Engine = residentEngine
+	}
+	if sticky && r.IntN(20) == 0 {
+		p.job.Dies = 1 + r.IntN(p.job.Questions)
+	}
+	for range p.job.Questions {
+		p.acts = append(p.acts, p.act(r))
+		p.delays = append(p.delays, time.Duration(r.IntN(60))*time.Millisecond)
+	}
+	p.cancelAt = time.Duration(r.IntN(400)) * time.Millisecond
+}
+
+func (p *plan) act(r *rand.Rand) act {
+	part := r.IntN(100)
+	switch p.kind {
+	case limited, strict, parked:
+		return nothing
+	case silent:
+		switch {
+		case part < 60:
+			return nothing
+		case part < 80:
+			return late
+		}
+		return once
+	case canceled:
+		if part < 30 {
+			return stop
+		}
+		return once
+	}
+	switch {
+	case part < 60:
+		return once
+	case part < 75:
+		return again
+	case part < 90:
+		return rivals
+	}
+	return otherwise
+}
+
+// sticky reports whether the run holds a process while it waits.
+func (p *plan) sticky() bool { return p.spec.Engine == residentEngine }
+
+// readJob finds the job in a turn's prompt, which has instructions of its mode after it.
+func readJob(prompt string) (j job, _ error) {
+	at := strings.Index(prompt, `{"questions"`)
+	if at < 0 {
+		return j, fmt.Errorf("the prompt has no job: %.200q", prompt)
+	}
+	err := json.NewDecoder(strings.NewReader(prompt[at:])).Decode(&j)
+	return j, err
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
+)
+
+// server is the PostgreSQL that the nodes share: one that was given, or one of our own, which can be killed.
+type server struct {
+	dsn, schema string
+	own         *pglocal.Server // nil: it is somebody's
+	keep        bool
+
+	mu   sync.Mutex
+	away []span // guarded by mu; when it did not run
+}
+
+// newServer starts a server unless there is one.
+func newServer(ctx context.Context, o options) (*server, error) {
+	s := &server{dsn: o.dsn, schema: o.schema, keep: o.keep}
+	if s.schema == "" {
+		s.schema = "cluster_" + strings.ToLower(rand.Text()[:12])
+	}
+	if s.dsn != "" {
+		return s, nil
+	}
+	own, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "2GB"}})
+	if err != nil {
+		return nil, err
+	}
+	s.own, s.dsn = own, own.DSN("")
+	return s, nil
+}
+
+// bounce takes the server down for a while: in order, or by kill -9. It is ours.
+func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) error {
+	s.mu.Lock()
+	s.away = append(s.away, span{from: time.Now()})
+	s.mu.Unlock()
+	end := s.own.Halt
+	if crash {
+		end = s.own.Kill
+	}
+	if err := end(); err != nil {
+		return err
+	}
+	rest(ctx, down)
+	err := s.own.Resume(context.WithoutCancel(ctx))
+	s.mu.Lock()
+	s.away[len(s.away)-1].to = time.Now()
+	s.mu.Unlock()
+	return err
+}
+
+// outages are the times in which the server did not run.
+func (s *server) outages() []span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]span(nil), s.away...)
+}
+
+// connect opens a connection of its own, for looking at the tables beside the library.
+func (s *server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
+	dsn, err := connectionString(s.dsn, map[string]string{"application_name": name})
+	if err != nil {
+		return nil, err
+	}
+	return pgx.Connect(ctx, dsn)
+}
+
+// exec makes one statement, with a connection of its own. SCHEMA in it stands for the schema.
+func (s *server) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	conn, err := s.connect(ctx, "conductor")
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	tag, err := conn.Exec(ctx, s.in(text), args...)
+	return tag.RowsAffected(), err
+}
+
+// in puts the schema's name into a statement.
+func (s *server) in(text string) string {
+	return strings.ReplaceAll(text, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
+}
+
+// cut ends all connections of a node.
+func (s *server) cut(ctx context.Context, name string) error {
+	_, err := s.exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, name)
+	return err
+}
+
+// leave removes what was made.
+func (s *server) leave() error {
+	if s.own != nil {
+		if s.keep {
+			fmt.Printf("the server ends with this program: -keep keeps the schema of one that is named with -dsn\n")
+		}
+		return s.own.Stop()
+	}
+	if s.keep {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err := s.exec(ctx, `DROP SCHEMA IF EXISTS SCHEMA CASCADE`)
+	return err
+}
+
+// rest waits for d, or until ctx ends.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
