@@ -149,9 +149,8 @@ var (
 		EXISTS (SELECT FROM interlude.states WHERE ready)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
-	// claimGuardText bounds how long a node that is stopped in the middle of a claim holds up those of all others.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
-		` + steady + `, set_config('idle_in_transaction_session_timeout', '2s', true)`)
+		` + steady + `, ` + attended)
 	// releaseText puts runs whose not-before time has come among the ready ones.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)

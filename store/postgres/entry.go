@@ -18,10 +18,12 @@ type entry struct {
 	record, bodies, settled []byte
 	buf                     *[]byte // from records, for record
 	job                     *job
-	n                       int64 // of the run's rows; 0 until it is created
-	at                      int   // place in the job
-	known                   bool  // the previous record was looked at, and n is its row
-	made                    bool  // the transaction under way has stored it
+	n                       int64  // of the run's rows; 0 until it is created
+	at                      int    // place in the job
+	pred                    *entry // the one of the same flush that it follows up on
+	depth                   int    // how many it follows up on
+	known                   bool   // the previous record was looked at, and n is its row
+	made                    bool   // the transaction under way has stored it
 }
 
 // maxKept bounds the buffers that are kept for later records: a rare long text must not stay in memory.
@@ -110,7 +112,7 @@ func (e *entry) recycle() {
 
 // release leaves nothing of a written entry but its record, which others remember.
 func (e *entry) release() {
-	e.Events, e.bodies, e.Spec, e.Fence, e.Settled, e.job = nil, nil, nil, nil, nil, nil
+	e.Events, e.bodies, e.Spec, e.Fence, e.Settled, e.job, e.pred = nil, nil, nil, nil, nil, nil, nil
 }
 
 // hint is what watchers are told. The run is shared with those who remember it, and not changed.

@@ -21,7 +21,7 @@ const (
 	commitText = `COMMIT`
 )
 
-var guardText = sql(`SELECT ` + steady + `, set_config('lock_timeout', $1::text, true)`)
+var guardText = sql(`SELECT ` + steady + `, ` + attended + `, set_config('lock_timeout', $1::text, true)`)
 
 // rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all others wait with it.
 const rowWait = "100ms"
@@ -29,41 +29,60 @@ const rowWait = "100ms"
 // maxTries bounds how often an entry is tried that is not refused, and still not stored.
 const maxTries = 20
 
-// flush stores entries. Those of one run go one after the other.
+// flush stores entries. What several entries do to one run happens one after the other: in the same transaction where each follows up on
+// the one before, so that nobody comes between, and else in one transaction after the other.
 func (s *Store) flush(entries []*entry) {
 	for len(entries) > 0 {
-		var later []*entry
-		seen := make(map[string]bool, len(entries))
-		round := entries[:0:0]
-		for _, e := range entries {
-			switch {
-			case seen[e.Run.ID]:
-				later = append(later, e)
-			case !s.behind(e):
-				seen[e.Run.ID] = true
-				round = append(round, e)
-			}
-		}
-		s.round(round)
-		entries = later
+		firsts, chains, later := arranged(slices.DeleteFunc(entries, s.behind))
+		entries = append(s.round(firsts, chains), later...)
 	}
 }
 
-// round stores entries of different runs, in one transaction if it can be.
-func (s *Store) round(entries []*entry) {
+// arranged divides entries into the first of each run, those that follow up on them, by their place in the chain, and those that come later.
+func arranged(entries []*entry) (firsts []*entry, chains [][]*entry, later []*entry) {
+	last := make(map[string]*entry, len(entries))
+	for _, e := range entries {
+		e.pred, e.depth = last[e.Run.ID], 0
+		switch p := e.pred; {
+		case p == nil:
+			firsts = append(firsts, e)
+		case e.Expect == p.Run.Version && e.CheckNext(&p.Run, false) == nil:
+			e.depth = p.depth + 1
+			if e.depth > len(chains) {
+				chains = append(chains, nil)
+			}
+			chains[e.depth-1] = append(chains[e.depth-1], e)
+		default:
+			later = append(later, e)
+			continue
+		}
+		last[e.Run.ID] = e
+	}
+	return firsts, chains, later
+}
+
+// round stores entries of different runs, in one transaction if it can be, and with them those that follow up on them. Of these it returns
+// the ones that were not stored: they may be refused, or the ones before them were.
+func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
 	for try := 0; len(entries) > 0; try++ {
 		if entries = s.known(ctx, entries); len(entries) == 0 {
-			return
+			break
 		}
-		err := s.write(ctx, entries, rowWait)
+		err := s.write(ctx, rowWait, append([][]*entry{entries}, chains...)...)
 		if err == nil {
 			entries = s.judged(ctx, s.stored(entries), try)
-			continue
+			for _, c := range chains {
+				left = append(left, s.stored(c)...)
+			}
+		} else {
+			entries = s.sorted(ctx, entries, err, try)
+			left = slices.Concat(append([][]*entry{left}, chains...)...)
 		}
-		entries = s.sorted(ctx, entries, err, try)
+		chains = nil
 	}
+	return slices.Concat(append([][]*entry{left}, chains...)...)
 }
 
 // sorted takes out of a failed transaction what it failed for, and returns what is to be tried again.
@@ -77,7 +96,7 @@ func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int
 		return s.unheld(ctx, entries)
 	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"): // a fault of one of them
 		if len(entries) > 1 {
-			s.round(slices.Clone(entries[:len(entries)/2]))
+			s.round(slices.Clone(entries[:len(entries)/2]), nil)
 			return entries[len(entries)/2:]
 		}
 	}
@@ -127,44 +146,62 @@ func unstored(err error) error {
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// write sends one transaction of the entries, whole and in one exchange, and marks those that were stored. Rows are locked in one order by everybody.
-func (s *Store) write(ctx context.Context, entries []*entry, wait string) error {
-	slices.SortFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID, b.Run.ID))
-	})
-	creating := 0
-	for creating < len(entries) && entries[creating].Expect == 0 {
-		creating++
-	}
+// write sends one transaction of the entries, in one exchange for each round, and marks those that were stored. Rows are locked in one order
+// by everybody.
+func (s *Store) write(ctx context.Context, wait string, rounds ...[]*entry) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
+	for i, entries := range rounds {
+		if err = s.exchange(ctx, conn.Conn(), wait, entries, i == 0, i == len(rounds)-1); err != nil {
+			s.recent.doubt(err)
+			rollBack(ctx, conn.Conn())
+			return err
+		}
+	}
+	return nil
+}
+
+// exchange sends one round of a transaction.
+func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entries []*entry, first, last bool) error {
+	for _, e := range entries {
+		if e.pred != nil {
+			e.n = e.pred.n // of a row that the round before has made
+		}
+	}
+	slices.SortFunc(entries, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(min(a.Expect, 1), min(b.Expect, 1)), cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID, b.Run.ID))
+	})
+	creating := 0
+	for creating < len(entries) && entries[creating].Expect == 0 {
+		creating++
+	}
 	b := &pgx.Batch{}
-	b.Queue(beginText)
-	b.Queue(s.texts[guardText], wait)
+	if first {
+		b.Queue(beginText)
+		b.Queue(s.texts[guardText], wait)
+	}
 	s.queue(b, entries, creating)
-	b.Queue(commitText)
+	if last {
+		b.Queue(commitText)
+	}
 	results := conn.SendBatch(ctx, b)
-	err = func() error {
-		for range 2 {
+	err := func() error {
+		for i := 0; first && i < 2; i++ {
 			if _, err := results.Exec(); err != nil {
 				return err
 			}
 		}
-		if err := collect(results, entries, creating); err != nil {
-			return err
+		err := collect(results, entries, creating)
+		if err == nil && last {
+			_, err = results.Exec()
 		}
-		_, err := results.Exec()
 		return err
 	}()
 	if closing := results.Close(); err == nil {
 		err = closing
-	}
-	if err != nil {
-		s.recent.doubt(err)
-		rollBack(ctx, conn.Conn())
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (s *Store) alone(ctx context.Context, e *entry, wait string) bool {
 		if entries = s.known(ctx, entries); len(entries) == 0 {
 			return true
 		}
-		err := s.write(ctx, entries, wait)
+		err := s.write(ctx, wait, entries)
 		var refused *pgconn.PgError
 		switch {
 		case err == nil:

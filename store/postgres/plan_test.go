@@ -62,7 +62,9 @@ func crowd(t *testing.T, s *Store) {
 		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
 		r.Deadline = planNoon.Add(time.Duration(i) * time.Hour)
 	})
-	some(6000, func(r *store.Run, i int) { r.State, r.FinishedAt = fsm.StateCanceled, planNoon.Add(time.Duration(i)*time.Second) })
+	some(6000, func(r *store.Run, i int) {
+		r.State, r.FinishedAt = fsm.StateCanceled, planNoon.Add(time.Duration(i)*time.Second)
+	})
 	some(300, nil)
 	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: 20, Start: func(r store.Run, _ []byte) (store.Commit, error) {
 		r.Version, r.State, r.Attempt = r.Version+1, fsm.StateRunning, r.Attempt+1

@@ -43,3 +43,6 @@ const steady = `set_config('enable_seqscan', 'off', true), set_config('enable_bi
 
 // nested has it look up each row that a list names, however few rows there are yet.
 const nested = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+
+// attended bounds how long a transaction of more than one exchange holds up others when its process is stopped in the middle.
+const attended = `set_config('idle_in_transaction_session_timeout', '2s', true)`
