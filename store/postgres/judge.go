@@ -128,7 +128,7 @@ func (e *entry) judge(v *sighting) (prev *store.Run, refused error) {
 	case e.Expect == 0 && !v.pool:
 		return nil, fmt.Errorf("%w: %s", store.ErrUnknownPool, e.Run.Pool)
 	case e.Expect == 0:
-		return nil, nil
+		return nil, nil //nolint:nilnil // what is created has no previous record
 	case v.n == 0:
 		return nil, unknown(id)
 	}

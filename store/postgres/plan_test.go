@@ -95,6 +95,8 @@ func crowd(t *testing.T, s *Store) {
 }
 
 // plan is a node of what EXPLAIN (ANALYZE, FORMAT JSON) says.
+//
+//nolint:tagliatelle // the names are PostgreSQL's
 type plan struct {
 	Kind     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`
@@ -216,7 +218,7 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 	}
 	tx, err := conn.Begin(ctx)
 	require.NoError(t, err)
-	defer tx.Rollback(ctx) //nolint:errcheck // that is what it is for
+	defer tx.Rollback(ctx)
 	_, err = tx.Exec(ctx, s.texts[steadyText])
 	require.NoError(t, err)
 	places := make([]string, len(args))
@@ -229,9 +231,8 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 	}
 	var body []byte
 	require.NoError(t, tx.QueryRow(ctx, call, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...).Scan(&body), s.texts[text])
-	var all []struct {
-		Plan plan `json:"Plan"`
-	}
+	var all []map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(body, &all))
-	return all[0].Plan
+	require.NoError(t, json.Unmarshal(all[0]["Plan"], &p))
+	return p
 }

@@ -1,0 +1,185 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// peek reports whether there is something to claim, slots aside. It takes no lock and writes nothing: idle nodes ask again and again.
+func (c *claim) peek(ctx context.Context) (bool, error) {
+	type sight struct{ registered, some bool }
+	seen, err := ask(ctx, c.pool, c.steadied(), c.texts[peekText], func(row pgx.CollectableRow) (v sight, _ error) {
+		err := row.Scan(&v.registered, &v.some)
+		return v, err
+	}, c.req.Node, c.req.Now.UnixMicro())
+	switch {
+	case err != nil:
+		return false, err
+	case !seen[0].registered:
+		return false, c.stale()
+	}
+	return seen[0].some, nil
+}
+
+func (c *claim) stale() error {
+	return fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+}
+
+var (
+	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+		EXISTS (SELECT FROM interlude.states WHERE ready)
+			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
+			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
+	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+		` + steady + `, ` + attended)
+	// releaseText puts runs whose not-before time has come among the ready ones.
+	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
+		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
+	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
+		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
+	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready is left alone.
+	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM interlude.states WHERE ready AND states.pool = pools.name LIMIT 1)
+		ORDER BY name FOR NO KEY UPDATE`)
+	// readyText counts what the pools' slots are held for, as it stands now that they are locked, and looks at what is ready: in a pool without
+	// a bound by key, one more than there is room for.
+	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
+		FROM interlude.pools p
+		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
+		LEFT JOIN LATERAL (
+			SELECT n, id, version FROM interlude.states WHERE ready AND states.pool = p.name ORDER BY priority DESC, key, queued_at, id
+			LIMIT CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END
+			FOR NO KEY UPDATE SKIP LOCKED
+		) r ON true
+		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
+	// loadText locks picked runs and loads them.
+	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r ON r.n = s.n
+		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued') FOR NO KEY UPDATE OF s SKIP LOCKED`)
+)
+
+// openPool is a pool in which something is ready.
+type openPool struct {
+	slots.Pool
+	held  int
+	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
+}
+
+// take picks the runs: first those that hold a slot already, then pool by pool.
+func (c *claim) take(ctx context.Context) error {
+	pools, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range c.inTurn(pools) {
+		want := c.req.Max - len(c.picks)
+		free := min(want, p.Capacity-p.held)
+		switch {
+		case free <= 0:
+		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
+			c.picks = append(c.picks, p.ready...)
+		default:
+			q := &queue{claim: c, ctx: ctx, pool: p.Pool, seen: make(map[string]pick)}
+			c.fair.mu.Lock()
+			last := c.fair.served[p.Name]
+			c.fair.mu.Unlock()
+			ids, served, err := slots.Select(p.Pool, p.held, q, want, last)
+			if err != nil {
+				return err
+			}
+			c.fair.mu.Lock()
+			c.fair.served[p.Name] = served
+			c.fair.mu.Unlock()
+			for _, id := range ids {
+				c.picks = append(c.picks, q.seen[id])
+			}
+		}
+	}
+	return nil
+}
+
+// look begins the transaction, and sees in one exchange what there is to choose from.
+func (c *claim) look(ctx context.Context) ([]openPool, error) {
+	b := &pgx.Batch{}
+	b.Queue(beginText)
+	b.Queue(c.texts[claimGuardText], c.req.Node)
+	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())
+	b.Queue(c.texts[stickyText], c.req.Node, c.req.Max)
+	b.Queue(c.texts[lockText])
+	b.Queue(c.texts[readyText], c.req.Max)
+	results := c.conn.SendBatch(ctx, b)
+	pools, err := c.collect(results)
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return pools, err
+}
+
+func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	var registered bool
+	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil); err != nil {
+		return nil, err
+	}
+	if !registered {
+		return nil, c.stale()
+	}
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	rows, _ := results.Query() // CollectRows tells its error too
+	var err error
+	if c.picks, err = pgx.CollectRows(rows, scanPick); err != nil {
+		return nil, err
+	}
+	rows, _ = results.Query()
+	locked, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	rows, _ = results.Query()
+	var p openPool
+	var n *int64
+	var id *string
+	var version *uint64
+	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Capacity, &p.KeyCapacity, &p.held, &n, &id, &version}, func() error {
+		if !slices.Contains(locked, p.Name) { // something became ready there after the lock
+			return nil
+		}
+		if len(pools) == 0 || pools[len(pools)-1].Name != p.Name {
+			pools = append(pools, p)
+		}
+		if last := &pools[len(pools)-1]; n != nil {
+			last.ready = append(last.ready, pick{*n, *id, *version, true})
+		}
+		return nil
+	})
+	return pools, err
+}
+
+func scanPick(row pgx.CollectableRow) (p pick, _ error) {
+	p.locked = true
+	err := row.Scan(&p.n, &p.id, &p.version)
+	return p, err
+}
+
+// inTurn has each claim begin with another pool, so that none is always served last.
+func (c *claim) inTurn(pools []openPool) []openPool {
+	if len(pools) == 0 {
+		return nil
+	}
+	slices.SortFunc(pools, func(a, b openPool) int { return strings.Compare(a.Name, b.Name) })
+	c.fair.mu.Lock()
+	defer c.fair.mu.Unlock()
+	i := slices.IndexFunc(pools, func(p openPool) bool { return p.Name > c.fair.first })
+	i = max(i, 0)
+	c.fair.first = pools[i].Name
+	return append(slices.Clone(pools[i:]), pools[:i]...)
+}
