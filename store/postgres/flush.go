@@ -41,18 +41,20 @@ func (s *Store) flush(entries []*entry) {
 // arranged divides entries into the first of each run, those that follow up on them, by their place in the chain, and those that come later.
 func arranged(entries []*entry) (firsts []*entry, chains [][]*entry, later []*entry) {
 	last := make(map[string]*entry, len(entries))
+	broken := make(map[string]bool) // runs of later, whose order is kept
 	for _, e := range entries {
 		e.pred, e.depth = last[e.Run.ID], 0
 		switch p := e.pred; {
 		case p == nil:
 			firsts = append(firsts, e)
-		case e.Expect == p.Run.Version && e.CheckNext(&p.Run, false) == nil:
+		case !broken[e.Run.ID] && e.Expect == p.Run.Version && e.CheckNext(&p.Run, false) == nil:
 			e.depth = p.depth + 1
 			if e.depth > len(chains) {
 				chains = append(chains, nil)
 			}
 			chains[e.depth-1] = append(chains[e.depth-1], e)
 		default:
+			broken[e.Run.ID] = true
 			later = append(later, e)
 			continue
 		}
