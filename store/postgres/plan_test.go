@@ -236,3 +236,23 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 	require.NoError(t, json.Unmarshal(all[0]["Plan"], &p))
 	return p
 }
+
+// What the planner is told goes for the statement that comes with it, and is gone with that: no session is changed (PgBouncer).
+func TestThePlannerIsToldForOneQuestion(t *testing.T) {
+	dsn, schema := pgtest.Schema(t)
+	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
+	require.NoError(t, err)
+	defer s.Close()
+	conn, err := s.pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	setting := func(before string) string {
+		t.Helper()
+		told, err := ask(t.Context(), conn.Conn(), before, `SHOW enable_seqscan`, pgx.RowTo[string])
+		require.NoError(t, err)
+		return told[0]
+	}
+	require.Equal(t, "on", setting(""))
+	require.Equal(t, "off", setting(s.steadied()))
+	require.Equal(t, "on", setting(""))
+}

@@ -38,16 +38,33 @@ func (s *Store) change(ctx context.Context, text query, args ...any) (int64, err
 	}
 	defer done()
 	for try := 0; ; try++ {
-		tag, err := s.pool.Exec(within, s.texts[text], args...)
+		changed, err := s.changeOnce(within, text, args...)
 		switch {
 		case err == nil:
-			return tag.RowsAffected(), nil
+			return changed, nil
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
 		case !again(err) || try == maxTries:
 			return 0, unstored(err)
 		}
 	}
+}
+
+func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64, error) {
+	b := &pgx.Batch{}
+	b.Queue(s.steadied())
+	b.Queue(s.texts[text], args...)
+	results := s.pool.SendBatch(ctx, b)
+	_, err := results.Exec()
+	var changed int64
+	if err == nil {
+		tag, failed := results.Exec()
+		changed, err = tag.RowsAffected(), failed
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	return changed, err
 }
 
 // Join implements store.Registry.
