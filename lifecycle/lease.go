@@ -59,19 +59,21 @@ func (n *node) renew(ctx context.Context, left time.Duration) ([]store.Hold, err
 func (n *node) compare(held []store.Hold) {
 	holds := make(map[string]store.Hold, len(held))
 	unmanned := make(map[store.Hold]bool)
-	var start, gone []string
+	var start []store.Hold
+	var gone []string
 
 	n.mu.Lock()
 	for _, h := range held {
 		holds[h.RunID] = h
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
 			unmanned[h] = true
-			if n.unmanned[h] {
-				start = append(start, h.RunID)
+			if n.unmanned[h] || n.dropped[h] {
+				start = append(start, h)
 			}
 		}
 	}
 	n.unmanned = unmanned
+	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !unmanned[h] })
 	for id, t := range n.turns {
 		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.lasted() > n.cfg.Lease/3 {
 			t.cancel(engine.ErrStale)
@@ -87,28 +89,7 @@ func (n *node) compare(held []store.Hold) {
 	for _, id := range gone {
 		n.dropResident(id)
 	}
-	for _, id := range start {
-		n.man(id)
+	for _, h := range start {
+		n.man(h)
 	}
-}
-
-// man starts the worker of a run that is held here without one.
-func (n *node) man(id string) {
-	n.mu.Lock()
-	leaving := n.leaving
-	n.mu.Unlock()
-	if leaving {
-		return // the lease is given back soon, and recovery settles the run
-	}
-	run, err := n.store.Run(n.live, id)
-	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || !n.slots.TryAcquire(1) {
-		return // the next renewal sees it again
-	}
-	spec, err := n.store.Spec(n.live, id)
-	if err != nil {
-		n.slots.Release(1)
-		return
-	}
-	n.log.Warn("starting a turn whose claim was not acknowledged", "run", id, "attempt", run.Attempt)
-	n.begin(store.Claimed{Run: run, Spec: spec})
 }

@@ -199,7 +199,7 @@ func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outco
 	}
 	ch := t.verdict(profile, o)
 	if o.Process.Status == engine.Interrupted && errors.Is(context.Cause(ctx), engine.ErrShutdown) {
-		ch = t.leave()
+		ch = broken(&t.run, "the host shut down during the turn")
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		ch.now, ch.node = now, t.node.id
@@ -216,7 +216,10 @@ func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outco
 			})
 		})
 	}
-	if err != nil && !errors.Is(err, store.ErrStaleEpoch) {
+	if errors.Is(err, store.ErrStaleEpoch) {
+		return t.reload() // others ended or took it, or it was stored after all, and went on
+	}
+	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt, "err", err)
 	}
 	return run
@@ -246,18 +249,6 @@ func (t *turn) verdict(profile fsm.Profile, o engine.Outcome) change {
 	return ch
 }
 
-// leave is what becomes of a turn that a shutdown interrupted: back to the queue where it may be repeated.
-func (t *turn) leave() change {
-	ch := change{
-		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
-		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: "the host shut down during the turn"}},
-	}
-	if _, err := fsm.Next(t.run.State, ch.event, facts(&t.run)|ch.facts); err != nil {
-		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: "the host shut down during the turn"}
-	}
-	return ch
-}
-
 // commit stores a change of this worker under its fence, and tries again as long as the store is out of order
 // and the node lives. It returns the run as it then stands.
 func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
@@ -273,7 +264,7 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 		switch err = t.node.commit(t.node.live, cm); {
 		case err == nil:
 			t.run = cm.Run
-			t.node.alarm.at(cm.Run.Deadline)
+			t.node.alarm.at(t.run.Deadline)
 			return t.run, nil
 		case errors.Is(err, store.ErrStaleEpoch):
 			t.cancel(engine.ErrStale)
@@ -286,24 +277,27 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 			return t.run, err
 		}
 		wait = min(2*wait, t.node.cfg.Poll)
-		if t.arrived(cm) {
+		if t.arrived(&cm.Run) {
+			t.node.alarm.at(t.run.Deadline)
 			return t.run, nil
 		}
 	}
 }
 
-// arrived looks whether a commit of unknown outcome was made after all. Nobody but this worker writes the
-// run under its epoch, so the version tells.
-func (t *turn) arrived(cm store.Commit) bool {
-	stored, err := t.node.store.Run(t.node.live, t.run.ID)
-	if err != nil || stored.Epoch != t.epoch || stored.Version < cm.Run.Version {
+// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the tries before it, which differ in their time
+// alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
+func (t *turn) arrived(run *store.Run) bool {
+	stored, err := t.node.store.Run(t.node.live, run.ID)
+	if err != nil || stored.Epoch != t.epoch {
 		return false
 	}
-	if stored.Version == cm.Run.Version && stored.UpdatedAt.Equal(cm.Run.UpdatedAt) && stored.State == cm.Run.State {
-		t.run = cm.Run
-		return true
+	made := stored.Version == run.Version && stored.State == run.State
+	// What waited for a person was answered meanwhile, and is still ours: its process is here.
+	answered := stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
+	if made || answered {
+		t.run = stored
 	}
-	return false
+	return made || answered
 }
 
 // reload returns the run as others left it.
@@ -312,22 +306,6 @@ func (t *turn) reload() store.Run {
 		return run
 	}
 	return t.run
-}
-
-// release takes the turn off the node's books, and ends a resident process that nobody needs any more.
-func (n *node) release(t *turn, run store.Run) {
-	n.mu.Lock()
-	if n.turns[run.ID] == t {
-		delete(n.turns, run.ID)
-	}
-	orphaned := t.orphaned
-	n.mu.Unlock()
-	if orphaned {
-		n.settleLoss(n.live, run.ID, lostWhileWaiting)
-	}
-	if run.State != fsm.StateWaitingUser || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
-		n.loseResident(run.ID)
-	}
 }
 
 // shortened bounds a text for an error message.

@@ -1,0 +1,85 @@
+package lifecycle
+
+import (
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// release takes the turn off the node's books, and ends a resident process that nobody needs any more.
+func (n *node) release(t *turn, run store.Run) {
+	n.mu.Lock()
+	latest := n.turns[run.ID]
+	if latest == t {
+		delete(n.turns, run.ID)
+	}
+	if latest == t && run.State == fsm.StateRunning && run.Epoch == t.epoch {
+		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: run.State}] = true
+	}
+	orphaned := t.orphaned
+	n.mu.Unlock()
+	if latest != nil && latest != t {
+		return // the run went on here before this turn knew that its outcome was stored: its process is the next turn's
+	}
+	if orphaned {
+		n.settleLoss(n.live, run.ID, lostWhileWaiting)
+	}
+	keeps := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
+	if !keeps || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
+		n.loseResident(run.ID)
+	}
+}
+
+// man sees to a run that is held here without a worker. Where its claim was not acknowledged, its turn begins now. Where its turn was executed here and
+// dropped, because the lease could not be renewed for its whole length or the outcome could not be stored, it was interrupted:
+// it is not executed again but as E4 says.
+func (n *node) man(h store.Hold) {
+	n.mu.Lock()
+	leaving, dropped := n.leaving, n.dropped[h]
+	n.mu.Unlock()
+	if leaving {
+		return // the lease is given back soon, and recovery settles the run
+	}
+	run, err := n.store.Run(n.live, h.RunID)
+	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
+		return // the next renewal sees it again
+	}
+	if dropped {
+		n.settleDropped(run)
+		return
+	}
+	if !n.slots.TryAcquire(1) {
+		return
+	}
+	spec, err := n.store.Spec(n.live, run.ID)
+	if err != nil {
+		n.slots.Release(1)
+		return
+	}
+	n.log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
+	n.begin(store.Claimed{Run: run, Spec: spec})
+}
+
+// settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next renewal.
+func (n *node) settleDropped(run store.Run) {
+	ch := broken(&run, "the host could not renew its lease, or store the outcome, during the turn")
+	ch.now, ch.node = stamp(n.clock), n.id
+	cm, err := transition(&run, &ch)
+	if err == nil {
+		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
+		err = n.commit(n.live, cm)
+	}
+	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
+}
+
+// broken is what becomes of a turn that its own node ended: back to the queue where it may be repeated.
+func broken(run *store.Run, why string) change {
+	ch := change{
+		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
+		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: why}},
+	}
+	if _, err := fsm.Next(run.State, ch.event, facts(run)|ch.facts); err != nil {
+		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: why}
+	}
+	return ch
+}

@@ -1,0 +1,228 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// TestATurnThatWasDroppedIsRepeatedWhereItMayBe: E4, a node that could not renew its lease for its whole length drops its turns. When nobody has
+// taken the lease, they are the node's still: it says that they were interrupted, and executes none again that may not be.
+func TestATurnThatWasDroppedIsRepeatedWhereItMayBe(t *testing.T) {
+	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &cut{Store: newStore(t)}
+				var attempts []int // of one run, one after the other
+				e := agent{turn: func(ctx context.Context, turn engine.Turn) (engine.Outcome, error) {
+					attempts = append(attempts, turn.Attempt)
+					if len(attempts) > 1 {
+						return finished(), nil
+					}
+					<-ctx.Done()
+					return engine.Outcome{}, context.Cause(ctx)
+				}}
+				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: 12 * time.Second})
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: repeatable})
+				require.NoError(t, err)
+				synctest.Wait()
+				s.off.Store(true)
+				pass(20 * time.Second)
+				in(t, lc.Client, "r", fsm.StateRunning)
+				s.off.Store(false)
+				pass(8 * time.Second)
+				if repeatable {
+					run := in(t, lc.Client, "r", fsm.StateSucceeded)
+					require.Contains(t, run.Warnings, fsm.WarnTurnRepeated)
+					require.Equal(t, []int{1, 2}, attempts)
+				} else {
+					run := in(t, lc.Client, "r", fsm.StateFailed)
+					require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, run.Error.Code)
+					require.Equal(t, []int{1}, attempts)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// absent is a store that makes one commit without acknowledging it, and is away from then on: it neither writes nor reads until it is back.
+type absent struct {
+	store.Store
+	loses func(c *store.Commit) bool
+
+	mu                  sync.Mutex
+	gone, claims, spent bool // guarded by mu; claims: these are made again
+}
+
+var errAway = errors.New("connection refused")
+
+func (a *absent) away(claim bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.gone && (!claim || !a.claims) {
+		return errAway
+	}
+	return nil
+}
+
+func (a *absent) set(gone, claims bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gone, a.claims = gone, claims
+}
+
+func (a *absent) Commit(ctx context.Context, batch []store.Commit) []error {
+	err := a.away(false)
+	if err == nil {
+		errs := a.Store.Commit(ctx, batch)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.spent || !slices.ContainsFunc(batch, func(c store.Commit) bool { return a.loses(&c) }) {
+			return errs
+		}
+		a.gone, a.spent, err = true, true, errAway
+	}
+	return slices.Repeat([]error{err}, len(batch))
+}
+
+func (a *absent) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if err := a.away(true); err != nil {
+		return nil, err
+	}
+	return a.Store.Claim(ctx, req)
+}
+
+func (a *absent) Run(ctx context.Context, id string) (store.Run, error) {
+	if err := a.away(false); err != nil {
+		return store.Run{}, err
+	}
+	return a.Store.Run(ctx, id)
+}
+
+// talking says something in each turn, asks once, and is done.
+type talking struct{ turns atomic.Int64 }
+
+func (e *talking) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable}, nil
+}
+
+func (e *talking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	e.turns.Add(1)
+	if err := s.Message(ctx, engine.Message{Text: "well"}); err != nil {
+		return engine.Outcome{}, err
+	}
+	if len(t.Answers) > 0 {
+		return finished(), nil
+	}
+	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "?"})
+	o.Handle = &engine.Handle{Engine: "talking", Data: []byte("x")}
+	return o, nil
+}
+
+// TestACommitWasMadeBeforeTheStoreWasAway: I2, a worker whose commit was made, and which could neither be told nor look for a while, finds it when
+// the store is back, however often it tried meanwhile, and goes on from there.
+func TestACommitWasMadeBeforeTheStoreWasAway(t *testing.T) {
+	for name, loses := range map[string]func(c *store.Commit) bool{
+		"a message":   func(c *store.Commit) bool { return c.Run.State == fsm.StateRunning },
+		"a question":  func(c *store.Commit) bool { return c.Run.State == fsm.StateWaitingUser },
+		"the outcome": func(c *store.Commit) bool { return c.Run.State == fsm.StateSucceeded },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &absent{Store: newStore(t), loses: loses}
+				e := &talking{}
+				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Minute})
+				outside := clientOf(t, s.Store)
+				submit(t, lc, "r")
+				pass(9 * time.Second)
+				s.set(false, false)
+				pass(2 * time.Second)
+				if in(t, outside, "r", fsm.StateWaitingUser).Attempt == 1 {
+					_, err := outside.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+					require.NoError(t, err)
+				}
+				pass(9 * time.Second)
+				s.set(false, false)
+				pass(2 * time.Second)
+				run := in(t, outside, "r", fsm.StateSucceeded)
+				require.Equal(t, 2, run.Attempt)
+				require.EqualValues(t, 2, e.turns.Load())
+				stop()
+			})
+		})
+	}
+}
+
+// living is an engine with a process that lives from a run's first turn until it is ended.
+type living struct {
+	mu    sync.Mutex
+	alive map[string]bool // guarded by mu
+}
+
+func (l *living) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil
+}
+
+func (l *living) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(t.Answers) == 0 {
+		l.alive[t.RunID] = true
+		return engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "?"}), nil
+	}
+	if !l.alive[t.RunID] {
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "it was ended"}
+	}
+	return finished(), nil
+}
+
+func (l *living) End(_ context.Context, id string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.alive, id)
+	return nil
+}
+
+func (l *living) OnLoss(func(string, error)) (stop func()) { return func() {} }
+
+// TestAnAnswerOvertakesAnAcknowledgement: D5, somebody answers a question before the worker that asked it knows that it is stored. The process
+// that the worker holds is still the run's, whether the worker finds the run in the queue or executing again.
+func TestAnAnswerOvertakesAnAcknowledgement(t *testing.T) {
+	for name, claimed := range map[string]bool{"and is in the queue": false, "and is executed already": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &absent{Store: newStore(t), loses: func(c *store.Commit) bool { return c.Run.State == fsm.StateWaitingUser }}
+				e := &living{alive: make(map[string]bool)}
+				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Minute})
+				outside := clientOf(t, s.Store)
+				submit(t, lc, "r")
+				pass(2 * time.Second)
+				_, err := outside.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+				require.NoError(t, err)
+				if claimed {
+					s.set(true, true)
+					pass(5 * time.Second)
+					in(t, outside, "r", fsm.StateRunning)
+				}
+				pass(5 * time.Second)
+				s.set(false, true)
+				pass(5 * time.Second)
+				require.Equal(t, 2, in(t, outside, "r", fsm.StateSucceeded).Attempt)
+				stop()
+			})
+		})
+	}
+}
