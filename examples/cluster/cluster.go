@@ -123,16 +123,14 @@ func (c *cluster) settle(ctx context.Context) error {
 			waiting = append(waiting, d)
 		}
 	}
-	if err := c.load.drain(ctx, len(waiting), patience); err != nil {
+	if err := c.load.drain(ctx, patience); err != nil {
 		return err
 	}
 	var work sync.WaitGroup
-	released := 0
 	for _, d := range waiting {
 		if d.plan.n%2 == 0 {
 			continue
 		}
-		released++
 		work.Go(func() {
 			d.mu.Lock()
 			d.released = true
@@ -141,7 +139,7 @@ func (c *cluster) settle(ctx context.Context) error {
 		})
 	}
 	work.Wait()
-	return c.load.drain(ctx, len(waiting)-released, patience)
+	return c.load.drain(ctx, patience)
 }
 
 // report tells how far it is, every second.

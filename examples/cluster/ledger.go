@@ -83,6 +83,13 @@ func (d *dealing) saying(s *saying) {
 	d.replies = append(d.replies, s)
 }
 
+// waits says whether the run is parked, and still to be.
+func (d *dealing) waits() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.plan.kind == parked && !d.released
+}
+
 // definite reports whether an error of a reply says that nothing was written.
 func definite(err error) bool {
 	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict, lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {

@@ -133,22 +133,44 @@ func (l *load) last() lifecycle.Stats {
 	return l.stats
 }
 
-// drain waits until only so many are left, all of which wait. It gives up when nothing has moved for as long as patience.
-func (l *load) drain(ctx context.Context, left int, patience time.Duration) error {
+// drain waits until nothing is left to do: no run is queued or running, and those that wait are parked. It gives up when nothing has moved for as
+// long as patience.
+func (l *load) drain(ctx context.Context, patience time.Duration) error {
 	moved, before := time.Now(), -1
 	for ctx.Err() == nil {
 		active, err := l.look(ctx)
 		s := l.last()
+		if err == nil && s.Queued+s.Running == 0 {
+			if waiting, err := l.waiting(ctx); err == nil && waiting == s.Waiting {
+				return nil
+			}
+		}
 		switch {
-		case err != nil:
-		case active == left && s.Waiting == left:
-			return nil
-		case active != before:
+		case err == nil && active != before:
 			moved, before = time.Now(), active
 		case time.Since(moved) > patience:
-			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting (%d should be)", patience, s.Queued, s.Running, s.Waiting, left)
+			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting", patience, s.Queued, s.Running, s.Waiting)
 		}
 		rest(ctx, 50*time.Millisecond)
 	}
 	return ctx.Err()
+}
+
+// waiting counts the parked runs that wait; -1 when others do.
+func (l *load) waiting(ctx context.Context) (n int, _ error) {
+	for q := (lifecycle.Query{Limit: 1000}); ; {
+		page, err := l.client.Inbox(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range page.Runs {
+			if d := l.ledger.of(r.ID); d != nil && !d.waits() {
+				return -1, nil
+			}
+			n++
+		}
+		if q.After = page.Next; q.After == "" {
+			return n, nil
+		}
+	}
 }
