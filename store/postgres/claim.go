@@ -101,7 +101,7 @@ func (c *claim) run(ctx context.Context) error {
 			return err
 		}
 	}
-	conn, err := c.pool.Acquire(ctx)
+	conn, err := c.acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,16 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -13,7 +19,8 @@ import (
 var (
 	// ErrConfig: the connection string or an option cannot be used.
 	ErrConfig = errors.New("postgres: configuration cannot be used")
-	// ErrUnreachable: no server answers there, or it does not let us in: wrong host, port, database, user or password.
+	// ErrUnreachable: no server answers there, or it does not let us in: wrong host, port, database, user or password. Later, when a store
+	// is open: the server is down or the way there is cut; the call may be tried again.
 	ErrUnreachable = errors.New("postgres: server or database cannot be reached")
 	// ErrOlder: the schema is older than this version of the package needs; run Migrate, with a role that may.
 	ErrOlder = errors.New("postgres: schema is older than this version needs")
@@ -37,8 +44,10 @@ var (
 	ErrTimeout = errors.New("postgres: timed out")
 	// ErrSerialization: a transaction of the caller's own lost against another one; roll it back and run it again.
 	ErrSerialization = errors.New("postgres: transaction lost against another one")
-	// ErrDown: the server is starting, stopping, or broke the connection; the call may be tried again.
-	ErrDown = errors.New("postgres: server is down")
+	// ErrDown: the server is starting or stopping, or the connection broke; the call may be tried again.
+	ErrDown = errors.New("postgres: server or connection is down")
+	// ErrPooler: a pooler stands between, which gives each transaction another session, and the store prepares statements in them.
+	ErrPooler = errors.New("postgres: pooler loses prepared statements: add default_query_exec_mode=cache_describe to the connection string")
 )
 
 // meanings of the server's error codes (appendix A of its manual), by whole code or by class.
@@ -55,7 +64,9 @@ var meanings = map[string]error{
 	"25P04": ErrTimeout, // transaction_timeout
 	"40":    ErrSerialization,
 	"57P":   ErrDown,
-	"08":    ErrDown,
+	"08":    ErrDown,   // so do poolers tell that they lost the server
+	"26000": ErrPooler, // no such prepared statement
+	"42P05": ErrPooler, // there is one of that name
 	"XX001": store.ErrCorrupt,
 	"XX002": store.ErrCorrupt,
 	"42P01": ErrForeign, // no such table
@@ -83,19 +94,65 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	case pgconn.Timeout(err):
 		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	case errors.Is(err, context.DeadlineExceeded): // not on a connection, so before there was one
+		return fmt.Errorf("%w: no connection of the pool came free, and none could be made: %w", ErrTimeout, err)
+	case broken(err):
+		return fmt.Errorf("%w: %w", ErrDown, err)
 	}
 	return err
 }
 
-// rolledBack reports whether the server said that it made nothing of the transaction. An error on the way leaves that unknown, unless
-// nothing was sent.
-func rolledBack(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		// A server that goes down may end a session whose commit is stored already.
-		return e.Code[:min(3, len(e.Code))] != "57P" && e.Code != "40003"
+// broken reports whether the connection broke.
+func broken(err error) bool {
+	var onTheWay net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) ||
+		errors.As(err, &onTheWay)
+}
+
+// unsent is the error of a call that got no connection, and so changed nothing.
+type unsent struct{ error }
+
+func (u *unsent) Unwrap() error { return u.error }
+
+// SafeToRetry is what pgconn.SafeToRetry asks.
+func (u *unsent) SafeToRetry() bool { return true }
+
+// acquire takes a connection of the pool.
+func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, &unsent{err}
 	}
-	return pgconn.SafeToRetry(err)
+	return conn, nil
+}
+
+// unusable says what is wrong with a connection string. The driver's own error holds the string, whose password it blanks as well as it
+// can: so nothing of it is passed on but the reason, and which file could not be read.
+func unusable(what string, err error) error {
+	reason := "it cannot be parsed"
+	var e *pgconn.ParseConfigError
+	if errors.As(err, &e) {
+		without := *e
+		without.ConnString = ""
+		_, reason, _ = strings.Cut(without.Error(), "`: ")
+		reason, _, _ = strings.Cut(reason, " (")
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		reason += ": " + file.Error()
+	}
+	return fmt.Errorf("%w: %s: %s", ErrConfig, what, reason)
+}
+
+// rolledBack reports whether it is known that nothing was made of the transaction: the server said so, or nothing was sent. An error on the
+// way leaves that unknown.
+func rolledBack(err error) bool {
+	if pgconn.SafeToRetry(err) {
+		return true
+	}
+	var e *pgconn.PgError
+	// A server that goes down may end a session whose commit is stored already, and a pooler may lose one that is being stored.
+	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") && !strings.HasPrefix(e.Code, "08") && e.Code != "40003"
 }
 
 // again reports whether the same transaction may be sent again at once: it lost against another one, and nothing of it was stored.

@@ -151,7 +151,7 @@ func unstored(err error) error {
 // write sends one transaction of the entries, in one exchange for each round, and marks those that were stored. Rows are locked in one order
 // by everybody.
 func (s *Store) write(ctx context.Context, wait string, rounds ...[]*entry) error {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 func Migrate(ctx context.Context, dsn, schema string) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return fmt.Errorf("%w: connection string: %w", ErrConfig, err)
+		return unusable("connection string", err)
 	}
 	if schema, err = schemaName(schema); err != nil {
 		return err

@@ -81,7 +81,7 @@ var (
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("%w: connection string: %w", ErrConfig, err)
+		return nil, unusable("connection string", err)
 	}
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
@@ -171,7 +171,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ListenDSN != "" {
 		if _, err := pgx.ParseConfig(o.ListenDSN); err != nil {
-			return o, fmt.Errorf("%w: ListenDSN: %w", ErrConfig, err)
+			return o, unusable("ListenDSN", err)
 		}
 	}
 	return o, nil

@@ -196,3 +196,28 @@ func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 	}
 	require.FailNow(w, "nobody listens")
 }
+
+// role makes a role that may work with the tables of the schemas, as Migrate's documentation says, and returns the connection string for it.
+func (w *world) role(attributes string, schemas ...string) (dsn string) {
+	w.Helper()
+	name := "role_" + strings.ToLower(rand.Text())
+	w.exec(`CREATE ROLE ` + name + ` LOGIN PASSWORD 'pw' ` + attributes)
+	for _, schema := range schemas {
+		quoted := pgx.Identifier{schema}.Sanitize()
+		w.exec(`GRANT USAGE ON SCHEMA ` + quoted + ` TO ` + name)
+		w.exec(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` + quoted + ` TO ` + name)
+	}
+	w.Cleanup(func() {
+		conn, err := pgx.Connect(context.Background(), w.dsn)
+		require.NoError(w, err)
+		defer conn.Close(context.Background())
+		_, err = conn.Exec(context.Background(), `DROP OWNED BY `+name+`; DROP ROLE `+name)
+		require.NoError(w, err)
+	})
+	u, err := url.Parse(w.dsn)
+	if err != nil || u.Scheme == "" {
+		return with(w.dsn, "user="+name, "password=pw")
+	}
+	u.User = url.UserPassword(name, "pw")
+	return u.String()
+}
