@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -38,18 +39,43 @@ func (s *Store) listenOnce() {
 	if err != nil {
 		return
 	}
-	defer conn.Close(context.WithoutCancel(s.live)) //nolint:errcheck // nothing was written
+	defer s.leave(conn)
 	if _, err := conn.Exec(s.live, `LISTEN `+quoted(s.channel())); err != nil {
 		return
 	}
 	s.watchers.Tell([]store.Hint{{}}) // what came before cannot be known
 	for {
-		n, err := conn.WaitForNotification(s.live)
+		n, err := s.next(conn)
 		if err != nil {
 			return
 		}
-		s.hear(n.Payload)
+		if n != nil {
+			s.hear(n.Payload)
+		}
 	}
+}
+
+// silence is how long nothing may be heard before the connection is tried: one that was cut on the way is as silent as a quiet night.
+const silence = 30 * time.Second
+
+// next waits for a notification; nil when there was none for a while, and the connection stands.
+func (s *Store) next(conn *pgx.Conn) (*pgconn.Notification, error) {
+	ctx, cancel := context.WithTimeout(s.live, silence)
+	defer cancel()
+	n, err := conn.WaitForNotification(ctx)
+	if err == nil || s.live.Err() != nil || !pgconn.Timeout(err) {
+		return n, err
+	}
+	ctx, stop := context.WithTimeout(s.live, s.o.Timeout)
+	defer stop()
+	return nil, conn.Ping(ctx)
+}
+
+// leave ends a connection, politely if that is quick.
+func (s *Store) leave(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.live), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // nothing was written
 }
 
 // listener connects to where notifications arrive.
@@ -59,13 +85,19 @@ func (s *Store) listener() (*pgx.Conn, error) {
 	if s.o.ListenDSN != "" {
 		return pgx.Connect(ctx, s.o.ListenDSN)
 	}
-	return pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	config := s.pool.Config()
+	if config.BeforeConnect != nil { // passwords of some hosts are good for some minutes
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
 }
 
 // hear passes a notification on. One that cannot be read is of a version that knows more: anything may have changed.
 func (s *Store) hear(payload string) {
 	var note notice
-	if err := json.Unmarshal([]byte(payload), &note); err != nil {
+	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {
 		note.All = true
 	}
 	if note.From == s.instance {

@@ -70,9 +70,30 @@ func newMigration(version int, name, text string) Migration {
 func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 
 // Migrate brings the schema of the database to this package's version, and makes it when there is none. It is what Open does, for hosts whose
-// nodes have no right to change tables: run it once with a role that has. Nodes of older versions may be running (see Migration.Oldest),
-// and any number of processes may call it at once: they take turns, and all but the first find nothing to do. An empty schema is "interlude".
+// nodes have no right to change tables: run it once with a role that has, and open the stores with Options.NoMigrate. Nodes of older versions
+// may be running (see Migration.Oldest), and any number of processes may call it at once: they take turns, and all but the first find
+// nothing to do. A table that is in use is waited for in short turns, between which the nodes go on. It is done whole or not at all; the
+// context bounds how long it may take. An empty schema is "interlude".
+//
+// The role that runs it needs the right CREATE on the database, or, on a schema that is there already, CREATE and USAGE; it owns the tables
+// then, and the next Migrate needs the same role. The role of the nodes, here called node, needs:
+//
+//	GRANT USAGE ON SCHEMA interlude TO node;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA interlude TO node;
+//
+// and the same for tables to come, granted once by the role that migrates:
+//
+//	ALTER DEFAULT PRIVILEGES IN SCHEMA interlude GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
+	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error { return migrate(ctx, conn, schema, migrations) })
+	if err != nil {
+		return fmt.Errorf("postgres: migrate: %w", explain(err))
+	}
+	return nil
+}
+
+// within connects to a database for one task in a schema.
+func within(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		return unusable("connection string", err)
@@ -82,21 +103,10 @@ func Migrate(ctx context.Context, dsn, schema string) error {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return fmt.Errorf("postgres: migrate: %w", explain(err))
+		return err
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what was done is committed
-	if err := migrate(ctx, conn, schema, migrations); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", explain(err))
-	}
-	return nil
-}
-
-// querier is a connection or a transaction.
-type querier interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	return task(conn, schema)
 }
 
 // beginner is a connection or a pool.
@@ -105,58 +115,41 @@ type beginner interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// Status is how far a schema is.
-type Status struct {
-	Version int // 0: there is none
-	Oldest  int // packages for older versions than this cannot work with it
-	Applied []Migration
-}
+// tableTurns bounds how often a migration waits for a table that is in use, and tableWait how long: whoever wants the table after it waits too.
+const (
+	tableTurns = 60
+	tableWait  = "1s"
+)
 
-// status reads it. Most roles may look whether a table is there; its content needs the right.
-func status(ctx context.Context, q querier, schema string) (s Status, _ error) {
-	var exists bool
-	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migrations')`, schema).Scan(&exists)
-	if err != nil || !exists {
-		return s, err
-	}
-	rows, err := q.Query(ctx, inSchema(`SELECT version, name, oldest, sum FROM interlude.migrations ORDER BY version`, schema))
-	if err != nil {
-		return s, err
-	}
-	s.Applied, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Migration, _ error) {
-		err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
-		return m, err
-	})
-	for _, m := range s.Applied {
-		s.Version, s.Oldest = m.Version, max(s.Oldest, m.Oldest)
-	}
-	return s, err
-}
-
-// fits says whether this package, which knows so many versions, can work with the schema as it is.
-func (s Status) fits(known int) error {
-	switch {
-	case s.Version < known:
-		return fmt.Errorf("%w: it is at version %d, this package needs %d: call Migrate, with a role that may change tables", ErrOlder, s.Version, known)
-	case s.Oldest > known:
-		return fmt.Errorf("%w: it is at version %d and needs a package for %d at least, this one is for %d", ErrNewer, s.Version, s.Oldest, known)
-	}
-	return nil
-}
-
-// migrate applies what is missing, in one transaction.
+// migrate applies what is missing.
 func migrate(ctx context.Context, db beginner, schema string, known []Migration) error {
-	have, err := status(ctx, db, schema)
-	if err != nil || have.Version >= len(known) {
-		return err // a newer schema is looked at by fits
+	for turn := 1; ; turn++ {
+		err := migrateOnce(ctx, db, schema, known)
+		var e *pgconn.PgError
+		switch {
+		case !errors.As(err, &e):
+			return err
+		case e.Code == "42P07": // a table of that name is there
+			return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
+		case e.Code != "55P03" || turn == tableTurns:
+			return err
+		}
 	}
-	err = pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		// The lock ends with the transaction, so that a pooler may stand between.
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, "interlude migrations of "+schema); err != nil {
+}
+
+// migrateOnce is one transaction.
+func migrateOnce(ctx context.Context, db beginner, schema string, known []Migration) error {
+	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		// The lock ends with the transaction, so that a pooler may stand between; a process that is stopped in the middle holds it for a while only.
+		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0', true),
+			set_config('lock_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1::text, 0))`, "interlude migrations of "+schema); err != nil {
 			return err
 		}
 		have, err := status(ctx, tx, schema)
-		if err != nil || have.Version >= len(known) {
+		if err != nil || have.Version >= len(known) { // a newer schema is looked at by fits
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1::text, true)`, tableWait); err != nil {
 			return err
 		}
 		if have.Version == 0 {
@@ -165,20 +158,20 @@ func migrate(ctx context.Context, db beginner, schema string, known []Migration)
 			}
 		}
 		for _, m := range known[have.Version:] {
-			if _, err := tx.Exec(ctx, inSchema(m.text, schema), pgx.QueryExecModeSimpleProtocol); err != nil { // several statements
+			if err := m.apply(ctx, tx, schema); err != nil {
 				return fmt.Errorf("%s: %w", m.Name, err)
-			}
-			if _, err := tx.Exec(ctx, inSchema(`INSERT INTO interlude.migrations (version, name, oldest, sum) VALUES ($1, $2, $3, $4)`, schema),
-				m.Version, m.Name, m.Oldest, m.Sum); err != nil {
-				return err
 			}
 		}
 		return nil
 	})
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Code == "42P07" { // a table of that name is there
-		return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
+}
+
+func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
+	if _, err := tx.Exec(ctx, inSchema(m.text, schema), pgx.QueryExecModeSimpleProtocol); err != nil { // several statements
+		return err
 	}
+	_, err := tx.Exec(ctx, inSchema(`INSERT INTO interlude.migrations (version, name, oldest, sum) VALUES ($1::integer, $2::text, $3::integer, $4::text)`, schema),
+		m.Version, m.Name, m.Oldest, m.Sum)
 	return err
 }
 

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"sync"
 	"time"
@@ -35,6 +37,7 @@ type runHint struct {
 type notifier struct {
 	s    *Store
 	wake chan struct{}
+	last chan struct{} // closed when the store is: what waits is sent, and no more
 
 	mu    sync.Mutex
 	hints map[string]runHint // guarded by mu; what waits, by run: the newest is enough
@@ -43,14 +46,30 @@ type notifier struct {
 }
 
 func newNotifier(s *Store) *notifier {
-	return &notifier{s: s, wake: make(chan struct{}, 1), hints: make(map[string]runHint)}
+	return &notifier{s: s, wake: make(chan struct{}, 1), last: make(chan struct{}), hints: make(map[string]runHint)}
 }
 
 // notifyText needs no durability.
 var notifyText = sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`)
 
-// channel is where the processes of a schema notify each other.
-func (s *Store) channel() string { return "interlude " + s.o.Schema }
+// channel is where the processes of a schema notify each other. A name of the server's has 63 bytes at most.
+func (s *Store) channel() string {
+	name := "interlude " + s.o.Schema
+	if len(name) > 63 {
+		sum := sha256.Sum256([]byte(name))
+		return "interlude " + hex.EncodeToString(sum[:16])
+	}
+	return name
+}
+
+// payload is the notice as it is sent: what is too much for a notification is told as "anything may have changed".
+func (n notice) payload() string {
+	text, _ := json.Marshal(n) // its texts can all be encoded
+	if len(text) > maxPayload {
+		text, _ = json.Marshal(notice{From: n.From, All: true})
+	}
+	return string(text)
+}
 
 // add puts hints on the way.
 func (n *notifier) add(hints []store.Hint) {
@@ -115,27 +134,27 @@ func (n *notifier) run() {
 	for {
 		select {
 		case <-n.wake:
-		case <-n.s.live.Done():
+			n.flush(n.s.o.Timeout)
+		case <-n.last: // who submits a run and leaves has others wait for a poll else
+			n.flush(min(n.s.o.Timeout, lastNotices))
 			return
-		}
-		for note := n.take(); note != nil; note = n.take() {
-			n.send(note)
 		}
 		gap.Reset(noticeGap)
 		select {
 		case <-gap.C:
-		case <-n.s.live.Done():
-			return
+		case <-n.last:
 		}
 	}
 }
 
-// send loses a notification that cannot be sent: whoever waits for it polls.
-func (n *notifier) send(note *notice) {
-	ctx, cancel := context.WithTimeout(n.s.live, n.s.o.Timeout)
+// lastNotices is how long a store that is being closed goes on telling others what it has committed.
+const lastNotices = time.Second
+
+// flush sends what waits. A notification that cannot be sent is lost: whoever waits for it polls.
+func (n *notifier) flush(timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(n.s.live, timeout)
 	defer cancel()
-	payload, err := json.Marshal(note)
-	if err == nil {
-		_, _ = n.s.pool.Exec(ctx, n.s.texts[notifyText], n.s.channel(), string(payload))
+	for note := n.take(); note != nil; note = n.take() {
+		_, _ = n.s.pool.Exec(ctx, n.s.texts[notifyText], n.s.channel(), note.payload())
 	}
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type Store struct {
 	instance string // tells this store's notifications from those of others
 	own      bool   // the pool is the store's to close
 	o        Options
+	versions []Migration // that this package knows
 	jobs     chan *job
 	reads    chan *lookup
 	recent   recent
@@ -63,8 +65,10 @@ type Store struct {
 	live    context.Context // ends when the store is closed
 	end     context.CancelFunc
 	flushes sync.WaitGroup
-	others  sync.WaitGroup // listening, notifying, keeping time
+	others  sync.WaitGroup // listening, keeping time
 	calls   calls
+
+	notifying sync.WaitGroup
 }
 
 var (
@@ -76,9 +80,14 @@ var (
 )
 
 // Open connects to the database that the connection string names (a URL or key=value pairs, with pgx's pool_max_conns and
-// default_query_exec_mode among them) and brings the schema to this package's version. The error matches one of this package's
-// sentinels. Close the store when done.
+// default_query_exec_mode among them) and brings the schema to this package's version; the context bounds how long that may take (see
+// Migrate). The error matches one of this package's sentinels. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
+	return openKnowing(ctx, dsn, o, migrations)
+}
+
+// openKnowing is Open of the version of this package that knows these migrations.
+func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) (*Store, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, unusable("connection string", err)
@@ -90,7 +99,7 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	s, err := New(ctx, pool, o)
+	s, err := newKnowing(ctx, pool, o, known)
 	if err != nil {
 		pool.Close()
 		return nil, err
@@ -105,12 +114,16 @@ const defaultConns = 10
 // New is Open on the host's own pool, which stays open when the store is closed. The pool's settings may be any; it needs three
 // connections at least to keep reads, commits and claims from waiting for each other.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
+	return newKnowing(ctx, pool, o, migrations)
+}
+
+func newKnowing(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migration) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		pool: pool, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
+		pool: pool, versions: known, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
 		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()),
 	}
 	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
@@ -128,7 +141,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	s.notifier = newNotifier(s)
 	s.others.Go(s.keepTime)
 	if !o.NoNotify {
-		s.others.Go(s.notifier.run)
+		s.notifying.Go(s.notifier.run)
 	}
 	if !o.NoListen {
 		s.others.Go(s.listen)
@@ -136,23 +149,31 @@ func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return s, nil
 }
 
-// begin looks whether the schema is one that this package can work with.
+// begin sees to a schema that this package can work with.
 func (s *Store) begin(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
-	defer cancel()
-	if !s.o.NoMigrate {
-		if err := migrate(ctx, s.pool, s.o.Schema, migrations); err != nil {
-			return err
+	have, err := s.contact(ctx)
+	if err == nil && have.Version < len(s.versions) && !s.o.NoMigrate {
+		if err = migrate(ctx, s.pool, s.o.Schema, s.versions); err == nil {
+			have, err = s.contact(ctx)
 		}
 	}
-	have, err := status(ctx, s.pool, s.o.Schema)
 	if err != nil {
 		return err
 	}
-	if err := have.fits(len(migrations)); err != nil {
-		return err
+	return have.fits(len(s.versions))
+}
+
+// contact finds the server, its clock and the schema.
+func (s *Store) contact(ctx context.Context) (Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	if err := s.lookAtClock(ctx); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) && s.pool.Stat().AcquiredConns() == 0 { // it is not the host that has them all
+			return Status{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+		}
+		return Status{}, err
 	}
-	return s.lookAtClock(ctx)
+	return status(ctx, s.pool, s.o.Schema)
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -195,6 +216,8 @@ func (s *Store) Close() error {
 		close(s.jobs)
 		close(s.reads)
 		s.flushes.Wait()
+		close(s.notifier.last)
+		s.notifying.Wait()
 		s.end()
 		s.others.Wait()
 		if s.own {

@@ -51,11 +51,16 @@ func (s *Store) change(ctx context.Context, text query, args ...any) (int64, err
 }
 
 func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64, error) {
+	conn, err := s.acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
 	b := &pgx.Batch{}
 	b.Queue(s.steadied())
 	b.Queue(s.texts[text], args...)
-	results := s.pool.SendBatch(ctx, b)
-	_, err := results.Exec()
+	results := conn.SendBatch(ctx, b)
+	_, err = results.Exec()
 	var changed int64
 	if err == nil {
 		tag, failed := results.Exec()

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -145,13 +144,7 @@ func (v *view) tell(ctx context.Context, told notice) error {
 	if v.o.NoNotify || len(told.Runs) == 0 {
 		return nil
 	}
-	if len(told.Runs) > maxPayload/200 { // an id has 128 bytes at most
-		told = notice{All: true}
-	}
-	payload, err := json.Marshal(told)
-	if err == nil {
-		_, err = v.tx.Exec(ctx, `SELECT pg_notify($1, $2)`, v.channel(), string(payload))
-	}
+	_, err := v.tx.Exec(ctx, `SELECT pg_notify($1::text, $2::text)`, v.channel(), told.payload())
 	return v.failed(ctx, err)
 }
 

@@ -98,7 +98,7 @@ func (w *world) exec(sql string, args ...any) {
 }
 
 func (w *world) inSchema(sql string) string {
-	return strings.ReplaceAll(sql, "interlude.", pgx.Identifier{w.schema}.Sanitize()+".")
+	return strings.ReplaceAll(sql, "interlude.", w.quoted()+".")
 }
 
 // try stores one commit and returns its error.
@@ -197,18 +197,29 @@ func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 	require.FailNow(w, "nobody listens")
 }
 
+// quoted is the schema's name as it stands in SQL.
+func (w *world) quoted() string { return pgx.Identifier{w.schema}.Sanitize() }
+
 // role makes a role that may work with the tables of the schemas, as Migrate's documentation says, and returns the connection string for it.
 func (w *world) role(attributes string, schemas ...string) (dsn string) {
 	w.Helper()
-	name := "role_" + strings.ToLower(rand.Text())
-	w.exec(`CREATE ROLE ` + name + ` LOGIN PASSWORD 'pw' ` + attributes)
+	name, dsn := w.newRole(attributes)
 	for _, schema := range schemas {
 		quoted := pgx.Identifier{schema}.Sanitize()
 		w.exec(`GRANT USAGE ON SCHEMA ` + quoted + ` TO ` + name)
 		w.exec(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` + quoted + ` TO ` + name)
 	}
+	return dsn
+}
+
+// newRole makes a role without rights.
+func (w *world) newRole(attributes string) (name, dsn string) {
+	w.Helper()
+	name = "role_" + strings.ToLower(rand.Text())
+	admin := w.dsn
+	w.exec(`CREATE ROLE ` + name + ` LOGIN PASSWORD 'pw' ` + attributes)
 	w.Cleanup(func() {
-		conn, err := pgx.Connect(context.Background(), w.dsn)
+		conn, err := pgx.Connect(context.Background(), admin)
 		require.NoError(w, err)
 		defer conn.Close(context.Background())
 		_, err = conn.Exec(context.Background(), `DROP OWNED BY `+name+`; DROP ROLE `+name)
@@ -216,8 +227,8 @@ func (w *world) role(attributes string, schemas ...string) (dsn string) {
 	})
 	u, err := url.Parse(w.dsn)
 	if err != nil || u.Scheme == "" {
-		return with(w.dsn, "user="+name, "password=pw")
+		return name, with(w.dsn, "user="+name, "password=pw")
 	}
 	u.User = url.UserPassword(name, "pw")
-	return u.String()
+	return name, u.String()
 }

@@ -1,0 +1,236 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+// next are the migrations of a version after this one, with one more.
+func next(text string) []postgres.Migration {
+	known := postgres.Migrations()
+	version := len(known) + 1
+	return append(known, postgres.NewMigration(version, fmt.Sprintf("%04d_next.sql", version), text))
+}
+
+const additive = `ALTER TABLE interlude.nodes ADD COLUMN zone text;
+	CREATE INDEX states_zone ON interlude.states (owner, id) WHERE slot;`
+
+// elsewhere is a world whose schema does not exist yet.
+func elsewhere(tb testing.TB) *world {
+	tb.Helper()
+	dsn, schema := pgtest.Schema(tb)
+	return &world{tb, dsn, schema}
+}
+
+func (w *world) status() postgres.Status {
+	w.Helper()
+	have, err := postgres.Inspect(w.Context(), w.dsn, w.schema)
+	require.NoError(w, err)
+	return have
+}
+
+func TestMigrationsAreListed(t *testing.T) {
+	files, err := os.ReadDir("migrations")
+	require.NoError(t, err)
+	all := postgres.Migrations()
+	require.Len(t, all, len(files))
+	for i, m := range all {
+		require.Equal(t, i+1, m.Version)
+		require.Equal(t, files[i].Name(), m.Name)
+		require.Regexp(t, fmt.Sprintf(`^%04d_`, m.Version), m.Name, "so that they stand in their order")
+		require.Len(t, m.Sum, 16)
+	}
+	all[0].Name = "changed"
+	require.NotEqual(t, "changed", postgres.Migrations()[0].Name, "the list is the caller's")
+	require.Panics(t, func() { postgres.NewMigration(2, "x.sql", "-- oldest: 3\n") })
+	require.Equal(t, 2, postgres.NewMigration(2, "x.sql", "-- oldest: 2\nSELECT 1").Oldest)
+}
+
+// Any number of processes may find an empty database at once: each migration is applied by one of them, and all go on.
+func TestManyNodesMigrateAtOnce(t *testing.T) {
+	w := elsewhere(t)
+	known := next(additive)
+	var nodes sync.WaitGroup
+	results := make(chan error, 100)
+	for i := range 8 {
+		nodes.Go(func() {
+			s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true}, known)
+			if err == nil {
+				err = errors.Join(s.Validate(t.Context()), s.Close())
+			}
+			results <- err
+		})
+		nodes.Go(func() { results <- postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, known) })
+		if i%2 == 0 {
+			nodes.Go(func() { results <- postgres.Migrate(t.Context(), w.dsn, w.schema) }) // older ones among them
+		}
+	}
+	nodes.Wait()
+	close(results)
+	for err := range results {
+		require.NoError(t, err)
+	}
+	have := w.status()
+	require.Equal(t, len(known), have.Version)
+	require.Len(t, have.Applied, len(known))
+}
+
+// A migration that adds something is made while older nodes run: they go on, and can be opened again.
+func TestOlderNodesGoOn(t *testing.T) {
+	w, old := newWorld(t, postgres.Options{})
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		run := created("busy")
+		err := errors.Join(old.Commit(t.Context(), []store.Commit{run})...)
+		for err == nil {
+			select {
+			case <-stop:
+				stopped <- nil
+				return
+			default:
+				run = report(run.Run)
+				err = errors.Join(old.Commit(t.Context(), []store.Commit{run})...)
+			}
+		}
+		stopped <- err
+	}()
+	known := next(additive)
+	s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, known)
+	require.NoError(t, err)
+	defer s.Close()
+	w.commit(s, created("of the new"))
+	w.commit(old, created("of the old"))
+	require.Equal(t, w.load(old, "of the new"), w.load(s, "of the new"))
+	w.commit(w.open(postgres.Options{}), created("of another old one"))
+	close(stop)
+	require.NoError(t, <-stopped)
+	have := w.status()
+	require.Equal(t, []int{len(known), 1}, []int{have.Version, have.Oldest})
+	require.Equal(t, known[len(known)-1].Name, have.Applied[len(known)-1].Name)
+	require.NoError(t, old.Validate(t.Context()))
+	require.NoError(t, s.Validate(t.Context()))
+}
+
+// A migration that older packages cannot work with says so, and they are refused; nothing goes back.
+func TestANewerSchema(t *testing.T) {
+	w := elsewhere(t)
+	known := next("-- oldest: 2\nALTER TABLE interlude.states RENAME COLUMN record TO body;")
+	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, known))
+	for _, o := range []postgres.Options{{Schema: w.schema}, {Schema: w.schema, NoMigrate: true}} {
+		require.ErrorIs(t, refused(t, w.dsn, o), postgres.ErrNewer)
+	}
+	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema), "there is nothing to do, and nothing is done")
+	have, err := postgres.Inspect(t.Context(), w.dsn, w.schema)
+	require.ErrorIs(t, err, postgres.ErrNewer)
+	require.Equal(t, len(known), have.Version)
+}
+
+func TestAnOlderSchema(t *testing.T) {
+	w := elsewhere(t)
+	require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrOlder, "there is none")
+	_, err := postgres.Inspect(t.Context(), w.dsn, w.schema)
+	require.ErrorIs(t, err, postgres.ErrOlder)
+	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
+	require.NoError(t, w.open(postgres.Options{NoMigrate: true}).Close())
+	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}, next(additive))
+	require.ErrorIs(t, err, postgres.ErrOlder)
+}
+
+// A migration that fails leaves the schema as it was, says which it is, and can be made again.
+func TestAMigrationThatFails(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{})
+	r := w.commit(s, created("r"))
+	err := postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive+"SELECT 1/0;"))
+	require.ErrorContains(t, err, "_next.sql")
+	require.Equal(t, len(postgres.Migrations()), w.status().Version)
+	w.commit(s, report(r))
+	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)))
+}
+
+// A table that a long transaction uses is waited for, and those who come after the migration do not wait for it so long.
+func TestAMigrationWaitsByTurns(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	tx := w.begin("")
+	var n int
+	require.NoError(t, tx.QueryRow(t.Context(), w.inSchema(`SELECT count(*) FROM interlude.nodes`)).Scan(&n))
+	done := make(chan error, 1)
+	go func() { done <- postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)) }()
+	for range 2 {
+		require.Eventually(t, func() bool { return w.sessions(`wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE%zone%'`) > 0 }, patience, 10*time.Millisecond)
+		_, err := s.Renew(t.Context(), "n", noon)
+		require.NoError(t, err)
+	}
+	require.Empty(t, done)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, <-done)
+	require.Equal(t, len(postgres.Migrations())+1, w.status().Version)
+}
+
+// Tables of somebody else's are left alone.
+func TestAForeignSchema(t *testing.T) {
+	for name, table := range map[string]string{
+		"a table of one of the names": `CREATE TABLE interlude.states (name text)`,
+		"other migrations":            `CREATE TABLE interlude.migrations (id text)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := elsewhere(t)
+			w.exec(`CREATE SCHEMA ` + w.quoted())
+			w.exec(table)
+			require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema}), postgres.ErrForeign)
+			require.ErrorIs(t, postgres.Migrate(t.Context(), w.dsn, w.schema), postgres.ErrForeign)
+			var tables int
+			require.NoError(t, w.connect().QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = $1`, w.schema).Scan(&tables))
+			require.Equal(t, 1, tables)
+		})
+	}
+}
+
+// Who may not make tables has somebody else migrate, and needs no more rights than Migrate's documentation grants.
+func TestRights(t *testing.T) {
+	w := elsewhere(t)
+	none := w.role("")
+	require.ErrorIs(t, refused(t, none, postgres.Options{Schema: w.schema}), postgres.ErrRights, "no right to make a schema")
+	require.ErrorIs(t, postgres.Migrate(t.Context(), none, w.schema), postgres.ErrRights)
+	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
+	require.ErrorIs(t, refused(t, none, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrRights, "no right to look")
+
+	w.dsn = w.role("", w.schema)
+	for _, o := range []postgres.Options{{NoMigrate: true}, {}} { // there is nothing to migrate
+		s := w.open(o)
+		require.NoError(t, s.Validate(t.Context()))
+		if o.NoMigrate {
+			w.furnish(s)
+		}
+		r := w.waiting(s, fmt.Sprintf("r-%v", o.NoMigrate))
+		w.commit(s, cancel(w.commit(s, answer(r, "key"))))
+		n, err := s.Prune(t.Context(), noon.Add(time.Second), 10)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	}
+	_, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
+	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
+	_, err = postgres.Inspect(t.Context(), w.dsn, w.schema)
+	require.NoError(t, err)
+}
+
+// A role that was given an empty schema makes its tables there.
+func TestASchemaThatWasGiven(t *testing.T) {
+	w := elsewhere(t)
+	name, dsn := w.newRole("")
+	w.exec(`CREATE SCHEMA ` + w.quoted())
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights)
+	w.exec(`GRANT CREATE, USAGE ON SCHEMA ` + w.quoted() + ` TO ` + name)
+	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// querier is a connection or a transaction.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// Status is how far a schema is.
+type Status struct {
+	// Version is that of the last migration that was applied; 0 when there is none.
+	Version int
+	// Oldest is the version for which a package must be made at least to work with it.
+	Oldest int
+	// Applied are the migrations that were applied, in order, as they were recorded then.
+	Applied []Migration
+}
+
+// status reads it. Most roles may look whether a table is there; its content needs the right.
+func status(ctx context.Context, q querier, schema string) (s Status, _ error) {
+	var exists bool
+	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migrations')`, schema).Scan(&exists)
+	if err != nil || !exists {
+		return s, err
+	}
+	rows, err := q.Query(ctx, inSchema(`SELECT version, name, oldest, sum FROM interlude.migrations ORDER BY version`, schema))
+	if err != nil {
+		return s, err
+	}
+	s.Applied, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Migration, _ error) {
+		err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
+		return m, err
+	})
+	for _, m := range s.Applied {
+		s.Version, s.Oldest = m.Version, max(s.Oldest, m.Oldest)
+	}
+	return s, err
+}
+
+// fits says whether this package, which knows so many versions, can work with the schema as it is.
+func (s Status) fits(known int) error {
+	switch {
+	case s.Version < known:
+		return fmt.Errorf("%w: it is at version %d, this package needs %d: call Migrate, with a role that may change tables", ErrOlder, s.Version, known)
+	case s.Oldest > known:
+		return fmt.Errorf("%w: it is at version %d and needs a package for %d at least, this one is for %d", ErrNewer, s.Version, s.Oldest, known)
+	}
+	return nil
+}
