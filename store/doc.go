@@ -7,7 +7,7 @@
 // makes of a run is decided by its caller, inside the store's transaction.
 //
 // record.go is what is kept, store.go what a store must do, check.go what it must refuse. storetest proves an implementation; memory is
-// one that is fit for production tests, sqlite (a module of its own) one for a machine.
+// one that is fit for production tests, sqlite one for a machine, postgres one for many (modules of their own).
 //
 // Neighbours: lifecycle decides and commits; interaction, slots and fsm give the types. A store knows no engine.
 package store

@@ -32,7 +32,7 @@ var (
 
 // What keeps a call from being served. What was stored before stays valid.
 var (
-	// ErrRights: the role may not do that; grant it what README.md lists.
+	// ErrRights: the role may not do that; grant it what docs/postgres.md lists.
 	ErrRights = errors.New("postgres: role has not the right")
 	// ErrConnections: the server, or a pooler before it, gives no further connection.
 	ErrConnections = errors.New("postgres: too many connections")
