@@ -28,7 +28,7 @@ func (n *node) renewals(ctx context.Context) error {
 		switch {
 		case err == nil:
 			n.renewed, wait = asked, n.cfg.Lease/3
-			n.compare(held)
+			n.compare(held, asked)
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, store.ErrStaleEpoch):
@@ -55,8 +55,8 @@ func (n *node) renew(ctx context.Context, left time.Duration) ([]store.Hold, err
 
 // compare ends what executes here without right, and starts what is held here without a worker: the claim of it was
 // stored, but its acknowledgement was lost. A run is unmanned when two renewals in a row find it so, since a claim
-// may be on its way.
-func (n *node) compare(held []store.Hold) {
+// may be on its way. What began only after the store was asked cannot be in its answer.
+func (n *node) compare(held []store.Hold, asked time.Time) {
 	holds := make(map[string]store.Hold, len(held))
 	unmanned := make(map[store.Hold]bool)
 	var start []store.Hold
@@ -75,12 +75,12 @@ func (n *node) compare(held []store.Hold) {
 	n.unmanned = unmanned
 	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !unmanned[h] })
 	for id, t := range n.turns {
-		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.lasted() > n.cfg.Lease/3 {
+		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.begun.Before(asked) && t.lasted() > n.cfg.Lease/3 {
 			t.cancel(engine.ErrStale)
 		}
 	}
-	for id := range maps.Keys(n.residents) {
-		if _, ok := holds[id]; !ok && n.turns[id] == nil {
+	for id, r := range n.residents {
+		if _, ok := holds[id]; !ok && n.turns[id] == nil && r.since.Before(asked) {
 			gone = append(gone, id)
 		}
 	}

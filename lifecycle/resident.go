@@ -10,33 +10,39 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
+// resident is a process of a run that an engine here may hold.
+type resident struct {
+	engine string
+	since  time.Time // an instant; when its last turn began
+}
+
 // holdResident remembers that an engine here may hold a process of the run.
 func (n *node) holdResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.residents[runID] = engineName
+	n.residents[runID] = resident{engineName, instant(n.clock)}
 }
 
 // dropResident ends the resident process of a run that has ended elsewhere. While the node leaves, that is left to the end.
 func (n *node) dropResident(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	name, ok := n.residents[runID]
+	held, ok := n.residents[runID]
 	if !ok || n.leaving {
 		return
 	}
 	delete(n.residents, runID)
-	n.workers.Go(func() { n.end(runID, name) })
+	n.workers.Go(func() { n.end(runID, held.engine) })
 }
 
 // loseResident ends the run's resident process, if there is one, without making its worker wait.
 func (n *node) loseResident(runID string) {
 	n.mu.Lock()
-	name, ok := n.residents[runID]
+	held, ok := n.residents[runID]
 	delete(n.residents, runID)
 	n.mu.Unlock()
 	if ok {
-		n.workers.Go(func() { n.end(runID, name) })
+		n.workers.Go(func() { n.end(runID, held.engine) })
 	}
 }
 
@@ -56,10 +62,10 @@ func (n *node) end(runID, engineName string) {
 func (n *node) endResidents() {
 	n.mu.Lock()
 	held := n.residents
-	n.residents = make(map[string]string)
+	n.residents = make(map[string]resident)
 	n.mu.Unlock()
-	for id, name := range held {
-		n.end(id, name)
+	for id, r := range held {
+		n.end(id, r.engine)
 	}
 }
 

@@ -67,7 +67,7 @@ type node struct {
 	idle      int                 // guarded by mu; workers that nobody has chosen for a turn yet
 	leaving   bool                // guarded by mu; the workers are waited for, nobody starts one any more
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
-	residents map[string]string   // guarded by mu; run id → engine name of a resident process held here
+	residents map[string]resident // guarded by mu; by run id, the processes held here
 	unmanned  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
 	dropped   map[store.Hold]bool // guarded by mu; whose turn ended here without an outcome that was stored
 }
@@ -77,7 +77,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
 		Lifecycle: l, id: newID(l.clock.Now()), slots: semaphore.NewWeighted(int64(l.cfg.Concurrency)),
 		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment), left: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]string), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
+		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.renewed = instant(l.clock)

@@ -226,3 +226,43 @@ func TestAnAnswerOvertakesAnAcknowledgement(t *testing.T) {
 		})
 	}
 }
+
+// tardy is a store whose answer to a renewal is under way for a while.
+type tardy struct {
+	store.Store
+	since atomic.Int64 // nanoseconds that the next answer takes
+}
+
+func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+	held, err := s.Store.Renew(ctx, id, now)
+	time.Sleep(time.Duration(s.since.Swap(0))) // the bubble's time
+	return held, err
+}
+
+// TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer: D5 E3, a renewal says what was held when it was made. Runs that were started while its answer was
+// under way, and their processes, are not ended for that.
+func TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tardy{Store: newStore(t)}
+		process := &living{alive: make(map[string]bool)}
+		done := make(chan struct{})
+		long, turns := until(done)
+		lc, stop := serve(t, Config{Store: s, Engine: process, Engines: map[string]engine.Engine{"long": long}, Lease: 12 * time.Second})
+		s.since.Store(int64(9 * time.Second))
+		pass(5 * time.Second) // it was asked a second ago
+		submit(t, lc, "r")
+		_, err := lc.Submit(t.Context(), Spec{ID: "long", Prompt: "x", Engine: "long"})
+		require.NoError(t, err)
+		pass(2 * time.Second)
+		in(t, lc.Client, "r", fsm.StateWaitingUser)
+		pass(10 * time.Second)
+		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		close(done)
+		pass(2 * time.Second)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		in(t, lc.Client, "long", fsm.StateSucceeded)
+		require.EqualValues(t, 1, turns.Load())
+		stop()
+	})
+}
