@@ -43,7 +43,11 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 	if text == "" {
 		return page, nil
 	}
-	runs, err := collectRows(ctx, r, inSchema(text, r.schema), scanRun, args...)
+	asked := *r
+	if len(q.Labels) > 0 { // they may be few among many: the planner knows, and their index is of the kind that it is kept from otherwise
+		asked.steady = false
+	}
+	runs, err := collectRows(ctx, &asked, inSchema(text, r.schema), scanRun, args...)
 	if err != nil {
 		return page, err
 	}
