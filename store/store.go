@@ -218,7 +218,7 @@ type Query struct {
 	States []fsm.State
 	Pool   string
 	Key    string
-	// Labels must all be present with these values. They are not indexed.
+	// Labels must all be present with these values. A store may have an index of them; PostgreSQL does.
 	Labels map[string]string
 	// Newest reverses the order.
 	Newest bool
