@@ -21,13 +21,13 @@ type agent struct {
 	sticky  bool
 
 	mu        sync.Mutex
-	residents map[string]memory           // guarded by mu; by run, when sticky
+	residents map[string]answers          // guarded by mu; by run, when sticky
 	onLoss    func(runID string, _ error) // guarded by mu
 	deaths    sync.WaitGroup
 }
 
-// memory is the answers that were heard, by question.
-type memory map[int]string
+// answers are the answers that were heard, by question.
+type answers map[int]string
 
 // Profile implements engine.Engine.
 func (a *agent) Profile(context.Context) (engine.Profile, error) {
@@ -100,7 +100,7 @@ func (a *agent) turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.
 // question is what a run asks.
 func question(run string, n int) string { return fmt.Sprintf("%s: how shall I go on? (%d)", run, n) }
 
-func (m memory) list() []string {
+func (m answers) list() []string {
 	all := make([]string, 0, len(m))
 	for i := 1; m[i] != ""; i++ {
 		all = append(all, m[i])
@@ -109,8 +109,8 @@ func (m memory) list() []string {
 }
 
 // recall is what the run was told by now, with what this turn is told.
-func (a *agent) recall(t engine.Turn) (memory, error) {
-	heard := make(memory)
+func (a *agent) recall(t engine.Turn) (answers, error) {
+	heard := make(answers)
 	switch {
 	case a.sticky:
 		a.mu.Lock()
@@ -119,7 +119,7 @@ func (a *agent) recall(t engine.Turn) (memory, error) {
 			if len(t.Answers) > 0 {
 				return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process is gone"}
 			}
-			a.residents[t.RunID] = make(memory)
+			a.residents[t.RunID] = make(answers)
 		}
 		heard = a.residents[t.RunID]
 	case t.Handle != nil:

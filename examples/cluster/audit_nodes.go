@@ -32,17 +32,29 @@ func (a *audit) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Tim
 			harmed, ok = t, true
 		}
 	}
+	dropped := slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted }) // an epoch is an attempt
 	for _, n := range e.claims[epoch] {
+		noticed, lost := a.sheet.lost[n.Node]
 		p := a.fleet.process(n.process)
 		p.mu.Lock()
 		if p.ended != "" {
 			later(p.at)
 		}
 		for _, s := range p.still {
-			later(s.from)
+			if s.to.IsZero() || s.to.After(n.At) {
+				later(s.from)
+			}
 		}
 		p.mu.Unlock()
-		if noticed, lost := a.sheet.lost[n.Node]; lost && !ok {
+		for _, s := range a.server.outages() {
+			if (lost || dropped) && s.to.After(n.At) { // it could not renew its lease
+				later(s.from)
+			}
+		}
+		if lost && !ok { // the machine was too busy for it
+			if noticed.After(at) { // the others were first
+				noticed = at
+			}
 			later(noticed)
 		}
 	}

@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // The checks of single runs. Each says what is wrong, in words.
@@ -127,6 +129,7 @@ func (e *evidence) settled() (wrong []string) {
 			bad("reply %s was accepted, but question %d was settled by %q (%s)", s.key, s.question, r.Key, r.Resolution)
 		case s.accepted != nil && (r.Response != s.text || !r.ResolvedAt.Equal(s.accepted.AcceptedAt) || s.accepted.ID != s.question):
 			bad("reply %s was accepted as %+v with %q, the history has %+v", s.key, *s.accepted, s.text, r)
+		case s.refused != nil && errors.Is(s.refused, lifecycle.ErrNotWaiting) && e.run.Interactions < s.question: // a parked run that failed before it asked
 		case s.refused != nil && (ours || !ok):
 			bad("reply %s was refused (%v), but question %d was settled by it, or by nothing", s.key, s.refused, s.question)
 		}

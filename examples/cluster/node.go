@@ -71,7 +71,7 @@ func (c nodeConfig) serve(ctx context.Context) error {
 	defer st.Close()
 	z := newZombie(st, j, c.Elsewhere)
 	defer z.walks.Wait()
-	resumes, stays := &agent{journal: j}, &agent{journal: j, sticky: true, residents: make(map[string]memory)}
+	resumes, stays := &agent{journal: j}, &agent{journal: j, sticky: true, residents: make(map[string]answers)}
 	defer stays.deaths.Wait()
 	lc, err := persist(ctx, logger, func() (*lifecycle.Lifecycle, error) {
 		return lifecycle.New(lifecycle.Config{

@@ -69,7 +69,8 @@ func (z *zombie) remember(c store.Commit) {
 	fence := *c.Fence
 	c.Run, c.Fence = c.Run.Clone(), &fence
 	c.Events = append([]store.Event(nil), c.Events...)
-	kept := append(z.written[fence.Node], c)
+	z.written[fence.Node] = append(z.written[fence.Node], c)
+	kept := z.written[fence.Node]
 	z.written[fence.Node] = kept[max(0, len(kept)-remembered):]
 }
 
@@ -146,7 +147,7 @@ func (z *zombie) walk(node string, writes []store.Commit) {
 		z.try(n, func(ctx context.Context) error { return z.Store.Commit(ctx, []store.Commit{c})[0] })
 		n.Outcome = "on the run as it is"
 		z.try(n, func(ctx context.Context) error {
-			run, err := z.Store.Run(ctx, c.Run.ID)
+			run, err := z.Run(ctx, c.Run.ID)
 			if err != nil {
 				return err
 			}

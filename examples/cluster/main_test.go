@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// TestMain is a node when it is told so: the nodes of these tests are this program too, with the race detector if it has it.
+func TestMain(m *testing.M) {
+	if nodeMain() {
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// bring brings up a cluster with a server of its own.
+func bring(t *testing.T, args ...string) *cluster {
+	t.Helper()
+	o, err := parse(args)
+	require.NoError(t, err)
+	t.Logf("seed %d", o.seed)
+	c, err := newCluster(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.leave(false)) })
+	return c
+}
+
+// left are the violations as a person reads them.
+func left(t *testing.T, a *audit) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, a.verdict().print(&out, false))
+	return out.String()
+}
+
+// E3 E4 I2 I9 C5 F8: nodes are killed, stopped, cut off and restarted, and the server is killed: nothing is lost, and nothing happens twice. A verdict
+// that would not see a late takeover would be none.
+func TestNothingIsLostInChaos(t *testing.T) {
+	c := bring(t, "-nodes", "3", "-runs", "150", "-chaos", "-kills", "7", "-restarts", "1")
+	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Empty(t, a.violations, "%s", left(t, a))
+	v := a.verdict()
+	require.True(t, v.Correct)
+	require.Equal(t, 150, v.Runs)
+	done := 0
+	for _, n := range v.Disturbances {
+		done += n
+	}
+	require.GreaterOrEqual(t, done, 8)
+	require.Equal(t, 1, v.Disturbances[crashing])
+	require.Positive(t, v.Disturbances[killing])
+	require.Positive(t, v.Samples)
+	require.Positive(t, v.Takeovers)
+	if canPause {
+		require.Positive(t, v.LeasesLost)
+		require.Positive(t, v.StaleRefused)
+	}
+
+	_, err = ageTakeover(t.Context(), c)
+	require.NoError(t, err)
+	a, err = c.check(t.Context())
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool { return v.Check == checkTakeover }))
+}
+
+// Each check finds what it is there to find.
+func TestWhatIsSpoiledIsFound(t *testing.T) {
+	c := bring(t, "-nodes", "2", "-runs", "150")
+	spoiled := make(map[string]string)
+	a, err := c.run(t.Context(), io.Discard, func(ctx context.Context) (err error) {
+		for _, name := range slices.Sorted(maps.Keys(breaks)) {
+			if name == "takeover" { // there is none without chaos
+				continue
+			}
+			spoiled[name], err = breaks[name].do(ctx, c)
+			require.NoError(t, err, name)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	for name, run := range spoiled {
+		require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool {
+			return v.Check == breaks[name].check && v.Run == run
+		}), "-break %s: no violation of %s in %s", name, breaks[name].check, left(t, a))
+	}
+	mine := slices.Collect(maps.Values(spoiled))
+	for _, v := range a.violations {
+		require.Contains(t, mine, v.Run, "nothing else is found: %+v", v)
+	}
+
+	text := left(t, a)
+	require.Contains(t, text, "VIOLATION ("+checkLogs+") "+spoiled["event"])
+	require.Contains(t, text, `"run_id":"`+spoiled["event"]+`"`, "the run's log is printed")
+	require.Contains(t, text, "WRONG")
+	var line bytes.Buffer
+	require.NoError(t, a.verdict().print(&line, true))
+	var v verdict
+	require.NoError(t, json.Unmarshal(line.Bytes(), &v))
+	require.False(t, v.Correct)
+	require.Len(t, v.Violations, len(a.violations))
+}
+
+func TestWhatNeverEndsIsNoticed(t *testing.T) {
+	st := memory.New()
+	defer st.Close()
+	require.NoError(t, st.SetPool(t.Context(), slots.Pool{Name: sharedPool, Capacity: 1}))
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: st})
+	require.NoError(t, err)
+	defer client.Close()
+	l := &load{client: client, ledger: newLedger()}
+	require.NoError(t, l.drain(t.Context(), time.Minute))
+	_, err = client.Submit(t.Context(), lifecycle.Spec{Prompt: "nobody serves"})
+	require.NoError(t, err)
+	require.ErrorContains(t, l.drain(t.Context(), 10*time.Millisecond), "nothing has moved for 10ms: 1 queued, 0 running, 0 waiting")
+}
+
+// A2: a slot too many is one in a pool or under a key; of a pool that was made smaller, as many as were held may go on.
+func TestSlotsAreCounted(t *testing.T) {
+	at := func(capacity, keyCapacity, a, b int) *sample {
+		return &sample{
+			pools: map[string]slots.Pool{"p": {Name: "p", Capacity: capacity, KeyCapacity: keyCapacity}}, held: map[string]int{"p": a + b},
+			keys: map[[2]string]int{{"p", "a"}: a, {"p", "b"}: b},
+		}
+	}
+	for name, c := range map[string]struct {
+		before, now *sample
+		wrong       string
+	}{
+		"within":                        {at(4, 2, 0, 0), at(4, 2, 2, 2), ""},
+		"one too many":                  {at(4, 4, 2, 2), at(4, 4, 2, 3), "5 slots are held, the capacity is 4"},
+		"one too many of a key":         {at(4, 2, 1, 1), at(4, 2, 3, 1), "3 slots are held for key a, its capacity is 2"},
+		"raised":                        {at(4, 2, 2, 2), at(6, 3, 3, 3), ""},
+		"lowered, and they go on":       {at(6, 3, 3, 3), at(4, 2, 3, 3), ""},
+		"lowered, filled in the moment": {at(6, 3, 1, 1), at(4, 2, 3, 3), ""},
+		"lowered, and one more":         {at(6, 3, 3, 3), at(4, 2, 4, 3), "7 slots are held"},
+		"lowered before, and one more":  {at(4, 2, 3, 3), at(4, 2, 4, 2), "4 slots are held for key a"},
+		"lowered before, fewer":         {at(4, 2, 3, 3), at(4, 2, 3, 2), ""},
+	} {
+		monitor := &capacity{held: make(map[string]int), most: make(map[string]int)}
+		monitor.judge(c.now, c.before)
+		if c.wrong == "" {
+			require.Empty(t, monitor.wrong, name)
+		} else {
+			require.Contains(t, strings.Join(monitor.wrong, "\n"), c.wrong, name)
+		}
+	}
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"-nodes 0":       "-nodes is 0",
+		"-runs 0":        "-runs 0",
+		"-kills -1":      "-kills -1",
+		"-lease 10ms":    "-lease is 10ms, want at least 1s",
+		"-break nothing": `-break is "nothing", want one of answer, end, event`,
+		"now":            `unexpected argument "now"`,
+	} {
+		_, err := parse(strings.Fields(args))
+		require.ErrorContains(t, err, want)
+	}
+}
+
+func TestAConnectionStringKeepsWhatItHas(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"postgres://ada:secret@host/db?sslmode=disable": "postgres://ada:secret@host/db?application_name=node-1&sslmode=disable",
+		"host=there dbname=db":                          "host=there dbname=db application_name='node-1'",
+	} {
+		got, err := connectionString(dsn, map[string]string{"application_name": "node-1"})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err := connectionString("postgres://ada:secret@host:port/db", nil)
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "secret")
+}
