@@ -277,19 +277,30 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 			return t.run, err
 		}
 		wait = min(2*wait, t.node.cfg.Poll)
-		if t.arrived(&cm.Run) {
+		switch arrived, err := t.arrived(&cm.Run); {
+		case err != nil:
+			t.cancel(err)
+			return t.run, err
+		case arrived:
 			t.node.alarm.at(t.run.Deadline)
 			return t.run, nil
 		}
 	}
 }
 
+// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby without the last ones took over, or a backup
+// was restored. It is settled as one that was interrupted.
+var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
+
 // arrived looks whether a commit of unknown outcome was made after all: this one, or one of the tries before it, which differ in their time
 // alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
-func (t *turn) arrived(run *store.Run) bool {
+func (t *turn) arrived(run *store.Run) (bool, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
-	if err != nil || stored.Epoch != t.epoch {
-		return false
+	switch {
+	case err != nil || stored.Epoch != t.epoch:
+		return false, nil
+	case stored.Version < t.run.Version:
+		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version, t.run.Version)
 	}
 	made := stored.Version == run.Version && stored.State == run.State
 	// What waited for a person was answered meanwhile, and is still ours: its process is here.
@@ -297,7 +308,7 @@ func (t *turn) arrived(run *store.Run) bool {
 	if made || answered {
 		t.run = stored
 	}
-	return made || answered
+	return made || answered, nil
 }
 
 // reload returns the run as others left it.

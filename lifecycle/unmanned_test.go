@@ -266,3 +266,43 @@ func TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer(t *testing.T) {
 		stop()
 	})
 }
+
+// overtaken is a store that acknowledges one commit, and is found without it afterwards, as a standby is that took over too early.
+type overtaken struct {
+	store.Store
+
+	spent atomic.Bool
+}
+
+func (f *overtaken) Commit(ctx context.Context, batch []store.Commit) []error {
+	if batch[0].Run.State == fsm.StateRunning && batch[0].Fence != nil && f.spent.CompareAndSwap(false, true) {
+		return make([]error, len(batch))
+	}
+	return f.Store.Commit(ctx, batch)
+}
+
+// TestATurnWhoseReportsWereLostIsSettled: E4, a store that fails over without the last commits leaves a worker with a record that was never stored.
+// Its turn ends, and is settled as one that was interrupted; it does not try for ever.
+func TestATurnWhoseReportsWereLostIsSettled(t *testing.T) {
+	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &talking{}
+				lc, stop := serve(t, Config{Store: &overtaken{Store: newStore(t)}, Engine: e, Lease: 12 * time.Second})
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: repeatable})
+				require.NoError(t, err)
+				pass(12 * time.Second)
+				if repeatable {
+					run := in(t, lc.Client, "r", fsm.StateWaitingUser)
+					require.Contains(t, run.Warnings, fsm.WarnTurnRepeated)
+					require.EqualValues(t, 2, e.turns.Load())
+				} else {
+					run := in(t, lc.Client, "r", fsm.StateFailed)
+					require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, run.Error.Code)
+					require.EqualValues(t, 1, e.turns.Load())
+				}
+				stop()
+			})
+		})
+	}
+}
