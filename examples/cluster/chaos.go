@@ -142,10 +142,17 @@ func (c *chaos) insist(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(notes, func(n note) bool { return n.What == noteRefused && n.Run != "" }) {
-			return nil
+		wrote := make(map[int]int) // by process
+		for _, n := range notes {
+			if n.What == noteRefused && n.Run != "" {
+				return nil
+			}
+			if n.What == noteEnd {
+				wrote[n.process]++
+			}
 		}
-		c.do(ctx, disturbance{harm: freezing, long: 2 * c.lease})
+		m := slices.MaxFunc(c.fleet.members, func(x, y *member) int { return wrote[x.current().number] - wrote[y.current().number] })
+		c.begin(ctx, m, disturbance{harm: freezing, long: 2 * c.lease})
 		c.work.Wait()
 		rest(ctx, c.lease)
 	}
@@ -158,10 +165,13 @@ func (c *chaos) do(ctx context.Context, d disturbance) {
 		c.record(d.harm, c.server.bounce(ctx, d.harm == crashing, d.long))
 		return
 	}
-	m := c.well(ctx, d.pick)
-	if m == nil {
-		return
+	if m := c.well(ctx, d.pick); m != nil {
+		c.begin(ctx, m, d)
 	}
+}
+
+// begin begins a disturbance of a node.
+func (c *chaos) begin(ctx context.Context, m *member, d disturbance) {
 	c.work.Go(func() {
 		c.record(d.harm, c.harm(ctx, m, d))
 		rest(ctx, c.lease/10)

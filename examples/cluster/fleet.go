@@ -82,7 +82,7 @@ func (f *fleet) keep(m *member, p *process) {
 	for {
 		err := p.cmd.Wait()
 		close(p.done)
-		_ = p.input.Close()
+		_ = p.input.Close() // it may be closed already
 		p.mu.Lock()
 		how := p.ended
 		p.mu.Unlock()
@@ -174,7 +174,7 @@ func (f *fleet) kill(m *member, down time.Duration) error {
 
 // stop asks the process to end in good order.
 func (f *fleet) stop(m *member, down time.Duration) error {
-	return f.end(m, down, stopped, func(p *process) error { return terminate(p.cmd) })
+	return f.end(m, down, stopped, (*process).terminate)
 }
 
 func (f *fleet) end(m *member, down time.Duration, how string, do func(*process) error) error {
@@ -236,7 +236,7 @@ func (f *fleet) finish() {
 		p := m.current()
 		all.Go(func() {
 			_ = f.end(m, 0, stopped, func(p *process) error {
-				err := terminate(p.cmd)
+				err := p.terminate()
 				select {
 				case <-p.done:
 				case <-time.After(time.Minute):

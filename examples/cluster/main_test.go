@@ -17,6 +17,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
 // TestMain is a node when it is told so: the nodes of these tests are this program too, with the race detector if it has it.
@@ -113,6 +114,24 @@ func TestWhatIsSpoiledIsFound(t *testing.T) {
 	require.NoError(t, json.Unmarshal(line.Bytes(), &v))
 	require.False(t, v.Correct)
 	require.Len(t, v.Violations, len(a.violations))
+}
+
+// On somebody's server, nothing is left, and nothing that was there is touched.
+func TestOnAServerOfSomebodyElse(t *testing.T) {
+	own, err := pglocal.Start(t.Context(), pglocal.Options{})
+	require.NoError(t, err)
+	defer own.Stop()
+	o, err := parse([]string{"-nodes", "2", "-runs", "40", "-chaos", "-kills", "1", "-restarts", "3", "-dsn", own.DSN(""), "-schema", "mine"})
+	require.NoError(t, err)
+	v, err := conduct(t.Context(), o)
+	require.NoError(t, err)
+	require.True(t, v.Correct, "%+v", v)
+	require.Zero(t, v.Disturbances[crashing]+v.Disturbances[halting], "it is not ours to restart")
+
+	s := &server{dsn: own.DSN(""), schema: "mine"}
+	require.NoError(t, s.unused(t.Context()), "the schema was dropped")
+	s.schema = "public"
+	require.ErrorContains(t, s.unused(t.Context()), "schema public is there already")
 }
 
 func TestWhatNeverEndsIsNoticed(t *testing.T) {

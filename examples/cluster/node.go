@@ -43,12 +43,11 @@ func nodeMain() (told bool) {
 	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		go func() { // its parent is gone when its input ends
+		go func() { // its input ends with its parent, whatever that died of
 			_, _ = io.Copy(io.Discard, os.Stdin)
-			os.Exit(3)
+			stop()
 		}()
 		err = c.serve(ctx)
-		stop()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "node:", err)

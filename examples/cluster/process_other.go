@@ -15,5 +15,5 @@ const canPause = false
 func pause(*exec.Cmd) error   { return errors.ErrUnsupported }
 func unpause(*exec.Cmd) error { return nil }
 
-// terminate closes nothing in order: there is no such signal here.
-func terminate(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+// terminate asks a node to end: there is no signal for it here, but it listens for the end of its input.
+func (p *process) terminate() error { return p.input.Close() }

@@ -14,6 +14,8 @@ func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true
 // canPause says that processes can be stopped and go on.
 const canPause = true
 
-func pause(cmd *exec.Cmd) error     { return cmd.Process.Signal(syscall.SIGSTOP) }
-func unpause(cmd *exec.Cmd) error   { return cmd.Process.Signal(syscall.SIGCONT) }
-func terminate(cmd *exec.Cmd) error { return cmd.Process.Signal(syscall.SIGTERM) }
+func pause(cmd *exec.Cmd) error   { return cmd.Process.Signal(syscall.SIGSTOP) }
+func unpause(cmd *exec.Cmd) error { return cmd.Process.Signal(syscall.SIGCONT) }
+
+// terminate asks a node to end.
+func (p *process) terminate() error { return p.cmd.Process.Signal(syscall.SIGTERM) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ func newServer(ctx context.Context, o options) (*server, error) {
 		s.schema = "cluster_" + strings.ToLower(rand.Text()[:12])
 	}
 	if s.dsn != "" {
-		return s, nil
+		return s, s.unused(ctx)
 	}
 	own, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "2GB"}})
 	if err != nil {
@@ -38,6 +39,23 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	}
 	s.own, s.dsn = own, own.DSN("")
 	return s, nil
+}
+
+// unused refuses a schema that is there already: it would be dropped in the end, with what somebody else keeps in it.
+func (s *server) unused(ctx context.Context) error {
+	conn, err := s.connect(ctx, "conductor")
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var there bool
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, s.schema).Scan(&there); err != nil {
+		return err
+	}
+	if there {
+		return fmt.Errorf("schema %s is there already: name one that is not", s.schema)
+	}
+	return nil
 }
 
 // bounce takes the server down for a while: in order, or by kill -9. It is ours.
@@ -102,7 +120,7 @@ func (s *server) cut(ctx context.Context, name string) error {
 func (s *server) leave() error {
 	if s.own != nil {
 		if s.keep {
-			fmt.Printf("the server ends with this program: -keep keeps the schema of one that is named with -dsn\n")
+			fmt.Fprintln(os.Stderr, "the server ends with this program: -keep keeps the schema of one that is named with -dsn")
 		}
 		return s.own.Stop()
 	}
@@ -111,7 +129,7 @@ func (s *server) leave() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_, err := s.exec(ctx, `DROP SCHEMA IF EXISTS SCHEMA CASCADE`)
+	_, err := s.exec(ctx, `drop schema if exists SCHEMA cascade`)
 	return err
 }
 
