@@ -54,7 +54,7 @@ func (l *load) run(ctx context.Context) error {
 			})
 		}
 		batch.Wait()
-		rest(ctx, 20*time.Millisecond)
+		rest(ctx, 40*time.Millisecond)
 	}
 	return ctx.Err()
 }
