@@ -66,7 +66,7 @@ func (c *cluster) check(ctx context.Context) (*audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{cluster: c, sheet: newSheet(notes), states: make(map[fsm.State]int)}
+	a := &audit{cluster: c, sheet: newSheet(notes), states: make(map[fsm.State]int), violations: []violation{}}
 	if err := a.runs(ctx); err != nil {
 		return nil, err
 	}
