@@ -166,7 +166,7 @@ func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, err
 	r.FirstRun = float64(time.Since(begun)) / 1e6
 	if err == nil && p.o.parked > 0 {
 		err = r.recovery(ctx, h, begun, pr)
-		settle()
+		p.settle()
 	}
 	if err == nil {
 		err = r.warmUp(ctx, h)

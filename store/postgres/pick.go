@@ -125,7 +125,7 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

@@ -38,7 +38,7 @@ const micros = `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`
 // steady has the planner look up what is looked for, for the rest of the transaction. It would rather walk through a table that is
 // small, and a plan once made stays while the table grows by thousands of rows a second; nor does a walk through the pages of a bitmap mark what is dead in
 // the index, of which a queue leaves much behind. No session is changed, so that a pooler may stand between.
-const steady = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true),
+const steady = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('plan_cache_mode', 'force_generic_plan', true)`
 
 // nested has it look up each row that a list names, however few rows there are yet.

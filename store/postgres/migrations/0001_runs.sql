@@ -33,7 +33,7 @@ CREATE TABLE interlude.states (
 	finished_at   bigint,
 	record        bytea  NOT NULL
 ) WITH (fillfactor = 80, toast_tuple_target = 8160,
-	autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_analyze_scale_factor = 0.05);
+	autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_limit = 2000, autovacuum_analyze_scale_factor = 0.05);
 -- Partial indexes hold only what their query looks for: a parked or finished run is in none of the claim's.
 CREATE INDEX states_ready    ON interlude.states (pool, priority DESC, key, queued_at, id) WHERE ready;
 CREATE INDEX states_delayed  ON interlude.states (delayed_until) WHERE delayed_until IS NOT NULL;
