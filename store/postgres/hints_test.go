@@ -20,7 +20,7 @@ func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 
 	run := w.waiting(a, "a")
 	for h := range until(there, time.After(patience)) {
-		require.NotEqual(t, "", h.RunID, "nothing was lost")
+		require.NotEmpty(t, h.RunID, "nothing was lost")
 		if h.RunID == "a" && h.State == fsm.StateWaitingUser {
 			require.Equal(t, run.Seq, h.Seq)
 			break
