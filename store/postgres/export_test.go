@@ -18,7 +18,4 @@ func MigrateKnowing(ctx context.Context, dsn, schema string, known []Migration) 
 }
 
 // Made are the indexes that Inspect looks for.
-func Made() (indexes []string) {
-	_, indexes = made(migrations)
-	return indexes
-}
+func Made() []string { return made(migrations) }

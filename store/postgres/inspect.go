@@ -14,8 +14,8 @@ import (
 )
 
 // Inspect says how far the schema of a database is, and whether it is as this package needs it: not too old or too new, made by the
-// migrations that it knows, with every table, column and index that it uses, and with the rights that the role needs. The error names all that is
-// wrong, and matches what is (ErrOlder, ErrNewer, ErrForeign, ErrRights). It changes nothing, and is quick at any size. An empty schema is
+// migrations that it knows, with every table, column and index that it uses. The error names all that is wrong, and matches what is
+// (ErrOlder, ErrNewer, ErrForeign; ErrRights when the role may not look). It changes nothing, and is quick at any size. An empty schema is
 // "interlude".
 func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) (err error) {
@@ -28,31 +28,34 @@ func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 	return have, nil
 }
 
-// Validate is Inspect on the store's own connections.
-func (s *Store) Validate(ctx context.Context) error {
+// Inspect is the function of that name, on the store's own connections.
+func (s *Store) Inspect(ctx context.Context) (have Status, _ error) {
 	within, done, err := s.call(ctx)
 	if err != nil {
-		return err
+		return have, err
 	}
 	defer done()
 	conn, err := s.acquire(within)
 	if err == nil {
 		defer conn.Release()
-		_, err = inspect(within, conn.Conn(), s.o.Schema, s.versions)
+		have, err = inspect(within, conn.Conn(), s.o.Schema, s.versions)
 	}
 	switch {
 	case err == nil:
-		return nil
+		return have, nil
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return have, ctx.Err()
 	}
-	return fmt.Errorf("postgres: validate: %w", explain(err))
+	return have, fmt.Errorf("postgres: inspect: %w", explain(err))
 }
 
 func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (Status, error) {
 	have, err := status(ctx, conn, schema)
 	if err == nil {
 		err = have.fits(len(known))
+	}
+	if err == nil {
+		have.Lacks, err = lacks(ctx, conn, schema)
 	}
 	if err != nil {
 		return have, err
@@ -63,14 +66,12 @@ func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 			wrong = append(wrong, fmt.Errorf("%w: migration %d is recorded as %d, %s (%s), this package's is %s (%s)", ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
 		}
 	}
-	for _, look := range []func(context.Context, *pgx.Conn, string, []Migration) ([]error, error){indexes, rights, statements} {
-		more, err := look(ctx, conn, schema, known)
-		if err != nil {
-			return have, err
-		}
-		wrong = append(wrong, more...)
+	unfit, err := indexes(ctx, conn, schema, known)
+	if err != nil {
+		return have, err
 	}
-	return have, errors.Join(wrong...)
+	senseless, err := statements(ctx, conn, schema)
+	return have, errors.Join(append(append(wrong, unfit...), append(senseless, err)...)...)
 }
 
 // Migrations name what they make in a line of its own each, a primary key in that of its column or of the table.
@@ -82,11 +83,10 @@ var (
 	goneIndexes = regexp.MustCompile(`DROP INDEX interlude\.(\w+)`)
 )
 
-// made are the tables and indexes that the migrations leave.
-func made(known []Migration) (tables, indexes []string) {
+// made are the indexes that the migrations leave.
+func made(known []Migration) (indexes []string) {
 	for _, m := range known {
 		for _, table := range madeTable.FindAllStringSubmatch(m.text, -1) {
-			tables = append(tables, table[1])
 			if madeKey.MatchString(table[2]) {
 				indexes = append(indexes, table[1]+"_pkey")
 			}
@@ -101,12 +101,12 @@ func made(known []Migration) (tables, indexes []string) {
 			indexes = slices.DeleteFunc(indexes, func(name string) bool { return name == gone[1] })
 		}
 	}
-	return tables, indexes
+	return indexes
 }
 
 // indexes says which are missing or unfinished. One more, of an operator's own, is no fault.
 func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
-	_, names := made(known)
+	names := made(known)
 	rows, err := conn.Query(ctx, `SELECT v.name, i.indexrelid IS NOT NULL FROM unnest($2::text[]) AS v (name)
 		LEFT JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text) ON c.relname = v.name
 		LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
@@ -125,25 +125,25 @@ func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	})
 }
 
-// rights says which of those that the store needs the role has not.
-func rights(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
-	tables, _ := made(known)
-	rows, err := conn.Query(ctx, `SELECT current_user::text, w.what, c.relname::text FROM pg_catalog.pg_class c
-		JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text
-		CROSS JOIN unnest(ARRAY ['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS w (what)
-		WHERE c.relname = ANY ($2::text[]) AND NOT has_table_privilege(c.oid, w.what) ORDER BY 3, 2`, schema, tables)
+// needed are the rights that a node needs, by table.
+const needed = `(VALUES
+	('migrations', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']), ('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
+	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
+
+// lacks says which of them the role has not.
+func lacks(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
+	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+needed+` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)
+		JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text) ON c.relname = v.name
+		WHERE NOT has_table_privilege(c.oid, r.what) ORDER BY 1`, schema)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (error, error) {
-		var role, what, table string
-		err := row.Scan(&role, &what, &table)
-		return fmt.Errorf("%w: %s may not %s on table %s", ErrRights, role, what, table), err
-	})
+	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
 // statements says which of the package's the server cannot make sense of.
-func statements(ctx context.Context, conn *pgx.Conn, schema string, _ []Migration) (wrong []error, _ error) {
+func statements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
 	all := namespaced(schema)
 	for _, l := range []listing{byCreation, byQuestion} {
 		text, _, err := l.text(store.Query{

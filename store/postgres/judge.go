@@ -55,6 +55,9 @@ func (s *Store) judged(ctx context.Context, entries []*entry, try int) []*entry 
 // look finishes the entries that are refused as the rows stand, and returns the others.
 func (s *Store) look(ctx context.Context, entries []*entry) (left []*entry) {
 	seen, err := s.sightings(ctx, s.pool, entries)
+	for try := 0; again(err) && try < maxTries; try++ {
+		seen, err = s.sightings(ctx, s.pool, entries)
+	}
 	for i, e := range entries {
 		switch {
 		case err != nil:

@@ -85,7 +85,7 @@ func (s *Store) lookUp(all []*lookup) {
 			known[i], rows[i], versions[i] = k, k.n, int64(k.run.Version)
 		}
 	}
-	_, err := ask(ctx, s.pool, s.steadied(), s.texts[lookupText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+	_, err := asked(ctx, s.pool, &s.reader, s.texts[lookupText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var i int
 		var n, version int64
 		var record []byte

@@ -76,14 +76,13 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 // context bounds how long it may take. An empty schema is "interlude".
 //
 // The role that runs it needs the right CREATE on the database, or, on a schema that is there already, CREATE and USAGE; it owns the tables
-// then, and the next Migrate needs the same role. The role of the nodes, here called node, needs:
+// then, and the next Migrate needs the same role. The role of a node needs this (docs/postgres.md has more, for processes that do less):
 //
 //	GRANT USAGE ON SCHEMA interlude TO node;
-//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA interlude TO node;
-//
-// and the same for tables to come, granted once by the role that migrates:
-//
-//	ALTER DEFAULT PRIVILEGES IN SCHEMA interlude GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO node;
+//	GRANT SELECT ON ALL TABLES IN SCHEMA interlude TO node;
+//	GRANT INSERT ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.nodes, interlude.pools TO node;
+//	GRANT UPDATE ON interlude.states, interlude.nodes, interlude.pools TO node;
+//	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.nodes TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
 	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error { return migrate(ctx, conn, schema, migrations) })
 	if err != nil {

@@ -66,7 +66,7 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 		nodes.Go(func() {
 			s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true}, known)
 			if err == nil {
-				err = errors.Join(s.Validate(t.Context()), s.Close())
+				err = errors.Join(second(s.Inspect(t.Context())), s.Close())
 			}
 			results <- err
 		})
@@ -117,8 +117,8 @@ func TestOlderNodesGoOn(t *testing.T) {
 	have := w.status()
 	require.Equal(t, []int{len(known), 1}, []int{have.Version, have.Oldest})
 	require.Equal(t, known[len(known)-1].Name, have.Applied[len(known)-1].Name)
-	require.NoError(t, old.Validate(t.Context()))
-	require.NoError(t, s.Validate(t.Context()))
+	require.NoError(t, second(old.Inspect(t.Context())))
+	require.NoError(t, second(s.Inspect(t.Context())))
 }
 
 // A migration that older packages cannot work with says so, and they are refused; nothing goes back.
@@ -193,44 +193,4 @@ func TestAForeignSchema(t *testing.T) {
 			require.Equal(t, 1, tables)
 		})
 	}
-}
-
-// Who may not make tables has somebody else migrate, and needs no more rights than Migrate's documentation grants.
-func TestRights(t *testing.T) {
-	w := elsewhere(t)
-	none := w.role("")
-	require.ErrorIs(t, refused(t, none, postgres.Options{Schema: w.schema}), postgres.ErrRights, "no right to make a schema")
-	require.ErrorIs(t, postgres.Migrate(t.Context(), none, w.schema), postgres.ErrRights)
-	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
-	require.ErrorIs(t, refused(t, none, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrRights, "no right to look")
-
-	w.dsn = w.role("", w.schema)
-	for _, o := range []postgres.Options{{NoMigrate: true}, {}} { // there is nothing to migrate
-		s := w.open(o)
-		require.NoError(t, s.Validate(t.Context()))
-		if o.NoMigrate {
-			w.furnish(s)
-		}
-		r := w.waiting(s, fmt.Sprintf("r-%v", o.NoMigrate))
-		w.commit(s, cancel(w.commit(s, answer(r, "key"))))
-		n, err := s.Prune(t.Context(), noon.Add(time.Second), 10)
-		require.NoError(t, err)
-		require.Equal(t, 1, n)
-	}
-	_, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
-	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
-	_, err = postgres.Inspect(t.Context(), w.dsn, w.schema)
-	require.NoError(t, err)
-}
-
-// A role that was given an empty schema makes its tables there.
-func TestASchemaThatWasGiven(t *testing.T) {
-	w := elsewhere(t)
-	name, dsn := w.newRole("")
-	w.exec(`CREATE SCHEMA ` + w.quoted())
-	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights)
-	w.exec(`GRANT CREATE, USAGE ON SCHEMA ` + w.quoted() + ` TO ` + name)
-	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema})
-	require.NoError(t, err)
-	require.NoError(t, s.Close())
 }

@@ -29,7 +29,7 @@ func collectRows[T any](ctx context.Context, r *reader, text string, scan func(p
 		return nil, err
 	}
 	defer done()
-	all, err := ask(within, q, r.steadied(), text, scan, args...)
+	all, err := asked(within, q, r, text, scan, args...)
 	switch {
 	case err == nil:
 		return all, nil
@@ -39,6 +39,21 @@ func collectRows[T any](ctx context.Context, r *reader, text string, scan func(p
 		return nil, err
 	}
 	return nil, fmt.Errorf("postgres: read: %w", explain(err))
+}
+
+// asked asks once more what lost against another transaction, as a statement can where the default isolation is higher than read committed,
+// unless it is in a transaction of the host's own, or part of the answer was there already.
+func asked[T any](ctx context.Context, q querier, r *reader, text string, scan func(pgx.CollectableRow) (T, error), args ...any) ([]T, error) {
+	for try := 0; ; try++ {
+		begun := false
+		all, err := ask(ctx, q, r.steadied(), text, func(row pgx.CollectableRow) (T, error) {
+			begun = true
+			return scan(row)
+		}, args...)
+		if !again(err) || begun || !r.steady || try == maxTries {
+			return all, err
+		}
+	}
 }
 
 // steadyText goes before a question, in the transaction that the two are.

@@ -24,6 +24,9 @@ type Status struct {
 	Oldest int
 	// Applied are the migrations that were applied, in order, as they were recorded then.
 	Applied []Migration
+	// Lacks are the rights that a node needs and the role has not, as "DELETE on events". Processes that only submit, or only look, do with
+	// less. Set by Inspect.
+	Lacks []string
 }
 
 // status reads it. Most roles may look whether a table is there; its content needs the right.

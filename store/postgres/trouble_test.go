@@ -128,7 +128,8 @@ func TestAPoolThatIsUsedUp(t *testing.T) {
 func TestTooManyConnections(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
-	dsn := w.role("CONNECTION LIMIT 3", w.schema)
+	name, dsn := w.newRole("CONNECTION LIMIT 3")
+	w.grant("interlude_node", name)
 	pool, err := pgxpool.New(t.Context(), dsn)
 	require.NoError(t, err)
 	defer pool.Close()

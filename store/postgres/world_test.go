@@ -200,18 +200,6 @@ func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 // quoted is the schema's name as it stands in SQL.
 func (w *world) quoted() string { return pgx.Identifier{w.schema}.Sanitize() }
 
-// role makes a role that may work with the tables of the schemas, as Migrate's documentation says, and returns the connection string for it.
-func (w *world) role(attributes string, schemas ...string) (dsn string) {
-	w.Helper()
-	name, dsn := w.newRole(attributes)
-	for _, schema := range schemas {
-		quoted := pgx.Identifier{schema}.Sanitize()
-		w.exec(`GRANT USAGE ON SCHEMA ` + quoted + ` TO ` + name)
-		w.exec(`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ` + quoted + ` TO ` + name)
-	}
-	return dsn
-}
-
 // newRole makes a role without rights.
 func (w *world) newRole(attributes string) (name, dsn string) {
 	w.Helper()

@@ -1,0 +1,161 @@
+package postgres_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+	"github.com/interlude-go/interlude/store/storetest"
+)
+
+// pooler is a PgBouncer in transaction mode, before the database of a test's own.
+type pooler struct {
+	direct, dsn string
+	prepares    bool // it keeps prepared statements: 1.21 or later
+}
+
+// findPgBouncer is where it is installed.
+func findPgBouncer(tb testing.TB) string {
+	tb.Helper()
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	tb.Fatal("PgBouncer is missing: install it (Debian, Ubuntu: apt-get install -y pgbouncer; macOS: brew install pgbouncer)")
+	return ""
+}
+
+func newPooler(tb testing.TB) *pooler {
+	tb.Helper()
+	program := findPgBouncer(tb)
+	version, err := exec.CommandContext(tb.Context(), program, "--version").Output()
+	require.NoError(tb, err)
+	numbers := regexp.MustCompile(`PgBouncer (\d+)\.(\d+)`).FindSubmatch(version)
+	require.NotNil(tb, numbers, "%s", version)
+	major, _ := strconv.Atoi(string(numbers[1]))
+	minor, _ := strconv.Atoi(string(numbers[2]))
+	p := &pooler{direct: pgtest.DSN(tb), prepares: major > 1 || minor >= 21}
+
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(tb, err)
+	require.NoError(tb, free.Close())
+	_, port, err := net.SplitHostPort(free.Addr().String())
+	require.NoError(tb, err)
+	server, err := pgx.ParseConfig(p.direct)
+	require.NoError(tb, err)
+	ini := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password='%s' dbname=%s\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 5\nmax_client_conn = 500\n",
+		server.Host, server.Port, server.User, server.Password, server.Database, port)
+	if p.prepares {
+		ini += "max_prepared_statements = 100\n"
+	}
+	folder, err := os.MkdirTemp("", "interlude-pooler-")
+	require.NoError(tb, err)
+	tb.Cleanup(func() { _ = os.RemoveAll(folder) })
+	require.NoError(tb, os.Chmod(folder, 0o755))
+	file := filepath.Join(folder, "pgbouncer.ini")
+	require.NoError(tb, os.WriteFile(file, []byte(ini), 0o644))
+	args := []string{file}
+	if os.Getuid() == 0 { // it refuses to be root
+		args = []string{"-u", "nobody", file}
+	}
+	var log bytes.Buffer
+	process := exec.Command(program, args...)
+	process.Stdout, process.Stderr = &log, &log
+	require.NoError(tb, process.Start())
+	tb.Cleanup(func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+		if tb.Failed() {
+			tb.Logf("the pooler's log:\n%s", log.String())
+		}
+	})
+	u := url.URL{Scheme: "postgres", User: url.User(server.User), Host: net.JoinHostPort("127.0.0.1", port), Path: "/" + server.Database, RawQuery: "sslmode=disable"}
+	p.dsn = u.String()
+	require.Eventually(tb, func() bool {
+		conn, err := pgx.Connect(tb.Context(), with(p.dsn, "default_query_exec_mode=exec"))
+		return err == nil && conn.Close(tb.Context()) == nil
+	}, patience, 10*time.Millisecond)
+	return p
+}
+
+// The suite passes through a pooler that gives each transaction another session, in each mode that needs none.
+func TestStoreThroughAPooler(t *testing.T) {
+	p := newPooler(t)
+	stateless := []string{"exec", "simple_protocol", "cache_describe"}
+	if p.prepares {
+		stateless = append(stateless, "cache_statement")
+	}
+	var opened atomic.Int64
+	inTurn := func() string {
+		return with(p.dsn, "default_query_exec_mode="+stateless[int(opened.Add(1))%len(stateless)])
+	}
+	also := func(tb testing.TB, s store.Store) store.Store { tb.Helper(); return at(tb, inTurn(), s.(*place).o) }
+	storetest.Harness{
+		Open: func(tb testing.TB) store.Store {
+			tb.Helper()
+			return suite{dsn: inTurn(), o: postgres.Options{NoNotify: true, NoListen: true}}.open(tb)
+		},
+		Reopen: func(tb testing.TB, s store.Store) store.Store {
+			tb.Helper()
+			require.NoError(tb, s.Close())
+			return also(tb, s)
+		},
+		Crash: also, Also: also,
+	}.Run(t)
+}
+
+// With a direct connection to listen on, hints arrive through a pooler too.
+func TestHintsThroughAPooler(t *testing.T) {
+	p := newPooler(t)
+	w := &world{t, with(p.dsn, "default_query_exec_mode=exec"), "interlude"}
+	a, b := w.open(postgres.Options{ListenDSN: p.direct}), w.open(postgres.Options{ListenDSN: p.direct})
+	w.furnish(a)
+	life(w, a)
+	w.hearsOf(a, hints(t, b))
+	w.hearsOf(b, hints(t, a))
+}
+
+// The driver's default mode needs sessions: an older pooler gives it others, and the error says what to do. Nothing is lost by it.
+func TestPreparedStatementsThroughAPooler(t *testing.T) {
+	p := newPooler(t)
+	if p.prepares {
+		w := &world{t, p.dsn, "interlude"}
+		s := w.open(postgres.Options{NoListen: true})
+		w.furnish(s)
+		life(w, s)
+		return
+	}
+	var err error
+	for i := 0; err == nil && i < 100; i++ {
+		var s *postgres.Store
+		if s, err = postgres.Open(t.Context(), p.dsn, postgres.Options{NoListen: true, NoNotify: true}); err != nil {
+			break
+		}
+		err = s.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1})
+		w := &world{t, p.dsn, "interlude"}
+		for j := 0; err == nil && j < 100; j++ {
+			err = w.try(s, created(fmt.Sprintf("%d-%d", i, j)))
+		}
+		require.NoError(t, s.Close())
+	}
+	require.ErrorIs(t, err, postgres.ErrPooler)
+	require.ErrorContains(t, err, "default_query_exec_mode")
+}

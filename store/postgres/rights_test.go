@@ -1,0 +1,109 @@
+package postgres_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// grant gives a role the rights that the operators' guide gives to another.
+func (w *world) grant(documented, role string) {
+	w.Helper()
+	guide, err := os.ReadFile("../../docs/postgres.md")
+	require.NoError(w, err)
+	grants := regexp.MustCompile(`(?m)^GRANT .* TO .*`+documented+`\b.*;$`).FindAllString(string(guide), -1)
+	require.NotEmpty(w, grants)
+	for _, grant := range grants {
+		grant = strings.ReplaceAll(grant[:strings.LastIndex(grant, " TO ")], "SCHEMA interlude", "SCHEMA "+w.quoted())
+		w.exec(grant + " TO " + role)
+	}
+}
+
+// Who may not make tables has somebody else migrate, and needs no more rights than the operators' guide says.
+func TestTheRightsOfANode(t *testing.T) {
+	w := elsewhere(t)
+	node, dsn := w.newRole("")
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights, "no right to make a schema")
+	require.ErrorIs(t, postgres.Migrate(t.Context(), dsn, w.schema), postgres.ErrRights)
+	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrRights, "no right to look")
+
+	w.grant("interlude_node", node)
+	w.dsn = dsn
+	have, err := postgres.Inspect(t.Context(), dsn, w.schema)
+	require.NoError(t, err)
+	require.Empty(t, have.Lacks)
+	w.open(postgres.Options{}) // there is nothing to migrate
+	s := w.open(postgres.Options{NoMigrate: true})
+	w.furnish(s)
+	r := w.commit(s, cancel(w.commit(s, answer(w.waiting(s, "r"), "key"))))
+	require.NoError(t, second(s.Renew(t.Context(), "n", noon)))
+	require.NoError(t, second(s.Expire(t.Context(), noon, "n")))
+	require.NoError(t, second(s.Orphans(t.Context(), 0, 1)))
+	require.NoError(t, second(s.Survey(t.Context(), noon)))
+	n, err := s.Prune(t.Context(), r.FinishedAt.Add(time.Second), 10)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
+	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
+}
+
+// Processes that submit, reply and cancel, and those that only look, have less, and are told when they try more.
+func TestLesserRights(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{})
+	waiting := w.waiting(s, "waiting")
+	front, frontDSN := w.newRole("")
+	w.grant("interlude_front", front)
+	watch, watchDSN := w.newRole("")
+	w.grant("interlude_watch", watch)
+	o := postgres.Options{Schema: w.schema, NoMigrate: true}
+
+	f, err := postgres.Open(t.Context(), frontDSN, o)
+	require.NoError(t, err)
+	defer f.Close()
+	w.commit(f, cancel(w.commit(f, created("r"))))
+	w.commit(f, answer(waiting, "key"))
+	for name, err := range map[string]error{
+		"claim": second(f.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})),
+		"prune": second(f.Prune(t.Context(), noon.Add(time.Second), 1)),
+		"join":  f.Join(t.Context(), store.Node{ID: "m", Lease: time.Hour}, noon),
+		"pool":  f.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1}),
+	} {
+		require.ErrorIs(t, err, postgres.ErrRights, name)
+	}
+
+	l, err := postgres.Open(t.Context(), watchDSN, o)
+	require.NoError(t, err)
+	defer l.Close()
+	for name, err := range map[string]error{
+		"run": second(l.Run(t.Context(), "r")), "spec": second(l.Spec(t.Context(), "r")), "events": second(l.Events(t.Context(), "r", 0, 1)),
+		"runs": second(l.Runs(t.Context(), store.Query{})), "inbox": second(l.Inbox(t.Context(), store.Query{})),
+		"survey": second(l.Survey(t.Context(), noon)), "pools": second(l.Pools(t.Context())), "nodes": second(l.Nodes(t.Context())),
+	} {
+		require.NoError(t, err, name)
+	}
+	require.ErrorIs(t, w.try(l, created("new")), postgres.ErrRights)
+	have, err := l.Inspect(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, have.Lacks, "INSERT on runs")
+}
+
+// A role that was given an empty schema makes its tables there, and needs nobody else.
+func TestASchemaThatWasGiven(t *testing.T) {
+	w := elsewhere(t)
+	name, dsn := w.newRole("")
+	w.exec(`CREATE SCHEMA ` + w.quoted())
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights)
+	w.exec(`GRANT CREATE, USAGE ON SCHEMA ` + w.quoted() + ` TO ` + name)
+	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
