@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -66,7 +65,7 @@ func encoded(c *store.Commit) (*entry, error) {
 		fence := *c.Fence
 		e.Fence = &fence
 	}
-	e.join()
+	e.bodies, e.Events = store.JoinEvents(c.Events)
 	if c.Settled != nil {
 		if e.settled, err = store.AppendRecord(nil, c.Settled); err != nil {
 			return nil, fmt.Errorf("run %s: %w", r.ID, err)
@@ -79,24 +78,6 @@ func encoded(c *store.Commit) (*entry, error) {
 
 // storable reports whether PostgreSQL's text can hold it.
 func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
-// join makes one text of the events' bodies, and the events parts of it.
-func (e *entry) join() {
-	size := 0
-	for _, event := range e.Events {
-		size += len(event.Body) + 1
-	}
-	e.bodies = make([]byte, 0, size)
-	e.Events = slices.Clone(e.Events)
-	for i := range e.Events {
-		if i > 0 {
-			e.bodies = append(e.bodies, '\n')
-		}
-		from := len(e.bodies)
-		e.bodies = append(e.bodies, e.Events[i].Body...)
-		e.Events[i].Body = e.bodies[from:len(e.bodies):len(e.bodies)]
-	}
-}
 
 // first is the number of the first event.
 func (e *entry) first() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }

@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -26,42 +24,19 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 	if !storable(id) {
 		return nil, unknown(id)
 	}
-	p := page{after: min(after, maxSeq), limit: limit}
+	x := store.Excerpt{After: min(after, maxSeq), Limit: limit}
 	_, err := one(ctx, r, id, r.texts[eventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var n int64
 		var first *uint64
 		var bodies []byte
 		err := row.Scan(&n, &first, &bodies)
 		if err == nil && first != nil {
-			p.add(*first, bodies)
+			x.Add(*first, bodies)
 		}
 		return none, err
-	}, id, int64(p.after), limit, store.MinPage)
-	return p.events, err
+	}, id, int64(x.After), limit, store.MinPage)
+	return x.Events, err
 }
 
 // maxSeq is beyond every event.
 const maxSeq = 1<<63 - 1
-
-// page collects events for a reader.
-type page struct {
-	after  uint64
-	limit  int
-	size   int
-	events []store.Event
-}
-
-// full reports whether the reader gets no more this time.
-func (p *page) full() bool { return len(p.events) == p.limit || p.size > store.MinPage }
-
-// add takes those of some events that the reader wants.
-func (p *page) add(first uint64, bodies []byte) {
-	for len(bodies) > 0 && !p.full() {
-		body, rest, _ := bytes.Cut(bodies, []byte{'\n'})
-		if first > p.after {
-			p.size += len(body)
-			p.events = append(p.events, store.Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
-		}
-		first, bodies = first+1, rest
-	}
-}

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/store"
@@ -57,7 +56,7 @@ func encoded(c *store.Commit) (*entry, error) {
 		fence := *c.Fence
 		e.Fence = &fence
 	}
-	e.join()
+	e.bodies, e.Events = store.JoinEvents(c.Events)
 	if c.Settled != nil {
 		if e.settled, err = store.AppendRecord(nil, c.Settled); err != nil {
 			return nil, fmt.Errorf("run %s: %w", c.Run.ID, err)
@@ -66,24 +65,6 @@ func encoded(c *store.Commit) (*entry, error) {
 		e.Settled = &settled
 	}
 	return e, nil
-}
-
-// join makes one text of the events' bodies, and the events parts of it.
-func (e *entry) join() {
-	size := 0
-	for _, event := range e.Events {
-		size += len(event.Body) + 1
-	}
-	e.bodies = make([]byte, 0, size)
-	e.Events = slices.Clone(e.Events)
-	for i := range e.Events {
-		if i > 0 {
-			e.bodies = append(e.bodies, '\n')
-		}
-		from := len(e.bodies)
-		e.bodies = append(e.bodies, e.Events[i].Body...)
-		e.Events[i].Body = e.bodies[from:len(e.bodies):len(e.bodies)]
-	}
 }
 
 // first is the number of the first event.

@@ -104,24 +104,24 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
 	}
-	p := page{after: min(after, maxSeq), limit: limit} // maxSeq is beyond every event
+	x := store.Excerpt{After: min(after, maxSeq), Limit: limit} // maxSeq is beyond every event
 	err := s.read(ctx, func(c *conn) error {
 		r, err := c.tailOf(id)
 		if err != nil {
 			return err
 		}
-		if p.after+1 < uint64(r.int(1)) { // it begins in the log; what is read must be of one moment
+		if x.After+1 < uint64(r.int(1)) { // it begins in the log; what is read must be of one moment
 			return c.snapshot(func() error {
 				if r, err = c.tailOf(id); err != nil {
 					return err
 				}
-				return c.walk(r, &p)
+				return c.walk(r, &x)
 			})
 		}
-		p.add(uint64(r.int(1)), r.blob(2))
+		x.Add(uint64(r.int(1)), r.blob(2))
 		return nil
 	})
-	return p.events, err
+	return x.Events, err
 }
 
 func (c *conn) tailOf(id string) (row, error) {
@@ -133,18 +133,18 @@ func (c *conn) tailOf(id string) (row, error) {
 }
 
 // walk collects events of the log, and then those of the run's own row.
-func (c *conn) walk(r row, p *page) error {
+func (c *conn) walk(r row, x *store.Excerpt) error {
 	n := r.int(0)
 	err := c.each(context.Background(), func(logged row) error {
-		if p.add(uint64(logged.int(0)), logged.blob(1)); p.full() {
+		if x.Add(uint64(logged.int(0)), logged.blob(1)); x.Full() {
 			return errEnough
 		}
 		return nil
-	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, p.after), place(n, maxSeq), int64(p.limit))
+	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, x.After), place(n, maxSeq), int64(x.Limit))
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	p.add(uint64(r.int(1)), r.blob(2))
+	x.Add(uint64(r.int(1)), r.blob(2))
 	return err
 }
 

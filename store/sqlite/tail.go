@@ -1,12 +1,5 @@
 package sqlite
 
-import (
-	"bytes"
-	"slices"
-
-	"github.com/interlude-go/interlude/store"
-)
-
 // A run's newest events stand in its own row, which every commit writes anyway: most commits are one row then. When they
 // outgrow that, they go to the log together.
 const (
@@ -76,27 +69,4 @@ func (w *writer) spill(n int64, first, last uint64, bodies []byte) error {
 	_, err := w.exec(`INSERT INTO log (k, first, bodies) VALUES (?, ?, ?)`, place(n, last), int64(first), bodies)
 	w.meter.row(len(bodies))
 	return err
-}
-
-// page collects events for a reader.
-type page struct {
-	after  uint64
-	limit  int
-	size   int
-	events []store.Event
-}
-
-// full reports whether the reader gets no more this time.
-func (p *page) full() bool { return len(p.events) == p.limit || p.size > store.MinPage }
-
-// add takes those of some events that the reader wants.
-func (p *page) add(first uint64, bodies []byte) {
-	for len(bodies) > 0 && !p.full() {
-		body, rest, _ := bytes.Cut(bodies, []byte{'\n'})
-		if first > p.after {
-			p.size += len(body)
-			p.events = append(p.events, store.Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
-		}
-		first, bodies = first+1, rest
-	}
 }

@@ -1,0 +1,55 @@
+package store_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// F8: what was joined is read again, from any cursor, as far as the limit goes, and shares nothing with what was given.
+func TestEventsAsLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bodies := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 9), 0, 9).Draw(t, "bodies")
+		first := rapid.Uint64Range(1, 5).Draw(t, "first")
+		var given, want []store.Event
+		for i, body := range bodies {
+			given = append(given, store.Event{Seq: first + uint64(i), Body: bytes.Clone(body)})
+			want = append(want, store.Event{Seq: first + uint64(i), Body: body})
+		}
+		lines, parts := store.JoinEvents(given)
+		for _, e := range given {
+			clear(e.Body)
+		}
+		require.Equal(t, want, parts)
+
+		after, limit := rapid.Uint64Range(0, 12).Draw(t, "after"), rapid.IntRange(1, 12).Draw(t, "limit")
+		var wanted []store.Event
+		for _, e := range want {
+			if e.Seq > after && len(wanted) < limit {
+				wanted = append(wanted, e)
+			}
+		}
+		x := store.Excerpt{After: after, Limit: limit}
+		x.Add(first, lines)
+		require.Equal(t, wanted, x.Events)
+		require.Equal(t, len(wanted) == limit, x.Full())
+		for i := range x.Events {
+			x.Events[i].Body = append(x.Events[i].Body, "more"...)
+		}
+		require.Equal(t, want, parts, "what a reader appends is its own")
+	})
+}
+
+// F8: an excerpt ends once it is larger than a page, with the event that made it so.
+func TestAnExcerptIsBounded(t *testing.T) {
+	x := store.Excerpt{Limit: 100}
+	for seq := uint64(1); seq <= 5; seq++ {
+		x.Add(seq, bytes.Repeat([]byte{'x'}, store.MinPage/2))
+	}
+	require.Len(t, x.Events, 3)
+	require.True(t, x.Full())
+}
