@@ -154,7 +154,7 @@ func (a *author) check(s *postgres.Store) {
 	require.Empty(a, a.told, "acknowledged, and lost")
 }
 
-// I1, I13, F8: the server is killed with kill -9 and restarted while commits are on their way: each that was acknowledged is there afterwards,
+// F8: the server is killed with kill -9 and restarted while commits are on their way: each that was acknowledged is there afterwards,
 // none is there twice, and whoever is not told how a commit ended is told just that. The server waits for its disk here, as PostgreSQL does by default.
 func TestTheServerIsKilledAndRestarted(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})

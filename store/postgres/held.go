@@ -85,19 +85,21 @@ func (s *Store) insist(run string) {
 
 // insistOn takes a turn, and reports whether the entry is finished.
 func (s *Store) insistOn(w waiter) bool {
-	ctx, cancel := context.WithDeadline(s.live, w.until)
-	defer cancel()
+	late := time.NewTimer(time.Until(w.until))
+	defer late.Stop()
 	select {
 	case s.held.turns <- struct{}{}:
 		defer func() { <-s.held.turns }()
-	case <-ctx.Done():
+	case <-late.C:
 	}
-	// The server gives up before the deadline, so that it is known that nothing was written.
-	wait := min(turn, time.Until(w.until)/2).Milliseconds()
+	wait := min(turn, time.Until(w.until)).Milliseconds()
 	if wait < 1 {
 		w.finish(fmt.Errorf("postgres: write: %w: run %.128s is held by another transaction", ErrTimeout, w.Run.ID))
 		return true
 	}
+	// The server gives up long before this exchange would end, so that it is known that nothing was written.
+	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
+	defer cancel()
 	return s.alone(ctx, w.entry, strconv.FormatInt(wait, 10)+"ms")
 }
 

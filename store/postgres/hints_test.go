@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 // F8: what one node commits, a watcher on another node hears of: the run, its state and its last event.
@@ -37,7 +40,7 @@ func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 	require.Equal(t, 3, seen, "submitted, started, asked")
 }
 
-// I13: a node whose listening connection was lost listens again, and is told that it may have missed anything.
+// A node whose listening connection was lost listens again, and is told that it may have missed anything.
 func TestALostListenerComesBack(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{NoNotify: true})
@@ -53,7 +56,7 @@ func TestALostListenerComesBack(t *testing.T) {
 	require.FailNow(t, "nobody was told that hints may be lost")
 }
 
-// I13: hints are not needed. Two nodes that neither tell nor listen see each other's commits when they look.
+// Hints are not needed. Two nodes that neither tell nor listen see each other's commits when they look.
 func TestWithoutNotificationsEverythingIsSeen(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoNotify: true, NoListen: true})
 	b := w.open(postgres.Options{NoNotify: true, NoListen: true})
@@ -65,4 +68,38 @@ func TestWithoutNotificationsEverythingIsSeen(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 	require.Equal(t, "user_reply", string(claimed[0].Run.Answer.Resolution))
+}
+
+// A process that commits and leaves at once is heard of.
+func TestTheLastCommitsAreTold(t *testing.T) {
+	w, a := newWorld(t, postgres.Options{})
+	there := hints(t, w.open(postgres.Options{NoNotify: true}))
+	w.hearsOf(a, there)
+	brief, err := postgres.Open(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true})
+	require.NoError(t, err)
+	for i := range 20 {
+		w.commit(brief, created(fmt.Sprintf("r%d", i)))
+	}
+	require.NoError(t, brief.Close())
+	w.hear(there, "r19")
+}
+
+// Schemas whose names are as long as the server allows have channels of their own.
+func TestHintsOfASchemaWithALongName(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	var worlds [2]*world
+	var nodes [2]*postgres.Store
+	for i := range worlds {
+		worlds[i] = &world{t, dsn, strings.Repeat(`long "name" `, 5) + fmt.Sprintf("%03d", i)}
+		nodes[i] = worlds[i].open(postgres.Options{})
+		worlds[i].furnish(nodes[i])
+	}
+	here, there := hints(t, worlds[0].open(postgres.Options{})), hints(t, worlds[1].open(postgres.Options{}))
+	worlds[0].hearsOf(nodes[0], here)
+	worlds[1].hearsOf(nodes[1], there)
+	tx := worlds[0].begin("")
+	worlds[0].commit(nodes[0].In(tx), created("r"))
+	require.NoError(t, tx.Commit(t.Context()))
+	worlds[0].hear(here, "r")
+	worlds[1].requireSilence(nodes[1], "r", there)
 }

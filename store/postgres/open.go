@@ -209,7 +209,8 @@ func schemaName(name string) (string, error) {
 	return name, nil
 }
 
-// Close ends the store after what is being written and read; every later call answers store.ErrClosed.
+// Close ends the store after what is being written and read, for which it waits as long as Options.Timeout says; every later call answers
+// store.ErrClosed. Others are told of the last commits. Connections that are dead without saying so may take the driver 15 s more.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.calls.end(s.closed)

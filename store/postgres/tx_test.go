@@ -50,7 +50,7 @@ func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan
 	}
 }
 
-// C8, I.1: what is committed in a transaction of the host's own is there with the host's row when the host commits, and then all nodes are
+// C8: what is committed in a transaction of the host's own is there with the host's row when the host commits, and then all nodes are
 // told; when it rolls back, neither is there, nobody is told, and nothing of it is remembered.
 func TestTheCallersTransaction(t *testing.T) {
 	for name, c := range map[string]struct {

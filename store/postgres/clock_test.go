@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The server's clock is a look at it and the time that has passed since, whatever this machine's clock says.
+func TestTheClockIsTheServers(t *testing.T) {
+	here := time.Now() // with its monotonic reading, by which time passes here
+	server := here.Add(-time.Hour)
+	s := sight{server: server.UTC(), here: here, doubt: time.Millisecond}
+	require.Equal(t, server.Add(5*time.Second).UTC(), s.at(here.Add(5*time.Second)))
+
+	var k Store
+	k.clock.seen.Store(&s)
+	first := k.Now()
+	require.WithinDuration(t, time.Now().Add(-time.Hour), first, time.Second)
+	require.Equal(t, time.UTC, first.Location())
+	require.False(t, k.Now().Before(first))
+}
+
+// A look counts when it is surer than what is known, which grows less sure with time, or when it shows that what is known is wrong.
+func TestALookAtTheClock(t *testing.T) {
+	here := time.Now()
+	known := sight{server: here, here: here, doubt: 2 * time.Millisecond}
+	after := func(d, off, doubt time.Duration) sight {
+		return sight{server: here.Add(d + off), here: here.Add(d), doubt: doubt}
+	}
+	for name, c := range map[string]struct {
+		look  sight
+		count bool
+	}{
+		"surer":                        {after(time.Minute, time.Millisecond, time.Millisecond), true},
+		"as sure as before":            {after(time.Minute, 0, 2*time.Millisecond), true},
+		"less sure, and agreeing":      {after(time.Minute, 100*time.Millisecond, 200*time.Millisecond), false},
+		"less sure, an hour later":     {after(time.Hour, 100*time.Millisecond, 200*time.Millisecond), true},
+		"the server's clock was set":   {after(time.Minute, -time.Hour, 200*time.Millisecond), true},
+		"this machine was asleep":      {after(time.Minute, 8*time.Hour, time.Second), true},
+		"a slow look at a quick clock": {after(time.Minute, 300*time.Millisecond, 200*time.Millisecond), true},
+	} {
+		require.Equal(t, c.count, known.yields(c.look), name)
+	}
+}

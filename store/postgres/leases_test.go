@@ -1,0 +1,59 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// serverTime asks the server itself.
+func (w *world) serverTime() (now time.Time) {
+	w.Helper()
+	require.NoError(w, w.connect().QueryRow(w.Context(), `SELECT clock_timestamp()`).Scan(&now))
+	return now
+}
+
+// Leases are judged by the server's clock: a node whose own clock is wrong by years neither lives longer nor ends others.
+func TestLeasesAreJudgedByTheServersClock(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	const lease = time.Minute
+	past, future := noon.AddDate(-20, 0, 0), noon.AddDate(20, 0, 0)
+	require.NoError(t, s.Join(t.Context(), store.Node{ID: "behind", Lease: lease}, past))
+	require.NoError(t, s.Join(t.Context(), store.Node{ID: "ahead", Lease: lease}, future))
+	require.NoError(t, second(s.Renew(t.Context(), "behind", past)))
+	gone, err := s.Expire(t.Context(), future)
+	require.NoError(t, err)
+	require.Empty(t, gone)
+	nodes, err := s.Nodes(t.Context())
+	require.NoError(t, err)
+	require.Len(t, nodes, 3)
+	for _, n := range nodes {
+		require.WithinDuration(t, w.serverTime().Add(n.Lease), n.Until, 10*time.Second, n.ID)
+	}
+
+	require.NoError(t, s.Join(t.Context(), store.Node{ID: "brief", Lease: time.Millisecond}, future))
+	require.Eventually(t, func() bool {
+		gone, err = s.Expire(t.Context(), past)
+		return err == nil && len(gone) > 0
+	}, patience, time.Millisecond)
+	require.Equal(t, "brief", gone[0].ID)
+	require.False(t, w.serverTime().Before(gone[0].Until))
+	require.ErrorIs(t, second(s.Renew(t.Context(), "brief", future)), store.ErrStaleEpoch)
+}
+
+// All nodes take the time from the server.
+func TestNodesAgreeOnTheTime(t *testing.T) {
+	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	b := w.open(postgres.Options{NoListen: true, NoNotify: true})
+	before := w.serverTime()
+	x, y := a.Now(), b.Now()
+	after := w.serverTime()
+	const doubt = 200 * time.Millisecond // of a look, on a busy machine
+	for _, now := range []time.Time{x, y} {
+		require.True(t, now.After(before.Add(-doubt)) && now.Before(after.Add(doubt)), "%s, %s, %s", before, now, after)
+	}
+}

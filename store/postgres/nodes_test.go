@@ -1,0 +1,138 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/postgres"
+)
+
+// serve runs a node on the store until the test ends.
+func (w *world) serve(s *postgres.Store, poll time.Duration) *lifecycle.Lifecycle {
+	w.Helper()
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: shipper, Poll: poll, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(w, err)
+	ctx, leave := context.WithCancel(w.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	w.Cleanup(func() {
+		leave()
+		require.NoError(w, <-served)
+		lc.Close()
+	})
+	return lc
+}
+
+// asked follows a run, until it asks.
+func (w *world) asked(c *lifecycle.Client, id string) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), patience)
+	defer cancel()
+	for e, err := range c.Events(ctx, id, 0) {
+		require.NoError(w, err)
+		if e.Type == contract.TypeInputRequired {
+			return
+		}
+	}
+	require.FailNow(w, id+" asks nothing")
+}
+
+// C8: a host submits, replies and cancels on one node, inside transactions of its own and together with its own rows, and another node executes:
+// after the commit, and never what was rolled back. With notifications nobody looks by itself (a poll is an hour); without them a poll is enough.
+func TestAHostsTransactionsOnTwoNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    postgres.Options
+		poll time.Duration
+	}{
+		"woken by notifications": {postgres.Options{}, time.Hour},
+		"by polling alone":       {postgres.Options{NoNotify: true, NoListen: true}, 10 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, a := newWorld(t, c.o)
+			b := w.open(c.o)
+			w.orders()
+			if !c.o.NoListen {
+				w.hearsOf(a, hints(t, b))
+				w.hearsOf(b, hints(t, a))
+			}
+			w.serve(b, c.poll)
+			front, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: a, Poll: c.poll})
+			require.NoError(t, err)
+			defer front.Close()
+
+			// in does something in a transaction together with an order, and commits or rolls back.
+			in := func(commit bool, do func(c *lifecycle.Client) error) {
+				t.Helper()
+				tx := w.begin(pgx.ReadCommitted)
+				name := fmt.Sprintf("order-%d", time.Now().UnixNano())
+				w.order(tx, name)
+				require.NoError(t, do(front.On(a.In(tx))))
+				if commit {
+					require.NoError(t, tx.Commit(t.Context()))
+				} else {
+					require.NoError(t, tx.Rollback(t.Context()))
+				}
+				require.Equal(t, commit, w.ordered(name))
+			}
+			submit := func(id string) func(*lifecycle.Client) error {
+				return func(c *lifecycle.Client) error {
+					first, err := c.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "x"})
+					if err != nil {
+						return err
+					}
+					again, err := c.Submit(t.Context(), lifecycle.Spec{ID: id, Prompt: "x"})
+					require.Equal(t, first, again, "the same submission, in the same transaction")
+					return err
+				}
+			}
+			in(false, submit("never"))
+			in(true, submit("answered"))
+			in(true, submit("canceled"))
+			w.asked(front, "answered")
+			w.asked(front, "canceled")
+			_, err = front.Get(t.Context(), "never")
+			require.ErrorIs(t, err, lifecycle.ErrNotFound)
+
+			reply := func(c *lifecycle.Client) error {
+				receipt, err := c.Reply(t.Context(), "answered", interaction.Reply{ID: 1, Text: "yes", Key: "key"})
+				require.False(t, receipt.Replayed)
+				return err
+			}
+			stop := func(c *lifecycle.Client) error { return c.Cancel(t.Context(), "canceled", "not needed") }
+			in(false, reply)
+			in(false, stop)
+			for _, id := range []string{"answered", "canceled"} {
+				run, err := front.Get(t.Context(), id)
+				require.NoError(t, err)
+				require.Equal(t, fsm.StateWaitingUser, run.State)
+			}
+			in(true, reply)
+			in(true, stop)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			answered, err := front.Wait(ctx, "answered")
+			require.NoError(t, err)
+			require.Equal(t, "You said: yes", answered.FinalText)
+			canceled, err := front.Wait(ctx, "canceled")
+			require.NoError(t, err)
+			require.Equal(t, fsm.StateCanceled, canceled.State)
+			events := 0
+			for e, err := range front.Events(ctx, "answered", 0) {
+				require.NoError(t, err)
+				events++
+				require.EqualValues(t, events, e.Seq)
+			}
+			require.EqualValues(t, answered.Seq, events)
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// told is all that the notifier has to tell, notice by notice.
+func told(tb testing.TB, n *notifier) (all []notice) {
+	tb.Helper()
+	for next := n.take(); next != nil; next = n.take() {
+		payload := next.payload()
+		require.LessOrEqual(tb, len(payload), maxPayload)
+		var arrived notice
+		require.NoError(tb, json.Unmarshal([]byte(payload), &arrived))
+		all = append(all, arrived)
+	}
+	return all
+}
+
+func newTestNotifier() *notifier { return newNotifier(&Store{instance: "here"}) }
+
+// Hints of one run are one, the newest; whatever the order in which they came.
+func TestHintsAreCoalesced(t *testing.T) {
+	n := newTestNotifier()
+	n.add([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
+	n.add([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
+	n.add([]store.Hint{{RunID: "a", State: fsm.StateRunning, Seq: 2}})
+	require.Equal(t, []notice{{From: "here", Runs: []runHint{{"a", fsm.StateCanceled, 3}, {"b", fsm.StateQueued, 1}}}}, told(t, n))
+	require.Empty(t, told(t, n))
+}
+
+// What is too much for one notification goes in several; each run is told once.
+func TestManyHintsAreSeveralNotifications(t *testing.T) {
+	n := newTestNotifier()
+	const runs = 1000
+	for i := range runs {
+		n.add([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i), State: fsm.StateQueued, Seq: 1}})
+	}
+	all := told(t, n)
+	require.Greater(t, len(all), 1)
+	seen := make(map[string]bool)
+	for _, next := range all {
+		require.False(t, next.All)
+		for _, r := range next.Runs {
+			require.False(t, seen[r.ID])
+			seen[r.ID] = true
+		}
+	}
+	require.Len(t, seen, runs)
+}
+
+// More than that, or ids that are long when they are written down, is told as "anything may have changed".
+func TestTooMuchIsToldAsAnything(t *testing.T) {
+	n := newTestNotifier()
+	for i := range maxHints + 1 {
+		n.add([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i)}})
+	}
+	require.Equal(t, []notice{{From: "here", All: true}}, told(t, n))
+	n.add([]store.Hint{{RunID: strings.Repeat("<", 2000)}})
+	require.Equal(t, []notice{{From: "here", All: true}}, told(t, n))
+}
+
+// A schema's channel has a name that the server takes, and no other schema has.
+func TestChannels(t *testing.T) {
+	channel := func(schema string) string { return (&Store{o: Options{Schema: schema}}).channel() }
+	require.Equal(t, "interlude a", channel("a"))
+	long := strings.Repeat("é", 31)
+	require.LessOrEqual(t, len(channel(long)), 63)
+	require.NotEqual(t, channel(long), channel(long+"a"))
+}
+
+// What cannot be read is of a version that tells more: anything may have changed. What a store has told itself it does not hear.
+func TestWhatIsHeard(t *testing.T) {
+	for payload, want := range map[string][]store.Hint{
+		`{"from":"there","runs":[{"id":"a","s":"queued","n":7},{"id":"b","s":"failed","n":9}]}`: {
+			{RunID: "a", State: fsm.StateQueued, Seq: 7}, {RunID: "b", State: fsm.StateFailed, Seq: 9},
+		},
+		`{"from":"","runs":[{"id":"a","s":"queued","n":7,"new":true}]}`: {{RunID: "a", State: fsm.StateQueued, Seq: 7}},
+		`{"from":"here","runs":[{"id":"a","s":"queued","n":7}]}`:        nil,
+		`{"from":"there","all":true}`:                                   {{}},
+		`{"from":"there","rows":"of another version"}`:                  {{}},
+		`{"from":7}`:  {{}},
+		`not JSON`:    {{}},
+		`{"from":"t`:  {{}},
+		``:            {{}},
+		`{"all":true`: {{}},
+	} {
+		s := &Store{instance: "here"}
+		var heard []store.Hint
+		stop := s.Watch(func(h store.Hint) { heard = append(heard, h) })
+		s.hear(payload)
+		stop()
+		require.Equal(t, want, heard, payload)
+	}
+}
