@@ -45,7 +45,7 @@ func (s *Store) listenOnce() {
 	}
 	s.watchers.Tell([]store.Hint{{}}) // what came before cannot be known
 	for {
-		n, err := s.next(conn)
+		n, err := s.next(conn, silence)
 		if err != nil {
 			return
 		}
@@ -59,7 +59,7 @@ func (s *Store) listenOnce() {
 const silence = 30 * time.Second
 
 // next waits for a notification; nil when there was none for a while, and the connection stands.
-func (s *Store) next(conn *pgx.Conn) (*pgconn.Notification, error) {
+func (s *Store) next(conn *pgx.Conn, silence time.Duration) (*pgconn.Notification, error) {
 	ctx, cancel := context.WithTimeout(s.live, silence)
 	defer cancel()
 	n, err := conn.WaitForNotification(ctx)

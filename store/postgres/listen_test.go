@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+// A listener that hears nothing for a while asks whether its connection stands, and goes on with it if it does.
+func TestASilentListener(t *testing.T) {
+	dsn, schema := pgtest.Schema(t)
+	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, Timeout: 30 * time.Second})
+	require.NoError(t, err)
+	defer s.Close()
+	conn, err := s.listener()
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	_, err = conn.Exec(t.Context(), `LISTEN `+quoted(s.channel()))
+	require.NoError(t, err)
+	for range 3 {
+		n, err := s.next(conn, 5*time.Millisecond)
+		require.NoError(t, err)
+		require.Nil(t, n)
+	}
+	_, err = s.pool.Exec(t.Context(), s.texts[notifyText], s.channel(), "hello")
+	require.NoError(t, err)
+	n, err := s.next(conn, 30*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, "hello", n.Payload)
+
+	_, err = s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, conn.PgConn().PID())
+	require.NoError(t, err)
+	_, err = s.next(conn, 30*time.Second)
+	require.Error(t, err)
+}
