@@ -1,3 +1,5 @@
+//go:build pgbouncer
+
 package postgres_test
 
 import (
