@@ -3,10 +3,8 @@ package exec
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"time"
 )
 
@@ -126,9 +124,6 @@ func (c Config) checked() (Config, error) {
 	orDefault(&c.MaxStream, 256<<20)
 	if c.Grace == 0 {
 		c.Grace = 5 * time.Second
-	}
-	if c.StateDir == "" {
-		c.StateDir = filepath.Join(os.TempDir(), "interlude-"+strconv.Itoa(os.Getuid()))
 	}
 	return c, nil
 }

@@ -10,5 +10,5 @@
 // whatever they left behind. On Linux they also die with the thread that started them, which lives as long as they do, and carry a token in their
 // environment by which Reap finds and ends what a dead host left: never on a bare process number.
 //
-// Neighbours: engine is the interface that it implements; internal/procid tells processes apart.
+// Neighbours: engine is the interface that it implements; engine/process starts and ends the processes.
 package exec

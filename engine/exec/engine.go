@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,14 +12,14 @@ import (
 	"syscall"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
 // Engine runs agents that are command lines. Use New. It is safe for concurrent use.
 type Engine struct {
-	cfg Config
-	// shared says that the records are in the system's temporary folder, where others may have been first.
-	shared bool
+	cfg       Config
+	processes *process.Table
 
 	mu        sync.Mutex
 	residents map[string]*resident  // guarded by mu; by run id
@@ -36,15 +35,17 @@ var (
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
 func New(cfg Config) (*Engine, error) {
-	shared := cfg.StateDir == ""
 	cfg, err := cfg.checked()
 	if err != nil {
 		return nil, err
 	}
-	if !supported {
-		return nil, errors.New("exec: child processes are not supported on this system: process groups and signals are needed")
+	if !process.Supported {
+		return nil, process.ErrUnsupported
 	}
-	return &Engine{cfg: cfg, shared: shared, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{})}, nil
+	return &Engine{
+		cfg: cfg, processes: process.NewTable(cfg.StateDir),
+		residents: make(map[string]*resident), watchers: make(map[*watcher]struct{}),
+	}, nil
 }
 
 // Profile looks for the agent and says how it goes on after a wait.
@@ -119,64 +120,48 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	defer e.forget(p.record)
 	stop := r.bound(ctx, p)
-	out := newLines(p.stdout, e.cfg.MaxLine)
+	out := newLines(p.Stdout, e.cfg.MaxLine)
 	out.allow(e.cfg.MaxStream)
 	err = r.read(out)
 	if err != nil { // the sink refused, or the output cannot be read: nothing more is wanted of it
-		p.end()
+		p.End()
 	}
-	<-p.ended // an agent that closed its output may still run, and can be canceled
+	<-p.Ended() // an agent that closed its output may still run, and can be canceled
 	stop()
-	_ = p.stdout.Close()
 	if ctx.Err() != nil || r.limit() != nil {
-		p.end() // also what left the group
+		p.End() // also what left the group
 	}
-	return r.outcome(ctx, p, err)
+	p.Release()
+	return r.outcome(ctx, endingOf(p), err)
 }
 
 // launch starts the agent with what is remembered for a later host.
-func (e *Engine) launch(r *reading, templates []string, errs *transcript, channel bool) (*process, error) {
+func (e *Engine) launch(r *reading, templates []string, errs *transcript, channel bool) (*process.Process, error) {
 	values := r.values()
 	program, err := e.program()
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	rec := newRecord(r.turn.RunID)
-	if err := e.remember(rec); err != nil {
-		return nil, err
+	cmd := process.Command{
+		RunID: r.turn.RunID, Path: program, Args: e.cfg.arguments(templates, values, r.turn.Mode),
+		Dir: r.turn.WorkDir, Env: e.environment(values), Channel: channel, Stderr: errs, Grace: e.cfg.Grace,
 	}
-	var input io.Reader
 	if !channel && e.cfg.Stdin != "" {
-		input = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
+		cmd.Stdin = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(r.ctx), program, e.cfg.arguments(templates, values, r.turn.Mode)...) // its end is ours to say
-	cmd.Dir, cmd.Env = r.turn.WorkDir, e.environment(values, rec)
-	if input != nil {
-		cmd.Stdin = input
-	}
-	p, err := e.start(cmd, channel, rec, errs)
+	p, err := e.processes.Start(cmd)
 	switch {
 	case errors.Is(err, syscall.E2BIG):
-		e.forget(rec)
 		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes as an argument: use Config.Stdin", Err: err}
 	case err != nil:
-		e.forget(rec)
 		return nil, unavailable(err)
-	}
-	p.record.Identity = p.identity()
-	if err := e.remember(p.record); err != nil {
-		p.end()
-		e.forget(p.record)
-		_ = p.stdout.Close()
-		return nil, err
 	}
 	return p, nil
 }
 
-// environment is all that the agent sees: what is allowed, what is set, and the marks of its run.
-func (e *Engine) environment(values map[string]string, rec record) []string {
+// environment is all that the agent sees beside the marks of its run: what is allowed, and what is set.
+func (e *Engine) environment(values map[string]string) []string {
 	env := make([]string, 0, len(e.cfg.Env)+len(e.cfg.Set)+2)
 	for _, name := range e.cfg.Env {
 		if v, ok := os.LookupEnv(name); ok {
@@ -186,7 +171,7 @@ func (e *Engine) environment(values map[string]string, rec record) []string {
 	for name, v := range e.cfg.Set {
 		env = append(env, name+"="+strings.ReplaceAll(expand(v, values), "\x00", "\uFFFD"))
 	}
-	return append(env, envRun+"="+rec.RunID, envToken+"="+rec.Token)
+	return env
 }
 
 // quoted are the values as they are put into Stdin: as JSON, when it is JSON.

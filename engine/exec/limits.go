@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/interlude-go/interlude/engine/process"
 )
 
 // errLimit is why the engine itself ended a turn.
@@ -16,7 +18,7 @@ func (e errLimit) Error() string { return "exec: " + e.what }
 var errLingers = errors.New("exec: the agent said that its turn is over, and did not end")
 
 // bound ends the process when the turn is canceled or exceeds a limit, until stop is called.
-func (r *reading) bound(ctx context.Context, p *process) (stop func()) {
+func (r *reading) bound(ctx context.Context, p *process.Process) (stop func()) {
 	done := make(chan struct{})
 	exceeded := make(chan error, 1)
 	timer := func(d time.Duration, why error) *time.Timer {
@@ -47,7 +49,7 @@ func (r *reading) bound(ctx context.Context, p *process) (stop func()) {
 		case <-done:
 			return
 		}
-		p.end()
+		p.End()
 	})
 	return func() {
 		close(done)

@@ -9,11 +9,25 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
+// ending is how the turn's process stands when its output has been read.
+type ending struct {
+	err    error  // of its end; nil also for a resident one that lives
+	stderr string // the end of its error output
+}
+
+func endingOf(p *process.Process) ending {
+	if p.Running() {
+		return ending{stderr: p.ErrorText()}
+	}
+	return ending{err: p.Err(), stderr: p.ErrorText()}
+}
+
 // outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a flood.
-func (r *reading) outcome(ctx context.Context, p *process, broken error) (engine.Outcome, error) {
+func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine.Outcome, error) {
 	if r.odd > maxOdd {
 		r.out.Diagnostics = append(r.out.Diagnostics, engine.Diagnostic{
 			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", r.odd-maxOdd),
@@ -43,12 +57,12 @@ func (r *reading) outcome(ctx context.Context, p *process, broken error) (engine
 	} else if broken != nil && !errors.Is(broken, engine.ErrStale) && ctx.Err() == nil {
 		return o, broken
 	}
-	o.Process = r.process(ctx, p, broken)
+	o.Process = r.process(ctx, end, broken)
 	return o, nil
 }
 
 // process says how the turn's process ended.
-func (r *reading) process(ctx context.Context, p *process, broken error) engine.Process {
+func (r *reading) process(ctx context.Context, end ending, broken error) engine.Process {
 	switch limit := r.limit(); {
 	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
@@ -60,10 +74,10 @@ func (r *reading) process(ctx context.Context, p *process, broken error) engine.
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	}
 	lingered := r.limit() != nil
-	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(p.stderr.String()), "\uFFFD"), 2000)
+	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(end.stderr), "\uFFFD"), 2000)
 	var exit *exec.ExitError
 	code := 0
-	if !lingered && !p.running() && errors.As(p.result, &exit) { // the end of one that lingered was the engine's
+	if !lingered && errors.As(end.err, &exit) { // the end of one that lingered was the engine's
 		code = exit.ExitCode()
 	}
 	switch {
@@ -78,8 +92,8 @@ func (r *reading) process(ctx context.Context, p *process, broken error) engine.
 		return engine.Process{Status: engine.OK}
 	case r.cfg.Resident && len(r.turn.Answers) > 0 && !r.heard:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
-	case p.result != nil && !errors.Is(p.result, exec.ErrWaitDelay):
-		detail := "the agent's process ended with " + p.result.Error()
+	case end.err != nil && !errors.Is(end.err, exec.ErrWaitDelay):
+		detail := "the agent's process ended with " + end.err.Error()
 		if stderr != "" {
 			detail += ": " + stderr
 		}

@@ -15,9 +15,7 @@ import (
 // D6: a resident process that says nothing to an answer and has ended was lost while the run waited; one that ends after
 // it took the turn up has failed.
 func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
-	ended := make(chan struct{})
-	close(ended)
-	gone := &process{stderr: &tail{}, ended: ended, result: errors.New("signal: killed")}
+	gone := ending{err: errors.New("signal: killed")}
 	answered := engine.Turn{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}
 	for name, tc := range map[string]struct {
 		turn  engine.Turn
@@ -38,9 +36,7 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 
 // B1, I2: what ended a turn goes before what the agent said.
 func TestWhatEndedATurnGoesBeforeWhatWasSaid(t *testing.T) {
-	ended := make(chan struct{})
-	close(ended)
-	fine := &process{stderr: &tail{}, ended: ended}
+	fine := ending{}
 	said := "all is well"
 	r := func() *reading {
 		return &reading{cfg: &Config{MaxStream: 7}, ctx: t.Context(), sink: &enginetest.Recorder{}, final: &said}

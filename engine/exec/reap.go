@@ -1,32 +1,6 @@
 package exec
 
-import (
-	"context"
-	"errors"
-	"fmt"
+import "context"
 
-	"github.com/interlude-go/interlude/internal/procid"
-)
-
-// Reap ends the processes that a dead host left for the run. They are known by the token in their environment, which
-// nobody can guess, and their group by the identity of its leader; nothing is ever ended by its number alone. Processes
-// of a host that lives are its own to end: it may have taken the run over. It returns when they are gone; its error says which run's
-// processes may be left, also on systems where an environment cannot be read.
-func (e *Engine) Reap(ctx context.Context, runID string) error {
-	records, broken := e.recall(runID)
-	for _, r := range records {
-		if procid.Alive(r.Worker) == procid.Living {
-			continue
-		}
-		endGroup(r)
-		if !sweep(r.Token) && procid.Alive(r.Identity) != procid.Dead {
-			broken = errors.Join(broken, fmt.Errorf("exec: processes of run %s may still be alive: %s", runID, r.Identity))
-			continue
-		}
-		e.forget(r)
-		if ctx.Err() != nil {
-			return errors.Join(broken, context.Cause(ctx))
-		}
-	}
-	return broken
-}
+// Reap ends the processes that a dead host left for the run; see process.Table.
+func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
 // resident is an agent that lives through the turns of its run.
 type resident struct {
-	*process
+	*process.Process
 	lines *lines
 	errs  *transcript
 
@@ -33,7 +34,7 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	stop := r.bound(ctx, p.process)
+	stop := r.bound(ctx, p.Process)
 	if len(r.turn.Answers) > 0 {
 		p.drain()
 	}
@@ -55,7 +56,7 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 	stop()
 	if err != nil || refused != nil || ctx.Err() != nil || r.limit() != nil {
 		p.expectEnd()
-		p.end()
+		p.End()
 		e.drop(r.turn.RunID, p)
 	}
 	if errors.Is(refused, errUntaken) {
@@ -65,11 +66,11 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 		r.untaken = true
 		r.diagnose(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+refused.Error())
 	}
-	o, err := r.outcome(ctx, p.process, err)
+	o, err := r.outcome(ctx, endingOf(p.Process), err)
 	p.mu.Lock()
 	p.busy = false
 	p.mu.Unlock()
-	if !p.running() {
+	if !p.Running() {
 		e.lose(r.turn.RunID, p)
 	}
 	return o, err
@@ -84,7 +85,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		p.mu.Lock()
 		p.busy = true
 		p.mu.Unlock()
-		if p.running() {
+		if p.Running() {
 			return p, nil
 		}
 		e.lose(r.turn.RunID, p) // it ended while the run waited; whoever notices first reports it
@@ -101,7 +102,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		errs.close()
 		return nil, err
 	}
-	p = &resident{process: started, lines: newLines(started.stdout, e.cfg.MaxLine), errs: errs, busy: true}
+	p = &resident{Process: started, lines: newLines(started.Stdout, e.cfg.MaxLine), errs: errs, busy: true}
 	e.mu.Lock()
 	e.residents[r.turn.RunID] = p
 	e.mu.Unlock()
@@ -111,7 +112,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 
 // tell writes one line to the agent.
 func (p *resident) tell(text string) error {
-	_, err := p.stdin.WriteString(strings.TrimRight(text, "\n") + "\n")
+	_, err := p.Stdin.WriteString(strings.TrimRight(text, "\n") + "\n")
 	return err
 }
 
@@ -124,8 +125,7 @@ func (e *Engine) drop(runID string, p *resident) {
 	}
 	e.mu.Unlock()
 	if mine {
-		e.forget(p.record)
-		_ = p.stdout.Close()
+		p.Release()
 		p.errs.close()
 	}
 }
@@ -146,7 +146,7 @@ func (e *Engine) End(_ context.Context, runID string) error {
 		return nil
 	}
 	p.expectEnd()
-	p.end()
+	p.End()
 	e.drop(runID, p)
 	return nil
 }

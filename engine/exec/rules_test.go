@@ -28,10 +28,8 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 	h.reading = &reading{cfg: &cfg, ctx: tb.Context(), sink: h.sink}
 	in := newLines(strings.NewReader(output), cfg.MaxLine)
 	in.allow(cfg.MaxStream)
-	ended := make(chan struct{})
-	close(ended)
 	broken := h.read(in)
-	h.o, err = h.outcome(tb.Context(), &process{stderr: &tail{}, ended: ended}, broken)
+	h.o, err = h.outcome(tb.Context(), ending{}, broken)
 	require.NoError(tb, err)
 	return h
 }

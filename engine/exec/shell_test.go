@@ -166,12 +166,12 @@ func TestRecordsOfOthersAreNotTrusted(t *testing.T) {
 	require.Len(t, made, 1)
 
 	require.NoError(t, os.Chmod(made[0], 0o777))
-	require.ErrorContains(t, run(), "set Config.StateDir")
-	require.ErrorContains(t, e.Reap(t.Context(), "r1"), "set Config.StateDir")
+	require.ErrorContains(t, run(), "choose another folder")
+	require.ErrorContains(t, e.Reap(t.Context(), "r1"), "choose another folder")
 
 	require.NoError(t, os.Remove(made[0]))
 	require.NoError(t, os.Symlink(t.TempDir(), made[0]))
-	require.ErrorContains(t, run(), "set Config.StateDir")
+	require.ErrorContains(t, run(), "choose another folder")
 
 	require.NoError(t, os.Remove(made[0]))
 	require.NoError(t, run())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -24,7 +25,7 @@ const autoArg = "{auto}"
 func (c Config) checkTemplates() error {
 	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)
 	for name, v := range c.Set {
-		if name == "" || strings.ContainsAny(name, "=\x00") || name == envRun || name == envToken {
+		if name == "" || strings.ContainsAny(name, "=\x00") || name == process.EnvRun || name == process.EnvToken {
 			return fmt.Errorf("exec: Config.Set: %q is no variable that can be set", name)
 		}
 		all = append(all, v)

@@ -31,7 +31,7 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 
 // attend waits for the end of the process, and reports it when nobody else finds out.
 func (e *Engine) attend(runID string, p *resident) {
-	<-p.ended
+	<-p.Ended()
 	p.mu.Lock()
 	busy := p.busy
 	p.mu.Unlock()
@@ -57,8 +57,8 @@ func (e *Engine) lose(runID string, p *resident) {
 	}
 	e.mu.Unlock()
 	reason := errors.New("exec: the resident process ended")
-	if p.result != nil {
-		reason = fmt.Errorf("exec: the resident process ended: %w", p.result)
+	if p.Err() != nil {
+		reason = fmt.Errorf("exec: the resident process ended: %w", p.Err())
 	}
 	for _, w := range watchers {
 		w.tell(runID, reason)

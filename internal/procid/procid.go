@@ -2,7 +2,7 @@
 // process's start time and the machine's boot is not. What is recorded can therefore be checked later, by another process, after a
 // restart: only a process that is certainly the recorded one is ever called alive, only one that certainly ended is called dead.
 //
-// Neighbours: lifecycle asks whether a node of this machine is dead, engine/exec whether a child process is still the one it started.
+// Neighbours: lifecycle asks whether a node of this machine is dead, engine/process whether a child process is still the one it started.
 package procid
 
 import (

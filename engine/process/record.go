@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"crypto/rand"
@@ -7,15 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// The environment variables by which a run's processes are known.
+// The environment variables by which a run's processes are known: the run's id, and the token of the process.
 const (
-	envRun   = "INTERLUDE_RUN"
-	envToken = "INTERLUDE_TOKEN"
+	EnvRun   = "INTERLUDE_RUN"
+	EnvToken = "INTERLUDE_TOKEN"
 )
 
 // record is what is known of a process and all that it starts, for a host that comes later.
@@ -29,6 +30,11 @@ type record struct {
 	Identity string `json:"identity,omitempty"`
 }
 
+// marked is an environment with the marks of the record.
+func (r record) marked(env []string) []string {
+	return append(slices.Clip(env), EnvRun+"="+r.RunID, EnvToken+"="+r.Token)
+}
+
 // newRecord is the record of a process that is about to start. The token is not to be guessed.
 func newRecord(runID string) record {
 	return record{RunID: runID, Token: rand.Text(), Worker: procid.Self()}
@@ -37,8 +43,8 @@ func newRecord(runID string) record {
 // suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the token.
 const suffix = ".json"
 
-func (e *Engine) recordPath(r record) string {
-	return filepath.Join(e.cfg.StateDir, r.RunID+"@"+r.Token+suffix)
+func (t *Table) recordPath(r record) string {
+	return filepath.Join(t.dir, r.RunID+"@"+r.Token+suffix)
 }
 
 // safeName reports whether a run's id can be a file's name; the lifecycle's always can.
@@ -48,38 +54,38 @@ func safeName(runID string) bool {
 
 // remember writes the record before the process is started, and again when its identity is known: what is
 // started is always known by its token.
-func (e *Engine) remember(r record) error {
+func (t *Table) remember(r record) error {
 	if !safeName(r.RunID) {
-		return fmt.Errorf("exec: run id %q cannot be the name of a process record", clip(r.RunID, 40))
+		return fmt.Errorf("process: run id %q cannot be the name of a process record", r.RunID[:min(len(r.RunID), 40)])
 	}
-	if err := os.MkdirAll(e.cfg.StateDir, 0o700); err != nil {
-		return fmt.Errorf("exec: process record: %w", err)
+	if err := os.MkdirAll(t.dir, 0o700); err != nil {
+		return fmt.Errorf("process record: %w", err)
 	}
-	if err := e.trusted(); err != nil {
+	if err := t.trusted(); err != nil {
 		return err
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("exec: process record: %w", err)
+		return fmt.Errorf("process record: %w", err)
 	}
-	path := e.recordPath(r)
+	path := t.recordPath(r)
 	if err = durable(path+".new", body); err == nil {
 		err = os.Rename(path+".new", path)
 	}
 	if err != nil {
-		return fmt.Errorf("exec: process record: %w", err)
+		return fmt.Errorf("process record: %w", err)
 	}
 	return nil
 }
 
 // trusted refuses a folder in the system's temporary one that somebody else made, or can write to: its records say which
 // processes are ended. A folder that the host chose is the host's to keep.
-func (e *Engine) trusted() error {
-	if !e.shared {
+func (t *Table) trusted() error {
+	if !t.shared {
 		return nil
 	}
-	if info, err := os.Lstat(e.cfg.StateDir); err != nil || !private(info) {
-		return fmt.Errorf("exec: process records: %s is not this user's alone: remove it, or set Config.StateDir", e.cfg.StateDir)
+	if info, err := os.Lstat(t.dir); err != nil || !private(info) {
+		return fmt.Errorf("process records: %s is not this user's alone: remove it, or choose another folder", t.dir)
 	}
 	return nil
 }
@@ -95,15 +101,15 @@ func durable(path string, body []byte) error {
 }
 
 // recall reads the records of a run. What cannot be read is an error beside those that can.
-func (e *Engine) recall(runID string) (all []record, broken error) {
-	entries, err := os.ReadDir(e.cfg.StateDir)
+func (t *Table) recall(runID string) (all []record, broken error) {
+	entries, err := os.ReadDir(t.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("exec: process records: %w", err)
+		return nil, fmt.Errorf("process records: %w", err)
 	}
-	if err := e.trusted(); err != nil {
+	if err := t.trusted(); err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
@@ -113,7 +119,7 @@ func (e *Engine) recall(runID string) (all []record, broken error) {
 			continue
 		}
 		want := record{RunID: runID, Token: token}
-		body, err := os.ReadFile(e.recordPath(want))
+		body, err := os.ReadFile(t.recordPath(want))
 		if errors.Is(err, os.ErrNotExist) {
 			continue // its host ended it meanwhile
 		}
@@ -125,7 +131,7 @@ func (e *Engine) recall(runID string) (all []record, broken error) {
 			err = errors.New("it is of another process")
 		}
 		if err != nil {
-			broken = errors.Join(broken, fmt.Errorf("exec: process record %s: %w", e.recordPath(want), err))
+			broken = errors.Join(broken, fmt.Errorf("process record %s: %w", t.recordPath(want), err))
 			continue
 		}
 		all = append(all, r)
@@ -133,4 +139,4 @@ func (e *Engine) recall(runID string) (all []record, broken error) {
 	return all, broken
 }
 
-func (e *Engine) forget(r record) { _ = os.Remove(e.recordPath(r)) }
+func (t *Table) forget(r record) { _ = os.Remove(t.recordPath(r)) }

@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"bytes"
@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-const supported = true
+// Supported says that this system can keep processes under control: it needs process groups and signals.
+const Supported = true
 
 // group gives the command a process group of its own, and its death with the thread that starts it.
 func group(cmd *exec.Cmd) {
@@ -22,7 +23,7 @@ func group(cmd *exec.Cmd) {
 
 // reap waits for the process and ends what it left in its group, while it is still a zombie: until then its
 // number cannot be anybody else's.
-func (p *process) reap() error {
+func (p *Process) reap() error {
 	awaitExit(p.cmd.Process.Pid)
 	p.retire()
 	return p.cmd.Wait()
@@ -80,7 +81,7 @@ func sweep(token string) bool {
 // carries reports whether the token is in the environment that the process was started with.
 func carries(pid int, token string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+envToken+"="+token+"\x00"))
+	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+EnvToken+"="+token+"\x00"))
 }
 
 // endGroup kills the group of a recorded process that lives, for those of it that dropped their environment. The leader is

@@ -1,14 +1,14 @@
-package exec
+package process
 
 import (
 	"io/fs"
 	"os/exec"
 )
 
-// Process groups and signals are Unix's; New says so.
-const supported = false
+// Supported says that this system can keep processes under control: it needs process groups and signals.
+const Supported = false
 
-func (p *process) reap() error {
+func (p *Process) reap() error {
 	err := p.cmd.Wait()
 	p.retire()
 	return err
@@ -19,6 +19,5 @@ func group(*exec.Cmd)      {}
 func terminateGroup(int)   {}
 func killGroup(int)        {}
 func sweep(string) bool    { return false }
-func (p *resident) drain() {}
 
 func private(fs.FileInfo) bool { return false }

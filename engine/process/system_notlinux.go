@@ -1,20 +1,21 @@
 //go:build unix && !linux
 
-package exec
+package process
 
 import (
 	"os/exec"
 	"syscall"
 )
 
-const supported = true
+// Supported says that this system can keep processes under control: it needs process groups and signals.
+const Supported = true
 
 // group gives the command a process group of its own.
 func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // reap waits for the process and ends what it left in its group. A group keeps its number as long as it has a
 // process.
-func (p *process) reap() error {
+func (p *Process) reap() error {
 	err := p.cmd.Wait()
 	p.retire()
 	return err

@@ -1,0 +1,215 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/internal/procid"
+)
+
+// drainTime is how long the pipes of an ended process may stay open in the hands of one that left its group.
+const drainTime = 2 * time.Second
+
+// DefaultGrace is the time between TERM and KILL.
+const DefaultGrace = 5 * time.Second
+
+// stderrTail is how much of the end of the error output is kept, in bytes.
+const stderrTail = 4 << 10
+
+// Command says what to start. RunID and Path are required.
+type Command struct {
+	// RunID is the run that the process belongs to; it names the record, so it must be able to be a file's name.
+	RunID string
+	// Path is the program, absolute; Args are its arguments without the program, Dir its working folder.
+	Path string
+	Args []string
+	Dir  string
+	// Env is the whole environment, NAME=value; the marks of the run are added to it.
+	Env []string
+	// Stdin is what the process may read; nil is an empty input. Channel has Process.Stdin be a pipe to it instead.
+	Stdin   io.Reader
+	Channel bool
+	// Stderr takes the error output as it comes; nil drops it. Its end is kept in any case, see Process.ErrorText.
+	Stderr io.Writer
+	// Grace is the time between TERM and KILL, DefaultGrace when zero.
+	Grace time.Duration
+}
+
+// Process is a started process and its group. It is safe for concurrent use.
+type Process struct {
+	// Stdin is nil unless Command.Channel. Stdout is to be read to its end, and closed by Release.
+	Stdin  *os.File
+	Stdout *os.File
+
+	table  *Table
+	cmd    *exec.Cmd
+	record record
+	stderr *tail
+	grace  time.Duration
+
+	ended  chan struct{} // closed when the process has ended and its group is gone
+	result error         // of waiting; set before ended is closed
+	stop   sync.Once
+	copied sync.WaitGroup // of the error output
+
+	mu      sync.Mutex
+	retired bool // guarded by mu; the process number may be anybody's
+}
+
+// start runs the command. The goroutine that starts it keeps its thread until the process has ended, because on
+// Linux the kernel ends the child with the thread that started it, not with the process.
+func start(c Command, rec record) (*Process, error) {
+	p := &Process{
+		cmd: &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: rec.marked(c.Env), Stdin: c.Stdin},
+		record: rec, stderr: &tail{size: stderrTail}, grace: c.Grace, ended: make(chan struct{}),
+	}
+	if p.grace == 0 {
+		p.grace = DefaultGrace
+	}
+	group(p.cmd)
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, outR.Close(), outW.Close())
+	}
+	p.Stdout, p.cmd.Stdout, p.cmd.Stderr = outR, outW, errW
+	closers := []io.Closer{outW, errW}
+	if c.Channel {
+		inR, inW, err := os.Pipe()
+		if err != nil {
+			return nil, errors.Join(err, outR.Close(), outW.Close(), errR.Close(), errW.Close())
+		}
+		p.Stdin, p.cmd.Stdin = inW, inR
+		closers = append(closers, inR)
+	} else if c.Stdin != nil {
+		p.cmd.WaitDelay = drainTime // an agent that does not read its input must not keep Wait
+	}
+	var stderr io.Writer = p.stderr
+	if c.Stderr != nil {
+		stderr = io.MultiWriter(p.stderr, c.Stderr)
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		for _, c := range closers {
+			_ = c.Close() // the child has its own
+		}
+		if err == nil {
+			p.copied.Go(func() { _, _ = io.Copy(stderr, errR) })
+		}
+		started <- err
+		if err == nil {
+			p.wait(errR)
+		}
+	}()
+	if err := <-started; err != nil {
+		_ = errors.Join(outR.Close(), errR.Close())
+		if p.Stdin != nil {
+			_ = p.Stdin.Close()
+		}
+		return nil, err
+	}
+	return p, nil
+}
+
+// wait waits for the process, ends what it left in its group, and closes the pipes.
+func (p *Process) wait(errR *os.File) {
+	p.result = p.reap()
+	if p.Stdin != nil {
+		_ = p.Stdin.Close()
+	}
+	// Whoever left the group may hold the pipes open; give the readers time for what is in them.
+	deadline := time.Now().Add(drainTime)
+	_ = p.Stdout.SetReadDeadline(deadline)
+	_ = errR.SetReadDeadline(deadline)
+	p.copied.Wait() // before anybody reads why it failed
+	_ = errR.Close()
+	close(p.ended)
+}
+
+// retire ends what is left of the group. From then on the number is not used any more.
+func (p *Process) retire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	killGroup(p.cmd.Process.Pid)
+	p.retired = true
+}
+
+// signal sends to the group as long as its number is its own.
+func (p *Process) signal(send func(pid int)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.retired {
+		send(p.cmd.Process.Pid)
+	}
+}
+
+// identity is the process's, "" where the system cannot tell.
+func (p *Process) identity() string {
+	id, err := procid.Of(p.cmd.Process.Pid)
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// End ends the process and its group: TERM, a grace, KILL; then what left the group and carries the token. It returns when they are gone. It
+// may be called more than once and at any time.
+func (p *Process) End() {
+	p.stop.Do(func() {
+		select {
+		case <-p.ended:
+			return
+		default:
+		}
+		p.signal(terminateGroup)
+		grace := time.NewTimer(p.grace)
+		defer grace.Stop()
+		select {
+		case <-p.ended:
+		case <-grace.C:
+			p.signal(killGroup)
+		}
+	})
+	<-p.ended
+	sweep(p.record.Token)
+}
+
+// Ended is closed when the process has ended and its group is gone. What it wrote can be read for a moment longer.
+func (p *Process) Ended() <-chan struct{} { return p.ended }
+
+// Running reports whether the process lives.
+func (p *Process) Running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// Err waits for the end of the process and says how it ended: nil for status 0, an *os/exec.ExitError for any other.
+func (p *Process) Err() error {
+	<-p.ended
+	return p.result
+}
+
+// ErrorText is the end of what the process wrote to its error output so far.
+func (p *Process) ErrorText() string { return p.stderr.String() }
+
+// Release gives back what is kept for an ended process: its record and the reading end of its output. It waits for the end.
+func (p *Process) Release() {
+	<-p.ended
+	_ = p.Stdout.Close()
+	p.table.forget(p.record)
+}
