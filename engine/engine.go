@@ -58,6 +58,9 @@ type Turn struct {
 	WorkDir       string
 	ArtifactDir   string
 	TranscriptDir string
+	// HomeDir is the run's own folder for the engine: the agent's settings and sessions, kept between turns. It is not part of
+	// what the agent works on. Absolute; made before the first turn, and never again once the run has a session.
+	HomeDir string
 
 	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
 	OutputSchema []byte

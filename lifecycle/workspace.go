@@ -11,7 +11,7 @@ import (
 
 // workspace is a run's folders; all empty when Config.Dir is.
 type workspace struct {
-	work, artifacts, transcripts string
+	work, artifacts, transcripts, home string
 }
 
 // folders makes the run's folders until it has a session. From then on they must be there: a turn that goes on
@@ -23,7 +23,12 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	var w workspace
 	if l.cfg.Dir != "" {
 		base := filepath.Join(l.cfg.Dir, run.ID)
-		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts")}
+		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"), filepath.Join(base, "home")}
+		if run.Session == nil {
+			if err := os.MkdirAll(w.home, 0o700); err != nil {
+				return w, fmt.Errorf("workspace: %w", err)
+			}
+		}
 	}
 	if spec.WorkDir != "" {
 		w.work = spec.WorkDir
@@ -58,7 +63,7 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
 		Prompt:  interaction.Patch(interaction.PromptParts{Task: spec.Prompt, Mode: t.run.Mode, ArtifactDir: dirs.artifacts, OutputSchema: spec.OutputSchema}),
 		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
-		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts,
+		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 	}
 	if s := t.run.Session; s != nil {
 		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}

@@ -1,11 +1,14 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/interlude-go/interlude/engine"
 )
 
 // Format is how an agent writes its output.
@@ -22,15 +25,21 @@ const (
 // Config says how to run an agent. Command and Args are required, and Rules for JSONLines.
 //
 // Arguments, Stdin and Set may hold placeholders: {prompt} the run's full prompt, {input} what the agent is to be told now (the
-// prompt in the first turn, the answer later), {session} the session id, {workdir}, {artifacts}, {transcripts} the folders, {run},
+// prompt in the first turn, the answer later), {session} the session id, {workdir}, {artifacts}, {transcripts}, {home} the folders, {run},
 // {attempt}, {mode}, and {interaction} the number of the interaction that {input} answers, 0 in the first turn. A placeholder is replaced once
 // and never splits an argument; an argument that is {auto} stands for AutoArgs. A value that begins with a dash gets a space before it
 // where it would begin an argument, so that no agent takes a text for a flag; after an argument "--" it stays as it is. Texts that may
 // be long, beyond 128 KiB on Linux, belong on Stdin.
 type Config struct {
-	// Name is the engine's name in session handles; the command's base name when empty. Version is kept in them for people.
+	// Name is the engine's name in session handles; the command's base name when empty. Version is kept in them for people; the
+	// one that VersionArgs find when empty.
 	Name    string
 	Version string
+	// VersionArgs have the program print its version, --version say; it is asked once for each program that is installed, and one that
+	// cannot answer is no engine. Empty: not asked. Tried are the oldest and the newest version that the configuration was tried with: a
+	// run that begins with another says so in a diagnostic, and goes on.
+	VersionArgs []string
+	Tried       [2]string
 	// Command is the program: a name to be found in PATH, or a path, from the host's working folder when it is relative.
 	Command string
 	// Args start a session, ResumeArgs go on with one. Without ResumeArgs no turn can ask, since none could be resumed. A resident
@@ -51,6 +60,9 @@ type Config struct {
 	// Env names the variables of the host that the agent may see. Set gives it others. It sees nothing else.
 	Env []string
 	Set map[string]string
+	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
+	// same turn by a later host, and for several runs at once. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	Prepare func(ctx context.Context, t engine.Turn) error
 
 	Format Format
 	// Rules say what a line means; all that match a line apply, in order.
@@ -112,6 +124,11 @@ func (c Config) checked() (Config, error) {
 	}
 	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || min(c.Grace, c.TurnLimit, c.IdleLimit) < 0 {
 		return c, errors.New("exec: Config: limits and times must not be negative")
+	}
+	for _, v := range c.Tried {
+		if v != "" && (versionIn(v) != v || len(c.VersionArgs) == 0) {
+			return c, fmt.Errorf("exec: Config.Tried has %q, want versions such as 1.2.3, and VersionArgs", v)
+		}
 	}
 	for _, status := range c.ResumeFailedStatus {
 		if status < 1 || status > 255 {

@@ -21,6 +21,9 @@ type Engine struct {
 	cfg       Config
 	processes *process.Table
 
+	asking sync.Mutex // held while the program is asked for its version, so that it is asked once
+	known  installed  // guarded by asking; the program that was asked last
+
 	mu        sync.Mutex
 	residents map[string]*resident  // guarded by mu; by run id
 	watchers  map[*watcher]struct{} // guarded by mu; who wants to know of lost processes
@@ -49,17 +52,18 @@ func New(cfg Config) (*Engine, error) {
 }
 
 // Profile looks for the agent and says how it goes on after a wait.
-func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	path, err := e.program()
-	switch {
+func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
+	agent, err := e.installed(ctx)
+	switch what := agent.String(); {
 	case err != nil:
 		return engine.Profile{}, unavailable(err)
 	case e.cfg.Resident:
-		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: path + " is configured to stay resident"}, nil
+		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: what + " is configured to stay resident"}, nil
 	case len(e.cfg.ResumeArgs) == 0:
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: path + " is configured for single turns: it has no ResumeArgs, so a turn that asks fails"}, nil
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured for single turns: it has no ResumeArgs, so a turn that asks fails"}, nil
+	default:
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured to resume by its session id"}, nil
 	}
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: path + " is configured to resume by its session id"}, nil
 }
 
 // program is the agent's file. It is looked for each time: a few calls of the system, and an agent that was installed or removed
@@ -92,6 +96,17 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	r := &reading{cfg: &e.cfg, ctx: ctx, turn: t, sink: s}
 	if err := r.resume(); err != nil {
 		return engine.Outcome{}, err
+	}
+	if err := e.checkHome(r); err != nil {
+		return engine.Outcome{}, err
+	}
+	agent, err := e.installed(ctx)
+	if err != nil {
+		return engine.Outcome{}, unavailable(err)
+	}
+	r.version = agent.version
+	if odd := e.cfg.untried(agent.version); odd != "" && !r.resumed {
+		r.diagnose(fsm.WarnEngineDiagnostic, odd)
 	}
 	transcript, err := newTranscript(t.TranscriptDir, t.Attempt, "out", e.cfg.MaxTranscript)
 	if err != nil {
@@ -142,6 +157,9 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript, channe
 	program, err := e.program()
 	if err != nil {
 		return nil, unavailable(err)
+	}
+	if err := e.prepare(r); err != nil {
+		return nil, err
 	}
 	cmd := process.Command{
 		RunID: r.turn.RunID, Path: program, Args: e.cfg.arguments(templates, values, r.turn.Mode),

@@ -30,6 +30,7 @@ type reading struct {
 	resumed    bool
 
 	session string
+	version string          // of the agent, for its handle
 	held    *engine.Message // the last message: intermediate, unless nothing comes after it
 	delta   strings.Builder
 	final   *string
@@ -56,7 +57,7 @@ func (r *reading) values() map[string]string {
 	}
 	return map[string]string{
 		"{prompt}": r.turn.Prompt, "{input}": r.turn.Input(), "{session}": r.session, "{workdir}": r.turn.WorkDir,
-		"{artifacts}": r.turn.ArtifactDir, "{transcripts}": r.turn.TranscriptDir, "{run}": r.turn.RunID,
+		"{artifacts}": r.turn.ArtifactDir, "{transcripts}": r.turn.TranscriptDir, "{home}": r.turn.HomeDir, "{run}": r.turn.RunID,
 		"{attempt}": strconv.Itoa(r.turn.Attempt), "{mode}": string(r.turn.Mode),
 		"{interaction}": strconv.Itoa(interaction),
 	}

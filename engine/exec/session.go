@@ -50,7 +50,7 @@ func (r *reading) handle() *engine.Handle {
 		return nil
 	}
 	body, _ := json.Marshal(r.session) // a string can be encoded
-	return &engine.Handle{Engine: r.cfg.Name, Version: r.cfg.Version, Data: body}
+	return &engine.Handle{Engine: r.cfg.Name, Version: r.version, Data: body}
 }
 
 // namesSession reports whether a turn is resumed by a session id. Some agents find their session in the working folder.

@@ -14,7 +14,7 @@ import (
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 var placeholders = map[string]bool{
-	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true,
+	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true, "{home}": true,
 	"{run}": true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 

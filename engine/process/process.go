@@ -65,7 +65,7 @@ type Process struct {
 // Linux the kernel ends the child with the thread that started it, not with the process.
 func start(c Command, rec record) (*Process, error) {
 	p := &Process{
-		cmd: &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: rec.marked(c.Env), Stdin: c.Stdin},
+		cmd:    &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: rec.marked(c.Env), Stdin: c.Stdin},
 		record: rec, stderr: &tail{size: stderrTail}, grace: c.Grace, ended: make(chan struct{}),
 	}
 	if p.grace == 0 {

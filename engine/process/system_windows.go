@@ -14,10 +14,10 @@ func (p *Process) reap() error {
 	return err
 }
 
-func endGroup(record)      {}
-func group(*exec.Cmd)      {}
-func terminateGroup(int)   {}
-func killGroup(int)        {}
-func sweep(string) bool    { return false }
+func endGroup(record)    {}
+func group(*exec.Cmd)    {}
+func terminateGroup(int) {}
+func killGroup(int)      {}
+func sweep(string) bool  { return false }
 
 func private(fs.FileInfo) bool { return false }

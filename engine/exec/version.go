@@ -1,0 +1,142 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/engine/process"
+)
+
+// A question to the program is answered soon and briefly, or not at all.
+const (
+	queryTime = 30 * time.Second
+	maxAnswer = 256 << 10 // bytes
+)
+
+// installed is the agent's program as it was found.
+type installed struct {
+	path    string
+	size    int64
+	changed time.Time
+	version string
+}
+
+func (i installed) String() string {
+	if i.version == "" {
+		return i.path
+	}
+	return i.path + " (version " + i.version + ")"
+}
+
+// installed looks for the program each time, which is a few calls of the system, and asks for its version when it is another one
+// than before: an agent that was updated or removed meanwhile is noticed.
+func (e *Engine) installed(ctx context.Context) (installed, error) {
+	path, err := e.program()
+	if err != nil {
+		return installed{}, err
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return installed{}, err
+	}
+	found := installed{path: path, size: file.Size(), changed: file.ModTime(), version: e.cfg.Version}
+	if len(e.cfg.VersionArgs) == 0 {
+		return found, nil
+	}
+	e.asking.Lock()
+	defer e.asking.Unlock()
+	if known := e.known; known.path == path && known.size == found.size && known.changed.Equal(found.changed) {
+		return known, nil
+	}
+	answer, err := e.Query(ctx, e.cfg.VersionArgs...)
+	if err != nil {
+		return found, fmt.Errorf("exec: version: %w", err)
+	}
+	if found.version == "" {
+		found.version = versionIn(answer)
+	}
+	e.known = found
+	return found, nil
+}
+
+// Query runs the agent's program with other arguments and an empty input, --help say, and returns what it writes to its standard output,
+// at most 256 KiB. It has the environment of a turn, a home that is removed afterwards, and half a minute. The error says
+// how it ended.
+func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
+	path, err := e.program()
+	if err != nil {
+		return "", err
+	}
+	home, err := os.MkdirTemp("", "interlude-query-")
+	if err != nil {
+		return "", fmt.Errorf("exec: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(home) }()
+	values := make(map[string]string, len(placeholders))
+	for name := range placeholders {
+		values[name] = ""
+	}
+	for _, folder := range []string{"{home}", "{workdir}", "{artifacts}", "{transcripts}"} {
+		values[folder] = home
+	}
+	const nobody = "query" // no run; what a dead host left of one is ended by the next
+	_ = e.processes.Reap(ctx, nobody)
+	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: e.environment(values), Grace: e.cfg.Grace})
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	stop := context.AfterFunc(ctx, p.End)
+	answer, _ := io.ReadAll(io.LimitReader(p.Stdout, maxAnswer)) // how it ended says more
+	_, _ = io.Copy(io.Discard, p.Stdout)
+	defer p.Release() // waits for its end
+	<-p.Ended()
+	stop()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("exec: %s %s: %w", path, strings.Join(args, " "), context.Cause(ctx))
+	}
+	if err := p.Err(); err != nil && len(answer) == 0 {
+		return "", fmt.Errorf("exec: %s %s: %w: %s", path, strings.Join(args, " "), err, clip(strings.ToValidUTF8(strings.TrimSpace(p.ErrorText()), "\uFFFD"), 500))
+	}
+	return strings.ToValidUTF8(string(answer), "\uFFFD"), nil
+}
+
+var version = regexp.MustCompile(`\d+(\.\d+)+`)
+
+// versionIn is the first version that the text names, "" when there is none.
+func versionIn(text string) string { return version.FindString(text) }
+
+// untried says how the version lies outside of what the configuration was tried with, "" when it does not.
+func (c Config) untried(found string) string {
+	from, to := c.Tried[0], c.Tried[1]
+	if found == "" || from == "" && to == "" {
+		return ""
+	}
+	if (from == "" || compareVersions(from, found) <= 0) && (to == "" || compareVersions(found, to) <= 0) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s is outside of the versions that this was tried with: %s to %s", c.Name, found, from, to)
+}
+
+// compareVersions compares number by number; a missing one is 0.
+func compareVersions(a, b string) int {
+	for a != "" || b != "" {
+		var x, y string
+		x, a, _ = strings.Cut(a, ".")
+		y, b, _ = strings.Cut(b, ".")
+		n, _ := strconv.Atoi(x) // digits, by the pattern; none is 0
+		m, _ := strconv.Atoi(y)
+		if n != m {
+			return cmp.Compare(n, m)
+		}
+	}
+	return 0
+}
