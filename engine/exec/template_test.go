@@ -65,7 +65,7 @@ func TestAConfigSaysWhatIsWrong(t *testing.T) {
 		"no input":                   {good(), func(c *Config) { c.Args = nil }, "Args or Stdin"},
 		"unknown format":             {good(), func(c *Config) { c.Format = "xml" }, `Format is "xml"`},
 		"unknown placeholder":        {good(), func(c *Config) { c.ResumeArgs = []string{"{thread}"} }, "{thread}"},
-		"unknown placeholder in env": {good(), func(c *Config) { c.Set = map[string]string{"A": "{house}"} }, "{home}"},
+		"unknown placeholder in env": {good(), func(c *Config) { c.Set = map[string]string{"A": "{house}"} }, "{house}"},
 		"variable without name":      {good(), func(c *Config) { c.Set = map[string]string{"": "x"} }, "Config.Set"},
 		"variable of the library":    {good(), func(c *Config) { c.Set = map[string]string{"INTERLUDE_TOKEN": "x"} }, "INTERLUDE_TOKEN"},
 		"auto inside an argument":    {good(), func(c *Config) { c.Args = []string{"x{auto}"} }, "{auto}"},
