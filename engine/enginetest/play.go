@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
 // stage is where the agent acts: in a process of its own, or in the engine's.
@@ -28,6 +28,10 @@ type stage interface {
 // play does the steps of the last input of a session.
 func play(ctx context.Context, inputs []string, artifacts string, on stage) error {
 	for _, s := range Steps(inputs[len(inputs)-1]) {
+		if s.Word == "in" {
+			artifacts = s.Rest
+			continue
+		}
 		if err := step(ctx, s, inputs, artifacts, on); err != nil {
 			return fmt.Errorf("%s: %w", s.Word, err)
 		}
@@ -44,18 +48,14 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 	case "final":
 		on.final(s.Rest)
 	case "done":
-		on.final(s.Rest + "\n" + interaction.DoneMarker + "\n")
+		on.final(s.Rest + "\n" + script.DoneMarker + "\n")
 	case "ask":
-		body, err := json.Marshal(map[string]any{"ask_user": map[string]string{"kind": "open_text", "prompt": s.Rest}})
-		if err != nil {
-			return err
-		}
-		on.final(string(body))
+		on.final(script.Ask(s.Rest))
 	case "output":
 		on.output(json.RawMessage(s.Rest))
 	case "note": // for recall
 	case "recall":
-		on.final(told(inputs))
+		on.final(script.Told(inputs))
 	case "fail":
 		on.fail(s.Rest)
 	case "touch":

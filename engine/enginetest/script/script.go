@@ -1,0 +1,117 @@
+// Package script is the language of scripted agents: lines of an input that tell the agent what to do. It is pure, and imports nothing
+// but the standard library.
+//
+// Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays them as the model behind a real agent.
+package script
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Step is one thing that the scripted agent does: a word and what belongs to it.
+//
+//	say TEXT       an intermediate message
+//	delta TEXT     a piece of the final text
+//	final TEXT     the final text
+//	done TEXT      the final text, with the done marker
+//	ask PROMPT     the final text is an ask_user question
+//	output JSON    structured output
+//	note TEXT      does nothing
+//	recall         the final text is all that the session was told, one after another: each note, and each line that is no step
+//	in DIR         the folder for files, an absolute path, from here on; the artifact folder before
+//	touch NAME     makes the file NAME in the folder
+//	await NAME     waits for the file NAME in the folder
+//	fail TEXT      the turn fails
+//	flood N        so many intermediate messages
+//	hang           never ends
+//
+// Only a program can do these:
+//
+//	pid NAME       the file NAME in the folder names the process
+//	deaf           ignores TERM from now on
+//	spawn NAME     starts a deaf process in the agent's group; the file NAME in the folder names it
+//	stray NAME     starts a deaf process that leaves the group and holds the output open
+//	exit N         ends the process with status N
+//	crash          kills its own process
+//	chatter NAME   a late final text and turn_end after the turn's end; then makes the file NAME in the folder
+//	stderr TEXT    writes to the error output
+//	raw TEXT       writes TEXT as it is
+//	long N         writes a line of N bytes
+//	tool TEXT      prints a tool's result with TEXT, which is not the agent's own word
+//	args           the final text is the arguments and the environment, as JSON
+//
+// A model (package modeltest) has tool, raw and steps of its own.
+//
+// TEXT that begins with a quotation mark is a Go string literal.
+type Step struct{ Word, Rest string }
+
+// DoneMarker is what done writes on a line of its own; the same as interaction.DoneMarker.
+const DoneMarker = "__SKILL_DONE__"
+
+// mark begins a line of an input that is a step; all other lines are passed over, so that an input may be patched.
+const mark = "::"
+
+// Script is an input that tells the agent to do the steps.
+func Script(steps ...string) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString(mark + " " + s + "\n")
+	}
+	return b.String()
+}
+
+// Steps reads an input.
+func Steps(input string) []Step {
+	var steps []Step
+	for line := range strings.Lines(input) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), mark)
+		if !ok {
+			continue
+		}
+		word, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if text, err := strconv.Unquote(rest); err == nil {
+			rest = text
+		}
+		if word != "" {
+			steps = append(steps, Step{word, rest})
+		}
+	}
+	return steps
+}
+
+// Told is what recall says to a session that was told these inputs.
+func Told(inputs []string) string {
+	var all []string
+	for _, in := range inputs {
+		for line := range strings.Lines(in) {
+			line = strings.TrimSpace(line)
+			if note, ok := strings.CutPrefix(line, mark+" note "); ok {
+				all = append(all, note)
+			} else if line != "" && !strings.HasPrefix(line, mark) {
+				all = append(all, line)
+			}
+		}
+	}
+	return strings.Join(all, " | ")
+}
+
+// Notes is what recall says where inputs also hold what others wrote: only the notes.
+func Notes(inputs []string) string {
+	var all []string
+	for _, in := range inputs {
+		for _, s := range Steps(in) {
+			if s.Word == "note" {
+				all = append(all, s.Rest)
+			}
+		}
+	}
+	return strings.Join(all, " | ")
+}
+
+// Ask is the text of a question, as agents are taught to write it.
+func Ask(prompt string) string {
+	body, _ := json.Marshal(map[string]any{"ask_user": map[string]string{"kind": "open_text", "prompt": prompt}})
+	return string(body)
+}

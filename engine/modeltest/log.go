@@ -1,0 +1,167 @@
+package modeltest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+)
+
+// Bounds of the log.
+const (
+	maxRequests = 10_000   // the oldest are forgotten
+	maxText     = 64 << 10 // bytes of a text in it; the rest is cut
+)
+
+// Request is what the log knows of a request.
+type Request struct {
+	N         int    `json:"n"` // from 1
+	Method    string `json:"method"`
+	Path      string `json:"path"`
+	UserAgent string `json:"user_agent,omitempty"`
+	Bytes     int    `json:"bytes"`
+	// API is empty when it is no question to the model.
+	API   API    `json:"api,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Side: a call beside the conversation.
+	Side bool `json:"side,omitempty"`
+	// Users are all texts of the user in order, without the agent's own; LastUser is the last. Results are those of tools since then.
+	Users    []string `json:"users,omitempty"`
+	LastUser string   `json:"last_user,omitempty"`
+	Results  []string `json:"results,omitempty"`
+	Tools    []string `json:"tools,omitempty"`
+	// Plan is in a few words what it is answered.
+	Plan string `json:"plan,omitempty"`
+	// Ended: the answer has come to its end, or Left: the client has not waited for it, or Error says what went wrong.
+	Ended bool   `json:"ended,omitempty"`
+	Left  bool   `json:"left,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+// log keeps requests, in memory and in a file.
+type log struct {
+	file string
+
+	mu       sync.Mutex
+	n        int           // guarded by mu, as all below; requests so far
+	requests []Request     // by number
+	changed  chan struct{} // closed and replaced at each change
+}
+
+// number is that of the next request.
+func (l *log) number() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+	return l.n
+}
+
+// keep keeps the request in the place of what is known of it.
+func (l *log) keep(r Request) error {
+	r.LastUser, r.Users, r.Results = clipped(r.LastUser), clippedAll(r.Users), clippedAll(r.Results)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests = merged(l.requests, r)
+	if more := len(l.requests) - maxRequests; more > 0 {
+		l.requests = slices.Delete(l.requests, 0, more)
+	}
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+	if l.file == "" {
+		return nil
+	}
+	return appended(l.file, r)
+}
+
+// merged puts the request in its place.
+func merged(all []Request, r Request) []Request {
+	at, found := slices.BinarySearchFunc(all, r.N, func(known Request, n int) int { return known.N - n })
+	if found {
+		all[at] = r
+		return all
+	}
+	return slices.Insert(all, at, r)
+}
+
+// appended writes the request as a line, in one piece: it stays, whatever becomes of this process.
+func appended(file string, r Request) error {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("modeltest: log: %w", err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// ReadLog reads the file of a log, which another process may be writing: a last line without an end is passed over. A file
+// that is not there yet is an empty log.
+func ReadLog(file string) ([]Request, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("modeltest: log: %w", err)
+	}
+	defer f.Close()
+	var all []Request
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil { // the end, or a line that is being written
+			return all, nil
+		}
+		var r Request
+		if err := json.Unmarshal(line, &r); err != nil {
+			return all, fmt.Errorf("modeltest: log %s: %w", file, err)
+		}
+		all = merged(all, r)
+	}
+}
+
+// Requests returns what was asked so far, in order; of more than 10,000 the last.
+func (s *Server) Requests() []Request {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return slices.Clone(s.log.requests)
+}
+
+// Await returns when done reports true, which it is asked at once and after each change of the log; or with an error when ctx ends.
+func (s *Server) Await(ctx context.Context, done func([]Request) bool) error {
+	for {
+		s.log.mu.Lock()
+		if s.log.changed == nil {
+			s.log.changed = make(chan struct{})
+		}
+		changed := s.log.changed
+		s.log.mu.Unlock()
+		if done(s.Requests()) {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("modeltest: the request that was waited for did not come: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func clipped(s string) string { return s[:min(len(s), maxText)] }
+
+func clippedAll(texts []string) []string {
+	all := make([]string, len(texts))
+	for i, s := range texts {
+		all[i] = clipped(s)
+	}
+	return all
+}

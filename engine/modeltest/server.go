@@ -1,0 +1,217 @@
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config says what the model answers. The zero value answers by the steps in the user's text.
+type Config struct {
+	// Answer is what the model answers; ByScript when nil. It is called concurrently, not for calls beside the conversation, and again
+	// when an agent asks again, so that its answer should follow from the conversation alone.
+	Answer func(Conversation) Answer
+	// Log is a file to which the log is appended, a JSON line when a request comes and another when it has ended (see ReadLog). None
+	// when empty.
+	Log string
+	// Pause is between the pieces of a slow text; 200 ms when zero.
+	Pause time.Duration
+	// Model is the one that a list of models shows; "modeltest" when empty. Every model is answered.
+	Model string
+}
+
+// maxBody bounds a request in bytes.
+const maxBody = 64 << 20
+
+// Server is the model. It is safe for concurrent use.
+type Server struct {
+	// URL is where it listens, as "http://127.0.0.1:1234", without a slash at the end; empty before Listen.
+	URL string
+
+	cfg     Config
+	log     log
+	ctx     context.Context // ends with Close
+	end     context.CancelCauseFunc
+	web     *http.Server
+	serving sync.WaitGroup // the goroutine that listens
+
+	mu     sync.Mutex
+	closed bool           // guarded by mu; no answer begins any more
+	active sync.WaitGroup // answers under way; only added to under mu
+}
+
+var errClosed = errors.New("modeltest: the server is closed")
+
+// New makes a server that is an http.Handler; Listen has it listen by itself.
+func New(cfg Config) *Server {
+	if cfg.Pause == 0 {
+		cfg.Pause = 200 * time.Millisecond
+	}
+	if cfg.Answer == nil {
+		cfg.Answer = func(c Conversation) Answer { return ByScript(c, cfg.Pause) }
+	}
+	if cfg.Model == "" {
+		cfg.Model = "modeltest"
+	}
+	s := &Server{cfg: cfg, log: log{file: cfg.Log}}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	return s
+}
+
+// Start makes a server that listens on a free port of 127.0.0.1.
+func Start(cfg Config) (*Server, error) {
+	s := New(cfg)
+	return s, s.Listen("127.0.0.1:0")
+}
+
+// Listen has the server listen on the address, once; Close ends it. The address is one of loopback, since the server does what anybody says.
+func (s *Server) Listen(addr string) error {
+	if s.web != nil {
+		return errors.New("modeltest: the server listens already")
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("modeltest: %w", err)
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); !ok || !at.IP.IsLoopback() {
+		return errors.Join(fmt.Errorf("modeltest: %s is not of loopback: use 127.0.0.1", addr), l.Close())
+	}
+	s.URL = "http://" + l.Addr().String()
+	s.web = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
+	s.serving.Go(func() { _ = s.web.Serve(l) }) // until Close
+	return nil
+}
+
+// Close ends all answers and, when the server listens, its connections. It returns when nothing is served any more.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(errClosed)
+	var err error
+	if s.web != nil {
+		err = s.web.Close()
+		s.serving.Wait()
+	}
+	s.active.Wait()
+	return err
+}
+
+// enter begins an answer; it reports false when the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.active.Add(1)
+	}
+	return !s.closed
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		panic(http.ErrAbortHandler) // cuts the connection
+	}
+	defer s.active.Done()
+	req := Request{N: s.log.number(), Method: r.Method, Path: r.URL.Path, UserAgent: r.UserAgent()}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		s.refuse(w, req, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	req.Bytes = len(body)
+	d := dialectOf(r)
+	if d == nil {
+		s.around(w, req)
+		return
+	}
+	v, ok := decode(body)
+	if !ok {
+		s.refuse(w, req, http.StatusBadRequest, "the request is no JSON")
+		return
+	}
+	c := d.read(v, r.URL.Path)
+	req.API, req.Model, req.Side = c.API, c.Model, c.Side()
+	req.Users, req.LastUser, req.Results = c.Users(), c.Last(), c.Results()
+	for _, t := range c.Tools {
+		req.Tools = append(req.Tools, t.Name)
+	}
+	answer := c.aside
+	if !req.Side {
+		answer = func() Answer { return s.cfg.Answer(c) }
+	}
+	s.answer(w, r, req, d, c, answer())
+}
+
+// answer gives the answer and keeps what became of it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d dialect, c Conversation, a Answer) {
+	req.Plan = a.plan()
+	if err := s.log.keep(req); err != nil {
+		reply(w, http.StatusInternalServerError, d.failed(Failure{http.StatusInternalServerError, err.Error()}))
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	err := deliver(ctx, w, d, c, strconv.Itoa(req.N), a)
+	req.Left = r.Context().Err() != nil
+	req.Ended = err == nil
+	if err != nil && !req.Left {
+		req.Error = err.Error()
+	}
+	if kept := s.log.keep(req); kept != nil || err != nil {
+		panic(http.ErrAbortHandler) // cuts the connection
+	}
+}
+
+// refuse answers what cannot be read.
+func (s *Server) refuse(w http.ResponseWriter, req Request, status int, why string) {
+	req.Error, req.Ended = why, true
+	_ = s.log.keep(req) // it is refused either way
+	reply(w, status, object{"error": object{"message": "modeltest: " + why}})
+}
+
+// around answers what agents ask beside questions to the model.
+func (s *Server) around(w http.ResponseWriter, req Request) {
+	req.Ended = true
+	if err := s.log.keep(req); err != nil {
+		s.refuse(w, req, http.StatusInternalServerError, err.Error())
+		return
+	}
+	switch {
+	case strings.HasSuffix(req.Path, "/count_tokens"):
+		reply(w, http.StatusOK, object{"input_tokens": inputTokens})
+	case strings.HasSuffix(req.Path, ":countTokens"):
+		reply(w, http.StatusOK, object{"totalTokens": inputTokens})
+	case strings.HasSuffix(req.Path, "/models"):
+		model := object{"id": s.cfg.Model, "object": "model", "type": "model", "display_name": s.cfg.Model, "created": 1, "owned_by": "modeltest"}
+		named := object{"name": "models/" + s.cfg.Model, "supportedGenerationMethods": []string{"generateContent", "countTokens"}}
+		reply(w, http.StatusOK, object{"object": "list", "data": []any{model}, "models": []any{named}, "has_more": false})
+	case req.Path == "/":
+		reply(w, http.StatusOK, object{"name": "modeltest"})
+	default:
+		reply(w, http.StatusNotFound, object{"error": object{"message": "modeltest: there is no " + req.Method + " " + req.Path}})
+	}
+}
+
+// dialectOf is the protocol of the request, nil when it is no question to the model.
+func dialectOf(r *http.Request) dialect {
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	for end, d := range map[string]dialect{
+		"/responses": responses{}, "/chat/completions": chat{}, "/messages": messages{}, ":generateContent": gemini{}, ":streamGenerateContent": gemini{},
+	} {
+		if strings.HasSuffix(r.URL.Path, end) {
+			return d
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package modeltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// value is JSON of which nothing is certain: what is not there, or is of another kind, is empty.
+type value struct{ any }
+
+// decode reads JSON; ok is false when it is none.
+func decode(body []byte) (v value, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	err := d.Decode(&v.any)
+	return v, err == nil
+}
+
+// at follows the keys.
+func (v value) at(keys ...string) value {
+	for _, k := range keys {
+		object, _ := v.any.(map[string]any)
+		v = value{object[k]}
+	}
+	return v
+}
+
+func (v value) there() bool { return v.any != nil }
+
+func (v value) is(b bool) bool { return v.any == b }
+
+func (v value) str() string {
+	s, _ := v.any.(string)
+	return s
+}
+
+func (v value) list() []value {
+	items, _ := v.any.([]any)
+	all := make([]value, len(items))
+	for i, it := range items {
+		all[i] = value{it}
+	}
+	return all
+}
+
+// keys are the sorted names of an object's members.
+func (v value) keys() []string {
+	object, _ := v.any.(map[string]any)
+	return slices.Sorted(maps.Keys(object))
+}
+
+// raw is the value as JSON, nil when it is not there.
+func (v value) raw() json.RawMessage {
+	if !v.there() {
+		return nil
+	}
+	body, err := json.Marshal(v.any)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// text is what a string, a part, or a list of parts says; other JSON says itself.
+func (v value) text() string {
+	switch it := v.any.(type) {
+	case nil:
+		return ""
+	case string:
+		return it
+	case []any:
+		var all []string
+		for _, part := range v.list() {
+			if s := part.text(); s != "" {
+				all = append(all, s)
+			}
+		}
+		return strings.Join(all, "\n")
+	case map[string]any:
+		for _, k := range []string{"text", "content", "output"} {
+			if in := v.at(k); in.there() {
+				return in.text()
+			}
+		}
+	}
+	return string(v.raw())
+}
