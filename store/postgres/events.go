@@ -10,7 +10,7 @@ import (
 )
 
 // eventsText leaves out, unread, what is beyond a page.
-var eventsText = sql(`SELECT r.n, e.first, e.bodies FROM interlude.runs r LEFT JOIN LATERAL (
+var eventsText = sql(`SELECT e.first, e.bodies FROM interlude.runs r LEFT JOIN LATERAL (
 		SELECT first, last, bodies, sum(octet_length(bodies)) OVER (ORDER BY last) - octet_length(bodies) AS before FROM (
 			SELECT first, last, bodies FROM interlude.events WHERE run = r.n AND last > $2::bigint ORDER BY last LIMIT $3::bigint
 		) AS part
@@ -26,10 +26,9 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 	}
 	x := store.Excerpt{After: min(after, maxSeq), Limit: limit}
 	_, err := one(ctx, r, id, r.texts[eventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
-		var n int64
 		var first *uint64
 		var bodies []byte
-		err := row.Scan(&n, &first, &bodies)
+		err := row.Scan(&first, &bodies)
 		if err == nil && first != nil {
 			x.Add(*first, bodies)
 		}

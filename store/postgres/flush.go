@@ -74,10 +74,15 @@ func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
 		}
 		err := s.write(ctx, rowWait, append([][]*entry{entries}, chains...)...)
 		if err == nil {
-			entries = s.judged(ctx, s.stored(entries), try)
-			for _, c := range chains {
-				left = append(left, s.stored(c)...)
+			var unmade []*entry
+			for _, e := range s.stored(slices.Concat(append([][]*entry{entries}, chains...)...)) { // one transaction, counted once
+				if e.depth == 0 {
+					unmade = append(unmade, e)
+				} else {
+					left = append(left, e)
+				}
 			}
+			entries = s.judged(ctx, unmade, try)
 		} else {
 			entries = s.sorted(ctx, entries, err, try)
 			left = slices.Concat(append([][]*entry{left}, chains...)...)
@@ -119,11 +124,7 @@ func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
 			rows = append(rows, e.n)
 		}
 	}
-	found, err := s.pool.Query(ctx, s.texts[unheldText], rows)
-	var free []int64
-	if err == nil {
-		free, err = pgx.CollectRows(found, pgx.RowTo[int64])
-	}
+	free, err := ask(ctx, s.pool, s.steadied(), s.texts[unheldText], pgx.RowTo[int64], rows)
 	if err != nil {
 		for _, e := range entries {
 			e.finish(unstored(err))

@@ -12,9 +12,9 @@ import (
 )
 
 // held are the entries of runs that a transaction of somebody's own holds. They wait here by run, in the order in which they came, and try
-// by turns, so that they take a few connections only, however many they are.
+// with permits, so that they take a few connections only, however many they are.
 type held struct {
-	turns chan struct{} // taken by those who try
+	permits chan struct{} // taken by those who try
 
 	mu      sync.Mutex
 	waiting map[string][]waiter // guarded by mu; by run, the first is the one that tries
@@ -27,13 +27,13 @@ type waiter struct {
 	until time.Time
 }
 
-// turn is how long one who tries waits at the row. It is also how much later than it could an entry is stored, for each that waits for a
-// turn before it.
-const turn = 200 * time.Millisecond
+// heldWait is how long one who tries waits at the row. It is also how much later than it could an entry is stored, for each that waits for a
+// permit before it.
+const heldWait = 200 * time.Millisecond
 
 // newHeld leaves most of so many connections to others.
 func newHeld(connections int32) held {
-	return held{turns: make(chan struct{}, max(1, connections/4)), waiting: make(map[string][]waiter)}
+	return held{permits: make(chan struct{}, max(1, connections/4)), waiting: make(map[string][]waiter)}
 }
 
 // behind has an entry wait behind those of its run that wait already, if there are any.
@@ -83,16 +83,16 @@ func (s *Store) insist(run string) {
 	}
 }
 
-// insistOn takes a turn, and reports whether the entry is finished.
+// insistOn takes a permit, and reports whether the entry is finished.
 func (s *Store) insistOn(w waiter) bool {
 	late := time.NewTimer(time.Until(w.until))
 	defer late.Stop()
 	select {
-	case s.held.turns <- struct{}{}:
-		defer func() { <-s.held.turns }()
+	case s.held.permits <- struct{}{}:
+		defer func() { <-s.held.permits }()
 	case <-late.C:
 	}
-	wait := min(turn, time.Until(w.until)).Milliseconds()
+	wait := min(heldWait, time.Until(w.until)).Milliseconds()
 	if wait < 1 {
 		w.finish(fmt.Errorf("postgres: write: %w: run %.128s is held by another transaction", ErrTimeout, w.Run.ID))
 		return true

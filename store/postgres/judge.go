@@ -54,9 +54,9 @@ func (s *Store) judged(ctx context.Context, entries []*entry, try int) []*entry 
 
 // look finishes the entries that are refused as the rows stand, and returns the others.
 func (s *Store) look(ctx context.Context, entries []*entry) (left []*entry) {
-	seen, err := s.sightings(ctx, s.pool, entries)
+	seen, err := s.sightings(ctx, s.pool, s.steadied(), entries)
 	for try := 0; again(err) && try < maxTries; try++ {
-		seen, err = s.sightings(ctx, s.pool, entries)
+		seen, err = s.sightings(ctx, s.pool, s.steadied(), entries)
 	}
 	for i, e := range entries {
 		switch {
@@ -95,8 +95,8 @@ var lookText = sql(`SELECT coalesce(r.n, 0), s.record,
 	LEFT JOIN LATERAL (SELECT record FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
 	ORDER BY v.i`)
 
-// sightings are those of the entries, in their order.
-func (s *Store) sightings(ctx context.Context, q querier, entries []*entry) ([]sighting, error) {
+// sightings are those of the entries, in their order. The statement before goes with the question (see ask).
+func (s *Store) sightings(ctx context.Context, q querier, before string, entries []*entry) ([]sighting, error) {
 	ids, pools := make([]string, len(entries)), make([]string, len(entries))
 	nodes, keys := make([]*string, len(entries)), make([][]byte, len(entries))
 	for i, e := range entries {
@@ -108,14 +108,10 @@ func (s *Store) sightings(ctx context.Context, q querier, entries []*entry) ([]s
 			keys[i] = bytesOf(e.Settled.Key)
 		}
 	}
-	rows, err := q.Query(ctx, s.texts[lookText], ids, nodes, keys, pools)
-	if err != nil {
-		return nil, err
-	}
-	seen, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (v sighting, _ error) {
+	seen, err := ask(ctx, q, before, s.texts[lookText], func(row pgx.CollectableRow) (v sighting, _ error) {
 		err := row.Scan(&v.n, &v.record, &v.registered, &v.taken, &v.pool)
 		return v, err
-	})
+	}, ids, nodes, keys, pools)
 	if err == nil && len(seen) != len(entries) {
 		err = fmt.Errorf("%w: %d rows for %d runs", store.ErrCorrupt, len(seen), len(entries))
 	}

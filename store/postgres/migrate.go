@@ -114,15 +114,15 @@ type beginner interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// tableTurns bounds how often a migration waits for a table that is in use, and tableWait how long: whoever wants the table after it waits too.
+// tableTries bounds how often a migration waits for a table that is in use, and tableWait how long: whoever wants the table after it waits too.
 const (
-	tableTurns = 60
+	tableTries = 60
 	tableWait  = "1s"
 )
 
 // migrate applies what is missing.
 func migrate(ctx context.Context, db beginner, schema string, known []Migration) error {
-	for turn := 1; ; turn++ {
+	for try := 1; ; try++ {
 		err := migrateOnce(ctx, db, schema, known)
 		var e *pgconn.PgError
 		switch {
@@ -130,7 +130,7 @@ func migrate(ctx context.Context, db beginner, schema string, known []Migration)
 			return err
 		case e.Code == "42P07": // a table of that name is there
 			return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
-		case e.Code != "55P03" || turn == tableTurns:
+		case e.Code != "55P03" || try == tableTries:
 			return err
 		}
 	}

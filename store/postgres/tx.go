@@ -121,7 +121,7 @@ func (v *view) write(ctx context.Context, e *entry) (err error) {
 
 // judge says why the entry is refused.
 func (v *view) judge(ctx context.Context, e *entry) error {
-	seen, err := v.sightings(ctx, v.tx, []*entry{e})
+	seen, err := v.sightings(ctx, v.tx, "", []*entry{e})
 	if err != nil {
 		return v.failed(ctx, err)
 	}
