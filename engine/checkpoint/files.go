@@ -1,0 +1,158 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Files is a Store of plain files in a folder, made when it is first needed. Each part of a key between slashes is a folder, the
+// last one the file. Several processes may share the folder, as far as its file system has atomic renames.
+type Files struct {
+	// Dir is the folder.
+	Dir string
+}
+
+var (
+	_ Store   = Files{}
+	_ Deleter = Files{}
+)
+
+// Get reads the file of the key.
+func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
+	path, err := f.path(key)
+	if err != nil {
+		return nil, false, err
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err == nil && info.Size() > MaxBody {
+		err = fmt.Errorf("%s has %d bytes, want at most %d", path, info.Size(), MaxBody)
+	}
+	var body []byte
+	if err == nil {
+		body, err = os.ReadFile(path)
+	}
+	if errors.Is(err, fs.ErrNotExist) { // removed since
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("checkpoint: read: %w", err)
+	}
+	return body, true, nil
+}
+
+// Set writes the file beside its place and moves it there once it is on the disk, so that its name never stands for a part.
+func (f Files) Set(ctx context.Context, key string, body []byte) error {
+	path, err := f.path(key)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("checkpoint: write: %w", context.Cause(ctx))
+	}
+	if err := f.write(path, body); err != nil {
+		return fmt.Errorf("checkpoint: write: %w", err)
+	}
+	return nil
+}
+
+func (f Files) write(path string, body []byte) error {
+	dir := filepath.Dir(path)
+	if err := makeDir(dir); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(body)
+	if err == nil {
+		err = file.Sync()
+	}
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return syncDir(dir)
+}
+
+// Delete removes the file of the key.
+func (f Files) Delete(_ context.Context, key string) error {
+	path, err := f.path(key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("checkpoint: delete: %w", err)
+	}
+	return nil
+}
+
+// path is where the key's file is. No key leads out of Dir, or to a name that a file system may not take.
+func (f Files) path(key string) (string, error) {
+	if f.Dir == "" {
+		return "", errors.New("checkpoint: Files.Dir is empty: name the folder where versions are kept")
+	}
+	parts := []string{f.Dir}
+	for part := range strings.SplitSeq(key, "/") {
+		if part == "" || len(part) > 200 {
+			return "", fmt.Errorf("checkpoint: key %.200q: want parts of 1 to 200 bytes between slashes", key)
+		}
+		parts = append(parts, escaped(part))
+	}
+	return filepath.Join(parts...), nil
+}
+
+// escaped keeps letters, digits, minus, underscore, and dots that are not the first character.
+func escaped(part string) string {
+	var b strings.Builder
+	for i := range len(part) {
+		switch c := part[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// makeDir makes the folder, and sees to it that those who hold a new one know it after a crash of the machine.
+func makeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := makeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// syncDir puts the names in the folder on the disk. Windows has no such call: its file systems log renames by themselves.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,191 @@
+package eino
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/checkpoint"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Engine runs the turns of one graph or agent. It is safe for concurrent use by different runs.
+type Engine struct {
+	cfg      Config
+	sessions checkpoint.Sessions
+	play     func(context.Context, *play) (result, error)
+}
+
+var (
+	_ engine.Engine  = (*Engine)(nil)
+	_ engine.Checker = (*Engine)(nil)
+)
+
+// result is how far a graph or agent came: interrupted, or to its end.
+type result struct {
+	interrupts []Interrupt
+	end        Result
+}
+
+// Result is what the end of a graph or agent says.
+type Result struct {
+	// Text is the assistant's final text.
+	Text string
+	// Output is structured output as JSON, nil for none.
+	Output json.RawMessage
+}
+
+// rootID is Eino's id of the checkpoint of the graph or agent itself.
+const rootID = "interlude"
+
+func newEngine(cfg Config, kind Ends, run func(context.Context, *play) (result, error)) (*Engine, error) {
+	if cfg.Ends == EndsByKind {
+		cfg.Ends = kind
+	}
+	if cfg.Ends != EndsRun && cfg.Ends != EndsTurn {
+		return nil, fmt.Errorf("eino: Config.Ends is %d, want EndsRun or EndsTurn", cfg.Ends)
+	}
+	if cfg.Question == nil {
+		cfg.Question = Ask
+	}
+	return &Engine{cfg: cfg, sessions: cfg.sessions(), play: run}, nil
+}
+
+// Profile is resumable: checkpoints outlive the process.
+func (e *Engine) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "a graph or agent of Eino in this process is resumed from its checkpoint"}, nil
+}
+
+// Check says whether the handle's checkpoint is there, whole, and of this engine, revision and run (E2).
+func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+	return e.sessions.Check(ctx, runID, h)
+}
+
+// RunTurn runs the graph or agent until it is interrupted or comes to its end.
+func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if ctx.Err() != nil {
+		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
+	}
+	p, err := e.begin(ctx, t, s)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	ctx, p.cancel = context.WithCancelCause(ctx)
+	defer p.cancel(nil)
+	done, err := e.play(context.WithValue(ctx, turnKey{}, p), p)
+	if cause := context.Cause(ctx); cause != nil { // whatever came of it came late, and the attempt may not be the run's any more
+		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
+	}
+	if err != nil {
+		return engine.Outcome{}, failure(err)
+	}
+	if len(done.interrupts) > 0 {
+		return e.asks(ctx, p, done.interrupts)
+	}
+	return e.ends(ctx, p, done.end)
+}
+
+// begin reads the session that the turn goes on from.
+func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play, error) {
+	body, err := e.sessions.Load(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := readSession(body)
+	if err != nil {
+		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
+	}
+	p := &play{turn: t, sink: s, open: kept.Open, past: kept.Past, pages: &pages{byID: kept.Checkpoints}}
+	if kept.Open != nil {
+		if p.data, err = e.resumeData(ctx, t, *kept.Open); err != nil {
+			return nil, err
+		}
+	}
+	if t.Handle == nil {
+		h, err := e.sessions.Fresh(t)
+		if err == nil {
+			err = s.Handle(ctx, h)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// resumeData is what the open interrupt is resumed with.
+func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o open) (any, error) {
+	if len(t.Answers) == 0 {
+		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session waits for an answer, and the turn has none"}
+	}
+	answer := t.Answers[len(t.Answers)-1]
+	if e.cfg.Reply == nil {
+		return answer.Text, nil
+	}
+	data, err := e.cfg.Reply(ctx, Interrupt{ID: o.ID, Address: o.Address, Gate: o.Gate, Question: o.Question}, answer)
+	if err != nil {
+		return nil, failure(fmt.Errorf("the answer cannot be used: %w", err))
+	}
+	return data, nil
+}
+
+// asks is the outcome of a turn that was interrupted. The person is asked for the first interrupt; the others ask again when that
+// one is resumed.
+func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Outcome, error) {
+	first := all[0]
+	switch {
+	case p.turn.Mode == fsm.ModeAuto:
+		return engine.Outcome{}, &engine.Failure{
+			Code: fsm.CodeEngineFailed, Detail: "interrupted at " + first.Address + ", but an automatic run asks nobody: " + text(first.Info),
+		}
+	case first.Gate && e.cfg.Reply == nil:
+		return engine.Outcome{}, &engine.Failure{
+			Code:   fsm.CodeEngineFailed,
+			Detail: "the graph is compiled to stop at " + first.Address + ", where nobody reads an answer: set Config.Reply, or have a node interrupt",
+		}
+	}
+	kept := session{Checkpoints: p.pages.all(), Past: p.past}
+	if kept.Checkpoints[rootID] == nil {
+		return engine.Outcome{}, &engine.Failure{
+			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with eino.Checkpoints()",
+		}
+	}
+	q, _ := interaction.Normalize(e.cfg.Question(first))
+	kept.Open = &open{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
+	ids := make([]string, len(all))
+	for i, in := range all {
+		ids[i] = in.ID
+	}
+	o := engine.Ask(q)
+	o.Usage = p.usage.sum()
+	return e.save(ctx, p, o, kept, ids...)
+}
+
+// ends is the outcome of a turn in which the graph or agent came to its end.
+func (e *Engine) ends(ctx context.Context, p *play, end Result) (engine.Outcome, error) {
+	o := engine.Say(end.Text)
+	if e.cfg.Ends == EndsRun {
+		o = engine.Done(end.Text)
+	}
+	o.Output, o.Usage = end.Output, p.usage.sum()
+	if e.cfg.Ends == EndsRun {
+		return o, nil // there is nothing to go on from
+	}
+	return e.save(ctx, p, o, session{Past: p.past})
+}
+
+func (e *Engine) save(ctx context.Context, p *play, o engine.Outcome, kept session, interrupts ...string) (engine.Outcome, error) {
+	body, err := json.Marshal(kept)
+	if err != nil {
+		return engine.Outcome{}, failure(fmt.Errorf("the session cannot be written: %w", err))
+	}
+	h, err := e.sessions.Save(ctx, p.turn, body, interrupts...)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	o.Handle = &h
+	return o, nil
+}

@@ -1,0 +1,122 @@
+package eino
+
+import (
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Interrupt is a point where a graph or agent was interrupted and waits to be resumed.
+type Interrupt struct {
+	// ID is Eino's name of it.
+	ID string
+	// Address is where it is, for people: "node:approve;tool:pay:call_1".
+	Address string
+	// Gate says that it was not a part of the graph that asked, but the graph's compile options (WithInterruptBeforeNodes,
+	// WithInterruptAfterNodes). Nobody there reads an answer, so such an interrupt needs Config.Reply.
+	Gate bool
+	// Info is what the interrupt carries; for a Gate the graph's state. It is there when the question is made, and nil when the
+	// answer is.
+	Info any
+	// Question is what was asked. It is there when the answer comes.
+	Question interaction.Question
+}
+
+// Asker is implemented by the info of an interrupt that knows its question.
+type Asker interface {
+	Ask() interaction.Question
+}
+
+// init registers what an interrupt may carry: Eino's agents write an interrupt's info into their checkpoints, and can only write
+// what is registered.
+func init() {
+	schema.RegisterName[interaction.Question]("interlude_question")
+	gob.Register(map[string]any{}) // in a question's hints
+	gob.Register([]any{})
+}
+
+// Ask makes the question of an interrupt from what it carries: an interaction.Question, an Asker, or else an open question with its
+// text: a string, an error, a fmt.Stringer, or its JSON.
+func Ask(i Interrupt) interaction.Question {
+	switch info := i.Info.(type) {
+	case interaction.Question:
+		return info
+	case *interaction.Question:
+		if info != nil {
+			return *info
+		}
+	case Asker:
+		return info.Ask()
+	}
+	if i.Gate {
+		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address + ". Shall it go on?"}
+	}
+	q := interaction.Baseline(text(i.Info))
+	q.Context = "asked at " + i.Address
+	return q
+}
+
+func text(info any) string {
+	switch info := info.(type) {
+	case nil:
+		return ""
+	case string:
+		return info
+	case error:
+		return info.Error()
+	case fmt.Stringer:
+		return info.String()
+	}
+	body, err := json.Marshal(info)
+	if err != nil {
+		return fmt.Sprintf("%+v", info)
+	}
+	return string(body)
+}
+
+// interrupts are those that a graph reports, in an order that does not depend on which part came first: the person is asked one
+// after the other.
+func interrupts(points []*compose.InterruptCtx, gates map[string]bool) []Interrupt {
+	all := make([]Interrupt, 0, len(points))
+	for _, p := range points {
+		if p.IsRootCause {
+			all = append(all, Interrupt{ID: p.ID, Address: p.Address.String(), Gate: gates[nodes(p.Address)], Info: p.Info})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Interrupt) int { return strings.Compare(a.Address, b.Address) })
+	return all
+}
+
+// gates are the graph and the graphs in it that stopped because their compile options say so.
+func gates(info *compose.InterruptInfo) map[string]bool {
+	found := make(map[string]bool)
+	var look func(path string, i *compose.InterruptInfo)
+	look = func(path string, i *compose.InterruptInfo) {
+		if len(i.BeforeNodes)+len(i.AfterNodes) > 0 && len(i.RerunNodes)+len(i.SubGraphs) == 0 {
+			found[path] = true
+		}
+		for node, sub := range i.SubGraphs {
+			look(path+"/"+node, sub)
+		}
+	}
+	look("", info)
+	return found
+}
+
+// nodes is the path of the nodes in an address.
+func nodes(a compose.Address) string {
+	var path strings.Builder
+	for _, s := range a {
+		if s.Type == compose.AddressSegmentNode {
+			path.WriteString("/" + s.ID)
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,49 @@
+package eino
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cloudwego/eino/callbacks"
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	handlers "github.com/cloudwego/eino/utils/callbacks"
+)
+
+// counting is a handler that adds up what the chat models of a graph say that they took.
+func counting(u *usage) callbacks.Handler {
+	on := &handlers.ModelCallbackHandler{
+		OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *model.CallbackOutput) context.Context {
+			u.count(out)
+			return ctx
+		},
+		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[*model.CallbackOutput]) context.Context {
+			defer out.Close()
+			for {
+				piece, err := out.Recv()
+				if errors.Is(err, io.EOF) || err != nil {
+					return ctx
+				}
+				u.count(piece)
+			}
+		},
+	}
+	return handlers.NewHandlerHelper().ChatModel(on).Handler()
+}
+
+func (u *usage) count(out *model.CallbackOutput) {
+	switch {
+	case out == nil:
+	case out.TokenUsage != nil:
+		u.add(out.TokenUsage.PromptTokens, out.TokenUsage.CompletionTokens)
+	default:
+		u.countMessage(out.Message)
+	}
+}
+
+func (u *usage) countMessage(m *schema.Message) {
+	if m != nil && m.ResponseMeta != nil && m.ResponseMeta.Usage != nil {
+		u.add(m.ResponseMeta.Usage.PromptTokens, m.ResponseMeta.Usage.CompletionTokens)
+	}
+}
