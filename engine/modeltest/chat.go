@@ -10,8 +10,8 @@ type chat struct{}
 
 func (chat) read(body value, _ string) Conversation {
 	c := Conversation{
-		API: Chat, Model: body.at("model").str(), Stream: body.at("stream").is(true),
-		Schema: body.at("response_format", "json_schema", "schema").raw(), usage: body.at("stream_options", "include_usage").is(true),
+		API: Chat, Model: body.at("model").str(), Stream: body.at("stream").yes(),
+		Schema: body.at("response_format", "json_schema", "schema").raw(), usage: body.at("stream_options", "include_usage").yes(),
 	}
 	if c.Schema == nil && body.at("response_format", "type").str() == "json_object" {
 		c.Schema = json.RawMessage(`{}`)
@@ -101,7 +101,7 @@ func (s *chatting) call(call Call) {
 func (s *chatting) close() {
 	s.delta(object{}, s.reason)
 	if s.c.usage {
-		s.chunk([]any{}, s.chat.usage())
+		s.chunk([]any{}, s.usage())
 	}
 	s.out.raw("data: [DONE]\n\n")
 }

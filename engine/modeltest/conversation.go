@@ -63,6 +63,8 @@ type Conversation struct {
 	Stream   bool
 	// Schema is the JSON Schema that the answer must keep, nil when any text will do.
 	Schema json.RawMessage
+	// Asked is how often the server was asked the same before.
+	Asked int
 
 	usage bool // Chat: the stream ends with a count of tokens
 }

@@ -30,7 +30,7 @@ func (gemini) read(body value, at string) Conversation {
 				c.add(ToolResult, response.at("response").text())
 			case part.at("functionCall").there():
 				c.add(ToolCall, part.at("functionCall", "name").str())
-			case content.at("role").str() == "model" && !part.at("thought").is(true):
+			case content.at("role").str() == "model" && !part.at("thought").yes():
 				c.add(Assistant, text)
 			case content.at("role").str() != "model":
 				c.hear(text)

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,8 @@ type log struct {
 	file string
 
 	mu       sync.Mutex
-	n        int           // guarded by mu, as all below; requests so far
+	n        int // guarded by mu, as all below; requests so far
+	times    map[[sha256.Size]byte]int
 	requests []Request     // by number
 	changed  chan struct{} // closed and replaced at each change
 }
@@ -59,6 +61,22 @@ func (l *log) number() int {
 	defer l.mu.Unlock()
 	l.n++
 	return l.n
+}
+
+// asked counts how often the same was asked before.
+func (l *log) asked(c Conversation) int {
+	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // only strings
+	if err != nil {
+		return 0
+	}
+	key := sha256.Sum256(body)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.times == nil || len(l.times) >= maxRequests {
+		l.times = make(map[[sha256.Size]byte]int)
+	}
+	l.times[key]++
+	return l.times[key] - 1
 }
 
 // keep keeps the request in the place of what is known of it.

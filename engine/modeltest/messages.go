@@ -4,7 +4,7 @@ package modeltest
 type messages struct{}
 
 func (messages) read(body value, _ string) Conversation {
-	c := Conversation{API: Messages, Model: body.at("model").str(), System: body.at("system").text(), Stream: body.at("stream").is(true)}
+	c := Conversation{API: Messages, Model: body.at("model").str(), System: body.at("system").text(), Stream: body.at("stream").yes()}
 	for _, at := range [][]string{{"output_config", "format", "schema"}, {"output_format", "schema"}} {
 		if schema := body.at(at...).raw(); schema != nil {
 			c.Schema = schema

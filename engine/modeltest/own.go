@@ -11,8 +11,12 @@ import (
 var openings = []string{
 	"This is the Qwen Code. We are setting up the context for our chat.",
 	"This is the Gemini CLI. We are setting up the context for our chat.",
-	"[Request interrupted by user", // Claude Code
+	"[Request interrupted by user", // Claude Code, as the next
+	resumes,
 }
+
+// resumes is all that Claude Code says when it goes on with a turn that did not end.
+const resumes = "Continue from where you left off."
 
 var tag = regexp.MustCompile(`^<([A-Za-z][\w-]*)(?: [^<>]*)?>`)
 
@@ -25,7 +29,7 @@ func agentsOwn(text string) bool {
 	}
 	for _, o := range openings {
 		if strings.HasPrefix(text, o) {
-			return true
+			return o != resumes || text == resumes
 		}
 	}
 	for text != "" {

@@ -12,7 +12,7 @@ type responses struct{}
 func (responses) read(body value, _ string) Conversation {
 	c := Conversation{
 		API: Responses, Model: body.at("model").str(), System: body.at("instructions").str(),
-		Stream: body.at("stream").is(true), Schema: body.at("text", "format", "schema").raw(),
+		Stream: body.at("stream").yes(), Schema: body.at("text", "format", "schema").raw(),
 	}
 	if c.Schema == nil && body.at("text", "format", "type").str() == "json_object" {
 		c.Schema = json.RawMessage(`{}`)

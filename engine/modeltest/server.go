@@ -76,7 +76,7 @@ func (s *Server) Listen(addr string) error {
 	if s.web != nil {
 		return errors.New("modeltest: the server listens already")
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := new(net.ListenConfig).Listen(s.ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("modeltest: %w", err)
 	}
@@ -138,6 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := d.read(v, r.URL.Path)
+	c.Asked = s.log.asked(c)
 	req.API, req.Model, req.Side = c.API, c.Model, c.Side()
 	req.Users, req.LastUser, req.Results = c.Users(), c.Last(), c.Results()
 	for _, t := range c.Tools {

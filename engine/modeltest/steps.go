@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,11 +30,18 @@ const maxPieces = 100_000
 //	raw TEXT         writes TEXT into the response as it is
 //	drop             cuts the connection
 //	cut              ends the response before the answer's end
+//	first N STEP     does STEP when the model is asked the same for the first N times: an agent that tries again gets on
 //
 // recall says the notes only: whatever else stands in the user's texts may be the agent's own.
 func ByScript(c Conversation, pause time.Duration) Answer {
 	p := player{c: c, pause: pause, answered: len(c.Results()), slow: 1}
 	for _, s := range script.Steps(c.Last()) {
+		if s.Word == "first" {
+			var ok bool
+			if s, ok = p.first(s.Rest); !ok {
+				continue
+			}
+		}
 		if p.step(s) {
 			return p.a
 		}
@@ -105,7 +113,7 @@ func (p *player) step(s script.Step) bool {
 		p.slow = min(max(1, number(s.Rest)), maxPieces)
 	case "flood":
 		for i := range min(number(s.Rest), maxPieces) {
-			p.text(fmt.Sprintf("wave %d %s\n", i, strings.Repeat("~", 80)))
+			p.text(fmt.Sprintf("wave %d %x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))) // agents end what repeats itself
 		}
 	case "raw":
 		p.a.Pieces, p.worded = append(p.a.Pieces, Piece{Raw: s.Rest}), true
@@ -127,6 +135,16 @@ func (p *player) step(s script.Step) bool {
 		return true
 	}
 	return false
+}
+
+// first reads N STEP; ok is false when the model was asked more often.
+func (p *player) first(rest string) (s script.Step, ok bool) {
+	n, step, _ := strings.Cut(rest, " ")
+	steps := script.Steps(script.Script(step))
+	if len(steps) != 1 || p.c.Asked >= number(n) {
+		return s, false
+	}
+	return steps[0], true
 }
 
 // call is the call that the step makes, nil when it makes none.

@@ -14,6 +14,7 @@ var quiet = []struct {
 	args map[string]any
 }{
 	{"TaskList", map[string]any{}},
+	{"todowrite", map[string]any{"todos": []any{}}},
 	{"glob", map[string]any{"pattern": "no-such-file"}},
 	{"Glob", map[string]any{"pattern": "no-such-file"}},
 }

@@ -30,7 +30,7 @@ func (v value) at(keys ...string) value {
 
 func (v value) there() bool { return v.any != nil }
 
-func (v value) is(b bool) bool { return v.any == b }
+func (v value) yes() bool { return v.any == true }
 
 func (v value) str() string {
 	s, _ := v.any.(string)

@@ -1,0 +1,192 @@
+package modeltest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/enginetest/script"
+	"github.com/interlude-go/interlude/engine/internal/modelagent"
+	"github.com/interlude-go/interlude/engine/modeltest"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// started is a server until the test is over.
+func started(tb testing.TB, cfg modeltest.Config) *modeltest.Server {
+	tb.Helper()
+	s, err := modeltest.Start(cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+	return s
+}
+
+// told are the texts of a user, one after another.
+func told(texts ...string) []modelagent.Entry {
+	var all []modelagent.Entry
+	for _, t := range texts {
+		all = append(all, modelagent.Entry{Role: modeltest.User, Text: t})
+	}
+	return all
+}
+
+// everyWay runs the test in each protocol, streamed and not.
+func everyWay(t *testing.T, play func(t *testing.T, q modelagent.Question)) {
+	t.Helper()
+	s := started(t, modeltest.Config{Pause: 1})
+	for _, api := range []modeltest.API{modeltest.Responses, modeltest.Chat, modeltest.Messages, modeltest.Gemini} {
+		for _, stream := range []bool{true, false} {
+			name := string(api)
+			if stream {
+				name += " streamed"
+			}
+			t.Run(name, func(t *testing.T) { play(t, modelagent.Question{API: api, URL: s.URL, Stream: stream}) })
+		}
+	}
+}
+
+// asked asks the model, which must answer.
+func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) modelagent.Answer {
+	tb.Helper()
+	q.Session = session
+	a, err := modelagent.Ask(tb.Context(), q)
+	require.NoError(tb, err)
+	require.True(tb, a.Ended)
+	return a
+}
+
+func TestTheModelSaysWhatTheLastTextOfTheUserTellsIt(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		say := func(steps ...string) string {
+			return asked(t, q, told(":: final the wrong one", "Please do:\n"+script.Script(steps...)+"Thank you.\n")...).Text
+		}
+		require.Equal(t, "three", say("final one", "delta two", "final three"))
+		require.Equal(t, "the quick föx", say(`delta "the qu"`, `delta "ick "`, `delta "fö"`, `delta "x"`))
+		require.Equal(t, "ok", say("note nothing to say"))
+		require.Equal(t, `{"a":1}`, say(`output {"a":1}`))
+		require.Equal(t, "in pieces", say("slow 4", "final in pieces"))
+
+		done := interaction.Read(say("done all is well"), nil)
+		require.True(t, done.Done)
+		require.Equal(t, "all is well", done.Text)
+		question := interaction.Read(say(`ask "May \"I\"?"`), nil).Question
+		require.NotNil(t, question)
+		require.Equal(t, `May "I"?`, question.Prompt)
+		output := interaction.Read(say("final here it is", `output {"a":1}`), nil)
+		require.JSONEq(t, `{"a":1}`, string(output.Output))
+	})
+}
+
+func TestRecallProvesThatTheHistoryWasSent(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		a := asked(t, q, told("Begin.\n:: note first", ":: note second\n:: ask What?", "third\n:: note \"third\"\n:: recall")...)
+		require.Equal(t, "first | second | third", a.Text, "the notes, and nothing of what agents may have written beside them")
+	})
+}
+
+func TestATextOfManyPiecesIsStreamed(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		if !q.Stream {
+			return
+		}
+		a := asked(t, q, told(":: flood 500")...)
+		require.Equal(t, 500, a.Pieces)
+		require.Equal(t, 500, strings.Count(a.Text, "wave "))
+		a = asked(t, q, told(":: slow 7\n:: final a longer text")...)
+		require.Equal(t, 7, a.Pieces)
+	})
+}
+
+func TestAToolIsCalledAndTheStepsGoOnAfterItsResult(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		session := told(":: say one\n:: tool echo hello\n:: delta \"it said \"\n:: result\n")
+		a := asked(t, q, session...)
+		require.Equal(t, "one", a.Text, "a message that is to be seen at once comes with a call")
+		require.NotNil(t, a.Call)
+		require.Equal(t, "true", a.Call.Text)
+
+		result := func(text string) {
+			call := *a.Call
+			session = append(session, call, modelagent.Entry{Role: modeltest.ToolResult, Text: text, ID: call.ID})
+			a = asked(t, q, session...)
+		}
+		result("")
+		require.NotNil(t, a.Call)
+		require.Equal(t, "echo hello", a.Call.Text)
+		result("hello")
+		require.Nil(t, a.Call)
+		require.Equal(t, "hello", a.Text)
+	})
+}
+
+func TestWithoutAToolTheModelSaysSo(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		q.NoTools = true
+		require.Equal(t, "one\n\ntwo", asked(t, q, told(":: say one\n:: delta two")...).Text)
+		require.Contains(t, asked(t, q, told(":: tool echo hello")...).Text, "no tool is offered")
+		require.Contains(t, asked(t, q, told(":: write /tmp/x hello")...).Text, "no tool is offered")
+	})
+}
+
+func TestAFailureIsTheErrorOfItsAPI(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		for steps, want := range map[string]modelagent.APIError{
+			":: done well\n:: fail the model is away": {Status: 400, Message: "the model is away"},
+			":: fail 529 overloaded":                  {Status: 529, Message: "overloaded"},
+			":: dance":                                {Status: 400, Message: "modeltest: the model does not know the step dance"},
+		} {
+			q.Session = told(steps)
+			_, err := modelagent.Ask(t.Context(), q)
+			var got *modelagent.APIError
+			require.ErrorAs(t, err, &got)
+			require.Equal(t, want, *got)
+		}
+	})
+}
+
+func TestAnswersAreBrokenOnPurpose(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut", `:: raw "data: {\"type\": oops\n\n"`} {
+			q.Session = told(steps)
+			_, err := modelagent.Ask(t.Context(), q)
+			require.Error(t, err, steps)
+		}
+		require.Equal(t, "f\uFFFD\uFFFDx", asked(t, q, told(`:: final "f\xff\xfex"`)...).Text, "what is no UTF-8 arrives as it was")
+	})
+}
+
+func TestAnAgentThatTriesAgainGetsOn(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		q.Session = told(string(q.API) + "\n:: first 1 fail 529 overloaded\n:: first 2 drop\n:: final here\n")
+		if q.Stream {
+			q.Session[0].Text += ":: note streamed\n"
+		}
+		var overloaded *modelagent.APIError
+		_, err := modelagent.Ask(t.Context(), q)
+		require.ErrorAs(t, err, &overloaded)
+		_, err = modelagent.Ask(t.Context(), q)
+		require.Error(t, err)
+		require.Equal(t, "here", asked(t, q, q.Session...).Text)
+	})
+}
+
+// Calls beside the conversation show the user's text, and must not do what it says.
+func TestCallsBesideTheConversationGetSomethingHarmless(t *testing.T) {
+	everyWay(t, func(t *testing.T, q modelagent.Question) {
+		q.NoTools = true
+		title := asked(t, q, told("Generate a title for this conversation:\n", ":: hang")...)
+		require.Equal(t, "A test", title.Text)
+
+		q.Schema = map[string]any{"type": "object", "required": []string{"reason", "score", "next", "deep", "all", "sure", "none", "either"}, "properties": map[string]any{
+			"reason": map[string]any{"type": "STRING"}, "score": map[string]any{"type": "integer", "minimum": 3}, "sure": map[string]any{"type": "boolean"},
+			"next": map[string]any{"enum": []string{"model", "user"}}, "all": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"const": 7}},
+			"deep": map[string]any{"type": []string{"object", "null"}, "required": []string{"x"}}, "none": map[string]any{"type": "null"},
+			"either": map[string]any{"anyOf": []any{map[string]any{"type": "string"}}}, "more": map[string]any{"type": "string"},
+		}}
+		routed := asked(t, q, told(":: hang")...)
+		require.JSONEq(t, `{"reason":"test","score":3,"next":"user","deep":{"x":{}},"all":[7],"sure":false,"none":null,"either":"test"}`, routed.Text)
+
+		q.NoTools = false
+		require.Equal(t, `{"mine":1}`, asked(t, q, told(`:: output {"mine":1}`)...).Text, "a conversation may have a schema too")
+	})
+}
