@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// agent is what is known of one agent.
+type agent struct {
+	// name is the engine's, in handles, and the program's.
+	name string
+	// tried are the oldest and the newest version that were tried.
+	tried [2]string
+	// keys are the variables of the host that hold keys; the agent may see them, and those that env names.
+	keys, env []string
+	// set are variables that the agent is given.
+	set map[string]string
+	// settings are written into the run's own home before each turn; nil: none.
+	settings func(home string) error
+
+	// help has the program list its options, and resumes is found in the list when it can resume a session.
+	help    []string
+	resumes *regexp.Regexp
+	// turns runs a process for each turn; resident one for all turns of a run, nil where the agent cannot.
+	turns    exec.Config
+	resident *exec.Config
+}
+
+// common are the variables of the host that every agent may see.
+var common = []string{
+	"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+}
+
+// ofUser are the variables that say where the user's own home is.
+var ofUser = []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
+
+// assemble makes the engine of what is known of the agent and what the host wants.
+func assemble(o Options, a agent) (*Engine, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	if o.Resident && a.resident == nil {
+		return nil, fmt.Errorf("agents: %s cannot be resident: leave Options.Resident false", a.name)
+	}
+	if o.Command == "" {
+		o.Command = a.name
+	}
+	e := &Engine{name: a.name, command: o.Command, help: a.help, resumes: a.resumes, only: o.Resident}
+	if e.turns, err = exec.New(o.complete(a, a.turns, a.name)); err != nil {
+		return nil, fmt.Errorf("agents: %s: %w", a.name, err)
+	}
+	if a.resident == nil {
+		return e, nil
+	}
+	cfg := *a.resident
+	cfg.Resident, cfg.StdinJSON = true, true
+	if e.resident, err = exec.New(o.complete(a, cfg, a.name+residentSuffix)); err != nil {
+		return nil, fmt.Errorf("agents: %s: %w", a.name, err)
+	}
+	return e, nil
+}
+
+// complete adds to a form of the agent what all forms and agents have in common.
+func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
+	cfg.Name, cfg.Command = name, o.Command
+	cfg.VersionArgs, cfg.Tried = []string{"--version"}, a.tried
+	cfg.Env = slices.Concat(common, a.keys, a.env, o.Env)
+	cfg.Set = map[string]string{"NO_COLOR": "1"}
+	if home := o.home(); home != "" {
+		cfg.Set["HOME"] = home
+	} else {
+		cfg.Env = append(cfg.Env, ofUser...)
+	}
+	maps.Copy(cfg.Set, a.set)
+	maps.Copy(cfg.Set, o.Set)
+	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set }) // what is set counts
+	if o.AutoArgs != nil {
+		cfg.AutoArgs = o.AutoArgs
+	}
+	cfg.Prepare = o.prepare(a.settings)
+	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit
+	return cfg
+}
+
+// variable is what the agent will find in the variable: what the host sets, or has and passes on.
+func (o Options) variable(name string) string {
+	if v, ok := o.Set[name]; ok {
+		return v
+	}
+	return os.Getenv(name)
+}
+
+// autoArg is where the full-auto flags stand.
+const autoArg = "{auto}"
+
+// with is a call with more arguments.
+func with(call []string, more ...string) []string { return slices.Concat(call, more) }

@@ -1,0 +1,83 @@
+package agents
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// Codex is the command line of Codex, codex exec.
+//
+// It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox lets it write in the working folder, the artifact folder and
+// those for temporary files, without a network; in auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Its input goes to its
+// standard input, so that no other user of the machine sees it and it may be of any length.
+func Codex(o Options) (*Engine, error) {
+	call := append([]string{"exec"}, o.codexModel()...)
+	call = append(call, "--sandbox", "workspace-write", "--add-dir", "{artifacts}", autoArg)
+	call = append(call, o.Args...)
+	const lines, fromStdin = "--json", "-"
+	a := agent{
+		name: "codex", tried: [2]string{"0.169.0", "0.169.0"},
+		keys: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+		env:  []string{"CODEX_CA_CERTIFICATE"},
+		set:  map[string]string{},
+		help: []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
+		turns: exec.Config{
+			Args:       with(call, lines, "--skip-git-repo-check", fromStdin),
+			ResumeArgs: with(call, "resume", lines, "--skip-git-repo-check", "{session}", fromStdin),
+			AutoArgs:   []string{"--dangerously-bypass-approvals-and-sandbox"},
+			Stdin:      "{input}",
+			Rules:      codexRules,
+			// "thread/resume failed: no rollout found for thread id …", "thread/resume failed: failed to read thread: …"
+			ResumeFailed: regexp.MustCompile(`thread/resume failed`),
+		},
+	}
+	if home := o.home(); home != "" {
+		a.set["CODEX_HOME"] = home + "/.codex"
+	} else {
+		a.env = append(a.env, "CODEX_HOME")
+	}
+	// In a new home Codex takes CODEX_API_KEY only; the user's login is not to be overridden.
+	if o.perRun() && o.BaseURL == "" && o.variable("CODEX_API_KEY") == "" {
+		if key := o.variable("OPENAI_API_KEY"); key != "" {
+			a.set["CODEX_API_KEY"] = key
+		}
+	}
+	return assemble(o, a)
+}
+
+// codexModel says which model is asked, and where. It is said in arguments, since the settings may be the user's own. A server that the host
+// names gets the host's key, and never the user's login.
+func (o Options) codexModel() []string {
+	var args []string
+	if o.Model != "" {
+		args = append(args, "--model", o.Model)
+	}
+	if o.BaseURL == "" {
+		return args
+	}
+	provider := fmt.Sprintf(`{name="interlude",base_url=%s,wire_api="responses"`, strconv.Quote(o.BaseURL+"/v1"))
+	for _, name := range []string{"CODEX_API_KEY", "OPENAI_API_KEY"} {
+		if o.variable(name) != "" {
+			provider += fmt.Sprintf(`,env_key=%q`, name)
+			break
+		}
+	}
+	return append(args, "--config", `model_provider="interlude"`, "--config", "model_providers.interlude="+provider+"}")
+}
+
+// codexRules read the lines of codex exec --json. An item of type error is a warning; so is a line of type error, which says that it tries again, or why
+// the turn fails, and then turn.failed follows.
+var codexRules = []exec.Rule{
+	{Match: map[string]string{"type": "thread.started"}, Do: exec.Session, Path: "thread_id"},
+	{Match: map[string]string{"type": "item.completed", "item.type": "agent_message"}, Do: exec.Message, Path: "item.text"},
+	{Match: map[string]string{"type": "item.completed", "item.type": "error"}, Do: exec.Warning, Path: "item.message"},
+	{Match: map[string]string{"type": "error"}, Do: exec.Warning, Path: "message"},
+	{Match: map[string]string{"type": "turn.failed"}, Do: exec.Failure, Path: "error.message"},
+	{Match: map[string]string{"type": "turn.completed"}, Do: exec.InputTokens, Path: "usage.input_tokens"},
+	{Match: map[string]string{"type": "turn.completed"}, Do: exec.OutputTokens, Path: "usage.output_tokens"},
+	{Match: map[string]string{"type": "turn.completed"}, Do: exec.TurnEnd},
+	{Match: map[string]string{"type": "turn.failed"}, Do: exec.TurnEnd},
+}

@@ -1,0 +1,175 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/exec"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// residentSuffix is what the engine's name has in the handles of runs whose process is resident.
+const residentSuffix = "-resident"
+
+// Engine runs one agent. Use a constructor: Codex, Claude and so on. It is safe for concurrent use.
+type Engine struct {
+	name     string
+	command  string
+	help     []string
+	resumes  *regexp.Regexp
+	only     bool         // the host wants resident processes
+	turns    *exec.Engine // a process for each turn
+	resident *exec.Engine // a process for all turns of a run; nil where the agent cannot
+
+	asking sync.Mutex // held while the program is asked, so that it is asked once
+	asked  answer     // guarded by asking
+}
+
+var (
+	_ engine.Engine   = (*Engine)(nil)
+	_ engine.Checker  = (*Engine)(nil)
+	_ engine.Resident = (*Engine)(nil)
+	_ engine.Reaper   = (*Engine)(nil)
+)
+
+// answer is what a program's help said.
+type answer struct {
+	path    string
+	size    int64
+	changed time.Time
+	resumes bool
+}
+
+// Profile looks for the agent and asks it for its help: one that can resume a session does so, any other is resident.
+func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
+	form, why, err := e.form(ctx)
+	if err != nil {
+		return engine.Profile{}, err
+	}
+	p, err := form.Profile(ctx)
+	if why != "" {
+		p.Reason += "; " + why
+	}
+	return p, err
+}
+
+// form is how new runs are run, and why.
+func (e *Engine) form(ctx context.Context) (*exec.Engine, string, error) {
+	if e.only {
+		return e.resident, "", nil
+	}
+	can, err := e.canResume(ctx)
+	list := strings.Join(e.help, " ")
+	switch {
+	case err != nil:
+		return nil, "", &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent does not say what it can do", Err: err}
+	case can:
+		return e.turns, "it can, by its " + list, nil
+	case e.resident != nil:
+		return e.resident, "it cannot resume a session, by its " + list, nil
+	default:
+		return nil, "", &engine.Failure{
+			Code: fsm.CodeEngineUnavailable, Detail: "this version of " + e.name + " cannot resume a session, by its " + list + ": install another one",
+		}
+	}
+}
+
+// canResume asks the program, once for each that is installed.
+func (e *Engine) canResume(ctx context.Context) (bool, error) {
+	path, err := osexec.LookPath(e.command)
+	if err != nil {
+		return false, err
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	e.asking.Lock()
+	defer e.asking.Unlock()
+	if a := e.asked; a.path == path && a.size == file.Size() && a.changed.Equal(file.ModTime()) {
+		return a.resumes, nil
+	}
+	list, err := e.turns.Query(ctx, e.help...)
+	if err != nil {
+		return false, err
+	}
+	e.asked = answer{path, file.Size(), file.ModTime(), e.resumes.MatchString(list)}
+	return e.asked.resumes, nil
+}
+
+// formOf is how a run goes on that began with the handle; nil when it is no run of this engine.
+func (e *Engine) formOf(h engine.Handle) *exec.Engine {
+	switch {
+	case h.Engine == e.name:
+		return e.turns
+	case h.Engine == e.name+residentSuffix && e.resident != nil:
+		return e.resident
+	default:
+		return nil
+	}
+}
+
+// RunTurn executes one attempt, in the form in which the run began.
+func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if t.Handle == nil {
+		form, _, err := e.form(ctx)
+		if err != nil {
+			return engine.Outcome{}, err
+		}
+		return form.RunTurn(ctx, t, s)
+	}
+	form := e.formOf(*t.Handle)
+	if form == nil {
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: e.foreign(*t.Handle).Error()}
+	}
+	return form.RunTurn(ctx, t, s)
+}
+
+func (e *Engine) foreign(h engine.Handle) error {
+	return fmt.Errorf("the handle is of engine %.40q, this is %q", h.Engine, e.name)
+}
+
+// Check refuses a handle that is not this engine's or names no session. Whether the agent still has the session only the agent knows,
+// when it is asked to go on: where it keeps what changes from version to version.
+func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+	form := e.formOf(h)
+	if form == nil {
+		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, e.foreign(h))
+	}
+	return form.Check(ctx, runID, h)
+}
+
+// End ends the resident process of the run, if there is one, and returns when it is gone.
+func (e *Engine) End(ctx context.Context, runID string) error {
+	if e.resident == nil {
+		return nil
+	}
+	return e.resident.End(ctx, runID)
+}
+
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not call the function that is returned.
+func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	if e.resident == nil {
+		return func() {}
+	}
+	return e.resident.OnLoss(fn)
+}
+
+// Reap ends the processes that a dead host left for the run. Both forms keep their records in one place.
+func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
+
+// Close ends all resident processes.
+func (e *Engine) Close() error {
+	if e.resident == nil {
+		return e.turns.Close()
+	}
+	return errors.Join(e.turns.Close(), e.resident.Close())
+}
