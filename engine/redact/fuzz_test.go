@@ -1,0 +1,111 @@
+package redact_test
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/redact"
+)
+
+// simply is what redacting means, for secrets of one line that look the same in JSON: all bytes of a secret are marked, and secrets that share
+// a byte give one Mask.
+func simply(text string, secrets []string) string {
+	opens, inside := make([]bool, len(text)+1), make([]bool, len(text)+1) // a secret begins here; this byte is one with the byte before
+	covered := make([]bool, len(text)+1)
+	for _, s := range secrets {
+		for i := range len(text) {
+			if !strings.HasPrefix(text[i:], s) {
+				continue
+			}
+			opens[i], covered[i] = true, true
+			for j := i + 1; j < i+len(s); j++ {
+				covered[j], inside[j] = true, true
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range len(text) {
+		switch {
+		case !covered[i]:
+			b.WriteByte(text[i])
+		case opens[i] && !inside[i]:
+			b.WriteString(redact.Mask)
+		}
+	}
+	return b.String()
+}
+
+// FuzzRedact: however a text is cut into pieces, its secrets are taken out as though it were whole, and none is left.
+func FuzzRedact(f *testing.F) {
+	f.Add("hunter2", "in-hunter2-out", "x hunter2 in-hunter2-ou in-hunter2-out", []byte{3, 1, 200})
+	f.Add("aaaaaa", "aaaaaab", "aaaaaaaaaaaaab aaaaa", []byte{1})
+	f.Add("abcabcabd", "cabcab", "abcabcabcabdabcabcab", []byte{7, 5})
+	f.Add("edacted]", "[redact", "[redacted] redacted", []byte{2})
+	f.Fuzz(func(t *testing.T, one, two, text string, cuts []byte) {
+		secrets := []string{one, two}
+		for _, s := range secrets {
+			if redact.Check(s) != nil || strings.TrimSpace(s) != s || s == "" || !plain(s) {
+				return
+			}
+		}
+		r := of(t, secrets...)
+		want := simply(text, secrets)
+		require.Equal(t, want, r.String(text))
+
+		read, err := io.ReadAll(r.Reader(&pieces{text: text, cuts: cuts}))
+		require.NoError(t, err)
+		require.Equal(t, want, string(read), "read in pieces")
+
+		var out bytes.Buffer
+		w := r.Writer(&out)
+		_, err = io.Copy(w, struct{ io.Reader }{iotest.DataErrReader(&pieces{text: text, cuts: cuts})})
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		require.Equal(t, want, out.String(), "written in pieces")
+
+		for _, s := range secrets {
+			if !strings.ContainsAny(s, "[]") { // otherwise a mask and its neighbours may spell it
+				require.NotContains(t, want, s)
+			}
+		}
+	})
+}
+
+// plain: the text has one spelling.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || strings.IndexByte(`"\/<>&`, s[i]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// pieces reads the text in pieces whose lengths are the cuts, again and again.
+type pieces struct {
+	text string
+	cuts []byte
+	next int
+}
+
+func (p *pieces) Read(buf []byte) (int, error) {
+	if p.text == "" {
+		return 0, io.EOF
+	}
+	n := len(p.text)
+	if len(p.cuts) > 0 {
+		n = min(n, int(p.cuts[p.next%len(p.cuts)]))
+		p.next++
+	}
+	if n == 0 && p.next%7 > 0 { // an empty read is allowed, now and then
+		return 0, nil
+	}
+	n = copy(buf, p.text[:max(n, 1)])
+	p.text = p.text[n:]
+	return n, nil
+}

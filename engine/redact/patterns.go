@@ -1,0 +1,82 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+)
+
+// patterns are the byte sequences by which a value is found. None begins or ends with white space: a line's end never looks like the beginning
+// of a secret.
+func patterns(value string) []string {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return nil
+	}
+	all := spellings(value)
+	// A key in a variable often has its line breaks written as \n, which its readers turn into real ones.
+	lines := strings.Split(strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n").Replace(value), "\n")
+	if len(lines) == 1 {
+		return all
+	}
+	for _, line := range lines {
+		if line = strings.TrimSpace(line); len(line) >= MinLine && !strings.Contains(Mask, line) {
+			all = append(all, spellings(line)...)
+		}
+	}
+	return all
+}
+
+// spellings are a text as it is and as it stands in JSON, once and, in JSON that is a string of JSON, twice escaped.
+func spellings(text string) []string {
+	all := []string{text}
+	for range 2 {
+		for _, s := range all {
+			all = append(all, escaped(s)...)
+		}
+		all = distinct(all)
+	}
+	return all
+}
+
+// escaped are the ways in which encoders of JSON write a text: only what must be escaped, also <, > and &, also slashes, also all that is
+// not ASCII.
+func escaped(text string) []string {
+	var plain strings.Builder
+	e := json.NewEncoder(&plain)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string can be encoded
+	least := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(plain.String(), "\n"), `"`), `"`)
+	// Go alone escapes these two; and JavaScript's backspace and form feed are Go's as well.
+	least = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(least)
+	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029", `\u2029`).Replace(least)
+	return []string{least, html, strings.ReplaceAll(least, "/", `\/`), ascii(least, `\u%04x`), ascii(least, `\u%04X`)}
+}
+
+// ascii writes everything else as \u escapes.
+func ascii(text, format string) string {
+	var b strings.Builder
+	for _, c := range text {
+		if c < 0x80 {
+			b.WriteByte(byte(c))
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, c) {
+			fmt.Fprintf(&b, format, unit)
+		}
+	}
+	return b.String()
+}
+
+func distinct(texts []string) []string {
+	seen := make(map[string]bool, len(texts))
+	kept := texts[:0]
+	for _, t := range texts {
+		if !seen[t] {
+			seen[t] = true
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}

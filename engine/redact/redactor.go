@@ -1,0 +1,125 @@
+package redact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Mask stands for each secret.
+const Mask = "[redacted]"
+
+// MinValue is the length in bytes of the shortest value that can be redacted: a shorter one, such as "true" or "1234", occurs everywhere.
+// Lines of a value of several lines are redacted one by one from MinLine on.
+const (
+	MinValue = 6
+	MinLine  = 8
+)
+
+// What Check and New refuse.
+var (
+	ErrTooShort = fmt.Errorf("redact: a secret has less than %d bytes: taking out all that looks like it would destroy the text", MinValue)
+	ErrMask     = fmt.Errorf("redact: a secret is part of %s, which stands for secrets", Mask)
+)
+
+// Check says whether a value can be redacted: ErrTooShort, ErrMask, or nil; also nil for one that is empty, or white space, in which there is
+// nothing to redact. Its error does not hold the value.
+func Check(value string) error {
+	switch value = strings.TrimSpace(value); {
+	case value == "":
+		return nil
+	case len(value) < MinValue:
+		return ErrTooShort
+	case strings.Contains(Mask, value):
+		return ErrMask
+	}
+	return nil
+}
+
+// Redactor takes the values that it was made for out of texts and streams. It does not change and is safe for concurrent use. A nil
+// Redactor leaves everything as it is.
+type Redactor struct {
+	first [256]int32 // the node of a first byte, 0 for a byte that begins no pattern
+	nodes []node
+}
+
+// New returns a Redactor of the values, nil when all are empty. White space around a value does not count. The error is Check's, of all values
+// that it refuses.
+func New(values ...string) (*Redactor, error) {
+	var broken error
+	var all []string
+	for i, v := range values {
+		if err := Check(v); err != nil {
+			broken = errors.Join(broken, fmt.Errorf("value %d: %w", i+1, err))
+			continue
+		}
+		all = append(all, patterns(v)...)
+	}
+	if broken != nil || len(all) == 0 {
+		return nil, broken
+	}
+	r := &Redactor{nodes: make([]node, 1)}
+	for _, p := range all {
+		r.add(p)
+	}
+	r.link()
+	return r, nil
+}
+
+// String is s without the secrets.
+func (r *Redactor) String(s string) string {
+	if r == nil || !r.occursIn(s) {
+		return s
+	}
+	return string(r.Bytes([]byte(s)))
+}
+
+// Bytes is b without the secrets; b itself when it has none.
+func (r *Redactor) Bytes(b []byte) []byte {
+	if r == nil || !r.occursIn(string(b)) {
+		return b
+	}
+	s := stream{r: r}
+	return s.finish(s.feed(nil, b))
+}
+
+// occursIn reports whether there is anything to redact.
+func (r *Redactor) occursIn(text string) bool {
+	state := int32(0)
+	for i := range len(text) {
+		if state = r.next(state, text[i]); r.nodes[state].match > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Value is decoded JSON without the secrets: in strings, also names of members, and in numbers, of which one that holds a secret becomes a
+// string. Maps and lists are changed in place.
+func (r *Redactor) Value(v any) any {
+	if r == nil {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		return r.String(v)
+	case json.Number:
+		if clean := r.String(string(v)); clean != string(v) {
+			return clean
+		}
+	case []any:
+		for i := range v {
+			v[i] = r.Value(v[i])
+		}
+	case map[string]any:
+		for name, member := range v {
+			clean := r.String(name)
+			if clean != name {
+				delete(v, name)
+			}
+			v[clean] = r.Value(member)
+		}
+	}
+	return v
+}

@@ -1,0 +1,53 @@
+package redact
+
+import "io"
+
+// Writer redacts what is written to it. It is not safe for concurrent use.
+type Writer struct {
+	target io.Writer
+	s      stream
+	out    []byte
+}
+
+// Writer returns a writer to target. Close it, so that what it holds back is written.
+func (r *Redactor) Writer(target io.Writer) *Writer { return &Writer{target: target, s: stream{r: r}} }
+
+// Write hands on what is certain. It reports p as written when target took that.
+func (w *Writer) Write(p []byte) (int, error) {
+	if w.s.r == nil {
+		return w.target.Write(p)
+	}
+	for taken := 0; taken < len(p); {
+		n := min(len(p)-taken, chunk)
+		w.out = w.s.feed(w.out[:0], p[taken:taken+n])
+		if err := w.give(); err != nil {
+			return taken, err
+		}
+		taken += n
+	}
+	return len(p), nil
+}
+
+// Close writes what is held back. It does not close target. The Writer can be used again.
+func (w *Writer) Close() error {
+	if w.s.r == nil {
+		return nil
+	}
+	w.out = w.s.finish(w.out[:0])
+	return w.give()
+}
+
+// Drop passes over what is held back, so that no beginning of a secret is left where a text is cut.
+func (w *Writer) Drop() {
+	if w.s.r != nil {
+		w.s.forget()
+	}
+}
+
+func (w *Writer) give() error {
+	if len(w.out) == 0 {
+		return nil
+	}
+	_, err := w.target.Write(w.out)
+	return err
+}
