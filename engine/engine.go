@@ -50,6 +50,10 @@ type Turn struct {
 	Prompt string
 	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has at most one.
 	Answers []interaction.Answer
+	// Repair is what is wrong with the output that the agent gave a moment ago, for the agent: it goes on with its session and gives
+	// the output again, in the same attempt. Empty in every round but such a one; Answers are empty then. Only a run whose spec allows
+	// repair rounds has them.
+	Repair string
 	// Handle is the session to resume, nil when there is none yet.
 	Handle *Handle
 
@@ -66,13 +70,20 @@ type Turn struct {
 	OutputSchema []byte
 }
 
-// Input is the text that the agent is to be given now: the answer when there is one, otherwise the prompt.
+// Input is the text that the agent is to be given now: what to repair or the answer when there is one, otherwise the prompt.
 func (t Turn) Input() string {
-	if len(t.Answers) > 0 {
+	switch {
+	case t.Repair != "":
+		return t.Repair
+	case len(t.Answers) > 0:
 		return t.Answers[len(t.Answers)-1].Text
 	}
 	return t.Prompt
 }
+
+// GoesOn reports whether the turn goes on with what the agent was told before: by an answer, or by a round of repair. A first turn
+// that is repeated after a crash may have a Handle too, and does not go on.
+func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
 
 // Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns ErrStale when
 // the attempt's epoch is no longer the run's (canceled, taken over), and the engine must then stop. A Sink is safe for

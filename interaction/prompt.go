@@ -75,3 +75,14 @@ The reply comes as free text, whatever the kind. Understand it as a person would
 When the whole task is done, and only then, write this on a line of its own at the end of your final message:
 
 ` + DoneMarker
+
+// RepairText tells an agent that its output is not valid, why, and to give it again.
+func RepairText(mode fsm.Mode, why string) string {
+	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
+	if mode == fsm.ModeInteractive {
+		text += " If the whole task is done, end it with this on a line of its own, as before:\n\n" + DoneMarker
+	}
+	return text + "\n"
+}
+
+const repairText = `Write your final message again, with the whole output, corrected. Work that is done stays done: do not begin anew.`

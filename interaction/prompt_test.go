@@ -61,3 +61,11 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 	require.NotContains(t, got, "ask_user")
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
+
+// B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker again (H1).
+func TestARepairSaysWhatIsWrong(t *testing.T) {
+	auto := interaction.RepairText(fsm.ModeAuto, "answer: want integer")
+	require.Contains(t, auto, "answer: want integer")
+	require.NotContains(t, auto, interaction.DoneMarker)
+	require.Contains(t, interaction.RepairText(fsm.ModeInteractive, "x"), "\n"+interaction.DoneMarker+"\n")
+}

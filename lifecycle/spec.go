@@ -31,6 +31,7 @@ const (
 	DefaultEngine           = "default"
 	DefaultSessionTimeout   = 1200 * time.Second
 	DefaultMaxAutoDecisions = 20
+	MaxRepairRounds         = 10
 	MaxPrompt               = 1 << 20 // bytes
 	MaxLabels               = 32
 )
@@ -64,8 +65,12 @@ type Spec struct {
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed again (E4).
 	Repeatable bool `json:"repeatable,omitempty"`
-	// TurnTimeout limits one turn; 0: no limit of the library's own.
+	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
+	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema is told why and gives it again before the run
+	// fails with OUTPUT_INVALID (B3, B5); at most MaxRepairRounds, 0 is off. The engine must be able to go on with its session, and to
+	// tell such a round from a first turn (engine.Turn.Repair).
+	RepairRounds int `json:"repair_rounds,omitempty"`
 
 	// Pool and Key say in which pool the run executes, and for whom (a tenant, say). Empty Pool: the default pool.
 	Pool string `json:"pool"`

@@ -74,6 +74,8 @@ func (s *Spec) wrong() *SpecError {
 		return &SpecError{"MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0", nil}
 	case s.TurnTimeout < 0:
 		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}
+	case s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds:
+		return &SpecError{"RepairRounds", fmt.Sprint(s.RepairRounds), fmt.Sprintf("0 to %d", MaxRepairRounds), nil}
 	case s.Pool != "" && !namePattern.MatchString(s.Pool):
 		return &SpecError{"Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]", nil}
 	case len(s.Key) > 255 || !utf8.ValidString(s.Key):

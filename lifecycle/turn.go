@@ -121,14 +121,20 @@ func (t *turn) execute(ctx context.Context, body []byte) (engine.Outcome, fsm.Pr
 	if profile.Kind == fsm.ProfileStickyProcess {
 		t.node.holdResident(t.run.ID, t.run.Engine)
 	}
-	outcome, err := runTurn(ctx, e, input, (*sink)(t))
-	if err != nil {
-		outcome = failed(fsm.CodeEngineFailed, err)
-	}
+	outcome := evidenceOf(runTurn(ctx, e, input, (*sink)(t)))
+	outcome = t.repair(ctx, e, input, profile.Kind, outcome)
 	if outcome.Process.Status != engine.OK {
 		outcome.Process = interrupted(ctx, outcome.Process)
 	}
 	return outcome, profile.Kind
+}
+
+// evidenceOf makes evidence of an engine's error, too.
+func evidenceOf(o engine.Outcome, err error) engine.Outcome {
+	if err != nil {
+		return failed(fsm.CodeEngineFailed, err)
+	}
+	return o
 }
 
 // within bounds a turn by the node's clock.

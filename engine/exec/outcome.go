@@ -90,7 +90,7 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended its turn without taking its input", ExitCode: code}
 	case lingered, r.ended && r.cfg.Resident: // its turn is over by its own word; what its process does then is not the turn's
 		return engine.Process{Status: engine.OK}
-	case r.cfg.Resident && len(r.turn.Answers) > 0 && !r.heard:
+	case r.cfg.Resident && r.turn.GoesOn() && !r.heard:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
 	case end.err != nil && !errors.Is(end.err, exec.ErrWaitDelay):
 		detail := "the agent's process ended with " + end.err.Error()

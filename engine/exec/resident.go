@@ -35,7 +35,7 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 		return engine.Outcome{}, err
 	}
 	stop := r.bound(ctx, p.Process)
-	if len(r.turn.Answers) > 0 {
+	if r.turn.GoesOn() {
 		p.drain()
 	}
 	p.lines.allow(e.cfg.MaxStream)
@@ -90,7 +90,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		}
 		e.lose(r.turn.RunID, p) // it ended while the run waited; whoever notices first reports it
 	}
-	if len(r.turn.Answers) > 0 {
+	if r.turn.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
 	}
 	errs, err := newTranscript(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)

@@ -91,8 +91,8 @@ func (r *reading) resume() error {
 	case r.turn.Handle != nil:
 		r.resumed = true
 		r.session, err = r.cfg.sessionOf(*r.turn.Handle)
-	case len(r.turn.Answers) > 0:
-		err = errors.New("there is no session to give the answer to")
+	case r.turn.GoesOn():
+		err = errors.New("there is no session to go on with")
 	}
 	if err != nil {
 		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: err.Error()}

@@ -61,7 +61,7 @@ func (a *Agent) next(t engine.Turn) (Step, error) {
 	defer a.mu.Unlock()
 	a.turns = append(a.turns, t)
 	if a.Kind == fsm.ProfileStickyProcess {
-		if len(t.Answers) > 0 && !a.alive[t.RunID] {
+		if t.GoesOn() && !a.alive[t.RunID] {
 			return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
 		}
 		a.alive[t.RunID] = true

@@ -27,6 +27,7 @@ var input = []story{
 			"MaxAttempts":      {attempts(-1)},
 			"SessionTimeout":   {within(-time.Second), within(time.Millisecond), within(1500 * time.Millisecond)},
 			"MaxAutoDecisions": {func(s *lifecycle.Spec) { s.MaxAutoDecisions = -1 }},
+			"RepairRounds":     {func(s *lifecycle.Spec) { s.RepairRounds = -1 }, func(s *lifecycle.Spec) { s.RepairRounds = lifecycle.MaxRepairRounds + 1 }},
 			"TurnTimeout":      {func(s *lifecycle.Spec) { s.TurnTimeout = -1 }},
 			"Pool":             {func(s *lifecycle.Spec) { s.Pool = "a pool" }},
 			"Key":              {func(s *lifecycle.Spec) { s.Key = strings.Repeat("k", 256) }},

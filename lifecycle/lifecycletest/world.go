@@ -243,7 +243,7 @@ type story struct {
 
 // Run tells every story on the store.
 func Run(t *testing.T, h Harness) {
-	for _, section := range [][]story{states, gate, replies, waiting, recovery, events, failures, outages, hints, input, stats, sequences} {
+	for _, section := range [][]story{states, gate, repairs, replies, waiting, recovery, events, failures, outages, hints, input, stats, sequences} {
 		for _, s := range section {
 			t.Run(s.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { s.tell(t, h) })

@@ -1,0 +1,63 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// repair has the agent give an output again that is not valid, in rounds of the same attempt, as often as the spec allows (B3, B5). The last
+// round's outcome is the turn's.
+func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, profile fsm.Profile, o engine.Outcome) engine.Outcome {
+	for round := 1; round <= t.spec.RepairRounds; round++ {
+		ev, goesOn := t.repairable(profile, o)
+		if !goesOn {
+			return o
+		}
+		why := shortened(ev.invalid.Error())
+		if t.askAgain(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, why)) != nil || ctx.Err() != nil {
+			o.Process = engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before its output was repaired"}
+			return o
+		}
+		in.Repair, in.Answers, in.Handle = interaction.RepairText(t.run.Mode, why), nil, o.Handle
+		if s := t.run.Session; in.Handle == nil && s != nil {
+			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+		}
+		next := evidenceOf(runTurn(ctx, e, in, (*sink)(t)))
+		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
+		if next.Handle == nil {
+			next.Handle = o.Handle
+		}
+		o = next
+	}
+	return o
+}
+
+// repairable weighs what the round left, and reports whether the gate would fail the turn for its output and there is a session that can be told so.
+func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, goesOn bool) {
+	t.mu.Lock()
+	run := t.run
+	t.mu.Unlock()
+	ev = weigh(t.spec, run, profile, o)
+	lost := o.Handle != nil && ev.session == nil // it cannot be stored
+	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
+	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && !lost
+}
+
+// askAgain stores that a round of repair begins: what the agent said until then, and the session that it goes on with.
+func (t *turn) askAgain(ctx context.Context, ev evidence, why string) error {
+	var events []telling
+	if f := ev.final; f != nil {
+		text, cut := bounded(f.text, maxMessage)
+		data := make(map[string]any, 3)
+		message(data, text, cut || f.truncated, f.ref)
+		events = append(events, telling{contract.TypeMessageIntermediate, data})
+	}
+	events = append(events, told(engine.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
+	return (*sink)(t).report(ctx, ev.session, events...)
+}
