@@ -110,7 +110,7 @@ type host struct {
 func newHost(t *testing.T, st store.Store, e engine.Engine, dir string) *host {
 	t.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: st, Engine: e, Dir: dir, Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Store: st, Engine: e, Dir: dir, Poll: 10 * time.Millisecond, Grace: -1, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	h := &host{Lifecycle: lc, stop: func() {}}

@@ -1,0 +1,200 @@
+package checkpoint_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/checkpoint"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// attempt is a turn of run r1.
+func attempt(n int, epoch uint64, h *engine.Handle) engine.Turn {
+	return engine.Turn{RunID: "r1", Attempt: n, Epoch: epoch, Handle: h}
+}
+
+// save stores a version that must be stored.
+func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *engine.Handle {
+	tb.Helper()
+	h, err := s.Save(tb.Context(), t, []byte(body), "interrupt-1")
+	require.NoError(tb, err)
+	return &h
+}
+
+// load reads what the handle names.
+func load(tb testing.TB, s checkpoint.Sessions, h *engine.Handle) string {
+	tb.Helper()
+	body, err := s.Load(tb.Context(), attempt(9, 9, h))
+	require.NoError(tb, err)
+	return string(body)
+}
+
+// code is what the error fails a turn with.
+func code(tb testing.TB, err error) fsm.Code {
+	tb.Helper()
+	var f *engine.Failure
+	require.ErrorAs(tb, err, &f)
+	return f.Code
+}
+
+func TestARunThatLeftNothingBeginsAnew(t *testing.T) {
+	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
+	fresh, err := s.Fresh(attempt(1, 1, nil))
+	require.NoError(t, err)
+	require.NoError(t, s.Check(t.Context(), "r1", fresh))
+	for _, h := range []*engine.Handle{nil, &fresh} {
+		body, err := s.Load(t.Context(), attempt(1, 2, h))
+		require.NoError(t, err)
+		require.Nil(t, body)
+	}
+}
+
+// E4, I2: a turn that is executed again, or by two at one time, starts from what its predecessor started from, and nothing that
+// one attempt writes is seen by another.
+func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
+	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
+	one := save(t, s, attempt(1, 1, nil), "one")
+
+	handles := make([]*engine.Handle, 8)
+	var all sync.WaitGroup
+	for i := range handles {
+		all.Go(func() { handles[i] = save(t, s, attempt(2, uint64(2+i%2), one), string(rune('a'+i))) })
+	}
+	all.Wait()
+	for i, h := range handles {
+		require.Equal(t, string(rune('a'+i)), load(t, s, h))
+	}
+	require.Equal(t, "one", load(t, s, one))
+}
+
+// I2: a session keeps the version before the one that it goes on from, and no more; an attempt that has lost its run removes nothing
+// that the run still needs.
+func TestOldVersionsAreRemoved(t *testing.T) {
+	dir := t.TempDir()
+	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: dir}}
+	var h *engine.Handle
+	var passed []*engine.Handle
+	for n := 1; n <= 10; n++ {
+		if h != nil {
+			load(t, s, h)
+		}
+		h = save(t, s, attempt(n, uint64(n), h), "x")
+		passed = append(passed, h)
+	}
+	require.Len(t, files(t, dir), 3)
+	for _, late := range passed[:9] { // attempts that begin late, each with the handle that it was given
+		if _, err := s.Load(t.Context(), attempt(2, 2, late)); err == nil {
+			save(t, s, attempt(2, 2, late), "late")
+		}
+	}
+	require.Equal(t, "x", load(t, s, h))
+}
+
+// E2: what cannot be resumed is refused, and what is not known now is not.
+func TestAHandleIsRefusedForAReason(t *testing.T) {
+	dir := t.TempDir()
+	s := checkpoint.Sessions{Engine: "e", Version: "1", Revision: "blue", Store: checkpoint.Files{Dir: dir}}
+	h := *save(t, s, attempt(1, 1, nil), "one")
+	require.NoError(t, s.Check(t.Context(), "r1", h))
+	require.LessOrEqual(t, len(h.Data), engine.MaxHandle)
+
+	green := s
+	green.Revision = "green"
+	newer := s
+	newer.Version = "2"
+	for name, refused := range map[string]func() (checkpoint.Sessions, string, engine.Handle){
+		"another engine": func() (checkpoint.Sessions, string, engine.Handle) {
+			return s, "r1", engine.Handle{Engine: "f", Data: h.Data}
+		},
+		"another version":  func() (checkpoint.Sessions, string, engine.Handle) { return newer, "r1", h },
+		"another revision": func() (checkpoint.Sessions, string, engine.Handle) { return green, "r1", h },
+		"another run":      func() (checkpoint.Sessions, string, engine.Handle) { return s, "r2", h },
+		"no handle at all": func() (checkpoint.Sessions, string, engine.Handle) {
+			return s, "r1", engine.Handle{Engine: "e", Version: "1", Data: []byte("?")}
+		},
+	} {
+		s, run, h := refused()
+		require.ErrorIs(t, s.Check(t.Context(), run, h), engine.ErrHandleRefused, name)
+		_, err := s.Load(t.Context(), engine.Turn{RunID: run, Attempt: 2, Handle: &h})
+		require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err), name)
+	}
+
+	file := filepath.Join(dir, filepath.FromSlash(files(t, dir)[0]))
+	require.NoError(t, os.WriteFile(file, []byte("two"), 0o600))
+	require.ErrorIs(t, s.Check(t.Context(), "r1", h), engine.ErrHandleRefused, "it is not what was stored")
+	require.NoError(t, os.Remove(file))
+	err := s.Check(t.Context(), "r1", h)
+	require.ErrorIs(t, err, engine.ErrHandleRefused)
+	require.ErrorContains(t, err, "missing")
+
+	away := s
+	away.Store = broken{}
+	err = away.Check(t.Context(), "r1", h)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, engine.ErrHandleRefused, "a store that is away has not said that it is gone")
+	_, err = away.Load(t.Context(), attempt(2, 2, &h))
+	require.Equal(t, fsm.CodeEngineFailed, code(t, err))
+	_, err = away.Save(t.Context(), attempt(2, 2, &h), nil)
+	require.Equal(t, fsm.CodeEngineFailed, code(t, err))
+}
+
+// broken is a store that is out of order.
+type broken struct{}
+
+var errAway = errors.New("the store is away")
+
+func (broken) Get(context.Context, string) ([]byte, bool, error) { return nil, false, errAway }
+func (broken) Set(context.Context, string, []byte) error         { return errAway }
+
+// E1, E2: versions in the run's own folder.
+func TestARunsOwnFolderKeepsItsVersions(t *testing.T) {
+	s := checkpoint.Sessions{Engine: "e"}
+	home := filepath.Join(t.TempDir(), "home")
+	turn := attempt(1, 1, nil)
+	_, err := s.Save(t.Context(), turn, []byte("one"))
+	require.Equal(t, fsm.CodeEngineUnavailable, code(t, err))
+	require.ErrorContains(t, err, "lifecycle.Config.Dir")
+
+	turn.HomeDir = home
+	h := save(t, s, turn, "one")
+	require.NoError(t, s.Check(t.Context(), "r1", *h))
+
+	moved := filepath.Join(t.TempDir(), "elsewhere")
+	require.NoError(t, os.Rename(home, moved))
+	err = s.Check(t.Context(), "r1", *h)
+	require.Error(t, err)
+	require.NotErrorIs(t, err, engine.ErrHandleRefused, "only the turn is told where the folder is now")
+	next := attempt(2, 2, h)
+	next.HomeDir = moved
+	body, err := s.Load(t.Context(), next)
+	require.NoError(t, err)
+	require.Equal(t, "one", string(body))
+
+	require.NoError(t, os.RemoveAll(filepath.Join(moved, "checkpoints")))
+	_, err = s.Load(t.Context(), next)
+	require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err))
+}
+
+func TestWhatIsTooLargeIsRefusedWhenItIsWritten(t *testing.T) {
+	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
+	_, err := s.Save(t.Context(), attempt(1, 1, nil), make([]byte, checkpoint.MaxBody+1))
+	require.ErrorContains(t, err, "want at most")
+
+	ids := make([]string, 1000)
+	for i := range ids {
+		ids[i] = strings.Repeat("i", 4096)
+	}
+	h, err := s.Save(t.Context(), attempt(1, 1, nil), []byte("one"), ids...)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(h.Data), engine.MaxHandle)
+	require.True(t, json.Valid(h.Data))
+}

@@ -1,0 +1,296 @@
+package eino_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/cloudwego/eino/adk"
+	"github.com/cloudwego/eino/compose"
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/eino"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// session is a run as its engine sees it.
+type session struct {
+	testing.TB
+	enginetest.Recorder
+	engine engine.Engine
+	turn   engine.Turn
+}
+
+func newSession(tb testing.TB, e engine.Engine) *session {
+	tb.Helper()
+	return &session{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
+}
+
+// next is the run's next turn.
+func (s *session) next(input string) engine.Turn {
+	s.turn.Attempt++
+	s.turn.Epoch++
+	if s.turn.Attempt == 1 {
+		s.turn.Prompt = input
+	} else {
+		s.turn.Answers = []interaction.Answer{{ID: s.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+	}
+	return s.turn
+}
+
+// do does the next turn, which must go well.
+func (s *session) do(input string) engine.Outcome {
+	s.Helper()
+	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	require.NoError(s, err)
+	require.Equal(s, engine.OK, o.Process.Status)
+	if o.Handle != nil {
+		s.turn.Handle = o.Handle
+	}
+	return o
+}
+
+// fails does the next turn, which must fail.
+func (s *session) fails(input string) *engine.Failure {
+	s.Helper()
+	_, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	var f *engine.Failure
+	require.ErrorAs(s, err, &f)
+	return f
+}
+
+func TestAnAgentsToolAsksAndIsAnswered(t *testing.T) {
+	var shop till
+	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+
+	o := s.do("Pay 5 EUR.")
+	require.Equal(t, []interaction.Question{{
+		Kind: interaction.ChooseOne, Prompt: "Pay 5 EUR?", DefaultPolicy: interaction.EngineJudgement, Options: refund("").Options,
+		UIHints: refund("").UIHints,
+	}}, o.Questions)
+	require.Empty(t, o.FinalText)
+	require.Equal(t, []string{"I shall ask first."}, s.Messages())
+	require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+
+	o = s.do("yes")
+	require.Empty(t, o.Questions)
+	require.True(t, interaction.Read(o.FinalText, nil).Done)
+	require.Equal(t, "paid 5 EUR", interaction.Read(o.FinalText, nil).Text)
+	require.Equal(t, []string{"I shall ask first."}, s.Messages(), "nothing is told twice")
+	require.EqualValues(t, 1, shop.paid.Load())
+}
+
+// Several interrupts at one time are asked one after the other, and each answer is for one of them.
+func TestToolsAskOneAfterTheOther(t *testing.T) {
+	var shop till
+	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+	asked := []string{s.do("Pay them all.").Questions[0].Prompt}
+	for _, answer := range []string{"yes", "no"} {
+		asked = append(asked, s.do(answer).Questions[0].Prompt)
+	}
+	o := s.do("yes")
+	require.Equal(t, []string{"Pay 1 EUR?", "Pay 2 EUR?", "Pay 3 EUR?"}, asked)
+	require.Equal(t, "paid 1 EUR, not paid, paid 3 EUR", interaction.Read(o.FinalText, nil).Text)
+	require.EqualValues(t, 2, shop.paid.Load())
+}
+
+// An agent that ends its turn with a text is asked again with all that was said.
+func TestAnAgentRemembersTheConversation(t *testing.T) {
+	var shop till
+	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+	require.Equal(t, "1 messages so far. What shall I pay?", s.do("hello").FinalText)
+	require.Equal(t, "3 messages so far. What shall I pay?", s.do("hello again").FinalText)
+	s.do("5 EUR, please")
+	require.Contains(t, s.do("yes").FinalText, "paid 5 EUR")
+	// two of hello, two of hello again, and four of the payment: request, call, result, report
+	require.Equal(t, "9 messages so far. What shall I pay?", s.do("hello once more").FinalText)
+}
+
+// E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one that has it. Each goes on from
+// the same checkpoint and leaves one of its own.
+func TestTwoAttemptsAtOneTimeSpoilNothing(t *testing.T) {
+	var shop till
+	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+	s.do("Pay them.")
+	before := s.next("yes")
+
+	outcomes := make([]engine.Outcome, 4)
+	var all sync.WaitGroup
+	for i := range outcomes {
+		turn := before
+		turn.Epoch += uint64(i)
+		all.Go(func() { outcomes[i], _ = e.RunTurn(t.Context(), turn, &enginetest.Recorder{}) })
+	}
+	all.Wait()
+	for _, o := range outcomes {
+		require.Equal(t, "Pay 2 EUR?", o.Questions[0].Prompt)
+		require.NoError(t, e.Check(t.Context(), "r1", *o.Handle))
+	}
+	s.turn.Handle = outcomes[0].Handle
+	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.do("no").FinalText, nil).Text)
+}
+
+// E2: a checkpoint that is gone, spoiled, or of another revision of the graph.
+func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
+	var shop till
+	parked := func(t *testing.T) *session {
+		t.Helper()
+		e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		require.NoError(t, err)
+		s := newSession(t, e)
+		s.do("5 EUR")
+		return s
+	}
+	t.Run("gone", func(t *testing.T) {
+		s := parked(t)
+		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
+		require.ErrorIs(t, s.engine.(engine.Checker).Check(t.Context(), "r1", *s.turn.Handle), engine.ErrHandleRefused)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+	})
+	t.Run("another revision", func(t *testing.T) {
+		s := parked(t)
+		var err error
+		s.engine, err = eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{Config: eino.Config{Revision: "2"}})
+		require.NoError(t, err)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+	})
+	t.Run("a type that Eino does not know", func(t *testing.T) {
+		s := parked(t)
+		spoil := &session{TB: t, engine: s.engine, turn: s.turn}
+		spoil.turn.Handle = unreadable(t, s)
+		require.Equal(t, fsm.CodeSessionResumeFailed, spoil.fails("yes").Code)
+	})
+	require.Zero(t, shop.paid.Load())
+}
+
+// A6: an automatic run asks nobody.
+func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
+	var shop till
+	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+	s.turn.Mode = fsm.ModeAuto
+	f := s.fails("5 EUR")
+	require.Equal(t, fsm.CodeEngineFailed, f.Code)
+	require.Contains(t, f.Detail, "asks nobody")
+}
+
+// gated is a graph that is compiled to stop before it pays; its state is what was decided.
+func gated(t *testing.T, shop *till, cfg eino.Config) *session {
+	t.Helper()
+	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *decision { return &decision{} }))
+	pay := func(ctx context.Context, sum string) (string, error) {
+		agreed := false
+		err := compose.ProcessState(ctx, func(_ context.Context, d *decision) error {
+			agreed = d.Agreed
+			return nil
+		})
+		if !agreed || err != nil {
+			return "not paid", err
+		}
+		shop.paid.Add(1)
+		return "paid " + sum, nil
+	}
+	require.NoError(t, g.AddLambdaNode("pay", compose.InvokableLambda(pay)))
+	require.NoError(t, g.AddEdge(compose.START, "pay"))
+	require.NoError(t, g.AddEdge("pay", compose.END))
+	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: cfg}, compose.WithInterruptBeforeNodes([]string{"pay"}))
+	require.NoError(t, err)
+	return newSession(t, e)
+}
+
+type decision struct{ Agreed bool }
+
+func init() { schema.RegisterName[*decision]("interlude_test_decision") }
+
+// Eino goes on behind a gate whatever was answered; here nobody can be asked in vain.
+func TestAGateNeedsSomebodyWhoReadsTheAnswer(t *testing.T) {
+	var shop till
+	f := gated(t, &shop, eino.Config{}).fails("5 EUR")
+	require.Contains(t, f.Detail, "Config.Reply")
+
+	for answer, paid := range map[string]int64{"yes": 1, "no": 0} {
+		shop.paid.Store(0)
+		s := gated(t, &shop, eino.Config{Reply: func(_ context.Context, i eino.Interrupt, a interaction.Answer) (any, error) {
+			require.True(t, i.Gate)
+			require.Equal(t, interaction.Confirm, i.Question.Kind)
+			return &decision{Agreed: a.Text == "yes"}, nil
+		}})
+		require.Equal(t, interaction.Confirm, s.do("5 EUR").Questions[0].Kind)
+		s.do(answer)
+		require.Equal(t, paid, shop.paid.Load())
+	}
+
+	s := gated(t, &shop, eino.Config{Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) {
+		return nil, nil //nolint:nilnil // no new state is no fault
+	}})
+	s.do("5 EUR")
+	require.Contains(t, s.do("whatever").FinalText, "not paid", "the state is as it was")
+
+	s = gated(t, &shop, eino.Config{Reply: func(context.Context, eino.Interrupt, interaction.Answer) (any, error) {
+		return nil, errors.New("neither yes nor no")
+	}})
+	s.do("5 EUR")
+	require.ErrorContains(t, s.fails("maybe"), "neither yes nor no")
+}
+
+func TestATurnThatWaitsForAnAnswerNeedsOne(t *testing.T) {
+	var shop till
+	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
+	require.NoError(t, err)
+	s := newSession(t, e)
+	s.do("5 EUR")
+	turn := s.next("")
+	turn.Answers = nil
+	_, err = e.RunTurn(t.Context(), turn, s)
+	require.ErrorContains(t, err, "waits for an answer")
+}
+
+func TestAGraphWithoutCheckpointsSaysHowToHaveThem(t *testing.T) {
+	var shop till
+	compiled, err := paying(t, &shop).Compile(t.Context(), compose.WithCheckPointStore(&shelf{}))
+	require.NoError(t, err)
+	e, err := eino.New(compiled, eino.GraphConfig[string, string]{})
+	require.NoError(t, err)
+	require.Contains(t, newSession(t, e).fails("5 EUR").Detail, "eino.Checkpoints()")
+}
+
+// A panic in a node or an agent is the turn's failure.
+func TestAPanicIsAFailure(t *testing.T) {
+	g := compose.NewGraph[string, string]()
+	broken := compose.InvokableLambda(func(context.Context, string) (string, error) { panic("out of paper") })
+	require.NoError(t, g.AddLambdaNode("broken", broken))
+	require.NoError(t, g.AddEdge(compose.START, "broken"))
+	require.NoError(t, g.AddEdge("broken", compose.END))
+	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
+	require.NoError(t, err)
+	require.ErrorContains(t, newSession(t, e).fails("x"), "out of paper")
+
+	e, err = eino.NewAgent(func(context.Context) (adk.Agent, error) { return nil, errors.New("no key") }, eino.Config{})
+	require.NoError(t, err)
+	require.ErrorContains(t, newSession(t, e).fails("x"), "no key")
+}
+
+func TestOnlyATurnHasCheckpointsAndMessages(t *testing.T) {
+	require.ErrorContains(t, eino.Say(t.Context(), "hello"), "no turn")
+	_, _, err := eino.Checkpoints().Get(t.Context(), "1")
+	require.ErrorContains(t, err, "no turn")
+	require.ErrorContains(t, eino.Checkpoints().Set(t.Context(), "1", nil), "no turn")
+	_, ok := eino.Turn(t.Context())
+	require.False(t, ok)
+}

@@ -1,0 +1,103 @@
+package eino_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cloudwego/eino/schema"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/checkpoint"
+	"github.com/interlude-go/interlude/engine/eino"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and returns its handle.
+func unreadable(t *testing.T, s *session) *engine.Handle {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.turn.HomeDir, "checkpoints", "r1", "*"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	body, err := os.ReadFile(found[0])
+	require.NoError(t, err)
+	var kept map[string]any
+	require.NoError(t, json.Unmarshal(body, &kept))
+	kept["checkpoints"] = map[string][]byte{"interlude": []byte(`{"type":"nobody knows"}`)}
+	body, err = json.Marshal(kept)
+	require.NoError(t, err)
+	h, err := checkpoint.Sessions{Engine: "eino", Version: "1", Revision: "1"}.Save(t.Context(), s.turn, body)
+	require.NoError(t, err)
+	return &h
+}
+
+type sum struct{ EUR int }
+
+// Ask asks for it.
+func (s sum) Ask() interaction.Question {
+	return interaction.Question{Kind: interaction.RiskAck, Prompt: fmt.Sprintf("Pay %d EUR?", s.EUR)}
+}
+
+func TestAnInterruptsInfoBecomesAQuestion(t *testing.T) {
+	q := interaction.Question{Kind: interaction.Confirm, Prompt: "Pay?"}
+	for _, c := range []struct {
+		info any
+		want string
+	}{
+		{q, "confirm Pay?"},
+		{&q, "confirm Pay?"},
+		{sum{5}, "risk_ack Pay 5 EUR?"},
+		{"Which one?", "open_text Which one?"},
+		{errors.New("no paper"), "open_text no paper"},
+		{struct{ Sum int }{5}, `open_text {"Sum":5}`},
+		{map[any]any{"a": 1}, "open_text map[a:1]"},
+		{nil, "open_text " + interaction.Baseline("").Prompt},
+		{(*interaction.Question)(nil), "open_text null"},
+	} {
+		got := eino.Ask(eino.Interrupt{Info: c.info, Address: "node:a"})
+		require.Equal(t, c.want, string(got.Kind)+" "+got.Prompt)
+	}
+}
+
+func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
+	start := eino.Start{Text: "now", Past: []*schema.Message{schema.UserMessage("then"), schema.AssistantMessage("yes", nil)}}
+	text, err := eino.DefaultInput[string](start)
+	require.NoError(t, err)
+	require.Equal(t, "now", text)
+	message, err := eino.DefaultInput[*schema.Message](start)
+	require.NoError(t, err)
+	require.Equal(t, "now", message.Content)
+	messages, err := eino.DefaultInput[[]*schema.Message](start)
+	require.NoError(t, err)
+	require.Len(t, messages, 3)
+	require.Equal(t, "now", messages[2].Content)
+	variables, err := eino.DefaultInput[map[string]any](start)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"input": "now", "history": start.Past}, variables)
+	_, err = eino.New[sum, string](nil, eino.GraphConfig[sum, string]{})
+	require.ErrorContains(t, err, "nil")
+	_, err = eino.DefaultInput[sum](start)
+	require.ErrorContains(t, err, "GraphConfig.Input")
+
+	for _, c := range []struct {
+		out  any
+		want eino.Result
+	}{
+		{"text", eino.Result{Text: "text"}},
+		{schema.AssistantMessage("text", nil), eino.Result{Text: "text"}},
+		{(*schema.Message)(nil), eino.Result{}},
+		{sum{5}, eino.Result{Output: json.RawMessage(`{"EUR":5}`)}},
+		{[]int{1}, eino.Result{Text: "[1]"}},
+		{nil, eino.Result{}},
+	} {
+		got, err := eino.DefaultOutput(c.out)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+	_, err = eino.DefaultOutput(func() {})
+	require.ErrorContains(t, err, "GraphConfig.Output")
+}
