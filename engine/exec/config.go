@@ -72,6 +72,9 @@ type Config struct {
 	// statuses, from 1 to 255.
 	ResumeFailed       *regexp.Regexp
 	ResumeFailedStatus []int
+	// KeepsSession says that a resumed session keeps its id: an agent that names another one has begun anew, which ends the turn as such
+	// a failure. Otherwise the new id is the one to resume next.
+	KeepsSession bool
 
 	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must outlive the process and be this
 	// machine's own; a folder of the user's in the system's temporary folder when empty, which is refused when others can write to it.

@@ -104,6 +104,13 @@ func TestAMessagePointsIntoTheTranscript(t *testing.T) {
 	aside, err := os.ReadFile(filepath.Join(turn.TranscriptDir, "attempt-1.err"))
 	require.NoError(t, err)
 	require.Equal(t, "a word aside\n", string(aside))
+
+	turn.Handle, turn.Repair = o.Handle, enginetest.Script("final four") // another round of the same attempt
+	again, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), turn, &told)
+	require.NoError(t, err)
+	body, err := os.ReadFile(filepath.Join(turn.TranscriptDir, again.FinalRef.File))
+	require.NoError(t, err)
+	require.Contains(t, string(body[again.FinalRef.Offset:again.FinalRef.Offset+again.FinalRef.Length]), `"four"`)
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}, o.Usage)
 }
 

@@ -33,6 +33,9 @@ func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine
 			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", r.odd-maxOdd),
 		})
 	}
+	if errors.Is(broken, errOtherSession) {
+		broken = nil // r.lost says it
+	}
 	if broken == nil && r.final != nil {
 		broken = r.flush()
 	}

@@ -43,7 +43,8 @@ const (
 
 // Rule gives meaning to lines.
 type Rule struct {
-	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only be there. Empty: every line.
+	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only be there, and one that ends in !
+	// must not be there, or be null. Empty: every line.
 	Match map[string]string
 	Do    Action
 	// Path is where the value stands: member names and list positions joined by dots; * stands for all entries of a list, whose
@@ -72,9 +73,10 @@ func (r Rule) check() error {
 // matches reports whether the rule applies to the line.
 func (r Rule) matches(line map[string]any) bool {
 	for path, want := range r.Match {
+		path, missing := strings.CutSuffix(path, "!")
 		path, exists := strings.CutSuffix(path, "?")
 		v, ok := at(line, path)
-		if !ok || (!exists && textOf(v) != want) {
+		if ok == missing || !missing && !exists && textOf(v) != want {
 			return false
 		}
 	}

@@ -85,7 +85,7 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 		"content in parts, and a result with its own text": {
 			rules: []Rule{
 				{Match: match("type", "system", "subtype", "init"), Do: Session, Path: "session_id"},
-				{Match: match("type", "assistant", "message.content.0.text?", ""), Do: Message, Path: "message.content.*.text"},
+				{Match: match("type", "assistant", "message.content.0.text?", "", "parent!", ""), Do: Message, Path: "message.content.*.text"},
 				{Match: match("type", "result"), Do: Final, Path: "result"},
 				{Match: match("type", "result", "is_error", "true"), Do: Failure, Path: "result"},
 				{Match: match("type", "result"), Do: CostUSD, Path: "total_cost_usd"},
@@ -93,8 +93,9 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 			},
 			output: `{"type":"system","subtype":"init","session_id":"s-1"}
 {"type":"assistant","message":{"content":[{"type":"text","text":"one "},{"type":"text","text":"moment"}]}}
-{"type":"assistant","message":{"content":[{"type":"tool_use","name":"ls"}]}}
-{"type":"assistant","message":{"content":[{"type":"text","text":"here"}]}}
+{"type":"assistant","message":{"content":[{"type":"tool_use","name":"ls"}]},"parent":null}
+{"type":"assistant","message":{"content":[{"type":"text","text":"I am another agent"}]},"parent":"tool-1"}
+{"type":"assistant","message":{"content":[{"type":"text","text":"here"}]},"parent":null}
 {"type":"result","subtype":"success","is_error":false,"result":"here","total_cost_usd":0.5}
 `,
 			session: "s-1", messages: []string{"one moment"}, final: "here", usage: engine.Usage{CostUSD: 0.5},

@@ -16,6 +16,9 @@ import (
 // maxSession is the longest session id that is taken, in bytes.
 const maxSession = 4 << 10
 
+// errOtherSession ends a turn that would go on with nothing.
+var errOtherSession = errors.New("exec: the agent began another session than the one to resume")
+
 // begin stores the session id as soon as it is known.
 func (r *reading) begin(session string) error {
 	if session == "" || session == r.session {
@@ -24,6 +27,10 @@ func (r *reading) begin(session string) error {
 	if err := usable(session); err != nil {
 		r.diagnose(fsm.WarnEngineDiagnostic, err.Error())
 		return nil
+	}
+	if r.resumed && r.cfg.KeepsSession {
+		r.lost, r.failed = true, &engine.Process{Detail: "it began another one, " + clip(session, 100)}
+		return errOtherSession
 	}
 	r.session = session
 	if h := r.handle(); h != nil {

@@ -29,6 +29,7 @@ func shell(tb testing.TB, lines ...string) exec.Config {
 			{Match: map[string]string{"type": "final"}, Do: exec.Final, Path: "text"},
 			{Match: map[string]string{"type": "failure"}, Do: exec.Failure, Path: "text"},
 			{Match: map[string]string{"type": "lost"}, Do: exec.ResumeFailed},
+			{Match: map[string]string{"type": "begin"}, Do: exec.Session, Path: "id"},
 			{Match: map[string]string{"type": "end"}, Do: exec.TurnEnd},
 		},
 	}
@@ -93,12 +94,17 @@ func TestAResidentAgentMustTakeItsInput(t *testing.T) {
 func TestASessionThatIsGoneIsTold(t *testing.T) {
 	const says = `echo '{"type":"failure","text":"No conversation found: x"}'`
 	gone := regexp.MustCompile("No conversation found")
+	const another = `echo '{"type":"begin","id":"y"}'`
 	for name, tc := range map[string]struct {
 		lines  []string
 		status []int
 		text   *regexp.Regexp
+		keeps  bool
 		want   fsm.Code
 	}{
+		"by another session":               {lines: []string{another, "sleep 1000"}, keeps: true, want: fsm.CodeSessionResumeFailed},
+		"not by its own session":           {lines: []string{`echo '{"type":"begin","id":"x"}'`, saysOK}, keeps: true},
+		"not by another that goes on":      {lines: []string{another, saysOK}},
 		"by a line, and lingers":           {lines: []string{`echo '{"type":"lost"}'`, saysEnd, "sleep 1000"}, want: fsm.CodeSessionResumeFailed},
 		"by the text of its failure":       {lines: []string{says}, text: gone, want: fsm.CodeSessionResumeFailed},
 		"by such a text, and lingers":      {lines: []string{says, saysEnd, "sleep 1000"}, text: gone, want: fsm.CodeSessionResumeFailed},
@@ -110,6 +116,7 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := shell(t, tc.lines...)
+			cfg.KeepsSession = tc.keeps
 			cfg.ResumeArgs, cfg.ResumeFailed, cfg.ResumeFailedStatus = slices.Concat(cfg.Args, []string{"{session}"}), tc.text, tc.status
 			turn := job(t)
 			turn.Handle = &engine.Handle{Engine: "sh", Data: []byte(`"x"`)}
@@ -119,7 +126,7 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 			require.Equal(t, tc.want == "", o.Process.Status == engine.OK)
 
 			turn.Handle, cfg.Args = nil, cfg.ResumeArgs
-			if tc.status != nil || tc.text != nil { // a session that was not resumed cannot be gone
+			if tc.status != nil || tc.text != nil || tc.keeps && tc.want == "" { // a session that was not resumed cannot be gone
 				o, err = started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})
 				require.NoError(t, err)
 				require.NotEqual(t, fsm.CodeSessionResumeFailed, o.Process.Code)

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,8 +17,8 @@ type transcript struct {
 	left int      // guarded by mu
 }
 
-// newTranscript makes the attempt's files: attempt-N.out, and attempt-N.err for the error output. A repeated
-// attempt number cannot occur; what is there already is kept.
+// newTranscript makes the attempt's files: attempt-N.out, and attempt-N.err for the error output. What an earlier round of the
+// attempt left there is kept, and counts.
 func newTranscript(dir string, attempt int, suffix string, limit int) (*transcript, error) {
 	if dir == "" {
 		return nil, nil //nolint:nilnil // no folder, no transcript
@@ -27,7 +28,11 @@ func newTranscript(dir string, attempt int, suffix string, limit int) (*transcri
 	if err != nil {
 		return nil, fmt.Errorf("transcript: %w", err)
 	}
-	return &transcript{name: name, file: f, left: limit}, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("transcript: %w", err), f.Close())
+	}
+	return &transcript{name: name, file: f, left: limit - int(min(info.Size(), int64(limit)))}, nil
 }
 
 // Write keeps p as far as there is room. It never fails: a full disk must not end a turn.
