@@ -32,6 +32,7 @@ func Codex(o Options) (*Engine, error) {
 			Rules:      codexRules,
 			// "thread/resume failed: no rollout found for thread id …", "thread/resume failed: failed to read thread: …"
 			ResumeFailed: regexp.MustCompile(`thread/resume failed`),
+			KeepsSession: true, // a name that it does not know begins a new one
 		},
 	}
 	if home := o.home(); home != "" {

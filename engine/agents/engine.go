@@ -130,7 +130,18 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if form == nil {
 		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: e.foreign(*t.Handle).Error()}
 	}
-	return form.RunTurn(ctx, t, s)
+	o, err := form.RunTurn(ctx, t, s)
+	if err != nil || t.GoesOn() || o.Process.Code != fsm.CodeSessionResumeFailed {
+		return o, err
+	}
+	// A first turn that is repeated after a crash: its agent had named the session and died before it kept it. Nothing was said in
+	// it that could be lost.
+	t.Handle = nil
+	o, err = form.RunTurn(ctx, t, s)
+	o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{
+		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: the turn has begun anew",
+	})
+	return o, err
 }
 
 func (e *Engine) foreign(h engine.Handle) error {

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Installs the agents that the tests drive, in the versions that they were tried with: agents.sh [FOLDER], a folder for each in FOLDER (.tools/agents when
+# there is none), and prints it. What is there in its version stays. Claude Code has a licence of its own and is not installed here: its tests run
+# when INTERLUDE_AGENTS_CLAUDE names the program.
+set -euo pipefail
+
+agents='
+codex @openai/codex 0.169.0
+gemini @google/gemini-cli 0.61.0
+opencode opencode-ai 1.18.33
+qwen @qwen-code/qwen-code 0.15.10
+'
+
+# found says whether the agent is there in its version, with its program.
+found() {
+	[ -x "$1/node_modules/.bin/$2" ] && grep -qF "\"version\": \"$4\"" "$1/node_modules/$3/package.json" 2>/dev/null
+}
+
+# install puts the agent into a new folder first, so that it is there in whole or not at all.
+install() {
+	local new log
+	new=$(mktemp -d "$folder/.$1.XXXXXX")
+	log=$new/install.log
+	echo "installing $2 $3" >&2
+	if ! npm install --prefix "$new" --no-audit --no-fund --no-update-notifier "$2@$3" >"$log" 2>&1 </dev/null || ! found "$new" "$1" "$2" "$3"; then
+		tail -n 3 "$log" >&2
+		rm -rf "$new"
+		echo "$2 $3 cannot be installed by npm: see above" >&2
+		exit 1
+	fi
+	rm -rf "${folder:?}/$1"
+	mv "$new" "$folder/$1"
+}
+
+folder=${1:-$(cd "$(dirname "$0")/.." && pwd)/.tools/agents}
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+while read -r program package version; do
+	[ -n "$program" ] || continue
+	found "$folder/$program" "$program" "$package" "$version" && continue
+	for need in node npm; do
+		command -v $need >/dev/null || { echo "$need is missing, which the agents need: install Node.js 20 or newer with npm" >&2; exit 1; }
+	done
+	install "$program" "$package" "$version"
+done <<<"$agents"
+echo "$folder"

@@ -1,0 +1,70 @@
+// Package agentstest finds real agents for tests, so that each test that drives one looks in the same places.
+//
+// Neighbours: .ci/agents.sh installs the agents; engine/modeltest is the model that they ask.
+package agentstest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not .tools/agents of the repository. The variable EnvFolder_NAME,
+// INTERLUDE_AGENTS_CLAUDE say, names the program of one agent.
+const EnvFolder = "INTERLUDE_AGENTS"
+
+// Program is the program of the agent: codex, claude, gemini, opencode or qwen. Where it is missing the test fails in CI (variable CI); elsewhere it is
+// skipped, with a line that says what to do.
+func Program(tb testing.TB, name string) string {
+	tb.Helper()
+	if path, ok := find(name); ok {
+		return path
+	}
+	missing := "the agent " + name + " is missing: run .ci/agents.sh, which needs npm, or name its program in " + variable(name)
+	if os.Getenv("CI") != "" && name != byHand {
+		tb.Fatal(missing)
+	}
+	tb.Skip(missing)
+	return ""
+}
+
+// byHand is the agent that CI may not install: it is tested where its program is named.
+const byHand = "claude"
+
+func variable(name string) string { return EnvFolder + "_" + strings.ToUpper(name) }
+
+// find looks for the agent's program. An agent that is installed by hand must be named.
+func find(name string) (string, bool) {
+	if path := os.Getenv(variable(name)); path != "" || name == byHand {
+		return path, path != ""
+	}
+	folders := []string{os.Getenv(EnvFolder)}
+	if root, ok := repository(); ok {
+		folders = append(folders, filepath.Join(root, ".tools", "agents"))
+	}
+	for _, folder := range folders {
+		path := filepath.Join(folder, name, "node_modules", ".bin", name)
+		if _, err := os.Stat(path); folder != "" && err == nil {
+			return path, true
+		}
+	}
+	path, err := exec.LookPath(name)
+	return path, err == nil
+}
+
+// repository is the folder of the workspace that the test is part of.
+func repository() (string, bool) {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
+			return dir, true
+		}
+		if filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", false
+}
