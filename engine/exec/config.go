@@ -60,6 +60,11 @@ type Config struct {
 	// Env names the variables of the host that the agent may see. Set gives it others. It sees nothing else.
 	Env []string
 	Set map[string]string
+	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes: redact.Mask stands for them in the
+	// transcripts, in messages, in the final text and structured output, and in warnings and errors. The values are those that the agent is
+	// started with; one that is too short (redact.MinValue) fails the turn, see there what is found. What the agent writes into files, and
+	// pieces of a secret on lines of their own in the transcript, stay.
+	Secrets []string
 	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
 	// same turn by a later host, and for several runs at once. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
 	Prepare func(ctx context.Context, t engine.Turn) error
@@ -106,7 +111,7 @@ func (c Config) checked() (Config, error) {
 	if c.Resident && (len(c.ResumeArgs) > 0 || c.Stdin == "" || c.Format != JSONLines) {
 		return c, errors.New("exec: a resident agent has no ResumeArgs, is answered by Stdin, and writes JSON lines with a TurnEnd rule")
 	}
-	if err := c.checkTemplates(); err != nil {
+	if err := errors.Join(c.checkTemplates(), c.checkSecrets()); err != nil {
 		return c, err
 	}
 	ends := false

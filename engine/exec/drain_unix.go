@@ -9,7 +9,7 @@ const drainBatch = 16 << 20
 
 // drain passes over what the agent wrote since its last turn: it does not belong to the next one.
 func (p *resident) drain() {
-	p.lines.skip()
+	p.lines.pass(nil)
 	out, err := p.Stdout.SyscallConn()
 	if err != nil {
 		return
@@ -21,6 +21,7 @@ func (p *resident) drain() {
 			if n <= 0 || err != nil {
 				break
 			}
+			p.lines.pass(buf[:n])
 			taken += n
 		}
 		return true

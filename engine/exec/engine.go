@@ -97,6 +97,12 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if err := r.resume(); err != nil {
 		return engine.Outcome{}, err
 	}
+	o, err := e.turn(ctx, r)
+	return r.redacted(o), redactError(r.secrets, err)
+}
+
+// turn executes what can be executed.
+func (e *Engine) turn(ctx context.Context, r *reading) (engine.Outcome, error) {
 	if err := e.checkHome(r); err != nil {
 		return engine.Outcome{}, err
 	}
@@ -108,7 +114,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if odd := e.cfg.untried(agent.version); odd != "" && !r.resumed {
 		r.diagnose(fsm.WarnEngineDiagnostic, odd)
 	}
-	transcript, err := newTranscript(t.TranscriptDir, t.Attempt, "out", e.cfg.MaxTranscript)
+	transcript, err := newTranscript(r.turn.TranscriptDir, r.turn.Attempt, "out", e.cfg.MaxTranscript)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
@@ -136,7 +142,7 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 		return engine.Outcome{}, err
 	}
 	stop := r.bound(ctx, p)
-	out := newLines(p.Stdout, e.cfg.MaxLine)
+	out := newLines(p.Stdout, r.secrets, e.cfg.MaxLine)
 	out.allow(e.cfg.MaxStream)
 	err = r.read(out)
 	if err != nil { // the sink refused, or the output cannot be read: nothing more is wanted of it
@@ -158,12 +164,15 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript, channe
 	if err != nil {
 		return nil, unavailable(err)
 	}
+	if r.surroundings, err = e.surroundings(values); err != nil {
+		return nil, err
+	}
 	if err := e.prepare(r); err != nil {
 		return nil, err
 	}
 	cmd := process.Command{
 		RunID: r.turn.RunID, Path: program, Args: e.cfg.arguments(templates, values, r.turn.Mode),
-		Dir: r.turn.WorkDir, Env: e.environment(values), Channel: channel, Stderr: errs, Grace: e.cfg.Grace,
+		Dir: r.turn.WorkDir, Env: r.env, Channel: channel, Stderr: errs, Redact: r.secrets, Grace: e.cfg.Grace,
 	}
 	if !channel && e.cfg.Stdin != "" {
 		cmd.Stdin = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
@@ -176,20 +185,6 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript, channe
 		return nil, unavailable(err)
 	}
 	return p, nil
-}
-
-// environment is all that the agent sees beside the marks of its run: what is allowed, and what is set.
-func (e *Engine) environment(values map[string]string) []string {
-	env := make([]string, 0, len(e.cfg.Env)+len(e.cfg.Set)+2)
-	for _, name := range e.cfg.Env {
-		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+v)
-		}
-	}
-	for name, v := range e.cfg.Set {
-		env = append(env, name+"="+strings.ReplaceAll(expand(v, values), "\x00", "\uFFFD"))
-	}
-	return env
 }
 
 // quoted are the values as they are put into Stdin: as JSON, when it is JSON.

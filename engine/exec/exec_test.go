@@ -61,6 +61,15 @@ func staying(tb testing.TB, dir string) exec.Config {
 	return cfg
 }
 
+// secret is the value of $API_KEY, and needs escapes in JSON.
+const secret = `s3cret"\/<value>`
+
+// discreet is an engine's configuration with a secret, which must not change anything else.
+func discreet(cfg exec.Config) exec.Config {
+	cfg.Set["API_KEY"], cfg.Secrets = secret, []string{"API_KEY"}
+	return cfg
+}
+
 // started is the engine of a configuration.
 func started(tb testing.TB, cfg exec.Config) *exec.Engine {
 	tb.Helper()
@@ -73,7 +82,7 @@ func started(tb testing.TB, cfg exec.Config) *exec.Engine {
 func TestAProcessATurnIsAnEngine(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
-		return started(tb, scripted(tb, dir))
+		return started(tb, discreet(scripted(tb, dir)))
 	}})
 }
 
@@ -81,6 +90,6 @@ func TestAProcessATurnIsAnEngine(t *testing.T) {
 func TestAResidentProcessIsAnEngine(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
-		return started(tb, staying(tb, dir))
+		return started(tb, discreet(staying(tb, dir)))
 	}})
 }

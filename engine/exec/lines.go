@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/engine/redact"
 )
 
 // errFlood says that a turn wrote more than it may.
@@ -20,7 +22,7 @@ type line struct {
 
 // lines reads lines of bounded length: a longer one is cut and its rest passed over without being kept.
 type lines struct {
-	source io.Reader
+	source *redact.Reader
 	r      *bufio.Reader
 	limit  int
 	buf    []byte
@@ -28,8 +30,10 @@ type lines struct {
 	end    int64 // where the turn's allowance ends in the stream
 }
 
-func newLines(r io.Reader, limit int) *lines {
-	return &lines{source: r, r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+// newLines reads lines without the secrets.
+func newLines(r io.Reader, secrets *redact.Redactor, limit int) *lines {
+	source := secrets.Reader(r)
+	return &lines{source: source, r: bufio.NewReaderSize(source, 64<<10), limit: limit}
 }
 
 // allow lets the stream go on for n bytes.
@@ -84,5 +88,9 @@ func whole(text []byte) []byte {
 	return text
 }
 
-// skip passes over what was read ahead, for a stream that goes on elsewhere.
-func (l *lines) skip() { l.offset += int64(l.r.Buffered()); l.r.Reset(l.source) }
+// pass passes over what was read ahead, and then over p, for a stream that goes on elsewhere.
+func (l *lines) pass(p []byte) {
+	l.offset += int64(l.r.Buffered() + len(p))
+	l.source.Pass(p)
+	l.r.Reset(l.source)
+}

@@ -15,7 +15,7 @@ import (
 // allLines reads every line.
 func allLines(tb testing.TB, r io.Reader, limit int) []line {
 	tb.Helper()
-	l := newLines(r, limit)
+	l := newLines(r, nil, limit)
 	l.allow(1 << 30)
 	var got []line
 	for {
@@ -44,7 +44,7 @@ func TestALongLineIsCutAndTheNextIsWhole(t *testing.T) {
 
 // I11: a stream without line breaks ends at its allowance.
 func TestAFloodWithoutLineBreaksEnds(t *testing.T) {
-	l := newLines(endless{}, 10)
+	l := newLines(endless{}, nil, 10)
 	l.allow(1 << 20)
 	_, err := l.next()
 	require.ErrorIs(t, err, errFlood)
@@ -94,7 +94,7 @@ func BenchmarkLines(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				l := newLines(strings.NewReader(text), 1<<20)
+				l := newLines(strings.NewReader(text), nil, 1<<20)
 				l.allow(1 << 30)
 				for {
 					if _, err := l.next(); err != nil {

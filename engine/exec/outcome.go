@@ -51,7 +51,7 @@ func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine
 		if r.held != nil && broken == nil {
 			broken = r.sink.Message(r.ctx, *r.held)
 		}
-		o.FinalText = r.delta.String()
+		o.FinalText = r.pieces()
 	case r.held != nil:
 		o.FinalText, o.FinalRef = r.held.Text, r.held.RawRef
 	}

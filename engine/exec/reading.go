@@ -28,20 +28,23 @@ type reading struct {
 	sink       engine.Sink
 	transcript *transcript
 	resumed    bool
+	surroundings
 
 	session string
 	version string          // of the agent, for its handle
 	held    *engine.Message // the last message: intermediate, unless nothing comes after it
 	delta   strings.Builder
-	final   *string
-	ref     *engine.RawRef
-	out     engine.Outcome
-	failed  *engine.Process
-	lost    bool // a rule says that the session is gone
-	odd     int
-	heard   bool // the agent wrote something in this turn
-	ended   bool // a rule says that the turn has ended
-	untaken bool // the agent did not take its input
+	// deltaCut says that pieces were left out.
+	deltaCut bool
+	final    *string
+	ref      *engine.RawRef
+	out      engine.Outcome
+	failed   *engine.Process
+	lost     bool // a rule says that the session is gone
+	odd      int
+	heard    bool // the agent wrote something in this turn
+	ended    bool // a rule says that the turn has ended
+	untaken  bool // the agent did not take its input
 
 	mu      sync.Mutex
 	limited error       // guarded by mu; a limit was exceeded
@@ -76,7 +79,7 @@ func (r *reading) read(in *lines) error {
 		}
 		if err != nil {
 			if r.cfg.Format == Text && text.Len() > 0 {
-				s := r.bounded(text.String())
+				s := r.bounded(r.secrets.String(text.String()))
 				r.final = &s
 			}
 			if r.idle != nil && !r.cfg.Resident {
@@ -88,7 +91,8 @@ func (r *reading) read(in *lines) error {
 			return err
 		}
 		r.heard = true
-		at := r.keep(l)
+		object := r.object(&l)
+		at := r.transcript.line(l.text)
 		if l.cut {
 			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.length, r.cfg.MaxLine))
 		}
@@ -98,26 +102,11 @@ func (r *reading) read(in *lines) error {
 			}
 			continue
 		}
-		if err := r.line(l, at); err != nil {
+		if err := r.line(object, at); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// keep puts the line into the transcript and returns where it stands there.
-func (r *reading) keep(l line) *engine.RawRef {
-	if r.transcript == nil {
-		return nil
-	}
-	r.transcript.mu.Lock()
-	left := r.transcript.left
-	r.transcript.mu.Unlock()
-	_, _ = r.transcript.Write(append(append(make([]byte, 0, len(l.text)+1), l.text...), '\n'))
-	if left < len(l.text)+1 {
-		return nil
-	}
-	return &engine.RawRef{File: r.transcript.name, Offset: int64(r.cfg.MaxTranscript - left), Length: int64(len(l.text))}
 }
 
 // valid replaces invalid UTF-8, with a diagnostic.
@@ -135,16 +124,27 @@ func (r *reading) diagnose(code fsm.Warning, detail string) {
 	}
 }
 
-// line applies the rules to one JSON line.
-func (r *reading) line(l line, at *engine.RawRef) error {
+// object reads one JSON line, nil when it is none. A line whose texts spell a secret that its bytes did not is written anew without it.
+func (r *reading) object(l *line) map[string]any {
 	text := strings.TrimSpace(string(l.text))
-	if text == "" || l.cut {
-		return nil // half an object cannot be read, and was reported
+	if r.cfg.Format == Text || text == "" || l.cut {
+		return nil // half an object cannot be read, and is reported
 	}
 	text = r.valid(text)
 	object, err := decode(text)
 	if err != nil {
 		r.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+clip(text, 200))
+		return nil
+	}
+	if _, found := r.secrets.Value(object); found {
+		l.text, _ = json.Marshal(object) // it was read from JSON
+	}
+	return object
+}
+
+// line applies the rules to what a JSON line holds.
+func (r *reading) line(object map[string]any, at *engine.RawRef) error {
+	if object == nil {
 		return nil
 	}
 	for _, rule := range r.cfg.Rules {
@@ -198,7 +198,7 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 	if !ok {
 		return nil
 	}
-	text := r.bounded(textOf(v))
+	text := r.bounded(r.secrets.String(textOf(v))) // the joined texts of a list may spell one
 	switch rule.Do {
 	case Session:
 		return r.begin(text)
@@ -207,12 +207,13 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 	case Delta:
 		if room := r.cfg.MaxOutput - r.delta.Len(); len(text) > room {
 			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", r.cfg.MaxOutput))
-			text = cutAt(text, room)
+			text, r.deltaCut = cutAt(text, room), true
 		}
 		r.delta.WriteString(text)
 	case Final:
 		r.final, r.ref = &text, ref
 	case Output:
+		v, _ = r.secrets.Value(v) // joined, as above
 		body, err := json.Marshal(v)
 		if err != nil || len(body) > r.cfg.MaxOutput {
 			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at most %d", len(body), r.cfg.MaxOutput))
@@ -271,8 +272,9 @@ func (r *reading) flush() error {
 	if r.delta.Len() == 0 {
 		return nil
 	}
-	text := r.delta.String()
+	text := r.pieces()
 	r.delta.Reset()
+	r.deltaCut = false
 	return r.message(text, nil)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/redact"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -19,6 +20,8 @@ type resident struct {
 	*process.Process
 	lines *lines
 	errs  *transcript
+	// secrets are those that it was started with.
+	secrets *redact.Redactor
 
 	mu   sync.Mutex
 	busy bool // guarded by mu; a turn uses it, and finds out by itself when it ends
@@ -34,6 +37,7 @@ func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, 
 	if err != nil {
 		return engine.Outcome{}, err
 	}
+	r.secrets = p.secrets
 	stop := r.bound(ctx, p.Process)
 	if r.turn.GoesOn() {
 		p.drain()
@@ -102,7 +106,7 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		errs.close()
 		return nil, err
 	}
-	p = &resident{Process: started, lines: newLines(started.Stdout, e.cfg.MaxLine), errs: errs, busy: true}
+	p = &resident{Process: started, lines: newLines(started.Stdout, r.secrets, e.cfg.MaxLine), errs: errs, secrets: r.secrets, busy: true}
 	e.mu.Lock()
 	e.residents[r.turn.RunID] = p
 	e.mu.Unlock()

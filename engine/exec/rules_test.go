@@ -26,7 +26,7 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 	require.NoError(tb, err)
 	h := heard{sink: &enginetest.Recorder{}}
 	h.reading = &reading{cfg: &cfg, ctx: tb.Context(), sink: h.sink}
-	in := newLines(strings.NewReader(output), cfg.MaxLine)
+	in := newLines(strings.NewReader(output), nil, cfg.MaxLine)
 	in.allow(cfg.MaxStream)
 	broken := h.read(in)
 	h.o, err = h.outcome(tb.Context(), ending{}, broken)

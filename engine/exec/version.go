@@ -86,16 +86,20 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	for _, folder := range []string{"{home}", "{workdir}", "{artifacts}", "{transcripts}"} {
 		values[folder] = home
 	}
+	with, err := e.surroundings(values)
+	if err != nil {
+		return "", err
+	}
 	const nobody = "query" // no run; what a dead host left of one is ended by the next
 	_ = e.processes.Reap(ctx, nobody)
-	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: e.environment(values), Grace: e.cfg.Grace})
+	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: with.env, Redact: with.secrets, Grace: e.cfg.Grace})
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, p.End)
-	answer, _ := io.ReadAll(io.LimitReader(p.Stdout, maxAnswer)) // how it ended says more
+	answer, _ := io.ReadAll(io.LimitReader(with.secrets.Reader(p.Stdout), maxAnswer)) // how it ended says more
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	defer p.Release() // waits for its end
 	<-p.Ended()
@@ -104,7 +108,8 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 		return "", fmt.Errorf("exec: %s %s: %w", path, strings.Join(args, " "), context.Cause(ctx))
 	}
 	if err := p.Err(); err != nil && len(answer) == 0 {
-		return "", fmt.Errorf("exec: %s %s: %w: %s", path, strings.Join(args, " "), err, clip(strings.ToValidUTF8(strings.TrimSpace(p.ErrorText()), "\uFFFD"), 500))
+		said := clip(strings.ToValidUTF8(strings.TrimSpace(p.ErrorText()), "\uFFFD"), 500)
+		return "", fmt.Errorf("exec: %s %s: %w: %s", path, strings.Join(args, " "), err, said)
 	}
 	return strings.ToValidUTF8(string(answer), "\uFFFD"), nil
 }

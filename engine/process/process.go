@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/interlude-go/interlude/engine/redact"
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
@@ -36,6 +37,9 @@ type Command struct {
 	Channel bool
 	// Stderr takes the error output as it comes; nil drops it. Its end is kept in any case, see Process.ErrorText.
 	Stderr io.Writer
+	// Redact takes secrets out of the error output before anything of it is kept or given to Stderr; nil takes out nothing. Stdout is for
+	// its reader to redact.
+	Redact *redact.Redactor
 	// Grace is the time between TERM and KILL, DefaultGrace when zero.
 	Grace time.Duration
 }
@@ -101,11 +105,11 @@ func start(c Command, rec record) (*Process, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := p.cmd.Start()
-		for _, c := range closers {
-			_ = c.Close() // the child has its own
+		for _, end := range closers {
+			_ = end.Close() // the child has its own
 		}
 		if err == nil {
-			p.copied.Go(func() { _, _ = io.Copy(stderr, errR) })
+			p.copied.Go(func() { _, _ = io.Copy(stderr, c.Redact.Reader(errR)) })
 		}
 		started <- err
 		if err == nil {

@@ -95,31 +95,36 @@ func (r *Redactor) occursIn(text string) bool {
 	return false
 }
 
-// Value is decoded JSON without the secrets: in strings, also names of members, and in numbers, of which one that holds a secret becomes a
-// string. Maps and lists are changed in place.
-func (r *Redactor) Value(v any) any {
+// Value is decoded JSON without the secrets, and whether there were any: in strings, also names of members, and in numbers, of which one
+// that holds a secret becomes a string. Maps and lists are changed in place.
+func (r *Redactor) Value(v any) (clean any, found bool) {
 	if r == nil {
-		return v
+		return v, false
 	}
 	switch v := v.(type) {
 	case string:
-		return r.String(v)
+		text := r.String(v)
+		return text, text != v
 	case json.Number:
-		if clean := r.String(string(v)); clean != string(v) {
-			return clean
+		if text := r.String(string(v)); text != string(v) {
+			return text, true
 		}
 	case []any:
 		for i := range v {
-			v[i] = r.Value(v[i])
+			var in bool
+			v[i], in = r.Value(v[i])
+			found = found || in
 		}
 	case map[string]any:
 		for name, member := range v {
-			clean := r.String(name)
-			if clean != name {
+			text := r.String(name)
+			member, in := r.Value(member)
+			if text != name {
 				delete(v, name)
 			}
-			v[clean] = r.Value(member)
+			v[text] = member
+			found = found || in || text != name
 		}
 	}
-	return v
+	return v, found
 }

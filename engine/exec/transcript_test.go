@@ -1,0 +1,45 @@
+package exec_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// An attempt of several rounds has one transcript, and each round's messages point to where they stand in it.
+func TestRoundsOfAnAttemptShareItsTranscript(t *testing.T) {
+	e := scriptedWith(t, func(*exec.Config) {})
+	turn := job(t, "final one")
+	for _, want := range []string{"one", "two", "three"} {
+		turn.Prompt = enginetest.Script("final " + want)
+		o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
+		require.NoError(t, err)
+		require.NotNil(t, o.FinalRef)
+		body, err := os.ReadFile(filepath.Join(turn.TranscriptDir, o.FinalRef.File))
+		require.NoError(t, err)
+		var line struct{ Text string }
+		require.NoError(t, json.Unmarshal(body[o.FinalRef.Offset:o.FinalRef.Offset+o.FinalRef.Length], &line))
+		require.Equal(t, want, line.Text)
+	}
+}
+
+// I11: all rounds of an attempt share the limit of its transcript; what is not in it has no place to point to.
+func TestRoundsOfAnAttemptShareTheLimit(t *testing.T) {
+	e := scriptedWith(t, func(c *exec.Config) { c.MaxTranscript = 1 << 10 })
+	turn := job(t, "long 2000", "final ok")
+	for range 2 {
+		o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
+		require.NoError(t, err)
+		require.Equal(t, "ok", o.FinalText)
+		require.Nil(t, o.FinalRef)
+		info, err := os.Stat(filepath.Join(turn.TranscriptDir, "attempt-1.out"))
+		require.NoError(t, err)
+		require.Equal(t, int64(1<<10), info.Size())
+	}
+}
