@@ -99,7 +99,7 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 }
 
 // nestedModules are those beside the root, each for what it needs.
-var nestedModules = []string{"engine/eino", "store/sqlite", "store/postgres", "examples"}
+var nestedModules = []string{"engine/acp", "engine/eino", "store/sqlite", "store/postgres", "examples"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {
 	for _, p := range packages(t, ".") {

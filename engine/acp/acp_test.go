@@ -1,0 +1,71 @@
+package acp_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/engine/enginetest"
+)
+
+// grace is short: deaf processes are to be killed.
+const grace = 300 * time.Millisecond
+
+// patience is how long a test waits for what must come; pause is between two looks.
+const (
+	patience = time.Minute
+	pause    = 2 * time.Millisecond
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case enginetest.IsProgram(): // only to linger
+		os.Exit(enginetest.Main())
+	case len(os.Args) > 1 && os.Args[1] == agentArg:
+		os.Exit(agentMain())
+	}
+	os.Exit(m.Run())
+}
+
+// scripted runs the scripted agent: this test binary, called again.
+func scripted(tb testing.TB, dir, can string) acp.Config {
+	tb.Helper()
+	self, err := os.Executable()
+	require.NoError(tb, err)
+	return acp.Config{
+		Name: "scripted", Command: self, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
+		StateDir: filepath.Join(dir, "processes"), Grace: grace,
+		Set: map[string]string{"GORACE": "atexit_sleep_ms=0"}, // the race detector's wait at each exit
+	}
+}
+
+// started is the engine of a configuration.
+func started(tb testing.TB, cfg acp.Config) *acp.Engine {
+	tb.Helper()
+	e, err := acp.New(cfg)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, e.Close()) })
+	return e
+}
+
+func suite(t *testing.T, can string) {
+	t.Helper()
+	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
+		tb.Helper()
+		return started(tb, scripted(tb, dir, can))
+	}})
+}
+
+// B1, B11, D5, E2, I2, I6, I11: an agent that can load its sessions keeps the promises of an engine, with a process for each turn.
+func TestAnAgentThatLoadsItsSessionsIsAnEngine(t *testing.T) { suite(t, "load") }
+
+// B1, B11, D5, E2: so does one that resumes them without telling them again.
+func TestAnAgentThatResumesItsSessionsIsAnEngine(t *testing.T) { suite(t, "resume") }
+
+// D3, D4, D6: and one that can do neither, as a resident process.
+func TestAnAgentThatForgetsIsAResidentEngine(t *testing.T) { suite(t, "") }

@@ -1,0 +1,281 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// agent is a process that speaks the protocol.
+type agent struct {
+	*process.Process
+	*wire
+	redactor
+	feed  *feed
+	lines *lines
+	errs  *asides
+	grace time.Duration
+
+	hello   hello
+	session string
+	script  atomic.Pointer[transcript] // of the turn that uses the agent
+
+	hear sync.Mutex // held while a line is dealt with
+	turn *turn      // guarded by hear; nil between turns
+	held *held      // guarded by hear; a permission request that stays open between two turns
+
+	mu   sync.Mutex
+	busy bool // guarded by mu; a turn uses it, and finds out by itself when it ends
+	told bool // guarded by mu; its end is expected or was reported
+}
+
+// program is the agent's file. It is looked for each time: a few calls of the system, and an agent that was installed or removed
+// meanwhile is noticed. Absolute, since the agent starts in another folder.
+func (e *Engine) program() (string, error) {
+	path, err := exec.LookPath(e.cfg.Command)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
+}
+
+func unavailable(detail string, err error) error {
+	return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: detail, Err: err}
+}
+
+// launch starts the agent for a turn. errs takes its error output, and is closed with it.
+func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
+	path, err := e.program()
+	if err != nil {
+		errs.close()
+		return nil, unavailable("the agent's program cannot be started", err)
+	}
+	values := e.cfg.values(t)
+	env := e.environment(values)
+	a := &agent{redactor: newRedactor(e.secrets(env)), grace: e.cfg.Grace}
+	a.errs = &asides{redactor: a.redactor, to: errs}
+	args := make([]string, 0, len(e.cfg.Args))
+	for _, arg := range e.cfg.Args {
+		args = append(args, expand(arg, values))
+	}
+	a.Process, err = e.processes.Start(process.Command{
+		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: a.errs, Grace: e.cfg.Grace,
+	})
+	if err != nil {
+		errs.close()
+		return nil, unavailable("the agent's program cannot be started", err)
+	}
+	a.wire = newWire(a.Ended(), func(line string) { a.script.Load().keep(toAgent, a.text(line)) })
+	a.feed = &feed{out: a.Stdout, running: a.Running}
+	a.lines = newLines(a.feed, e.cfg.MaxLine)
+	a.lines.left.Store(int64(e.cfg.MaxStream))
+	go a.write() // both end with the process
+	go a.listen()
+	return a, nil
+}
+
+// environment is all that the agent sees beside the marks of its run: what is allowed, and what is set.
+func (e *Engine) environment(values map[string]string) []string {
+	env := make([]string, 0, len(e.cfg.Env)+len(e.cfg.Set))
+	for _, name := range e.cfg.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for name, v := range e.cfg.Set {
+		env = append(env, name+"="+expand(v, values))
+	}
+	return env
+}
+
+// secrets are the values of the variables that are secret.
+func (e *Engine) secrets(env []string) []string {
+	var values []string
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); slices.Contains(e.cfg.Secrets, name) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// write writes what is sent, until the process has ended. What an agent that is ending does not take is lost with it.
+func (a *agent) write() {
+	for {
+		select {
+		case line := <-a.out:
+			_, _ = a.Stdin.Write(line)
+		case <-a.Ended():
+			return
+		}
+	}
+}
+
+// listen deals with the agent's lines, in order, until its output ends.
+func (a *agent) listen() {
+	defer close(a.gone)
+	for {
+		l, err := a.lines.next()
+		if errors.Is(err, errFlood) {
+			a.flooded()
+			_, _ = io.Copy(io.Discard, a.feed)
+		}
+		if err != nil {
+			return
+		}
+		a.take(l)
+	}
+}
+
+// flooded ends an agent that writes without end: its turn does, or nobody is there to do it.
+func (a *agent) flooded() {
+	a.hear.Lock()
+	defer a.hear.Unlock()
+	if a.turn != nil {
+		a.turn.halt(errFlood)
+		return
+	}
+	go a.End()
+}
+
+// take deals with one line.
+func (a *agent) take(l line) {
+	a.hear.Lock()
+	defer a.hear.Unlock()
+	t := a.turn
+	if t != nil {
+		t.heard = true
+	}
+	t.rest()
+	defer t.wake()
+	ref := a.script.Load().keep(fromAgent, a.text(string(l.text)))
+	if l.cut {
+		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.length))
+		a.half(l.text)
+		return
+	}
+	text := bytes.TrimSpace(l.text)
+	if len(text) == 0 {
+		return
+	}
+	text = t.valid(text)
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil || e.Method == "" && len(e.ID) == 0 {
+		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+a.text(clip(string(text), 200)))
+		return
+	}
+	a.dispatch(t, e, ref)
+}
+
+// dispatch finds out what a message is. Whatever the agent asks for beyond permissions is not offered.
+func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
+	ctx := context.Background() // an answer is for the process, not for the turn
+	switch {
+	case e.Method == "":
+		a.deliver(e)
+	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate && t != nil:
+		t.update(e.Params, ref)
+	case len(e.ID) == 0: // other notices say nothing that a turn needs
+	case e.Method == sdk.ClientMethodSessionRequestPermission:
+		a.permission(ctx, t, e)
+	default:
+		_ = a.refuse(ctx, e.ID, sdk.NewMethodNotFound(e.Method))
+	}
+}
+
+// half keeps a message that was cut from leaving anybody waiting: its answer, or the agent's request, is an error.
+func (a *agent) half(text []byte) {
+	e, ok := head(text)
+	switch {
+	case !ok:
+	case e.Method == "":
+		e.Error = sdk.NewInternalError("the answer is longer than Config.MaxLine")
+		a.deliver(e)
+	default:
+		_ = a.refuse(context.Background(), e.ID, sdk.NewInvalidRequest("the request is too long"))
+	}
+}
+
+// head reads what stands before the long part of a message that was cut; ok is false for one without an id.
+func head(text []byte) (e envelope, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return e, false
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			break
+		}
+		switch name {
+		case "id":
+			e.ID = v
+		case "method":
+			_ = json.Unmarshal(v, &e.Method) // no text is no method
+		}
+	}
+	return e, len(e.ID) > 0
+}
+
+// attach gives the agent to a turn: what it writes from now on belongs to it. Nil takes it away again; when that returns, the turn is
+// not used any more.
+func (a *agent) attach(t *turn, maxStream int) {
+	a.hear.Lock()
+	defer a.hear.Unlock()
+	a.turn = t
+	a.script.Store(nil)
+	if t != nil {
+		t.agent = a
+		a.script.Store(t.transcript)
+		a.lines.left.Store(int64(maxStream))
+	}
+}
+
+// leave has an agent that is not needed any more end by itself, and ends it when it does not.
+func (a *agent) leave() {
+	_ = a.Stdin.Close()
+	patience := time.NewTimer(a.grace)
+	defer patience.Stop()
+	select {
+	case <-a.Ended():
+	case <-patience.C:
+		a.End()
+	}
+}
+
+// release gives back what is kept for an ended agent.
+func (a *agent) release() {
+	a.Release()
+	<-a.gone
+	a.errs.close()
+}
+
+// lastWords is the end of the error output, for the text of a failure.
+func (a *agent) lastWords() string {
+	text := a.ErrorText()
+	if _, whole, ok := strings.Cut(text, "\n"); ok && len(text) >= 4<<10 {
+		text = whole // the first line may begin in the middle of a secret
+	}
+	return clip(strings.ToValidUTF8(strings.TrimSpace(a.text(text)), "\uFFFD"), 2000)
+}

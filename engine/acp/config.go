@@ -1,0 +1,170 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
+)
+
+// Permission is how a permission request is answered where nobody is to be asked.
+type Permission string
+
+// The permissions.
+const (
+	// Reject: the option to reject once, or for always where there is no other; canceled where there is none. The default.
+	Reject Permission = "reject"
+	// Allow: the option to allow once, or for always where there is no other.
+	Allow Permission = "allow"
+)
+
+// Config says how to run an agent. Command is required.
+//
+// Args and Set may hold placeholders: {home}, {workdir}, {artifacts}, {transcripts} the folders, {run}, and {mode}. A placeholder is replaced
+// once and never splits an argument.
+type Config struct {
+	// Name is the engine's name in session handles; the command's base name when empty. Version is kept in them for people; the one
+	// that the agent announces when empty.
+	Name    string
+	Version string
+	// Command is the program: a name to be found in PATH, or a path, from the host's working folder when it is relative. Args have it speak
+	// the protocol: acp, or --acp, say.
+	Command string
+	Args    []string
+
+	// Env names the variables of the host that the agent may see. Set gives it others. It sees nothing else.
+	Env []string
+	Set map[string]string
+	// Secrets names variables of Env and Set whose values are replaced in transcripts, messages, questions, diagnostics and errors. A value of
+	// less than 4 bytes is replaced nowhere: it would be found in every text.
+	Secrets []string
+	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
+	// same turn by a later host, and for several runs at once. Profile calls it with a turn of no run, whose folders are removed
+	// afterwards. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	Prepare func(ctx context.Context, t engine.Turn) error
+	// AuthMethod is the id of the authentication method that is called before a session is opened. Empty: none, for agents that find
+	// their keys in the environment or in their home.
+	AuthMethod string
+
+	// Sticky keeps one process for all turns of a run, whatever the agent announces.
+	Sticky bool
+	// HoldPermission is how long a permission request of a sticky process stays open while its run waits, so that the answer goes
+	// straight into it. When it has passed, or zero: the request is answered as canceled, and the person's decision is applied when the agent
+	// proposes the same again.
+	HoldPermission time.Duration
+	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
+	AutoPermission Permission
+
+	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must outlive the process and be this
+	// machine's own; a folder of the user's in the system's temporary folder when empty, which is refused when others can write to it.
+	StateDir string
+
+	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and between TERM and KILL; 5 s when zero.
+	Grace time.Duration
+	// StartLimit is how long it may take to open its session, 2 min when zero. TurnLimit is a turn's wall-clock time and IdleLimit a time
+	// without a line of output; none when zero.
+	StartLimit, TurnLimit, IdleLimit time.Duration
+	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the transcript of a turn, in bytes; 8 MiB, 4 MiB
+	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
+	// agent that writes more is ended and has failed.
+	MaxLine, MaxOutput, MaxTranscript, MaxStream int
+}
+
+var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
+
+// checked fills in defaults and says what is wrong.
+func (c Config) checked() (Config, error) {
+	if c.Command == "" {
+		return c, errors.New("acp: Config needs Command")
+	}
+	if c.Name == "" {
+		c.Name = filepath.Base(c.Command)
+	}
+	if c.AutoPermission == "" {
+		c.AutoPermission = Reject
+	}
+	if c.AutoPermission != Reject && c.AutoPermission != Allow {
+		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
+	}
+	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || min(c.Grace, c.StartLimit, c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
+		return c, errors.New("acp: Config: limits and times must not be negative")
+	}
+	if err := c.checkTexts(); err != nil {
+		return c, err
+	}
+	orDefault(&c.MaxLine, 8<<20)
+	orDefault(&c.MaxOutput, 4<<20)
+	orDefault(&c.MaxTranscript, 64<<20)
+	orDefault(&c.MaxStream, 256<<20)
+	orDefault(&c.Grace, process.DefaultGrace)
+	orDefault(&c.StartLimit, 2*time.Minute)
+	return c, nil
+}
+
+// checkTexts finds unknown placeholders, and variables that cannot be.
+func (c Config) checkTexts() error {
+	all := slices.Clone(c.Args)
+	for name, v := range c.Set {
+		if name == "" || strings.ContainsAny(name, "=\x00") || name == process.EnvRun || name == process.EnvToken {
+			return fmt.Errorf("acp: Config.Set: %q is no variable that can be set", name)
+		}
+		all = append(all, v)
+	}
+	known := c.values(engine.Turn{})
+	for _, text := range all {
+		for _, name := range placeholder.FindAllString(text, -1) {
+			if _, ok := known[name]; !ok {
+				return fmt.Errorf("acp: Config: unknown placeholder %s in %q", name, text)
+			}
+		}
+	}
+	for _, name := range c.Secrets {
+		if _, set := c.Set[name]; !set && !slices.Contains(c.Env, name) {
+			return fmt.Errorf("acp: Config.Secrets: %q is neither in Env nor in Set", name)
+		}
+	}
+	return nil
+}
+
+// values are what the placeholders stand for.
+func (c Config) values(t engine.Turn) map[string]string {
+	return map[string]string{
+		"{home}": t.HomeDir, "{workdir}": t.WorkDir, "{artifacts}": t.ArtifactDir, "{transcripts}": t.TranscriptDir, "{run}": t.RunID,
+		"{mode}": string(t.Mode),
+	}
+}
+
+// expand puts the values in, each once: what a value holds is never read as a placeholder.
+func expand(template string, values map[string]string) string {
+	text := placeholder.ReplaceAllStringFunc(template, func(name string) string {
+		if v, ok := values[name]; ok {
+			return v
+		}
+		return name
+	})
+	return strings.ReplaceAll(text, "\x00", "\uFFFD") // no argument and no variable can hold a NUL
+}
+
+// usesHome reports whether the agent keeps something in the run's HomeDir.
+func (c Config) usesHome() bool {
+	has := func(s string) bool { return strings.Contains(s, "{home}") }
+	for _, v := range c.Set {
+		if has(v) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.Args, has)
+}
+
+func orDefault[T int | time.Duration](n *T, otherwise T) {
+	if *n == 0 {
+		*n = otherwise
+	}
+}

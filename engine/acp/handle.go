@@ -1,0 +1,110 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// Bounds of what a handle keeps: with them it stays below engine.MaxHandle.
+const (
+	maxSession  = 4 << 10 // bytes of a session's id
+	maxOptions  = 20      // of a question
+	maxOptionID = 512     // bytes
+	maxLabel    = 200     // bytes of an option's name, and of a title
+	maxGrants   = 32
+)
+
+// state is what a run's session needs to go on with: the data of its handle.
+type state struct {
+	Session string `json:"session"`
+	// Asked is the permission that the last turn asked for.
+	Asked *asked `json:"asked,omitempty"`
+	// Grants are what a person decided, for when the agent proposes the same again. The oldest first.
+	Grants []grant `json:"grants,omitempty"`
+}
+
+// asked is a permission that a person is asked for.
+type asked struct {
+	Digest  string   `json:"digest,omitempty"` // of the subject; empty when nothing tells it from others
+	Title   string   `json:"title"`
+	Options []choice `json:"options"`
+	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not grant it twice.
+	SettledBy int `json:"settled_by,omitempty"`
+}
+
+// choice is an option of a permission request.
+type choice struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// grant is a decision on a subject.
+type grant struct {
+	Digest string `json:"digest"`
+	Choice choice `json:"choice"`
+}
+
+// usable refuses a session's id that no handle should keep.
+func usable(session string) error {
+	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
+		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters", clip(session, 40), maxSession)
+	}
+	return nil
+}
+
+// handle is the state as it is stored. The oldest decisions go when there are too many.
+func (t *turn) handle() *engine.Handle {
+	if t.state.Session == "" {
+		return nil
+	}
+	version := t.cfg.Version
+	if version == "" {
+		version = clip(t.agent.hello.Info.Version, 100)
+	}
+	t.state.Grants = t.state.Grants[max(0, len(t.state.Grants)-maxGrants):]
+	body, _ := json.Marshal(t.state) // texts can be encoded
+	for len(body) > engine.MaxHandle && len(t.state.Grants) > 0 {
+		t.state.Grants = t.state.Grants[1:]
+		body, _ = json.Marshal(t.state)
+	}
+	return &engine.Handle{Engine: t.cfg.Name, Version: version, Data: body}
+}
+
+// store keeps the state before anything follows from it.
+func (t *turn) store() error { return t.sink.Handle(t.parent, *t.handle()) }
+
+// stateOf reads a handle of this engine.
+func (c Config) stateOf(h engine.Handle) (s state, _ error) {
+	if h.Engine != c.Name {
+		return s, fmt.Errorf("the handle is of engine %q, this is %q", clip(h.Engine, 40), c.Name)
+	}
+	if err := json.Unmarshal(h.Data, &s); err != nil {
+		return s, fmt.Errorf("the handle cannot be read: %w", err)
+	}
+	return s, usable(s.Session)
+}
+
+// recall reads the handle that the turn goes on with.
+func (t *turn) recall() error {
+	var err error
+	switch {
+	case t.in.Handle != nil:
+		t.state, err = t.cfg.stateOf(*t.in.Handle)
+	case len(t.in.Answers) > 0 && !t.sticky:
+		err = errors.New("there is no session to give the answer to")
+	}
+	if err != nil && t.sticky { // the process has the session; the handle only helps
+		t.state, err = state{}, nil
+	}
+	if err != nil {
+		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: err.Error()}
+	}
+	return nil
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package acp_test
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// leave takes the command out of the agent's process group.
+func leave(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

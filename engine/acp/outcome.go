@@ -1,0 +1,183 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// ending is how a turn stands when the agent is not used any more.
+type ending struct {
+	why    error // nil: the agent ended its turn by itself
+	exit   error // of the process, when it ended by itself
+	died   bool  // the process ended by itself, before the turn did
+	stderr string
+}
+
+// part ends the process of a turn, gently where the turn ended well: the agent closes its session by itself.
+func (t *turn) part(why error) ending {
+	a := t.agent
+	end := ending{why: why}
+	switch {
+	case errors.Is(why, errGone): // it is ending by itself, and its status counts
+		patience := time.NewTimer(t.cfg.Grace)
+		defer patience.Stop()
+		select {
+		case <-a.Ended():
+			end.died, end.exit = true, a.Err()
+		case <-patience.C:
+		case <-t.ctx.Done():
+		}
+		a.End()
+	case mayStay(why):
+		a.leave()
+	default:
+		a.End()
+	}
+	end.stderr = a.lastWords()
+	return end
+}
+
+// mayStay reports whether the agent is in order when its turn has ended so.
+func mayStay(why error) bool {
+	var said *sdk.RequestError
+	var stop stopped
+	switch {
+	case errors.Is(why, errUnstopped):
+		return false
+	case why == nil, errors.Is(why, errAsked), errors.Is(why, errHeld):
+		return true
+	}
+	return errors.As(why, &said) || errors.As(why, &stop)
+}
+
+// outcome is the evidence of the turn.
+func (t *turn) outcome(end ending) (engine.Outcome, error) {
+	if t.odd > maxOdd {
+		t.out.Diagnostics = append(t.out.Diagnostics, engine.Diagnostic{
+			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", t.odd-maxOdd),
+		})
+	}
+	o := &t.out
+	asking := errors.Is(end.why, errAsked) || errors.Is(end.why, errHeld)
+	if !asking {
+		t.asked, o.Questions = nil, nil
+	}
+	if err := t.conclude(asking); err != nil && (end.why == nil || asking) {
+		end.why = err
+	}
+	if errors.Is(end.why, errFlood) {
+		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: errFlood.Error()})
+	}
+	t.state.Asked = t.asked
+	o.Handle = t.handle()
+	var failure *engine.Failure
+	switch {
+	case t.parent.Err() != nil:
+	case errors.As(end.why, &failure):
+		return *o, failure
+	case !errors.Is(end.why, engine.ErrStale) && ours(end.why):
+		return *o, end.why
+	}
+	o.Process = t.process(end)
+	if o.Process.Status != engine.OK {
+		o.Questions = nil
+	}
+	return *o, nil
+}
+
+// conclude tells the messages that are left. The last one is the final text, unless the turn asks: then nothing that it said is a result.
+func (t *turn) conclude(asking bool) error {
+	say := func(m engine.Message) error {
+		m.Text = t.agent.text(m.Text)
+		return t.sink.Message(t.parent, m)
+	}
+	err := t.messages.end(say)
+	last := t.messages.final()
+	switch {
+	case last == nil:
+	case asking && err == nil:
+		err = say(*last)
+	default:
+		t.out.FinalText, t.out.FinalRef = t.agent.text(last.Text), last.RawRef
+	}
+	return err
+}
+
+// ours reports whether a reason is no evidence about the agent: the store refused something.
+func ours(err error) bool {
+	var said *sdk.RequestError
+	var limit errLimit
+	var stop stopped
+	if err == nil || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
+		return false
+	}
+	for _, known := range []error{errGone, errAsked, errHeld, errFlood, errStart, errUnstopped} {
+		if errors.Is(err, known) {
+			return false
+		}
+	}
+	return true
+}
+
+// process says how the turn's process ended.
+func (t *turn) process(end ending) engine.Process {
+	failed := func(detail string) engine.Process {
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: t.agent.text(detail)}
+	}
+	var limit errLimit
+	var stop stopped
+	switch why := end.why; {
+	case errors.Is(context.Cause(t.parent), engine.ErrTurnTimeout):
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
+	case t.parent.Err() != nil, errors.Is(why, engine.ErrStale):
+		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
+	case errors.Is(why, errFlood):
+		return failed(fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream))
+	case errors.As(why, &limit):
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
+	case errors.Is(why, errStart):
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineUnavailable, Detail: errStart.Error() + ": " + end.stderr}
+	case errors.Is(why, errUnstopped) && (t.sticky || !errors.Is(why, errAsked)):
+		return failed(why.Error())
+	case errors.Is(why, errGone):
+		return t.died(end)
+	case errors.As(why, &stop) && stop.reason == sdk.StopReasonCancelled:
+		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: stop.Error()}
+	case errors.As(why, &stop):
+		return failed(stop.Error())
+	case why != nil && !errors.Is(why, errAsked) && !errors.Is(why, errHeld):
+		return failed("the agent failed: " + reason(why))
+	}
+	return engine.Process{Status: engine.OK}
+}
+
+// died says how a process ended in the middle of its turn.
+func (t *turn) died(end ending) engine.Process {
+	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of its turn"}
+	if !end.died {
+		p.Detail = "the agent closed its output in the middle of its turn"
+	}
+	var exit *exec.ExitError
+	if errors.As(end.exit, &exit) {
+		p.ExitCode = exit.ExitCode()
+		p.Detail += ", with " + exit.Error()
+	}
+	if end.stderr != "" {
+		p.Detail += ": " + end.stderr
+	}
+	switch {
+	case t.sticky && len(t.in.Answers) > 0 && !t.heard:
+		p.Code = fsm.CodeInteractionProcessLost
+	case t.agent.hello.ProtocolVersion == 0:
+		p.Code = fsm.CodeEngineUnavailable
+	}
+	return p
+}

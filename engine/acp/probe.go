@@ -1,0 +1,95 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// installed is the agent's program as it was found, and what it says that it can do.
+type installed struct {
+	path    string
+	size    int64
+	changed time.Time
+	profile engine.Profile
+}
+
+// nobody is the run of a process that is asked what it is; what a dead host left of one is ended by the next.
+const nobody = "acp-probe"
+
+// Profile looks for the agent and says how it goes on after a wait. The program is started and asked once for each version that is
+// installed, which takes as long as it takes to start.
+func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
+	path, err := e.program()
+	if err != nil {
+		return engine.Profile{}, unavailable("the agent's program cannot be started", err)
+	}
+	if e.cfg.Sticky {
+		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: path + " is configured to stay resident"}, nil
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return engine.Profile{}, unavailable("the agent's program cannot be started", err)
+	}
+	found := installed{path: path, size: file.Size(), changed: file.ModTime()}
+	e.asking.Lock()
+	defer e.asking.Unlock()
+	if known := e.known; known.path == path && known.size == found.size && known.changed.Equal(found.changed) {
+		return known.profile, nil
+	}
+	hello, err := e.probe(ctx)
+	if err != nil {
+		return engine.Profile{}, err
+	}
+	found.profile = profileOf(path, hello)
+	e.known = found
+	return found.profile, nil
+}
+
+// profileOf reads what an agent announces.
+func profileOf(path string, h hello) engine.Profile {
+	if ways := h.ways(); ways != "" {
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, h, ways)}
+	}
+	return engine.Profile{
+		Kind:   fsm.ProfileStickyProcess,
+		Reason: fmt.Sprintf("%s (%s) announces no way to resume a session, so its process is kept", path, h),
+	}
+}
+
+// probe starts the agent in folders of its own and asks what it can do.
+func (e *Engine) probe(ctx context.Context) (hello, error) {
+	dir, err := os.MkdirTemp("", "interlude-probe-")
+	if err != nil {
+		return hello{}, unavailable("the agent cannot be asked what it is", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	_ = e.processes.Reap(ctx, nobody) // what cannot be ended is found again
+	in := engine.Turn{RunID: nobody, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir, TranscriptDir: dir}
+	if err := e.prepare(ctx, in); err != nil {
+		return hello{}, err
+	}
+	a, err := e.launch(in, nil)
+	if err != nil {
+		return hello{}, err
+	}
+	limited, stop := context.WithTimeoutCause(ctx, e.cfg.StartLimit, errStart)
+	defer stop()
+	err = a.initialize(limited, "")
+	if errors.Is(err, errGone) || err == nil {
+		a.leave()
+	} else {
+		a.End()
+	}
+	a.release()
+	var known *engine.Failure
+	if err != nil && !errors.As(err, &known) {
+		return hello{}, unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err, a.lastWords()), nil)
+	}
+	return a.hello, err
+}

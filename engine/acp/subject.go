@@ -1,0 +1,111 @@
+package acp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// toolCall is what an agent says of a tool that it uses, or wants to use. A member that is missing says nothing.
+//
+//nolint:tagliatelle // the protocol's words
+type toolCall struct {
+	ID        string          `json:"toolCallId"`
+	Title     *string         `json:"title"`
+	Kind      *string         `json:"kind"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	Locations json.RawMessage `json:"locations"`
+}
+
+// maxTools bounds how many tool calls of a turn are remembered.
+const maxTools = 256
+
+// tools are the tool calls that a turn heard of: a permission request may name one and say no more.
+type tools struct {
+	order []string
+	calls map[string]subject
+}
+
+// subject is what a permission is asked for.
+type subject struct {
+	Kind      string          `json:"kind"`
+	Title     string          `json:"title"`
+	RawInput  json.RawMessage `json:"rawInput"`
+	Locations json.RawMessage `json:"locations"`
+	Content   json.RawMessage `json:"content"`
+}
+
+// note remembers what is said of a tool call. The oldest is forgotten when there are too many.
+func (t *tools) note(c toolCall, content json.RawMessage) {
+	if c.ID == "" || len(c.ID) > maxLabel {
+		return
+	}
+	if t.calls == nil {
+		t.calls = make(map[string]subject)
+	}
+	if _, known := t.calls[c.ID]; !known {
+		if t.order = append(t.order, c.ID); len(t.order) > maxTools {
+			delete(t.calls, t.order[0])
+			t.order = t.order[1:]
+		}
+	}
+	t.calls[c.ID] = t.subject(c, content)
+}
+
+// subject is what a tool call is about: what is said of it now, and where that says nothing what was said before.
+func (t *tools) subject(c toolCall, content json.RawMessage) subject {
+	s := t.calls[c.ID]
+	if c.Kind != nil {
+		s.Kind = *c.Kind
+	}
+	if c.Title != nil {
+		s.Title = *c.Title
+	}
+	for _, part := range []struct {
+		to   *json.RawMessage
+		said json.RawMessage
+	}{{&s.RawInput, c.RawInput}, {&s.Locations, c.Locations}, {&s.Content, content}} {
+		if said := string(part.said); said != "" && said != "null" {
+			*part.to = part.said
+		}
+	}
+	return s
+}
+
+// digest tells the subject from all others: SHA-256 over its canonical JSON. It is empty for one that says neither what it does nor
+// with what: nothing tells that from the next.
+func (s subject) digest() string {
+	parts := []any{s.Kind, s.Title, canonical(s.RawInput), canonical(s.Locations), canonical(s.Content)}
+	if parts[2] == nil && parts[4] == nil && strings.TrimSpace(s.Title) == "" {
+		return ""
+	}
+	body, err := json.Marshal(parts)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// canonical is a JSON value with the members of its objects in order, and its numbers as they were written. What is empty counts as missing.
+func canonical(raw json.RawMessage) any {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		if len(v) == 0 {
+			return nil
+		}
+	case []any:
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return v
+}
