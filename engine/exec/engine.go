@@ -150,9 +150,7 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 	}
 	<-p.Ended() // an agent that closed its output may still run, and can be canceled
 	stop()
-	if ctx.Err() != nil || r.limit() != nil {
-		p.End() // also what left the group
-	}
+	p.End() // also what left the group
 	p.Release()
 	return r.outcome(ctx, endingOf(p), err)
 }

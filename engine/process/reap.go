@@ -14,6 +14,9 @@ import (
 // processes may be left, also on systems where an environment cannot be read.
 func (t *Table) Reap(ctx context.Context, runID string) error {
 	records, broken := t.recall(runID)
+	if broken == nil {
+		t.tidy(runID)
+	}
 	for _, r := range records {
 		if procid.Alive(r.Worker) == procid.Living {
 			continue

@@ -69,13 +69,39 @@ func (t *Table) remember(r record) error {
 		return fmt.Errorf("process record: %w", err)
 	}
 	path := t.recordPath(r)
-	if err = durable(path+".new", body); err == nil {
-		err = os.Rename(path+".new", path)
+	half := path + halfOf(r.Worker)
+	if err = durable(half, body); err == nil {
+		err = os.Rename(half, path)
 	}
 	if err != nil {
 		return fmt.Errorf("process record: %w", err)
 	}
 	return nil
+}
+
+// halfOf ends the name of a record that is being written. It names the writer, since what is in the file may not be all of it.
+func halfOf(worker string) string { return "." + toName.Replace(worker) + ".new" }
+
+// An identity holds neither of the marks that it is written with as a part of a name, where it is as long as before: a name is bounded.
+var (
+	toName   = strings.NewReplacer(" ", "_", "/", "+")
+	fromName = strings.NewReplacer("_", " ", "+", "/")
+)
+
+// tidy removes what hosts left that died while they wrote a record of the run: the process was never started, or has a record.
+func (t *Table) tidy(runID string) {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return // recall says so
+	}
+	for _, entry := range entries {
+		name, half := strings.CutSuffix(entry.Name(), ".new")
+		_, worker, named := strings.Cut(name, suffix+".")
+		worker = fromName.Replace(worker)
+		if half && named && strings.HasPrefix(name, runID+"@") && worker != "" && procid.Alive(worker) != procid.Living {
+			_ = os.Remove(filepath.Join(t.dir, entry.Name()))
+		}
+	}
 }
 
 // trusted refuses a folder in the system's temporary one that somebody else made, or can write to: its records say which

@@ -22,6 +22,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -37,6 +38,16 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if enginetest.IsProgram() {
+		os.Exit(enginetest.Main())
+	}
+	if dir := os.Getenv(envOrphans); dir != "" {
+		if err := orphanHost(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "host:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if path := os.Getenv(envFile); path != "" {
 		if err := host(path); err != nil {
 			fmt.Fprintln(os.Stderr, "host:", err)

@@ -1,0 +1,279 @@
+//go:build linux
+
+package sqlite_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+const (
+	kills   = 200
+	atATime = 12 // runs that have not ended
+)
+
+// E7, I6, I9: hosts and agents are killed 200 times at random moments, while agents start children that ignore TERM, and some that leave their
+// group. In the end every run has come to its end, and no process of any is left.
+func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
+	c := newHavoc(t)
+	c.start()
+	people, gone := context.WithCancel(t.Context())
+	var answering sync.WaitGroup
+	answering.Go(func() { c.answer(people) })
+	hosts, agents := 0, 0
+	for hosts+agents < kills {
+		for c.open() < atATime {
+			c.submit()
+		}
+		c.pause(time.Duration(c.dice.IntN(150)) * time.Millisecond)
+		if c.dice.IntN(3) == 0 && c.killAgent() {
+			agents++
+			continue
+		}
+		hosts++
+		c.kill()
+		c.start()
+	}
+	require.Eventually(t, func() bool { return c.open() == 0 }, 2*time.Minute, 20*time.Millisecond, "a run is stuck")
+	gone()
+	answering.Wait()
+	c.leave()
+
+	left, err := os.ReadDir(filepath.Join(c.dir, "processes"))
+	require.NoError(t, err)
+	for _, r := range left {
+		require.Truef(t, strings.HasPrefix(r.Name(), "query@"), "a record is left: %s", r.Name())
+	}
+	require.Empty(t, processesOf(t, c.mine), "a process of a run is left")
+	c.judge(hosts, agents)
+}
+
+// havoc is the story's host, and what is known of its runs.
+type havoc struct {
+	*testing.T
+	dir    string
+	store  *sqlite.Store
+	client *lifecycle.Lifecycle
+	dice   *rand.Rand
+	host   *exec.Cmd
+	in     io.WriteCloser
+	errs   bytes.Buffer
+
+	mu    sync.Mutex
+	runs  []string        // guarded by mu
+	ended map[string]bool // guarded by mu
+}
+
+func newHavoc(t *testing.T) *havoc {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	c := &havoc{T: t, dir: t.TempDir(), dice: rand.New(rand.NewPCG(seed, 7)), ended: make(map[string]bool)}
+	var err error
+	c.store, err = sqlite.Open(t.Context(), filepath.Join(c.dir, "runs.db"), sqlite.Options{})
+	require.NoError(t, err)
+	c.client, err = lifecycle.New(hostConfig(t, c.dir, c.store))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		c.kill()
+		c.client.Close()
+		require.NoError(t, c.store.Close())
+		for _, pid := range processesOf(t, c.mine) {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // after a failure only
+		}
+	})
+	return c
+}
+
+// hostConfig is that of the host, and of the client that looks on.
+func hostConfig(tb testing.TB, dir string, s *sqlite.Store) lifecycle.Config {
+	tb.Helper()
+	cfg, err := orphanConfig(dir, s)
+	require.NoError(tb, err)
+	return cfg
+}
+
+// start starts a host.
+func (c *havoc) start() {
+	c.Helper()
+	self, err := os.Executable()
+	require.NoError(c, err)
+	c.host = exec.CommandContext(context.WithoutCancel(c.Context()), self)
+	c.host.Env = append(os.Environ(), envOrphans+"="+c.dir)
+	c.host.Stderr = &c.errs
+	c.in, err = c.host.StdinPipe() // a host ends with its parent
+	require.NoError(c, err)
+	require.NoError(c, c.host.Start())
+}
+
+// kill kills the host with SIGKILL.
+func (c *havoc) kill() {
+	if c.host == nil {
+		return
+	}
+	_ = c.host.Process.Kill()
+	_ = c.host.Wait() // it was killed
+	_ = c.in.Close()
+	c.host = nil
+}
+
+// leave has the host end in good order.
+func (c *havoc) leave() {
+	c.Helper()
+	require.NoError(c, c.in.Close())
+	require.NoError(c, c.host.Wait(), "%s", &c.errs)
+	c.host = nil
+}
+
+// killAgent kills a process of some run, whichever; there may be none.
+func (c *havoc) killAgent() bool {
+	c.Helper()
+	all := processesOf(c, c.mine)
+	return len(all) > 0 && syscall.Kill(all[c.dice.IntN(len(all))], syscall.SIGKILL) == nil
+}
+
+func (c *havoc) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-c.Context().Done():
+	}
+}
+
+// submit adds a run: of either kind of agent, which asks twice.
+func (c *havoc) submit() {
+	c.Helper()
+	c.mu.Lock()
+	id := fmt.Sprintf("run-%d", len(c.runs))
+	c.runs = append(c.runs, id)
+	c.mu.Unlock()
+	name := []string{"single", "resident"}[c.dice.IntN(2)]
+	_, err := c.client.Submit(c.Context(), lifecycle.Spec{
+		ID: id, Engine: name, Repeatable: c.dice.IntN(2) == 0, Prompt: enginetest.Script("spawn child", "stray astray", "say working", "ask One?"),
+	})
+	require.NoError(c, err)
+}
+
+// answer answers whatever is asked until ctx ends.
+func (c *havoc) answer(ctx context.Context) {
+	next := []string{
+		enginetest.Script("spawn second", "say going on", "ask Two?"),
+		enginetest.Script("stray third", "done well"),
+	}
+	for ctx.Err() == nil {
+		page, err := c.client.Inbox(ctx, lifecycle.Query{Limit: 100})
+		for _, run := range page.Runs {
+			if run.Pending == nil {
+				continue
+			}
+			_, err = c.client.Reply(ctx, run.ID, interaction.Reply{ID: run.Pending.ID, Text: next[min(run.Pending.ID, 2)-1]})
+			if err != nil && ctx.Err() == nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrNotWaiting) && !errors.Is(err, lifecycle.ErrTerminal) {
+				c.Errorf("reply to %s: %v", run.ID, err)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			c.Logf("inbox: %v", err)
+		}
+		c.pause(10 * time.Millisecond)
+	}
+}
+
+// open counts the runs that have not ended.
+func (c *havoc) open() int {
+	c.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for _, id := range c.runs {
+		if c.ended[id] {
+			continue
+		}
+		run, err := c.client.Get(c.Context(), id)
+		require.NoError(c, err)
+		if c.ended[id] = run.State.Terminal(); !c.ended[id] {
+			n++
+		}
+	}
+	return n
+}
+
+// mine says whether a run is of this story, by the folder that its process was told.
+func (c *havoc) mine(env []string) bool {
+	for _, v := range env {
+		if v == "ORPHANS="+c.dir {
+			return true
+		}
+	}
+	return false
+}
+
+// judge puts every log before the contract's invariants, and counts how the runs ended.
+func (c *havoc) judge(hosts, agents int) {
+	c.Helper()
+	states, codes := make(map[fsm.State]int), make(map[fsm.Code]int)
+	for _, id := range c.runs {
+		run, err := c.client.Get(c.Context(), id)
+		require.NoError(c, err)
+		require.False(c, run.Slot)
+		states[run.State]++
+		if run.Error != nil {
+			if codes[run.Error.Code]++; codes[run.Error.Code] == 1 {
+				c.Logf("%s: %s", run.Error.Code, run.Error.Message)
+			}
+		}
+		var log bytes.Buffer
+		events, err := c.store.Events(c.Context(), id, 0, 10_000)
+		require.NoError(c, err)
+		for _, e := range events {
+			log.Write(append(e.Body, '\n'))
+		}
+		report, err := contract.Check(&log)
+		require.NoError(c, err)
+		require.Nil(c, report.Violation, "log of %s", id)
+	}
+	c.Logf("%d hosts and %d agents killed; %d runs: %v, errors %v", hosts, agents, len(c.runs), states, codes)
+	require.NotZero(c, states[fsm.StateSucceeded], "some get through")
+}
+
+// processesOf lists the processes that carry a run's token and whose environment is as wanted.
+func processesOf(tb testing.TB, wanted func(env []string) bool) (pids []int) {
+	tb.Helper()
+	all, err := os.ReadDir("/proc")
+	require.NoError(tb, err)
+	for _, p := range all {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		body, err := os.ReadFile("/proc/" + p.Name() + "/environ")
+		if err != nil || !bytes.Contains(body, []byte(process.EnvToken+"=")) {
+			continue
+		}
+		if wanted(strings.Split(string(body), "\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
