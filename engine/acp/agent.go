@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/redact"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -27,11 +26,11 @@ import (
 type agent struct {
 	*process.Process
 	*wire
-	redactor
-	feed  *feed
-	lines *lines
-	errs  *asides
-	grace time.Duration
+	feed    *feed
+	lines   *lines
+	errs    *transcript // of the error output; closed with the process
+	secrets *redact.Redactor
+	grace   time.Duration
 
 	hello   hello
 	session string
@@ -68,15 +67,19 @@ func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
 		return nil, unavailable("the agent's program cannot be started", err)
 	}
 	values := e.cfg.values(t)
-	env := e.environment(values)
-	a := &agent{redactor: newRedactor(e.secrets(env)), grace: e.cfg.Grace}
-	a.errs = &asides{redactor: a.redactor, to: errs}
+	around, err := e.surroundings(values)
+	if err != nil {
+		errs.close()
+		return nil, err
+	}
+	a := &agent{errs: errs, secrets: around.secrets, grace: e.cfg.Grace}
 	args := make([]string, 0, len(e.cfg.Args))
 	for _, arg := range e.cfg.Args {
 		args = append(args, expand(arg, values))
 	}
 	a.Process, err = e.processes.Start(process.Command{
-		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: a.errs, Grace: e.cfg.Grace,
+		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs, Redact: a.secrets,
+		Grace: e.cfg.Grace,
 	})
 	if err != nil {
 		errs.close()
@@ -89,31 +92,6 @@ func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
 	go a.write() // both end with the process
 	go a.listen()
 	return a, nil
-}
-
-// environment is all that the agent sees beside the marks of its run: what is allowed, and what is set.
-func (e *Engine) environment(values map[string]string) []string {
-	env := make([]string, 0, len(e.cfg.Env)+len(e.cfg.Set))
-	for _, name := range e.cfg.Env {
-		if v, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+v)
-		}
-	}
-	for name, v := range e.cfg.Set {
-		env = append(env, name+"="+expand(v, values))
-	}
-	return env
-}
-
-// secrets are the values of the variables that are secret.
-func (e *Engine) secrets(env []string) []string {
-	var values []string
-	for _, v := range env {
-		if name, value, _ := strings.Cut(v, "="); slices.Contains(e.cfg.Secrets, name) {
-			values = append(values, value)
-		}
-	}
-	return values
 }
 
 // write writes what is sent, until the process has ended. What an agent that is ending does not take is lost with it.
@@ -271,11 +249,7 @@ func (a *agent) release() {
 	a.errs.close()
 }
 
-// lastWords is the end of the error output, for the text of a failure.
+// lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as it comes.
 func (a *agent) lastWords() string {
-	text := a.ErrorText()
-	if _, whole, ok := strings.Cut(text, "\n"); ok && len(text) >= 4<<10 {
-		text = whole // the first line may begin in the middle of a secret
-	}
-	return clip(strings.ToValidUTF8(strings.TrimSpace(a.text(text)), "\uFFFD"), 2000)
+	return clip(strings.ToValidUTF8(strings.TrimSpace(a.ErrorText()), "\uFFFD"), 2000)
 }

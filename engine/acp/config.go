@@ -42,8 +42,10 @@ type Config struct {
 	// Env names the variables of the host that the agent may see. Set gives it others. It sees nothing else.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env and Set whose values are replaced in transcripts, messages, questions, diagnostics and errors. A value of
-	// less than 4 bytes is replaced nowhere: it would be found in every text.
+	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes: redact.Mask stands for them in
+	// transcripts, messages, questions, diagnostics and errors. The values are those that the process was started with; one that is too short
+	// (redact.MinValue) fails the turn. In the transcript a secret is found that stands in one line; in a message also one that came in pieces. What
+	// the agent writes into files is its own.
 	Secrets []string
 	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
 	// same turn by a later host, and for several runs at once. Profile calls it with a turn of no run, whose folders are removed
@@ -125,12 +127,7 @@ func (c Config) checkTexts() error {
 			}
 		}
 	}
-	for _, name := range c.Secrets {
-		if _, set := c.Set[name]; !set && !slices.Contains(c.Env, name) {
-			return fmt.Errorf("acp: Config.Secrets: %q is neither in Env nor in Set", name)
-		}
-	}
-	return nil
+	return c.checkSecrets()
 }
 
 // values are what the placeholders stand for.

@@ -97,7 +97,7 @@ func (t *turn) recall() error {
 	switch {
 	case t.in.Handle != nil:
 		t.state, err = t.cfg.stateOf(*t.in.Handle)
-	case len(t.in.Answers) > 0 && !t.sticky:
+	case t.in.GoesOn() && !t.sticky:
 		err = errors.New("there is no session to give the answer to")
 	}
 	if err != nil && t.sticky { // the process has the session; the handle only helps

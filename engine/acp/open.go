@@ -137,7 +137,7 @@ func (t *turn) resume(ctx context.Context) error {
 	}
 	a.hear.Lock()
 	defer a.hear.Unlock()
-	if loaded && !t.replayed && len(t.in.Answers) > 0 { // some agents begin a new session without a word
+	if loaded && !t.replayed && t.in.GoesOn() { // some agents begin a new session without a word
 		return t.forgotten("it told nothing of the session's history, as it must")
 	}
 	return nil

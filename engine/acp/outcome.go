@@ -174,7 +174,7 @@ func (t *turn) died(end ending) engine.Process {
 		p.Detail += ": " + end.stderr
 	}
 	switch {
-	case t.sticky && len(t.in.Answers) > 0 && !t.heard:
+	case t.sticky && t.in.GoesOn() && !t.heard:
 		p.Code = fsm.CodeInteractionProcessLost
 	case t.agent.hello.ProtocolVersion == 0:
 		p.Code = fsm.CodeEngineUnavailable

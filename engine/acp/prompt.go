@@ -24,6 +24,8 @@ type prompting struct {
 }
 
 // promptResult is the agent's answer to session/prompt, as far as it is used. The structured output stays as it was written.
+//
+//nolint:tagliatelle // the protocol's words
 type promptResult struct {
 	StopReason sdk.StopReason             `json:"stopReason"`
 	Usage      *sdk.Usage                 `json:"usage"`

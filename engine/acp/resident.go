@@ -63,7 +63,7 @@ func (e *Engine) residentOf(t *turn) (*agent, error) {
 		}
 		e.lose(id, a) // it ended while the run waited; whoever notices first reports it
 	}
-	if len(t.in.Answers) > 0 {
+	if t.in.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
 	}
 	a, err := e.start(t)

@@ -1,103 +1,65 @@
 package acp
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
-	"strings"
-	"sync"
-	"unicode/utf16"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/fsm"
 )
 
-// redacted stands where a secret stood.
-const redacted = "[redacted]"
-
-// minSecret is the shortest value, in bytes, that can be told from other text.
-const minSecret = 4
-
-// redactor takes the values of secret variables out of texts.
-type redactor struct{ replace *strings.Replacer }
-
-// newRedactor knows the values as they are, and as JSON writes them.
-func newRedactor(values []string) redactor {
-	var forms []string
-	for _, v := range values {
-		if len(v) < minSecret {
-			continue
-		}
-		var plain bytes.Buffer
-		enc := json.NewEncoder(&plain)
-		enc.SetEscapeHTML(false)
-		_ = enc.Encode(v) // a string can be encoded
-		html, _ := json.Marshal(v)
-		inner := func(quoted string) string {
-			return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(quoted), `"`), `"`)
-		}
-		forms = append(forms, v, inner(plain.String()), inner(string(html)), ascii(inner(plain.String())))
-	}
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
-	pairs := make([]string, 0, 2*len(forms))
-	for _, form := range slices.Compact(forms) {
-		pairs = append(pairs, form, redacted)
-	}
-	return redactor{strings.NewReplacer(pairs...)}
+// surroundings are what an agent is started with: its environment, beside the marks of its run, and which of it must not be seen.
+type surroundings struct {
+	env     []string
+	secrets *redact.Redactor
 }
 
-// ascii is a JSON text as those write it who escape all that is not ASCII.
-func ascii(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r < 0x80 {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
+// surroundings are what is allowed, what is set, and nothing else. Each variable is read once, so that what is redacted is what the agent
+// has.
+func (e *Engine) surroundings(values map[string]string) (surroundings, error) {
+	var secrets []string
+	var broken error
+	env := make([]string, 0, len(e.cfg.Env)+len(e.cfg.Set))
+	add := func(name, value string) {
+		env = append(env, name+"="+value)
+		if slices.Contains(e.cfg.Secrets, name) {
+			secrets = append(secrets, value)
+			if err := redact.Check(value); err != nil {
+				broken = errors.Join(broken, fmt.Errorf("acp: Config.Secrets: %s: %w", name, err))
+			}
 		}
 	}
-	return b.String()
-}
-
-func (r redactor) text(s string) string { return r.replace.Replace(s) }
-
-// longAside bounds a line of the error output, in bytes: what is longer is several lines.
-const longAside = 64 << 10
-
-// asides are the error output of an agent, line by line, without its secrets.
-type asides struct {
-	redactor
-	to *transcript
-
-	mu   sync.Mutex
-	rest []byte // guarded by mu; a line that has not ended
-}
-
-// Write never fails.
-func (a *asides) Write(p []byte) (int, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.rest = append(a.rest, p...)
-	for {
-		n := bytes.IndexByte(a.rest, '\n')
-		if n < 0 && len(a.rest) < longAside {
-			return len(p), nil
+	for _, name := range e.cfg.Env {
+		if v, ok := os.LookupEnv(name); ok {
+			add(name, v)
 		}
-		if n < 0 {
-			n = len(a.rest)
-		}
-		a.to.keep("", a.text(string(a.rest[:n])))
-		a.rest = append(a.rest[:0], a.rest[min(n+1, len(a.rest)):]...)
 	}
+	for name, v := range e.cfg.Set {
+		add(name, expand(v, values))
+	}
+	if broken != nil {
+		return surroundings{}, &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "a secret of the agent cannot be kept", Err: broken}
+	}
+	r, err := redact.New(secrets...)
+	return surroundings{env: env, secrets: r}, err
 }
 
-// close keeps the last line, and nothing after it.
-func (a *asides) close() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.rest) > 0 {
-		a.to.keep("", a.text(string(a.rest)))
-		a.rest = nil
+// checkSecrets finds names that stand for nothing, and values that are known to be too short.
+func (c Config) checkSecrets() error {
+	for _, name := range c.Secrets {
+		v, set := c.Set[name]
+		if !set && !slices.Contains(c.Env, name) {
+			return fmt.Errorf("acp: Config.Secrets: %q is in neither Env nor Set", name)
+		}
+		if err := redact.Check(v); err != nil && !placeholder.MatchString(v) {
+			return fmt.Errorf("acp: Config.Secrets: %s: %w", name, err)
+		}
 	}
-	a.to.close()
+	return nil
 }
+
+// text is s without the agent's secrets.
+func (a *agent) text(s string) string { return a.secrets.String(s) }

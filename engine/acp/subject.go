@@ -29,6 +29,8 @@ type tools struct {
 }
 
 // subject is what a permission is asked for.
+//
+//nolint:tagliatelle // the protocol's words
 type subject struct {
 	Kind      string          `json:"kind"`
 	Title     string          `json:"title"`

@@ -37,7 +37,7 @@ func newTranscript(dir string, attempt int, suffix string, limit int) (*transcri
 		_ = f.Close()
 		return nil, fmt.Errorf("transcript: %w", err)
 	}
-	return &transcript{name: name, file: f, at: info.Size(), left: limit}, nil
+	return &transcript{name: name, file: f, at: info.Size(), left: max(0, limit-int(info.Size()))}, nil
 }
 
 // keep writes a line as far as there is room, and says where it stands: nil when it is not there as a whole. It never fails: a full
@@ -63,6 +63,23 @@ func (t *transcript) keep(who, line string) *engine.RawRef {
 		return nil
 	}
 	return &engine.RawRef{File: t.name, Offset: begin + int64(len(who)), Length: int64(len(line))}
+}
+
+// Write keeps the error output as it comes, as far as there is room. It never fails either.
+func (t *transcript) Write(p []byte) (int, error) {
+	if t == nil {
+		return len(p), nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if part := p[:min(len(p), t.left)]; t.file != nil && len(part) > 0 {
+		n, err := t.file.Write(part)
+		t.at, t.left = t.at+int64(n), t.left-n
+		if err != nil {
+			t.left = 0
+		}
+	}
+	return len(p), nil
 }
 
 func (t *transcript) close() {
