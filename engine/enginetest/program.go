@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -52,6 +53,7 @@ type program struct {
 	out       *bufio.Writer
 	session   string
 	artifacts string
+	grown     [][]byte
 	chatter   string // what the agent says after its turn's end is followed by this file
 }
 
@@ -206,6 +208,12 @@ func (p *program) act(s Step) (bool, error) {
 		}
 		_, _ = p.out.WriteString("\n")
 		_ = p.out.Flush()
+	case "grow":
+		n, err := strconv.Atoi(s.Rest)
+		if err != nil {
+			return true, err
+		}
+		p.grown = append(p.grown, bytes.Repeat([]byte{1}, n))
 	case "args":
 		body, err := json.Marshal(map[string][]string{"args": os.Args[1:], "env": os.Environ()})
 		if err != nil {

@@ -92,6 +92,9 @@ type Config struct {
 	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
 	// agent that writes more is ended and has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
+	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An agent that exceeds it is ended and has
+	// failed. Linux only; see process.Command.
+	MaxMemory int64
 }
 
 // checked fills in defaults and says what is wrong.
@@ -130,7 +133,7 @@ func (c Config) checked() (Config, error) {
 	if c.Resident && !ends {
 		return c, errors.New("exec: a resident agent needs a rule with TurnEnd: its turns end without its process")
 	}
-	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || min(c.Grace, c.TurnLimit, c.IdleLimit) < 0 {
+	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.TurnLimit, c.IdleLimit) < 0 {
 		return c, errors.New("exec: Config: limits and times must not be negative")
 	}
 	for _, v := range c.Tried {

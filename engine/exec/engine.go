@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,9 @@ func New(cfg Config) (*Engine, error) {
 	}
 	if !process.Supported {
 		return nil, process.ErrUnsupported
+	}
+	if cfg.MaxMemory > 0 && !process.MeasuresMemory {
+		return nil, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
 	}
 	return &Engine{
 		cfg: cfg, processes: process.NewTable(cfg.StateDir),
@@ -171,6 +175,7 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript, channe
 	cmd := process.Command{
 		RunID: r.turn.RunID, Path: program, Args: e.cfg.arguments(templates, values, r.turn.Mode),
 		Dir: r.turn.WorkDir, Env: r.env, Channel: channel, Stderr: errs, Redact: r.secrets, Grace: e.cfg.Grace,
+		MaxMemory: e.cfg.MaxMemory,
 	}
 	if !channel && e.cfg.Stdin != "" {
 		cmd.Stdin = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))

@@ -66,6 +66,7 @@ func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine
 
 // process says how the turn's process ended.
 func (r *reading) process(ctx context.Context, end ending, broken error) engine.Process {
+	var memory *process.MemoryError
 	switch limit := r.limit(); {
 	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
@@ -73,6 +74,8 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
 	case ctx.Err() != nil || broken != nil:
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
+	case errors.As(end.err, &memory):
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent was ended because of its memory: " + memory.Error()}
 	case limit != nil && !errors.Is(limit, errLingers):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	}

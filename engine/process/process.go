@@ -42,6 +42,10 @@ type Command struct {
 	Redact *redact.Redactor
 	// Grace is the time between TERM and KILL, DefaultGrace when zero.
 	Grace time.Duration
+	// MaxMemory is how much memory the process, its group and all that they started may hold together, in bytes; no limit when zero, and
+	// only that unless MeasuresMemory. It is looked at every quarter of a second, memory that several processes share counts for each, and
+	// what exceeds it is ended like any other: this stops what grows without end, it does not keep a machine from running out of memory.
+	MaxMemory int64
 }
 
 // Process is a started process and its group. It is safe for concurrent use.
@@ -62,7 +66,8 @@ type Process struct {
 	copied sync.WaitGroup // of the error output
 
 	mu      sync.Mutex
-	retired bool // guarded by mu; the process number may be anybody's
+	retired bool         // guarded by mu; the process number may be anybody's
+	memory  *MemoryError // guarded by mu; it was ended for it
 }
 
 // start runs the command. The goroutine that starts it keeps its thread until the process has ended, because on
@@ -128,7 +133,7 @@ func start(c Command, rec record) (*Process, error) {
 
 // wait waits for the process, ends what it left in its group, and closes the pipes.
 func (p *Process) wait(errR *os.File) {
-	p.result = p.reap()
+	p.result = p.ending(p.reap())
 	if p.Stdin != nil {
 		_ = p.Stdin.Close()
 	}
@@ -202,7 +207,8 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err waits for the end of the process and says how it ended: nil for status 0, an *os/exec.ExitError for any other.
+// Err waits for the end of the process and says how it ended: nil for status 0, an *os/exec.ExitError for any other, a *MemoryError,
+// which wraps these, when it was ended for its memory.
 func (p *Process) Err() error {
 	<-p.ended
 	return p.result

@@ -16,6 +16,7 @@ type Table struct {
 	dir string
 	// shared says that the records are in the system's temporary folder, where others may have been first.
 	shared bool
+	memory meter
 }
 
 // NewTable keeps its records in dir, which must outlive the processes and be this machine's own. Empty stands for a folder of the
@@ -33,6 +34,9 @@ func (t *Table) Start(c Command) (*Process, error) {
 	if !Supported {
 		return nil, ErrUnsupported
 	}
+	if c.MaxMemory < 0 || c.MaxMemory > 0 && !MeasuresMemory {
+		return nil, ErrNoMemoryLimit
+	}
 	rec := newRecord(c.RunID)
 	if err := t.remember(rec); err != nil {
 		return nil, err
@@ -48,6 +52,9 @@ func (t *Table) Start(c Command) (*Process, error) {
 		p.End()
 		p.Release()
 		return nil, err
+	}
+	if c.MaxMemory > 0 {
+		go p.limitMemory(&t.memory, c.MaxMemory) // ends with the process
 	}
 	return p, nil
 }

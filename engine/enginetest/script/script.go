@@ -39,6 +39,7 @@ import (
 //	stderr TEXT    writes to the error output
 //	raw TEXT       writes TEXT as it is
 //	long N         writes a line of N bytes
+//	grow N         holds N bytes more of memory
 //	tool TEXT      prints a tool's result with TEXT, which is not the agent's own word
 //	args           the final text is the arguments and the environment, as JSON
 //

@@ -1,0 +1,67 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// memoryPause is the time between two looks at the memory of a process that has a limit.
+const memoryPause = 250 * time.Millisecond
+
+// ErrNoMemoryLimit says that this system cannot limit the memory of processes; see MeasuresMemory.
+var ErrNoMemoryLimit = errors.New("process: memory cannot be limited on this system: it can on Linux")
+
+// MemoryError is how a process ended that was ended because of its memory, see Command.MaxMemory.
+type MemoryError struct {
+	// Used is what its processes held when it was noticed, and Limit what they may, in bytes.
+	Used, Limit int64
+	// Err is how the process ended then, nil for status 0.
+	Err error
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("its processes held %d bytes of memory, more than %d", e.Used, e.Limit)
+}
+
+// Unwrap returns how the process ended.
+func (e *MemoryError) Unwrap() error { return e.Err }
+
+// limitMemory ends the process when it, and all that it started, hold more memory than the limit. It returns when the process has ended.
+func (p *Process) limitMemory(m *meter, limit int64) {
+	look := time.NewTicker(memoryPause)
+	defer look.Stop()
+	for {
+		select {
+		case <-p.ended:
+			return
+		case <-look.C:
+		}
+		if used := m.used(p.cmd.Process.Pid, p.record.Token); used > limit && p.exceeds(used, limit) {
+			p.End()
+			return
+		}
+	}
+}
+
+// exceeds notes that the process is ended because of its memory, unless it has ended already.
+func (p *Process) exceeds(used, limit int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.retired {
+		return false
+	}
+	p.memory = &MemoryError{Used: used, Limit: limit}
+	return true
+}
+
+// ending is how the process ended, and why if that was its memory.
+func (p *Process) ending(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.memory == nil {
+		return err
+	}
+	p.memory.Err = err
+	return p.memory
+}

@@ -1,0 +1,122 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// MeasuresMemory says that this system can limit the memory of processes.
+const MeasuresMemory = true
+
+// meter measures the memory of processes. All that are measured at about the same time share one look at the machine. The zero value is ready.
+type meter struct {
+	mu       sync.Mutex
+	taken    time.Time         // guarded by mu; of the look
+	all      []sample          // guarded by mu
+	children map[int][]int     // guarded by mu; positions in all, by the parent's number
+	tokens   map[living]string // guarded by mu; a token is looked for once in the life of a process
+}
+
+// living tells processes of this boot apart.
+type living struct {
+	pid     int
+	started string
+}
+
+// sample is a process as it was seen.
+type sample struct {
+	living
+	parent, group int
+	bytes         int64 // that it holds in memory
+}
+
+// used is what the process, its group, all that they started, and what else carries the token hold in memory, in bytes. Memory that several
+// of them share counts for each.
+func (m *meter) used(pid int, token string) (sum int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.taken) > memoryPause/2 {
+		m.look()
+	}
+	seen := make(map[int]bool)
+	var count func(i int)
+	count = func(i int) {
+		if seen[i] {
+			return
+		}
+		seen[i] = true
+		sum += m.all[i].bytes
+		for _, child := range m.children[m.all[i].pid] {
+			count(child)
+		}
+	}
+	for i, s := range m.all {
+		if s.pid == pid || s.group == pid || m.tokens[s.living] == token {
+			count(i)
+		}
+	}
+	return sum
+}
+
+// look takes a sample of each process of the machine.
+func (m *meter) look() {
+	names, err := os.ReadDir("/proc")
+	if err != nil {
+		return // the last look stands
+	}
+	before := m.tokens
+	m.all, m.children, m.tokens = m.all[:0], make(map[int][]int), make(map[living]string, len(before))
+	for _, n := range names {
+		pid, err := strconv.Atoi(n.Name())
+		if err != nil {
+			continue
+		}
+		s, ok := sampleOf(pid)
+		if !ok {
+			continue
+		}
+		token, known := before[s.living]
+		if !known {
+			token = tokenOf(pid)
+		}
+		m.tokens[s.living] = token
+		m.children[s.parent] = append(m.children[s.parent], len(m.all))
+		m.all = append(m.all, s)
+	}
+	m.taken = time.Now()
+}
+
+// sampleOf reads /proc/PID/stat: field 4 is the parent, 5 the group, 22 the start time, 24 the resident pages.
+func sampleOf(pid int) (sample, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return sample{}, false
+	}
+	// The second field is the program's name in parentheses and may hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 22 {
+		return sample{}, false
+	}
+	parent, _ := strconv.Atoi(fields[1])
+	group, _ := strconv.Atoi(fields[2])
+	pages, _ := strconv.ParseInt(fields[21], 10, 64) // the kernel writes numbers
+	return sample{living: living{pid, fields[19]}, parent: parent, group: group, bytes: pages * int64(os.Getpagesize())}, true
+}
+
+// tokenOf is the token that a process was started with, "" when it has none or cannot be looked at.
+func tokenOf(pid int) string {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for v := range bytes.SplitSeq(env, []byte{0}) {
+		if token, ok := bytes.CutPrefix(v, []byte(EnvToken+"=")); ok {
+			return string(token)
+		}
+	}
+	return ""
+}
