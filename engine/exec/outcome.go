@@ -106,6 +106,8 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
 	case r.cfg.Resident:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}
+	case !r.complete && r.cfg.completes():
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent's process ended before its turn was complete: " + stderr}
 	}
 	return engine.Process{Status: engine.OK}
 }
@@ -126,4 +128,9 @@ func (r *reading) why(stderr string) string {
 		return clip(r.failed.Detail, 2000)
 	}
 	return stderr
+}
+
+// completes reports whether the agent says that a turn is complete.
+func (c Config) completes() bool {
+	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Do == Complete })
 }

@@ -17,6 +17,9 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
+// maxCost bounds what a turn is said to have cost.
+const maxCost = 1e15
+
 // maxOdd bounds how many lines of a turn are reported as broken.
 const maxOdd = 20
 
@@ -44,6 +47,7 @@ type reading struct {
 	odd      int
 	heard    bool // the agent wrote something in this turn
 	ended    bool // a rule says that the turn has ended
+	complete bool // a rule says that all was said
 	untaken  bool // the agent did not take its input
 
 	mu      sync.Mutex
@@ -190,6 +194,9 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 		return nil
 	case Break:
 		return r.flush()
+	case Complete:
+		r.complete = true
+		return nil
 	case ResumeFailed:
 		r.lost = true
 		return nil
@@ -229,22 +236,28 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 	case Warning:
 		r.diagnose(fsm.WarnEngineDiagnostic, text)
 	case InputTokens, OutputTokens, CostUSD:
-		r.cost(rule.Do, text)
+		r.cost(rule, text)
 	}
 	return nil
 }
 
 // cost notes what the turn cost; what is no number is passed over.
-func (r *reading) cost(what Action, text string) {
+func (r *reading) cost(rule Rule, text string) {
 	n, err := strconv.ParseFloat(text, 64)
-	switch {
-	case err != nil || n < 0 || n > 1e15:
-	case what == InputTokens:
-		r.out.Usage.InputTokens = int64(n)
-	case what == OutputTokens:
-		r.out.Usage.OutputTokens = int64(n)
+	if err != nil || n < 0 || n > maxCost {
+		return
+	}
+	u, before := &r.out.Usage, engine.Usage{}
+	if rule.Add {
+		before = *u
+	}
+	switch rule.Do {
+	case InputTokens:
+		u.InputTokens = min(before.InputTokens+int64(n), maxCost)
+	case OutputTokens:
+		u.OutputTokens = min(before.OutputTokens+int64(n), maxCost)
 	default:
-		r.out.Usage.CostUSD = n
+		u.CostUSD = min(before.CostUSD+n, maxCost)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // Action is what a line of the agent's output means.
 type Action string
 
-// The actions. All but Break, TurnEnd and ResumeFailed take the text at Rule.Path.
+// The actions. All but Break, TurnEnd, Complete and ResumeFailed take the text at Rule.Path.
 const (
 	// Session: the session id, by which a new process goes on. Stored as soon as it is seen.
 	Session Action = "session"
@@ -39,6 +40,9 @@ const (
 	Break Action = "break"
 	// TurnEnd: the agent has finished its turn. A resident one stays for the next; any other has Config.Grace to end.
 	TurnEnd Action = "turn_end"
+	// Complete: the agent has said all that it has to say in its turn. Where a rule has this, a process that ends with status 0
+	// before has failed: some agents end so when they are told to terminate, or are refused a permission.
+	Complete Action = "complete"
 )
 
 // Rule gives meaning to lines.
@@ -46,12 +50,16 @@ type Rule struct {
 	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only be there, and one that ends in !
 	// must not be there, or be null. Empty: every line.
 	Match map[string]string
-	Do    Action
+	// Like: the texts at these paths match these expressions, too.
+	Like map[string]*regexp.Regexp
+	Do   Action
 	// Path is where the value stands: member names and list positions joined by dots; * stands for all entries of a list, whose
 	// texts are joined.
 	Path string
 	// Code is the error code of a Failure, ENGINE_FAILED when empty.
 	Code fsm.Code
+	// Add: what the turn cost is the sum of all such lines, not the last of them.
+	Add bool
 }
 
 func (r Rule) check() error {
@@ -60,9 +68,17 @@ func (r Rule) check() error {
 		if r.Path == "" {
 			return fmt.Errorf("%s needs a Path", r.Do)
 		}
-	case Break, TurnEnd, ResumeFailed:
+	case Break, TurnEnd, Complete, ResumeFailed:
 	default:
 		return fmt.Errorf("unknown action %q", r.Do)
+	}
+	for path, like := range r.Like {
+		if like == nil {
+			return fmt.Errorf("field Like has no expression for %q", path)
+		}
+	}
+	if r.Add && r.Do != InputTokens && r.Do != OutputTokens && r.Do != CostUSD {
+		return errors.New("field Add belongs to what the turn cost")
 	}
 	if r.Code != "" && r.Do != Failure {
 		return errors.New("field Code belongs to failure")
@@ -77,6 +93,11 @@ func (r Rule) matches(line map[string]any) bool {
 		path, exists := strings.CutSuffix(path, "?")
 		v, ok := at(line, path)
 		if ok == missing || !missing && !exists && textOf(v) != want {
+			return false
+		}
+	}
+	for path, like := range r.Like {
+		if v, ok := at(line, path); !ok || !like.MatchString(textOf(v)) {
 			return false
 		}
 	}

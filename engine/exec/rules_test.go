@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -135,6 +136,37 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 `,
 			session: "o-1", final: "hi",
 		},
+		"steps that say when all is said, and what each of them cost": {
+			rules: []Rule{
+				{Match: match("type", "text"), Do: Message, Path: "text"},
+				{Match: match("type", "step"), Do: InputTokens, Path: "tokens.in", Add: true},
+				{Match: match("type", "step"), Do: OutputTokens, Path: "tokens.out", Add: true},
+				{Match: match("type", "step"), Do: CostUSD, Path: "cost", Add: true},
+				{Match: match("type", "step", "reason", "stop"), Do: Complete},
+			},
+			output: `{"type":"step","reason":"tools","tokens":{"in":10,"out":1},"cost":0.5}
+{"type":"text","text":"hi"}
+{"type":"step","reason":"stop","tokens":{"in":20,"out":2},"cost":0.25}
+`,
+			final: "hi", usage: engine.Usage{InputTokens: 30, OutputTokens: 3, CostUSD: 0.75},
+		},
+		"B1: a process that ends before all is said has failed": {
+			rules: []Rule{
+				{Match: match("type", "text"), Do: Delta, Path: "text"},
+				{Match: match("type", "end"), Do: Complete},
+			},
+			output: `{"type":"text","text":"I will n"}` + "\n",
+			final:  "I will n", failed: fsm.CodeEngineFailed,
+		},
+		"a failure that is told only as a text": {
+			rules: []Rule{
+				{Match: match("type", "result"), Do: Final, Path: "text"},
+				{Match: match("type", "result"), Like: map[string]*regexp.Regexp{"text": regexp.MustCompile(`^\[error: .*\]$`)}, Do: Failure, Path: "text"},
+				{Like: map[string]*regexp.Regexp{"nothing": regexp.MustCompile(``)}, Do: Warning, Path: "text"},
+			},
+			output: `{"type":"result","text":"see [error: quota]"}` + "\n" + `{"type":"result","text":"[error: quota]"}` + "\n",
+			final:  "[error: quota]", failed: fsm.CodeEngineFailed,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := hear(t, Config{Rules: tc.rules}, tc.output)
@@ -152,6 +184,16 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 				require.Equal(t, h.sink.Last(), h.o.Handle)
 			}
 		})
+	}
+}
+
+// Rules that cannot mean anything are refused.
+func TestRulesAreChecked(t *testing.T) {
+	for _, r := range []Rule{
+		{Do: "dance"}, {Do: Message}, {Do: Complete, Code: fsm.CodeEngineFailed}, {Do: Message, Path: "text", Add: true},
+		{Do: Message, Path: "text", Like: map[string]*regexp.Regexp{"text": nil}},
+	} {
+		require.Error(t, r.check())
 	}
 }
 
