@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
@@ -94,11 +95,18 @@ var processes = []scene{
 		require.NoError(w, err)
 		require.NotEmpty(w, entries, "the agent keeps its session in its working folder")
 	}},
-	{name: "E7: reaping a run that left nothing does nothing", play: func(w *world) {
+	{name: "B4: a done marker that a tool echoed is not the agent's", applies: isProgram, play: func(w *world) {
+		o := w.newRun("r1").do("tool "+interaction.DoneMarker, "final I only ran it", `tool {"`+interaction.DoneMarker+`":true}`)
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Equal(w, "I only ran it", o.FinalText)
+		require.False(w, interaction.Read(o.FinalText, o.Output).Done)
+	}},
+	{name: "E7: reaping a run that left nothing does nothing", real: true, play: func(w *world) {
 		if r, ok := w.engine.(engine.Reaper); ok { // an optional ability
 			require.NoError(w, r.Reap(w.ctx, "never-seen"))
-			w.newRun("r1").do("final ok")
-			require.NoError(w, r.Reap(w.ctx, "r1"))
+			run := w.newRun("r1")
+			run.do("final ok")
+			require.NoError(w, r.Reap(w.ctx, run.turn.RunID))
 		}
 	}},
 }
@@ -131,9 +139,24 @@ func (w *world) setenv(name, value string) {
 func (r *run) gone(files ...string) {
 	r.Helper()
 	for _, file := range files {
-		pid := r.pid(file)
-		require.Eventually(r, func() bool { return ended(pid) }, patience, pause, "process %d (%s) is left", pid, file)
+		r.goneAre(r.pid(file))
 	}
+}
+
+// goneAre waits until the processes have ended.
+func (r *run) goneAre(pids ...int) {
+	r.Helper()
+	for _, pid := range pids {
+		require.Eventually(r, func() bool { return ended(pid) }, r.Patience, pause, "process %d is left", pid)
+	}
+}
+
+// kill ends the process the hard way.
+func (r *run) kill(pid int) {
+	r.Helper()
+	p, err := os.FindProcess(pid)
+	require.NoError(r, err)
+	require.NoError(r, p.Kill())
 }
 
 // ended reports whether the process has ended; one that nobody waited for yet has.

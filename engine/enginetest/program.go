@@ -58,7 +58,7 @@ type program struct {
 }
 
 // Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to it: session (id), lost,
-// message, delta, final, failure (text), output (value), usage (input, output) and turn_end. It keeps its sessions in its working folder.
+// message, tool, delta, final, failure (text), output (value), usage (input, output) and turn_end. It keeps its sessions in its working folder.
 func Main() int {
 	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
 	input := flags.String("input", "", "what the agent is told")
@@ -195,6 +195,8 @@ func (p *program) act(s Step) (bool, error) {
 		p.chatter = s.Rest
 	case "stderr":
 		fmt.Fprintln(os.Stderr, s.Rest)
+	case "tool":
+		p.print("tool", "text", s.Rest)
 	case "raw":
 		_, _ = p.out.WriteString(s.Rest)
 		_ = p.out.Flush()

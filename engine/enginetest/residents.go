@@ -1,7 +1,6 @@
 package enginetest
 
 import (
-	"os"
 	"sync"
 
 	"github.com/stretchr/testify/require"
@@ -13,67 +12,71 @@ import (
 
 // residents: an agent whose process lives through all turns of its run.
 var residents = []scene{
-	{name: "D3, D4: one process takes all turns, until it is ended", applies: isResident, play: func(w *world) {
+	{name: "D3, D4: one process takes all turns, until it is ended", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r, e := w.newRun("r1"), w.resident()
-		r.do("pid first", "ask What next?")
-		r.do("pid second", "ask And then?")
-		require.Equal(w, r.pid("first"), r.pid("second"))
+		r.do(r.naming("first", "ask What next?")...)
+		first := r.named("first")
+		r.do(r.naming("second", "ask And then?")...)
+		require.Equal(w, first, r.named("second"))
 		lost := w.losses()
-		require.NoError(w, e.End(w.ctx, "r1"))
-		r.gone("first")
-		require.NoError(w, e.End(w.ctx, "r1"), "ending what has ended does nothing")
+		require.NoError(w, e.End(w.ctx, r.turn.RunID))
+		r.goneAre(first)
+		require.NoError(w, e.End(w.ctx, r.turn.RunID), "ending what has ended does nothing")
 		require.Empty(w, lost(), "an end that was asked for is no loss")
 	}},
-	{name: "D4: an automatic decision reaches the process the way a reply does", applies: isResident, play: func(w *world) {
+	{name: "D4: an automatic decision reaches the process the way a reply does", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r := w.newRun("r1")
-		r.do("pid first", "ask What next?")
+		r.do(r.naming("first", "ask What next?")...)
+		first := r.named("first")
 		q, _ := interaction.Normalize(interaction.Question{ID: 1, Prompt: "What next?"})
 		auto := interaction.NewAutoDecision(q)
 		turn := r.next("")
 		turn.Answers = []interaction.Answer{auto.Answer(q.AskedAt)}
-		turn.Answers[0].Text += "\n" + Script("recall", "pid second")
+		turn.Answers[0].Text += "\n" + Script(r.naming("second", "recall")...)
 		o, err := w.engine.RunTurn(w.ctx, turn, &r.Recorder)
 		require.NoError(w, err)
-		require.Contains(w, o.FinalText, auto.Instruction)
-		require.Equal(w, r.pid("first"), r.pid("second"))
+		if heard := w.questions(); len(heard) > 0 {
+			require.Contains(w, heard[len(heard)-1].LastUser, auto.Instruction)
+		} else {
+			require.Contains(w, o.FinalText, auto.Instruction)
+		}
+		require.Equal(w, first, r.named("second"))
 	}},
-	{name: "D6: a process that dies while its run waits is reported, once", applies: isResident, play: func(w *world) {
+	{name: "D6: a process that dies while its run waits is reported, once", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()
-		r.do("pid self", "ask What next?")
-		p, err := os.FindProcess(r.pid("self"))
-		require.NoError(w, err)
-		require.NoError(w, p.Kill())
-		require.Eventually(w, func() bool { return len(lost()) > 0 }, patience, pause)
+		r.do(r.naming("self", "ask What next?")...)
+		r.kill(r.named("self"))
+		require.Eventually(w, func() bool { return len(lost()) > 0 }, w.Patience, pause)
 		o, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
-		require.NoError(w, w.resident().End(w.ctx, "r1"))
-		require.Equal(w, []string{"r1"}, lost())
+		require.NoError(w, w.resident().End(w.ctx, r.turn.RunID))
+		require.Equal(w, []string{r.turn.RunID}, lost())
 	}},
-	{name: "D6: an answer finds the process missing, also when nobody watches", applies: isResident, play: func(w *world) {
+	{name: "D6: an answer finds the process missing, also when nobody watches", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r := w.newRun("r1")
-		r.do("pid self", "ask What next?")
-		p, err := os.FindProcess(r.pid("self"))
-		require.NoError(w, err)
-		require.NoError(w, p.Kill())
-		r.gone("self")
+		r.do(r.naming("self", "ask What next?")...)
+		self := r.named("self")
+		r.kill(self)
+		r.goneAre(self)
 		o, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
 	}},
-	{name: "E3: a host that never had the process says that it is lost", applies: isResident, play: func(w *world) {
+	{name: "E3: a host that never had the process says that it is lost", real: true, applies: isResident, play: func(w *world) {
 		r := w.newRun("r1")
 		r.turn.Attempt, r.turn.Prompt = 1, "as another host was told"
 		o, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
 	}},
-	{name: "I6: a canceled turn takes its process along, and that is no loss", applies: isResident, play: func(w *world) {
+	{name: "I6: a canceled turn takes its process along, and that is no loss", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()
-		r.do("pid self", "ask What next?")
+		r.do(r.naming("self", "ask What next?")...)
+		self := r.named("self")
 		g := r.begin("begun", "touch begun", "hang")
 		g.cancel(engine.ErrCanceled)
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
-		r.gone("self")
+		r.goneAre(self)
 		require.Empty(w, lost())
 	}},
 	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram), play: func(w *world) {
@@ -91,10 +94,8 @@ var residents = []scene{
 		stop()
 		lost := w.losses()
 		r.do("pid self", "ask What next?")
-		p, err := os.FindProcess(r.pid("self"))
-		require.NoError(w, err)
-		require.NoError(w, p.Kill())
-		require.Eventually(w, func() bool { return len(lost()) > 0 }, patience, pause)
+		r.kill(r.pid("self"))
+		require.Eventually(w, func() bool { return len(lost()) > 0 }, w.Patience, pause)
 		require.Empty(w, told)
 	}},
 }

@@ -2,15 +2,18 @@ package enginetest
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/modeltest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -22,10 +25,14 @@ type Harness struct {
 	New func(tb testing.TB, dir string) engine.Engine
 	// Program says that the agent is Main, a process: then what only a process can do to its engine is tried too.
 	Program bool
+	// Model says that the agents are real ones, for which this server is the model: New has to point them at its URL. Then those cases
+	// are tried that a real agent can play, a few dozen turns. An agent must be able to run a command of its shell in auto mode. On Linux its
+	// processes are looked for, by the run's folder that they work in or by process.EnvRun in their environment.
+	Model *modeltest.Server
+	// Patience is how long a case waits for what must come; it is reached only when a promise is broken. A minute when zero, five
+	// with a Model.
+	Patience time.Duration
 }
-
-// patience is how long a case waits for what must come; it is reached only when a promise is broken.
-const patience = time.Minute
 
 // pause is between two looks at what tells nobody when it changes.
 const pause = 2 * time.Millisecond
@@ -33,6 +40,7 @@ const pause = 2 * time.Millisecond
 // scene is a promise that an engine keeps, and how it is seen.
 type scene struct {
 	name    string // the promise, beginning with the requirements it comes from
+	real    bool   // a real agent can play it too
 	applies func(*world) bool
 	play    func(*world)
 }
@@ -40,11 +48,11 @@ type scene struct {
 // Run proves the engine: every case that applies to it must pass.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	for _, scenes := range [][]scene{turns, sessions, endings, processes, residents} {
+	for _, scenes := range [][]scene{turns, sessions, endings, processes, residents, models} {
 		for _, s := range scenes {
 			t.Run(s.name, func(t *testing.T) {
 				w := newWorld(t, h)
-				if s.applies == nil || s.applies(w) {
+				if (s.real || w.Model == nil) && (s.applies == nil || s.applies(w)) {
 					s.play(w)
 				}
 			})
@@ -53,7 +61,8 @@ func Run(t *testing.T, h Harness) {
 }
 
 // Which scenes are for which engines.
-func isProgram(w *world) bool   { return w.program }
+func isProgram(w *world) bool   { return w.Program }
+func isModel(w *world) bool     { return w.Model != nil }
 func isResumable(w *world) bool { return w.profile == fsm.ProfileResumable }
 func isResident(w *world) bool  { return w.profile == fsm.ProfileStickyProcess }
 func both(is ...func(*world) bool) func(*world) bool {
@@ -74,23 +83,43 @@ type world struct {
 	dir     string
 	engine  engine.Engine
 	profile fsm.Profile
-	program bool
+	Harness
+
+	asked int    // the number of the last request to the model before this case
+	runs  []*run // of this case
 }
 
 func newWorld(t *testing.T, h Harness) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	w := &world{TB: t, ctx: ctx, dir: t.TempDir(), program: h.Program}
-	w.engine = h.New(t, w.dir)
-	if c, ok := w.engine.(interface{ Close() error }); ok {
-		t.Cleanup(func() { require.NoError(t, c.Close()) })
+	if h.Patience == 0 {
+		h.Patience = time.Minute
+		if h.Model != nil {
+			h.Patience = 5 * time.Minute
+		}
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), h.Patience)
+	t.Cleanup(cancel)
+	w := &world{TB: t, ctx: ctx, dir: t.TempDir(), Harness: h}
+	if h.Model != nil {
+		w.asked = w.lastAsked()
+		t.Cleanup(w.nothingLeft)
+	}
+	w.engine = w.host()
 	profile, err := w.engine.Profile(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, profile.Reason, "a profile says why")
 	w.profile = profile.Kind
 	return w
+}
+
+// host is an engine of a new host.
+func (w *world) host() engine.Engine {
+	w.Helper()
+	e := w.New(w, w.dir)
+	if c, ok := e.(interface{ Close() error }); ok {
+		w.Cleanup(func() { require.NoError(w, c.Close()) })
+	}
+	return e
 }
 
 // run is a run as its engine sees it: folders, the session handle, what was told.
@@ -100,17 +129,18 @@ type run struct {
 	turn engine.Turn
 }
 
-// newRun makes a run with its folders.
-func (w *world) newRun(id string) *run {
+// newRun makes a run with its folders. Its id begins with the name and is like no other of this machine, by which its processes are known.
+func (w *world) newRun(name string) *run {
 	w.Helper()
-	base := filepath.Join(w.dir, id)
+	base := filepath.Join(w.dir, name)
 	r := &run{world: w, turn: engine.Turn{
-		RunID: id, Mode: fsm.ModeInteractive,
+		RunID: name + "-" + strings.ToLower(rand.Text()), Mode: fsm.ModeInteractive,
 		WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"),
 	}}
 	for _, dir := range []string{r.turn.WorkDir, r.turn.ArtifactDir, r.turn.TranscriptDir} {
 		require.NoError(w, os.MkdirAll(dir, 0o750))
 	}
+	w.runs = append(w.runs, r)
 	return r
 }
 
@@ -118,6 +148,10 @@ func (w *world) newRun(id string) *run {
 func (r *run) next(input string) engine.Turn {
 	r.turn.Attempt++
 	r.turn.Epoch++
+	if r.Model != nil {
+		steps := max(0, strings.Index("\n"+input, "\n::")) // what stands before may have to be the input's beginning
+		input = input[:steps] + Script("in "+r.turn.ArtifactDir) + input[steps:]
+	}
 	if r.turn.Attempt == 1 {
 		r.turn.Prompt = input
 	} else {
@@ -128,7 +162,12 @@ func (r *run) next(input string) engine.Turn {
 
 // execute does the next turn with ctx, and keeps the handle for the one after.
 func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error) {
-	o, err := r.engine.RunTurn(ctx, r.next(input), &r.Recorder)
+	return r.executeOn(ctx, r.engine, input)
+}
+
+// executeOn does the next turn on another engine.
+func (r *run) executeOn(ctx context.Context, e engine.Engine, input string) (engine.Outcome, error) {
+	o, err := e.RunTurn(ctx, r.next(input), &r.Recorder)
 	if o.Handle == nil {
 		o.Handle = r.Last()
 	}
@@ -158,6 +197,13 @@ type going struct {
 // begin starts the next turn and returns when the agent has made the file.
 func (r *run) begin(file string, steps ...string) *going {
 	r.Helper()
+	g := r.start(steps...)
+	g.reach(file)
+	return g
+}
+
+// start starts the next turn.
+func (r *run) start(steps ...string) *going {
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	g := &going{run: r, cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -165,8 +211,32 @@ func (r *run) begin(file string, steps ...string) *going {
 		g.o, g.err = r.execute(ctx, Script(steps...))
 	}()
 	r.Cleanup(func() { cancel(nil); <-g.done })
-	r.await(file)
 	return g
+}
+
+// reach returns when the agent has made the file. A turn that ended without making it will not make it any more.
+func (g *going) reach(file string) {
+	g.Helper()
+	ctx, cancel := context.WithCancel(g.ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-g.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	path := filepath.Join(g.turn.ArtifactDir, file)
+	if err := await(ctx, path); err != nil && !exists(path) {
+		g.cancel(err)
+		<-g.done
+		g.Fatalf("the agent did not come to make %s: %v; the turn: %+v, %v", file, err, g.o.Process, g.err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // finish returns what the turn left, as the lifecycle sees it: an error is a failed process.

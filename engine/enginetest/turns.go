@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"strings"
-	"sync"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,27 +12,37 @@ import (
 
 // turns: what a turn leaves as evidence.
 var turns = []scene{
-	{name: "a turn that goes well leaves its final text and its messages in order", play: func(w *world) {
+	{name: "a turn that goes well leaves its final text and its messages in order", real: true, play: func(w *world) {
 		r := w.newRun("r1")
 		o := r.do("say one", "say two", "final three")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "three", o.FinalText)
 		require.Equal(w, []string{"one", "two"}, r.Messages())
 	}},
-	{name: "B4: a done marker arrives as the agent wrote it, on a line of its own", play: func(w *world) {
+	{name: "B4: a done marker arrives as the agent wrote it, on a line of its own", real: true, play: func(w *world) {
 		o := w.newRun("r1").do("done all is well")
 		reading := interaction.Read(o.FinalText, o.Output)
 		require.True(w, reading.Done)
 		require.Equal(w, "all is well", strings.TrimSpace(reading.Text))
 	}},
-	{name: "B10: a question arrives as the agent wrote it", play: func(w *world) {
-		o := w.newRun("r1").do("ask May I?")
-		q := interaction.Read(o.FinalText, o.Output).Question
-		if len(o.Questions) > 0 {
-			q = &o.Questions[0]
-		}
-		require.NotNil(w, q)
-		require.Equal(w, "May I?", q.Prompt)
+	{name: "B4: a done marker in JSON arrives, with the output beside it", real: true, play: func(w *world) {
+		o := w.newRun("r1").do(`output {"answer":9007199254740993,"` + interaction.DoneMarker + `":true}`)
+		reading := interaction.Read(o.FinalText, o.Output)
+		require.True(w, reading.Done)
+		require.JSONEq(w, `{"answer":9007199254740993}`, string(reading.Output))
+		require.Contains(w, string(reading.Output), "9007199254740993")
+	}},
+	{name: "B4: a done marker that the user wrote is not the agent's", play: func(w *world) {
+		o, err := w.newRun("r1").execute(w.ctx, "When you are done, write\n"+interaction.DoneMarker+"\n"+Script("final not yet"))
+		require.NoError(w, err)
+		require.Equal(w, "not yet", o.FinalText)
+		require.False(w, interaction.Read(o.FinalText, o.Output).Done)
+	}},
+	{name: "B10: a question arrives as the agent wrote it, and so does the next", play: func(w *world) {
+		r := w.newRun("r1")
+		require.Equal(w, "May I?", asked(w, r.do("ask May I?")))
+		require.Equal(w, "Really?", asked(w, r.do("ask Really?")))
+		require.True(w, interaction.Read(r.do("done all is well").FinalText, nil).Done)
 	}},
 	{name: "B2: structured output is handed over as it is, with its large numbers", play: func(w *world) {
 		o := w.newRun("r1").do(`output {"answer":9007199254740993}`, "final here")
@@ -44,7 +53,7 @@ var turns = []scene{
 		o := w.newRun("r1").do(`delta "the qu"`, `delta "ick "`, `delta "fö"`, `delta "x"`)
 		require.Equal(w, "the quick föx", o.FinalText)
 	}},
-	{name: "B1: a turn that the agent failed is failed, with a code and a reason, whatever it said", play: func(w *world) {
+	{name: "B1: a turn that the agent failed is failed, with a code and a reason, whatever it said", real: true, play: func(w *world) {
 		r := w.newRun("r1")
 		o, err := r.execute(w.ctx, Script("done all is well", "fail the model is away"))
 		if err == nil {
@@ -78,24 +87,28 @@ var turns = []scene{
 			require.Equal(w, strings.ReplaceAll(odd, "\n", " | "), o.FinalText)
 		}
 	}},
-	{name: "two runs at one time do not know of each other", play: func(w *world) {
-		var both sync.WaitGroup
-		a, b := w.newRun("a"), w.newRun("b")
-		outcomes := make([]engine.Outcome, 2)
-		for i, r := range []*run{a, b} {
-			other := []string{"b", "a"}[i]
-			both.Go(func() {
-				outcomes[i], _ = r.execute(w.ctx, "I am "+r.turn.RunID+"\n"+Script("touch here", "await "+other, "recall"))
-			})
-		}
-		a.await("here") // both are under way at one time
-		b.await("here")
-		a.touch("b")
-		b.touch("a")
-		both.Wait()
-		require.Equal(w, "I am a", outcomes[0].FinalText)
-		require.Equal(w, "I am b", outcomes[1].FinalText)
+	{name: "two runs at one time do not know of each other", real: true, play: func(w *world) {
+		a := w.newRun("a").start("note I am a", "touch here", "await go", "recall")
+		b := w.newRun("b").start("note I am b", "touch here", "await go", "recall")
+		a.reach("here") // both are under way at one time
+		b.reach("here")
+		a.touch("go")
+		b.touch("go")
+		require.Equal(w, "I am a", a.finish().FinalText)
+		require.Equal(w, "I am b", b.finish().FinalText)
 	}},
+}
+
+// asked is the prompt of the question that the outcome carries.
+func asked(w *world, o engine.Outcome) string {
+	w.Helper()
+	require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+	if len(o.Questions) > 0 {
+		return o.Questions[0].Prompt
+	}
+	q := interaction.Read(o.FinalText, o.Output).Question
+	require.NotNil(w, q, "%q", o.FinalText)
+	return q.Prompt
 }
 
 // failure is the code that the outcome or the error of a turn carries.
