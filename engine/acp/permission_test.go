@@ -1,0 +1,282 @@
+package acp_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// everyAgent plays a story with an agent of each profile.
+func everyAgent(t *testing.T, story func(r *run)) {
+	t.Helper()
+	for _, can := range []string{"load", "resume", ""} {
+		t.Run("can "+can, func(t *testing.T) { story(newRun(t, can, nil)) })
+	}
+}
+
+// C1, D5: a permission request is a question with the request's own options and subject; the turn ends, and the run can park.
+func TestAPermissionRequestIsAQuestion(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		w := removing("build")
+		w.Late = "I was not allowed to"
+		o := r.does("say I will clean up", permit(w), "done cleaned")
+
+		require.Len(t, o.Questions, 1)
+		q, odd := interaction.Normalize(o.Questions[0])
+		require.Empty(t, odd)
+		require.Equal(t, interaction.ChooseOne, q.Kind)
+		require.Contains(t, q.Prompt, "rm -r build")
+		require.Contains(t, q.Context, "execute")
+		require.Contains(t, q.Context, "9007199254740993")
+		require.Contains(t, q.Context, "/build")
+		require.Equal(t, interaction.SafeDefault, q.DefaultPolicy)
+		require.Equal(t, []interaction.Option{{Label: "Allow once", Value: "once"}, {Label: "Always allow", Value: "always"}, {Label: "Reject", Value: "no"}}, q.Options)
+		require.Empty(t, o.FinalText, "nothing that was said before is a result")
+		require.Equal(t, []string{"I will clean up"}, r.Messages())
+		require.NotNil(t, o.Handle, "B11")
+		require.LessOrEqual(t, len(o.Handle.Data), engine.MaxHandle)
+		require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
+	})
+}
+
+// C1: one way to allow and one to reject is a risk to be acknowledged.
+func TestARequestWithTwoWaysIsARiskToAcknowledge(t *testing.T) {
+	w := removing("build")
+	w.Options = yesOrNo
+	r := newRun(t, "load", nil)
+	require.Equal(t, interaction.RiskAck, r.does(permit(w)).Questions[0].Kind)
+	require.Equal(t, "rm -r build: ok", r.told("Yes").FinalText)
+}
+
+// C3: a person answers in free text: an option's value, its label, or its number.
+func TestADecisionIsAppliedWhenTheAgentProposesTheSameAgain(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		for i, text := range []string{"once", " allow ONCE ", "1"} {
+			name := "folder-" + text
+			require.Len(t, r.does(permit(removing(name))).Questions, 1, "a new subject is asked")
+			o := r.told(text)
+			require.Empty(t, o.Questions)
+			require.Equal(t, "rm -r "+name+": once", o.FinalText)
+			require.Len(t, r.decisions(), 2*(i+1))
+		}
+	})
+}
+
+// A decision to reject is applied as well, and the agent goes on.
+func TestARejectionIsApplied(t *testing.T) {
+	r := newRun(t, "load", nil)
+	r.does(permit(removing("build")), "done without it")
+	o := r.told("reject")
+	require.Equal(t, []string{"rm -r build: canceled", "rm -r build: no"}, r.decisions())
+	require.True(t, interaction.Read(o.FinalText, nil).Done)
+	require.Contains(t, r.transcript(2), "Do not do it")
+}
+
+// A decision for once is used once: the same again is asked again.
+func TestADecisionForOnceIsUsedOnce(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		w := removing("build")
+		r.does(permit(w), permit(w))
+		o := r.told("once")
+		require.Len(t, o.Questions, 1)
+		require.Equal(t, []string{"rm -r build: once"}, r.Messages())
+		require.Equal(t, []string{"rm -r build: canceled", "rm -r build: once", "rm -r build: canceled"}, r.decisions())
+	})
+}
+
+// A decision for always holds for the rest of the run, whichever process asks.
+func TestADecisionForAlwaysHolds(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		w := removing("build")
+		r.does(permit(w))
+		require.Empty(t, r.told("always").Questions)
+		require.Empty(t, r.does(permit(w), permit(w)).Questions)
+		require.Len(t, r.does(permit(removing("src"))).Questions, 1, "but only for the same subject")
+	})
+}
+
+// What the person allowed is that subject and no other: another one is asked anew, however similar it looks.
+func TestAnotherSubjectIsAskedAnew(t *testing.T) {
+	for name, change := range map[string]func(*wanted){
+		"input":    func(w *wanted) { w.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740992}`) },
+		"title":    func(w *wanted) { w.Title = "rm -r build " },
+		"kind":     func(w *wanted) { w.Kind = "delete" },
+		"location": func(w *wanted) { w.Path = "/" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t, "load", nil)
+			w, other := removing("build"), removing("build")
+			w.RawInput, other.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`), json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`)
+			change(&other)
+			w.Then = &other
+			r.does(permit(w))
+			require.Len(t, r.told("once").Questions, 1)
+			require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+
+			// The person decides on the second; the first decision still stands, for the first subject alone.
+			require.Empty(t, r.told("no").Questions)
+			w.Then = nil
+			require.Empty(t, r.does(permit(w)).Questions)
+			require.Equal(t, w.Title+": once", r.decisions()[len(r.decisions())-1])
+		})
+	}
+}
+
+// The order of members in an input does not make another subject; and what a tool call has said, the request need not repeat.
+func TestTheSameSubjectIsKnownHoweverItIsWritten(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w, same := removing("build"), removing("build")
+	w.RawInput = json.RawMessage(`{"a":1,"b":{"c":[1,2],"d":"x"}}`)
+	same.RawInput = json.RawMessage(`{"b": {"d":"x", "c":[1,2]}, "a":1}`)
+	same.Announce = true
+	w.Then = &same
+	r.does(permit(w))
+	require.Empty(t, r.told("once").Questions)
+	require.Equal(t, "rm -r build: once", r.decisions()[1])
+}
+
+// An option of the same id but another kind is not what the person chose.
+func TestAnOptionOfAnotherKindIsNotTheChosenOne(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w, trick := removing("build"), removing("build")
+	trick.Options = threeWays[1:]
+	trick.Options = append(trick.Options[:0:0], option("no", "Reject", "allow_always"), option("once", "Allow once", "reject_once"))
+	w.Then = &trick
+	r.does(permit(w))
+	require.Len(t, r.told("no").Questions, 1)
+	require.NotContains(t, strings.Join(r.decisions(), " "), ": no")
+}
+
+// A subject of which nothing is known is like any other of that kind: a decision on it cannot be applied to another request.
+func TestASubjectWithoutAnythingIsNeverRecognised(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w := wanted{Options: threeWays}
+	r.does(permit(w))
+	require.Len(t, r.told("always").Questions, 1)
+}
+
+// What is no option is no permission: it goes to the agent as text.
+func TestAnyOtherAnswerIsAText(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		w := removing("build")
+		for _, text := range []string{"yes", "once, but only on Sundays", "4", "0", "sure"} {
+			r.does(permit(w))
+			o := r.told(text + "\n" + enginetest.Script("final I see"))
+			require.Empty(t, o.Questions)
+			require.Equal(t, "I see", o.FinalText)
+			require.Len(t, r.does(permit(w)).Questions, 1, "nothing was granted by %q", text)
+			r.told("no way\n" + enginetest.Script("final I see"))
+		}
+		require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+		require.Contains(t, r.transcript(2), "It was not given")
+	})
+}
+
+// C6, D2, D4: an automatic decision permits nothing, whatever its text says.
+func TestAnAutomaticDecisionPermitsNothing(t *testing.T) {
+	everyAgent(t, func(r *run) {
+		asked := r.does(permit(removing("build"))).Questions[0]
+		o := r.nobodyAnswers(asked) // the agent proposes it again
+		require.Len(t, o.Questions, 1)
+		r.turn.Answers[0].Text, r.turn.Answers[0].ID = "once", r.turn.Attempt
+		o, err := r.again(t.Context())
+		require.NoError(t, err)
+		require.Len(t, o.Questions, 1)
+		require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+	})
+}
+
+// E4: a turn that is repeated after a crash grants nothing twice: what was used up before the crash stays used up.
+func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w := removing("build")
+	r.does(permit(w), permit(w))
+	before := *r.turn.Handle
+	require.Len(t, r.told("once").Questions, 1, "used for the first, asked for the second")
+	var used engine.Handle // as it was stored when the decision was used, before the agent was told
+	for _, h := range r.Handles() {
+		if strings.Contains(string(h.Data), `"settled_by"`) {
+			used = h
+		}
+	}
+	require.NotEqual(t, before.Data, used.Data)
+
+	r.turn.Handle = &used
+	r.turn.Answers[0].ID = 1 // the same answer
+	o, err := r.again(t.Context())
+	require.NoError(t, err)
+	require.Len(t, o.Questions, 1)
+	require.Equal(t, 1, strings.Count(strings.Join(r.decisions(), "\n"), ": once"))
+}
+
+// I2: a decision that cannot be stored as used is not applied.
+func TestADecisionIsStoredBeforeItIsApplied(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w := removing("build")
+	r.does("note x", permit(w))
+	o, err := r.refusing("once")
+	require.NoError(t, err)
+	require.Equal(t, engine.Interrupted, o.Process.Status)
+	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+}
+
+// H4: in auto mode nobody is asked: what is not allowed by the host is rejected, and the turn goes on.
+func TestInAutoModeNobodyIsAsked(t *testing.T) {
+	for _, tc := range []struct {
+		permission acp.Permission
+		want       string
+	}{{"", "rm -r build: no"}, {acp.Reject, "rm -r build: no"}, {acp.Allow, "rm -r build: once"}} {
+		r := newRun(t, "load", func(c *acp.Config) { c.AutoPermission = tc.permission })
+		r.turn.Mode = fsm.ModeAuto
+		o := r.does(permit(removing("build")))
+		require.Empty(t, o.Questions)
+		require.Equal(t, tc.want, o.FinalText)
+		require.Equal(t, tc.permission != acp.Allow, len(o.Diagnostics) > 0, "a refusal is worth knowing")
+	}
+	r := newRun(t, "load", nil)
+	r.turn.Mode = fsm.ModeAuto
+	w := removing("build")
+	w.Options, w.Insistent = threeWays[:1], true
+	require.Equal(t, "rm -r build: canceled", r.does(permit(w)).FinalText, "there is no way to reject")
+}
+
+// C1: an agent that asks for several things is asked one at a time, and its odd options are bounded.
+func TestOddOptionsAreLeftOut(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w := removing("build")
+	w.Options = append(w.Options[:1:1], option("once", "twice the same", "allow_always"), option(strings.Repeat("x", 600), "long", "allow_once"))
+	for range 50 {
+		w.Options = append(w.Options, option(strings.Repeat("y", len(w.Options)), strings.Repeat("\x01é", 600), "reject_once"))
+	}
+	o := r.does(permit(w))
+	require.Len(t, o.Questions[0].Options, 20)
+	require.LessOrEqual(t, len(o.Handle.Data), engine.MaxHandle)
+	w.Options, w.Insistent = nil, true
+	require.Empty(t, r.told("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to ask")
+}
+
+// I6: a run that is canceled while the agent asks ends, with its process.
+func TestAnAgentThatDoesNotStopWhenItAsksIsEnded(t *testing.T) {
+	for _, can := range []string{"load,stubborn", "stubborn"} {
+		r := newRun(t, can, nil)
+		w := removing("build")
+		w.Insistent = true
+		o, err := r.execute(t.Context(), enginetest.Script(permit(w), "hang"))
+		require.NoError(t, err)
+		if can == "stubborn" {
+			require.Equal(t, engine.Failed, o.Process.Status, "its process cannot go on with the session")
+			require.Empty(t, o.Questions)
+			continue
+		}
+		require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Len(t, o.Questions, 1, "another process goes on with the session")
+	}
+}

@@ -1,0 +1,187 @@
+package acp_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// run is a run as its engine sees it.
+type run struct {
+	testing.TB
+	enginetest.Recorder
+	engine *acp.Engine
+	turn   engine.Turn
+
+	mu      sync.Mutex
+	handles []engine.Handle   // guarded by mu; as they were told
+	refuse  func(string) bool // guarded by mu; the handles that are refused
+}
+
+// Handle keeps h beside the Recorder, or refuses it.
+func (r *run) Handle(ctx context.Context, h engine.Handle) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse != nil && r.refuse(string(h.Data)) {
+		return engine.ErrStale
+	}
+	h.Data = slices.Clone(h.Data)
+	r.handles = append(r.handles, h)
+	return r.Recorder.Handle(ctx, h)
+}
+
+// Handles are those that were told.
+func (r *run) Handles() []engine.Handle {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.handles)
+}
+
+// refusing does the next turn, in which a handle without any decision is refused.
+func (r *run) refusing(input string) (engine.Outcome, error) {
+	r.mu.Lock()
+	r.refuse = func(data string) bool { return !strings.Contains(data, "grants") }
+	r.mu.Unlock()
+	return r.execute(r.Context(), input)
+}
+
+// newRun makes a run of an agent, with its folders.
+func newRun(tb testing.TB, can string, change func(*acp.Config)) *run {
+	tb.Helper()
+	dir := tb.TempDir()
+	cfg := scripted(tb, dir, can)
+	if change != nil {
+		change(&cfg)
+	}
+	r := &run{TB: tb, engine: started(tb, cfg), turn: engine.Turn{
+		RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: filepath.Join(dir, "home"),
+		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts"), TranscriptDir: filepath.Join(dir, "transcripts"),
+	}}
+	for _, d := range []string{r.turn.HomeDir, r.turn.WorkDir, r.turn.ArtifactDir, r.turn.TranscriptDir} {
+		require.NoError(tb, os.MkdirAll(d, 0o750))
+	}
+	return r
+}
+
+// execute does the next turn: the prompt in the first, an answer later.
+func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error) {
+	if r.turn.Attempt == 0 {
+		r.turn.Prompt = input
+	} else {
+		r.turn.Answers = []interaction.Answer{{ID: r.turn.Attempt, Resolution: interaction.UserReply, Text: input}}
+	}
+	return r.again(ctx)
+}
+
+// again does a turn with the answer that is there.
+func (r *run) again(ctx context.Context) (engine.Outcome, error) {
+	r.turn.Attempt++
+	o, err := r.engine.RunTurn(ctx, r.turn, r)
+	if o.Handle == nil {
+		o.Handle = r.Last()
+	}
+	r.turn.Handle = o.Handle
+	return o, err
+}
+
+// told does the next turn, which goes well.
+func (r *run) told(input string) engine.Outcome {
+	r.Helper()
+	o, err := r.execute(r.Context(), input)
+	require.NoError(r, err)
+	require.Equal(r, engine.OK, o.Process.Status, o.Process.Detail)
+	return o
+}
+
+// does does the next turn by steps.
+func (r *run) does(steps ...string) engine.Outcome {
+	r.Helper()
+	return r.told(enginetest.Script(steps...))
+}
+
+// nobodyAnswers has the next turn go on with an automatic decision.
+func (r *run) nobodyAnswers(asked interaction.Question) engine.Outcome {
+	r.Helper()
+	asked.ID = r.turn.Attempt
+	r.turn.Answers = []interaction.Answer{interaction.NewAutoDecision(asked).Answer(time.Now())}
+	o, err := r.again(r.Context())
+	require.NoError(r, err)
+	require.Equal(r, engine.OK, o.Process.Status, o.Process.Detail)
+	return o
+}
+
+// decisions are what the agent's permission requests were answered with.
+func (r *run) decisions() []string {
+	r.Helper()
+	body, err := os.ReadFile(filepath.Join(r.turn.ArtifactDir, "decisions"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	require.NoError(r, err)
+	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+}
+
+// transcript is what passed between host and agent in the attempt.
+func (r *run) transcript(attempt int) string {
+	r.Helper()
+	body, err := os.ReadFile(filepath.Join(r.turn.TranscriptDir, "attempt-"+strconv.Itoa(attempt)+".out"))
+	require.NoError(r, err)
+	return string(body)
+}
+
+// until waits until the condition holds.
+func until(tb testing.TB, what string, holds func() bool) {
+	tb.Helper()
+	look := time.NewTicker(pause)
+	defer look.Stop()
+	for deadline := time.Now().Add(patience); !holds(); <-look.C {
+		require.False(tb, time.Now().After(deadline), "waited in vain until %s", what)
+	}
+}
+
+func (r *run) await(file string) {
+	r.Helper()
+	until(r, file+" is made", func() bool {
+		_, err := os.Stat(filepath.Join(r.turn.ArtifactDir, file))
+		return err == nil
+	})
+}
+
+// option is an option of a permission request.
+func option(id, name, kind string) sdk.PermissionOption {
+	return sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Name: name, Kind: sdk.PermissionOptionKind(kind)}
+}
+
+// Options as agents offer them.
+var (
+	threeWays = []sdk.PermissionOption{option("once", "Allow once", "allow_once"), option("always", "Always allow", "allow_always"), option("no", "Reject", "reject_once")}
+	yesOrNo   = []sdk.PermissionOption{option("ok", "Allow", "allow_once"), option("cancel", "Reject", "reject_once")}
+)
+
+// removing wants to remove a folder.
+func removing(path string) wanted {
+	input, _ := json.Marshal(map[string]any{"command": "rm -r " + path, "depth": json.Number("9007199254740993")})
+	return wanted{Title: "rm -r " + path, Kind: sdk.ToolKindExecute, RawInput: input, Path: "/" + path, Options: threeWays}
+}
+
+// permit is the step that asks for it.
+func permit(w wanted) string {
+	body, _ := json.Marshal(w)
+	return "permit " + string(body)
+}
