@@ -4,7 +4,6 @@ package exec_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -154,32 +153,4 @@ func TestResidentAgentsAreEndedTogether(t *testing.T) {
 	met, err := filepath.Glob(filepath.Join(dir, "met-*"))
 	require.NoError(t, err)
 	require.Len(t, met, n)
-}
-
-// E7: records in the system's temporary folder are trusted only in a folder that is this user's alone: they say which
-// processes are ended.
-func TestRecordsOfOthersAreNotTrusted(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	cfg, turn := shell(t, saysOK), job(t)
-	cfg.StateDir = ""
-	e := started(t, cfg)
-	run := func() error {
-		_, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
-		return err
-	}
-	require.NoError(t, run())
-	made, err := filepath.Glob(filepath.Join(os.TempDir(), "interlude-*"))
-	require.NoError(t, err)
-	require.Len(t, made, 1)
-
-	require.NoError(t, os.Chmod(made[0], 0o777))
-	require.ErrorContains(t, run(), "choose another folder")
-	require.ErrorContains(t, e.Reap(t.Context(), "r1"), "choose another folder")
-
-	require.NoError(t, os.Remove(made[0]))
-	require.NoError(t, os.Symlink(t.TempDir(), made[0]))
-	require.ErrorContains(t, run(), "choose another folder")
-
-	require.NoError(t, os.Remove(made[0]))
-	require.NoError(t, run())
 }

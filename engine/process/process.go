@@ -66,6 +66,7 @@ type Process struct {
 	copied sync.WaitGroup // of the error output
 
 	mu      sync.Mutex
+	swept   bool         // guarded by mu; what carries the token is gone
 	retired bool         // guarded by mu; the process number may be anybody's
 	memory  *MemoryError // guarded by mu; it was ended for it
 }
@@ -131,13 +132,14 @@ func start(c Command, rec record) (*Process, error) {
 	return p, nil
 }
 
-// wait waits for the process, ends what it left in its group, and closes the pipes.
+// wait waits for the process, ends what it left, in its group and elsewhere, and closes the pipes.
 func (p *Process) wait(errR *os.File) {
 	p.result = p.ending(p.reap())
+	p.sweep()
 	if p.Stdin != nil {
 		_ = p.Stdin.Close()
 	}
-	// Whoever left the group may hold the pipes open; give the readers time for what is in them.
+	// Whoever hid from the sweep may hold the pipes open; give the readers time for what is in them.
 	deadline := time.Now().Add(drainTime)
 	_ = p.Stdout.SetReadDeadline(deadline)
 	_ = errR.SetReadDeadline(deadline)
@@ -172,7 +174,7 @@ func (p *Process) identity() string {
 	return id
 }
 
-// End ends the process and its group: TERM, a grace, KILL; then what left the group and carries the token. It returns when they are gone. It
+// End ends the process and its group: TERM, a grace, KILL; and what left the group and carries the token. It returns when they are gone. It
 // may be called more than once and at any time.
 func (p *Process) End() {
 	p.stop.Do(func() {
@@ -191,10 +193,24 @@ func (p *Process) End() {
 		}
 	})
 	<-p.ended
-	sweep(p.record.Token)
+	p.sweep()
 }
 
-// Ended is closed when the process has ended and its group is gone. What it wrote can be read for a moment longer.
+// sweep ends what left the group and carries the token, once the process has ended. It reports whether nothing is known to be left.
+func (p *Process) sweep() bool {
+	p.mu.Lock()
+	swept := p.swept
+	p.mu.Unlock()
+	if swept || !sweep(p.record.Token) {
+		return swept || !sweeps
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.swept = true // whatever carries it was started by one that did: there is nobody to start another
+	return true
+}
+
+// Ended is closed when the process has ended and what it left is gone. What it wrote can be read for a moment longer.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Running reports whether the process lives.
@@ -217,9 +233,13 @@ func (p *Process) Err() error {
 // ErrorText is the end of what the process wrote to its error output so far.
 func (p *Process) ErrorText() string { return p.stderr.String() }
 
-// Release gives back what is kept for an ended process: its record and the reading end of its output. It waits for the end.
+// Release gives back what is kept for an ended process: the reading end of its output and its record, once nothing is left that it
+// started. It waits for the end. Where a process cannot be ended, its record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
+	clean := p.sweep()
 	_ = p.Stdout.Close()
-	p.table.forget(p.record)
+	if clean {
+		p.table.forget(p.record)
+	}
 }

@@ -1,13 +1,10 @@
 package process
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
-	"time"
 	"unsafe"
 
 	"github.com/interlude-go/interlude/internal/procid"
@@ -39,49 +36,6 @@ func awaitExit(pid int) {
 			return
 		}
 	}
-}
-
-// sweepTime is how long sweep waits for killed processes to be gone.
-const sweepTime = 10 * time.Second
-
-// sweep kills every process of this machine that carries the token, wherever it went, and reports whether all are
-// gone. A process is held by a descriptor while it is looked at, so that the number cannot pass to another.
-func sweep(token string) bool {
-	for deadline := time.Now().Add(sweepTime); ; {
-		found := 0
-		names, err := os.ReadDir("/proc")
-		if err != nil {
-			return false
-		}
-		for _, n := range names {
-			pid, err := strconv.Atoi(n.Name())
-			if err != nil || pid == os.Getpid() {
-				continue
-			}
-			p, err := os.FindProcess(pid)
-			if err != nil {
-				continue
-			}
-			if carries(pid, token) {
-				found++
-				_ = p.Kill() // it may have ended meanwhile
-			}
-			_ = p.Release()
-		}
-		if found == 0 {
-			return true
-		}
-		if time.Now().After(deadline) {
-			return false
-		}
-		time.Sleep(5 * time.Millisecond) // the killed are on their way
-	}
-}
-
-// carries reports whether the token is in the environment that the process was started with.
-func carries(pid int, token string) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+EnvToken+"="+token+"\x00"))
 }
 
 // endGroup kills the group of a recorded process that lives, for those of it that dropped their environment. The leader is

@@ -8,6 +8,8 @@ import (
 // Supported says that this system can keep processes under control: it needs process groups and signals.
 const Supported = false
 
+const sweeps = false
+
 func (p *Process) reap() error {
 	err := p.cmd.Wait()
 	p.retire()

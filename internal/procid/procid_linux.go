@@ -25,9 +25,9 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + namespace, nil
 })
 
-// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was not yet
-// waited for (state Z or X) counts as gone. A system may hide other users' processes from /proc, so a file that is not
-// there says nothing yet: the kernel is asked whether the number is anybody's.
+// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was not yet waited for (state Z or X)
+// counts as gone, unless it is only its first thread that has ended: the others may run on, and start processes. A system may hide other
+// users' processes from /proc, so a file that is not there says nothing yet: the kernel is asked whether the number is anybody's.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -42,7 +42,7 @@ func startTime(pid int) (string, error) {
 	if end < 0 || len(fields) < 20 {
 		return "", fmt.Errorf("procid: /proc/%d/stat has %d fields", pid, len(fields))
 	}
-	if fields[0] == "Z" || fields[0] == "X" {
+	if one := fields[17] == "0" || fields[17] == "1"; one && (fields[0] == "Z" || fields[0] == "X") {
 		return "", os.ErrNotExist
 	}
 	return fields[19], nil

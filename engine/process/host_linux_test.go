@@ -1,0 +1,76 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine/process"
+)
+
+// agents are what the runs' processes do; most leave something behind.
+var agents = []string{
+	"true",
+	"sleep 1000",
+	"trap '' TERM; sleep 1000 & wait",
+	"sleep 1000 & exit 0",
+	"setsid sleep 1000 & exit 0",
+	"setsid sh -c 'sh -c \"sleep 1000\" & exit 0' & sleep 0.01",
+	"setsid sh -c 'setsid sh -c \"setsid sleep 1000 & exit 0\" & exit 0' & exit 1",
+	"for i in 1 2 3 4 5; do setsid sleep 1000 & done; kill -9 $$",
+}
+
+// headless is a task that has the first thread end, while the process goes on in others.
+const headless = "headless"
+
+func init() {
+	host = serve
+	if os.Getenv(hostEnv) == headless {
+		runtime.LockOSThread() // the first thread runs main alone
+	}
+}
+
+// serve has "FOLDER RUN…" start processes for the runs, one after the other, until somebody kills it.
+func serve(task string) int {
+	if task == headless {
+		leaveFirstThread()
+	}
+	words := strings.Fields(task)
+	table := process.NewTable(words[0])
+	fmt.Println("ready")
+	var all sync.WaitGroup
+	for _, run := range words[1:] {
+		all.Go(func() {
+			for {
+				if err := table.Reap(context.Background(), run); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					return
+				}
+				p, err := table.Start(process.Command{
+					RunID: run, Path: "/bin/sh", Args: []string{"-c", agents[rand.N(len(agents))]}, Dir: words[0], Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace / 10,
+				})
+				if err != nil {
+					fmt.Fprintln(os.Stderr, err)
+					return
+				}
+				for range rand.N(1000) { // a moment of any length, not of the clock's
+					runtime.Gosched()
+				}
+				if rand.N(2) == 0 {
+					p.End()
+				} else {
+					go p.End() // while another does so
+					<-p.Ended()
+				}
+				p.Release()
+				fmt.Println(run) // one more
+			}
+		})
+	}
+	all.Wait()
+	return 1
+}

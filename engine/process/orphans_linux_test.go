@@ -1,0 +1,83 @@
+package process_test
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/process"
+)
+
+var kills = flag.Int("kills", 50, "how many hosts TestNoProcessIsLeftOfAKilledHost kills")
+
+// marked are the processes of the machine that carry the mark of one of the runs, as NUMBER COMMAND.
+func marked(tb testing.TB, runs []string) (all []string) {
+	tb.Helper()
+	names, err := os.ReadDir("/proc")
+	require.NoError(tb, err)
+	for _, n := range names {
+		if _, err := strconv.Atoi(n.Name()); err != nil {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + n.Name() + "/environ")
+		if err != nil {
+			continue // it has ended
+		}
+		for _, run := range runs {
+			if bytes.Contains(env, []byte(process.EnvRun+"="+run+"\x00")) {
+				line, _ := os.ReadFile("/proc/" + n.Name() + "/cmdline") // it may end now
+				all = append(all, n.Name()+" "+strings.ReplaceAll(string(line), "\x00", " "))
+			}
+		}
+	}
+	return all
+}
+
+// E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave their group, once the next host has
+// reaped its runs no process of them is left, and no record.
+func TestNoProcessIsLeftOfAKilledHost(t *testing.T) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	var runs []string
+	for i := range 4 {
+		runs = append(runs, fmt.Sprintf("orphans-%d-%d", os.Getpid(), i))
+	}
+	table := process.NewTable(dir)
+	turns := 0
+	for round := range *kills {
+		cmd := exec.CommandContext(t.Context(), self)
+		cmd.Env = append(os.Environ(), hostEnv+"="+dir+" "+strings.Join(runs, " "), "GORACE=atexit_sleep_ms=0")
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		wait := time.Duration(rand.N(200)) * time.Millisecond
+		said := bufio.NewScanner(out)
+		require.True(t, said.Scan(), "it is ready")
+		kill := time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })
+		for said.Scan() {
+			turns++
+		}
+		kill.Stop()
+		require.Error(t, cmd.Wait(), "killed")
+		for _, run := range runs {
+			require.NoError(t, table.Reap(t.Context(), run))
+		}
+		require.Empty(t, marked(t, runs), "left after round %d, killed after %v", round, wait)
+		records, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, records)
+	}
+	t.Logf("%d hosts were killed after %d turns", *kills, turns)
+}

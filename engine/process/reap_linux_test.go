@@ -1,0 +1,135 @@
+package process_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/internal/procid"
+)
+
+func lives(pid int) bool { return !gone(pid) }
+
+// leader gives the command a process group of its own, as Start does.
+func leader(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// recorded writes a record as a host would have left it.
+func recorded(t *testing.T, dir, runID, token, worker, identity string) string {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"run_id": runID, "token": token, "worker": worker, "identity": identity})
+	require.NoError(t, err)
+	path := filepath.Join(dir, runID+"@"+token+".json")
+	require.NoError(t, os.WriteFile(path, body, 0o600))
+	return path
+}
+
+// bystander is a process that lives until the test is over, with the environment.
+func bystander(t *testing.T, env ...string) (pid int, identity string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+	cmd.Env = env
+	leader(cmd)
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it is killed
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	identity, err := procid.Of(cmd.Process.Pid)
+	require.NoError(t, err)
+	return cmd.Process.Pid, identity
+}
+
+// deadIdentity is that of a process that has ended.
+func deadIdentity(t *testing.T) string {
+	t.Helper()
+	parts := strings.Fields(procid.Self())
+	parts[3] = "1"
+	return strings.Join(parts, " ")
+}
+
+// E7: nothing is ended on its number alone: not a process that has a recorded number, not one that has its very identity
+// but does not carry the token, not one with another token.
+func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
+	dir := t.TempDir()
+	reused, identity := bystander(t)
+	parts := strings.Fields(identity)
+	parts[3] = "1" // it started at another time
+	recorded(t, dir, "r1", "TOKEN1", deadIdentity(t), strings.Join(parts, " "))
+	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r1"))
+	require.True(t, lives(reused))
+
+	other, otherIdentity := bystander(t, "INTERLUDE_TOKEN=TOKEN22", "X=INTERLUDE_TOKEN=TOKEN2")
+	recorded(t, dir, "r2", "TOKEN2", deadIdentity(t), otherIdentity)
+	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r2"))
+	require.True(t, lives(other))
+
+	marked, markedIdentity := bystander(t, "INTERLUDE_TOKEN=TOKEN3")
+	recorded(t, dir, "r3", "TOKEN3", deadIdentity(t), markedIdentity)
+	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r3"))
+	until(t, "the marked process has ended", func() bool { return !lives(marked) })
+}
+
+// E7: also those of a group are ended that dropped their environment.
+func TestAGroupIsEndedWithItsLeader(t *testing.T) {
+	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "pid")
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `env -i sleep 1000 & echo $! > "$0.new"; mv "$0.new" "$0"; wait`, out)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "INTERLUDE_TOKEN=TOKEN"}
+	leader(cmd)
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it is killed
+	}()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	var bare int
+	until(t, "the process without an environment runs", func() bool {
+		body, err := os.ReadFile(out)
+		if err != nil {
+			return false
+		}
+		bare, err = strconv.Atoi(strings.TrimSpace(string(body)))
+		env, readErr := os.ReadFile(fmt.Sprintf("/proc/%d/environ", bare))
+		return err == nil && readErr == nil && len(env) == 0
+	})
+	identity, err := procid.Of(cmd.Process.Pid)
+	require.NoError(t, err)
+	recorded(t, dir, "r1", "TOKEN", deadIdentity(t), identity)
+	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r1"))
+	until(t, "the whole group has ended", func() bool { return !lives(bare) && !lives(cmd.Process.Pid) })
+}
+
+// E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host that took the run over.
+func TestTheProcessesOfALivingHostAreItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
+	path := recorded(t, dir, "r1", "TOKEN", procid.Self(), identity)
+	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r1"))
+	require.True(t, lives(pid))
+	require.FileExists(t, path)
+}
+
+// E7: a record that cannot be read is reported, and does not keep the others from being reaped.
+func TestABrokenRecordIsReported(t *testing.T) {
+	dir := t.TempDir()
+	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
+	recorded(t, dir, "r1", "TOKEN", deadIdentity(t), identity)
+	for name, body := range map[string]string{"r1@HALF.json": `{"run_id":"r1","tok`, "r1@STOLEN.json": `{"run_id":"r2","token":"STOLEN"}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600))
+	}
+	err := process.NewTable(dir).Reap(t.Context(), "r1")
+	require.ErrorContains(t, err, "r1@HALF.json")
+	require.ErrorContains(t, err, "r1@STOLEN.json")
+	until(t, "the readable one is reaped", func() bool { return !lives(pid) })
+}
