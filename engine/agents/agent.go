@@ -16,11 +16,12 @@ type agent struct {
 	name string
 	// tried are the oldest and the newest version that were tried.
 	tried [2]string
-	// keys are the variables of the host that hold keys; the agent may see them, and those that env names.
+	// keys are the variables of the host that hold keys: the agent may see them, and their values are taken out of what it writes. It may
+	// see those that env names, too.
 	keys, env []string
 	// set are variables that the agent is given.
 	set map[string]string
-	// settings are written into the run's own home before each turn; nil: none.
+	// settings puts what is missing into a home before each turn, never the user's; nil: nothing. Runs that share a home do so together.
 	settings func(home string) error
 
 	// help has the program list its options, and resumes is found in the list when it can resume a session.
@@ -85,8 +86,9 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	if o.AutoArgs != nil {
 		cfg.AutoArgs = o.AutoArgs
 	}
+	cfg.Secrets = slices.Concat(a.keys, o.Secrets)
 	cfg.Prepare = o.prepare(a.settings)
-	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit
+	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit, cfg.MaxMemory = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit, o.MaxMemory
 	return cfg
 }
 

@@ -2,6 +2,8 @@ package agents
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -23,7 +25,9 @@ func Codex(o Options) (*Engine, error) {
 		keys: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
 		env:  []string{"CODEX_CA_CERTIFICATE"},
 		set:  map[string]string{},
-		help: []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
+		// It wants the folder that the variable names.
+		settings: func(home string) error { return os.MkdirAll(filepath.Join(home, ".codex"), 0o700) },
+		help:     []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
 		turns: exec.Config{
 			Args:       with(call, lines, "--skip-git-repo-check", fromStdin),
 			ResumeArgs: with(call, "resume", lines, "--skip-git-repo-check", "{session}", fromStdin),

@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// prepare puts what belongs there into the run's own home: what the host gave before the first turn, the settings before each, since a
-// later host may know another address of the model.
+// prepare puts what belongs there into the home, unless it is the user's: what the host gave before the first turn, the settings before
+// each.
 func (o Options) prepare(settings func(home string) error) func(context.Context, engine.Turn) error {
-	if !o.perRun() || settings == nil && len(o.Seed) == 0 {
+	if o.Home == UserHome || settings == nil && len(o.Seed) == 0 {
 		return nil
 	}
 	return func(_ context.Context, t engine.Turn) error {
@@ -28,7 +28,10 @@ func (o Options) prepare(settings func(home string) error) func(context.Context,
 		if settings == nil {
 			return nil
 		}
-		return settings(t.HomeDir)
+		if o.perRun() {
+			return settings(t.HomeDir)
+		}
+		return settings(o.Home)
 	}
 }
 

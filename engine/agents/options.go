@@ -30,6 +30,9 @@ type Options struct {
 	// proxies, certificates and the folder for temporary files, and nothing else. Set gives it others; placeholders as in exec.Config.
 	Env []string
 	Set map[string]string
+	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes, as its own key variables always are;
+	// see exec.Config.
+	Secrets []string
 
 	// Home is where the agent keeps settings, login and sessions:
 	//
@@ -49,10 +52,11 @@ type Options struct {
 	// Resident keeps one process for all turns of a run (sticky_process), for an agent that can be run so: Claude Code.
 	Resident bool
 
-	// StateDir, Grace, TurnLimit and IdleLimit are those of exec.Config: where processes are recorded, the time between TERM and
-	// KILL, and the limits of a turn and of silence.
+	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory are those of exec.Config: where processes are recorded, the time between TERM and
+	// KILL, and the limits of a turn's time, of silence, and of memory in bytes.
 	StateDir                    string
 	Grace, TurnLimit, IdleLimit time.Duration
+	MaxMemory                   int64
 }
 
 // checked says what is wrong, and makes the paths absolute.

@@ -1,0 +1,51 @@
+package agents_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/engine/agents/agentstest"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/modeltest"
+)
+
+// proven runs the suite with a real agent that asks a scripted model.
+func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engine, error), o agents.Options) {
+	t.Helper()
+	o.Command = agentstest.Program(t, name)
+	model, err := modeltest.Start(modeltest.Config{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, model.Close()) })
+	o.BaseURL, o.Model, o.Grace = model.URL, "modeltest", 2*time.Second
+	enginetest.Run(t, enginetest.Harness{Model: model, Patience: 30 * time.Second, New: func(tb testing.TB, dir string) engine.Engine {
+		tb.Helper()
+		o := o
+		o.StateDir = filepath.Join(dir, "processes")
+		e, err := build(o)
+		require.NoError(tb, err)
+		return e
+	}})
+}
+
+// D5, E4, I11: Codex is an engine.
+func TestCodexIsAnEngine(t *testing.T) {
+	proven(t, "codex", agents.Codex, agents.Options{})
+}
+
+// asNobody lets Claude Code have all permissions in auto mode where the tests are root's.
+var asNobody = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
+
+// D5, E4, I11: Claude Code is an engine, with a process for each turn.
+func TestClaudeIsAnEngine(t *testing.T) {
+	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody})
+}
+
+// D3, D6: Claude Code is an engine, with one process for all turns.
+func TestResidentClaudeIsAnEngine(t *testing.T) {
+	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody, Resident: true})
+}
