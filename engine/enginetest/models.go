@@ -36,15 +36,32 @@ var models = []scene{
 		heard := w.questions()
 		require.Contains(w, strings.Join(heard[len(heard)-1].Results, "\n"), interaction.DoneMarker, "the tool has run")
 	}},
+	// Some real agents write down a turn only when it has gone on for a while: what went before is what they must know.
+	{name: "E4: a run goes on after its process was killed in the middle of a later turn", real: true, applies: both(isModel, both(onLinux, isResumable)), play: func(w *world) {
+		r := w.newRun("r1")
+		r.waits("note first", "ask What next?")
+		g := r.begin("begun", "final half a word", "touch begun", "hang")
+		r.kill(r.named("self"))
+		killed := g.finish()
+		require.Equal(w, engine.Failed, killed.Process.Status)
+		require.NotEmpty(w, killed.Process.Detail)
+		o := r.do("note again", "recall")
+		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+		require.Equal(w, "first | again", o.FinalText)
+	}},
 	{name: "B1: an answer that breaks off is no success, unless the agent asked again for all of it", real: true, applies: isModel, play: func(w *world) {
 		o, err := w.newRun("r1").execute(w.ctx, Script("delta one half", "first 1 drop", `delta " and the other"`))
-		if err == nil && o.Process.Status == engine.OK {
+		require.NoError(w, err)
+		require.NotEmpty(w, w.questions())
+		if o.Process.Status == engine.OK {
 			require.Equal(w, "one half and the other", o.FinalText)
 		}
 	}},
 	{name: "I11: broken UTF-8 of the model hurts nobody", real: true, applies: isModel, play: func(w *world) {
 		o, err := w.newRun("r1").execute(w.ctx, Script(`final "f\xff\xfex"`))
-		if err == nil && o.Process.Status == engine.OK {
+		require.NoError(w, err)
+		require.NotEmpty(w, w.questions())
+		if o.Process.Status == engine.OK {
 			require.Regexp(w, "^f\uFFFD+x$", o.FinalText)
 		}
 		require.True(w, utf8.ValidString(o.FinalText+o.Process.Detail))

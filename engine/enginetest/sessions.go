@@ -13,9 +13,8 @@ import (
 var sessions = []scene{
 	{name: "D5: a later turn knows what the earlier ones were told, and asked", real: true, play: func(w *world) {
 		r := w.newRun("r1")
-		o := r.do("note first", "ask What next?")
+		o := r.waits("note first", "ask What next?")
 		require.Equal(w, "What next?", asked(w, o))
-		require.NotNil(w, o.Handle, "B11: without a handle the run could not wait")
 		require.LessOrEqual(w, len(o.Handle.Data), engine.MaxHandle)
 		require.Equal(w, "And then?", asked(w, r.do("note second", "ask And then?")))
 		o = r.do("note third", "recall")
@@ -31,7 +30,7 @@ var sessions = []scene{
 	}},
 	{name: "B11: another host of the same engine resumes by the handle alone", real: true, applies: both(isAlone, isResumable), play: func(w *world) {
 		r := w.newRun("r1")
-		r.do("note first", "ask What next?")
+		r.waits("note first", "ask What next?")
 		h := *r.turn.Handle
 		r.turn.Handle = &engine.Handle{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}
 		o, err := r.executeOn(w.ctx, w.host(), Script("note second", "recall"))
@@ -41,7 +40,7 @@ var sessions = []scene{
 	}},
 	{name: "E2: a session that is gone is SESSION_RESUME_FAILED", real: true, applies: isResumable, play: func(w *world) {
 		r := w.newRun("r1")
-		o := r.do("ask What next?")
+		o := r.waits("ask What next?")
 		gone := []string{"nowhere-to-be-found", `"nowhere-to-be-found"`}
 		if w.Model != nil {
 			gone = []string{likeNoOther(string(o.Handle.Data))} // in the form that the agent knows
@@ -54,7 +53,7 @@ var sessions = []scene{
 	}},
 	{name: "E2: a handle of another engine is SESSION_RESUME_FAILED", real: true, applies: both(isAlone, isResumable), play: func(w *world) {
 		r := w.newRun("r1")
-		o := r.do("ask What next?")
+		o := r.waits("ask What next?")
 		r.turn.Handle = &engine.Handle{Engine: "another", Data: o.Handle.Data}
 		got, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
@@ -65,15 +64,15 @@ var sessions = []scene{
 			return // an optional ability
 		}
 		r := w.newRun("r1")
-		o := r.do("ask What next?")
+		o := r.waits("ask What next?")
 		require.NoError(w, c.Check(w.ctx, r.turn.RunID, *o.Handle))
 		require.ErrorIs(w, c.Check(w.ctx, r.turn.RunID, engine.Handle{Engine: "another", Data: o.Handle.Data}), engine.ErrHandleRefused)
 	}},
-	{name: "E4: a run goes on after its process was killed in the middle of a turn", real: true, applies: both(isSeen, isResumable), play: func(w *world) {
+	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram, isResumable), play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.begin("begun", r.naming("self", "note first", "touch begun", "hang")...)
+		g := r.begin("begun", "note first", "pid self", "touch begun", "hang")
 		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))
-		r.kill(r.named("self"))
+		r.kill(r.pid("self"))
 		killed := g.finish()
 		require.Equal(w, engine.Failed, killed.Process.Status)
 		require.NotEmpty(w, killed.Process.Detail)

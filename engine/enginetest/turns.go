@@ -60,6 +60,7 @@ var turns = []scene{
 			require.Equal(w, engine.Failed, o.Process.Status)
 			require.Contains(w, o.Process.Detail, "the model is away")
 		}
+		require.True(w, w.Model == nil || err == nil && len(w.questions()) > 0, "the model failed, not the engine: %v", err)
 	}},
 	{name: "I11: a flood of messages is taken in order and to its end", play: func(w *world) {
 		r := w.newRun("r1")
