@@ -1,0 +1,145 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// act is what the demo agent and the scripted model do, whatever the skill says: they ask two questions, greet, and hand over an output.
+type act struct {
+	given  []string // the replies so far, to questions in order
+	alone  bool     // nobody is there to ask
+	folder string   // for artifacts; empty: none
+	schema []byte   // of the output; empty: none
+}
+
+// asked are the questions, with what is taken for granted where nobody replies.
+var asked = []struct {
+	interaction.Question
+	otherwise string
+}{
+	{interaction.Question{Kind: interaction.ChooseOne, Prompt: "How shall it sound?", Options: []interaction.Option{
+		{Label: "Friendly", Value: "friendly"}, {Label: "Formal", Value: "formal"}, {Label: "Like a pirate", Value: "pirate"},
+	}}, "friendly"},
+	{interaction.Question{Kind: interaction.Confirm, Prompt: "May I write it into a file?"}, "no"},
+}
+
+// next is the question to be asked now, nil when all is known.
+func (a act) next() *interaction.Question {
+	if n := len(a.given); !a.alone && n < len(asked) {
+		return &asked[n].Question
+	}
+	return nil
+}
+
+// remark is what is said before anything is done.
+func (a act) remark() string {
+	switch n := len(a.given); {
+	case n == 0:
+		return "I have read the skill."
+	case a.next() != nil:
+		return "Noted: " + a.reply(n-1) + "."
+	default:
+		return "That is all I need to know."
+	}
+}
+
+// reply is what was answered to a question.
+func (a act) reply(i int) string {
+	if i < len(a.given) && !strings.HasPrefix(a.given[i], "The user did not respond") {
+		return strings.TrimSpace(a.given[i])
+	}
+	return asked[i].otherwise
+}
+
+// greeting is the work itself.
+func (a act) greeting() string {
+	switch tone := a.reply(0); tone {
+	case "friendly":
+		return "Hello! How nice to see you."
+	case "formal":
+		return "Good day. I trust this finds you well."
+	case "pirate":
+		return "Ahoy, matey! Come aboard."
+	default:
+		return "Hello, " + tone + "!"
+	}
+}
+
+// file is where the greeting is to be written; empty when it is not.
+func (a act) file() string {
+	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes, "ok") {
+		return ""
+	}
+	return filepath.Join(a.folder, "greeting.txt")
+}
+
+// output is what is handed over, as the schema wants it. What was written is looked for, not believed.
+func (a act) output() (json.RawMessage, error) {
+	written := false
+	if file := a.file(); file != "" {
+		_, err := os.Stat(file)
+		written = err == nil
+	}
+	known := map[string]any{"tone": a.reply(0), "greeting": a.greeting(), "written": written}
+	if len(a.schema) == 0 {
+		return json.Marshal(known)
+	}
+	var schema map[string]any
+	if err := json.Unmarshal(a.schema, &schema); err != nil {
+		return nil, err
+	}
+	return json.Marshal(sample(schema, known, 0))
+}
+
+// maxNesting bounds a sample.
+const maxNesting = 32
+
+// sample is a small value that keeps a plain schema, with the values that are known by their names; one with patterns and references it may
+// miss.
+func sample(schema map[string]any, known map[string]any, depth int) any {
+	if value, ok := schema["const"]; ok || depth > maxNesting {
+		return value
+	}
+	if values, ok := schema["enum"].([]any); ok && len(values) > 0 {
+		return values[0]
+	}
+	kind, _ := schema["type"].(string)
+	switch kind {
+	case "string":
+		least, _ := schema["minLength"].(float64)
+		return strings.Repeat("x", min(int(least), 1000))
+	case "integer", "number":
+		least, _ := schema["minimum"].(float64)
+		return least
+	case "boolean":
+		return false
+	case "null":
+		return nil
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		least, _ := schema["minItems"].(float64)
+		list := make([]any, min(int(least), 1000))
+		for i := range list {
+			list[i] = sample(items, nil, depth+1)
+		}
+		return list
+	}
+	object := make(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	for _, entry := range required {
+		name, _ := entry.(string)
+		property, _ := properties[name].(map[string]any)
+		if value, ok := known[name]; ok && property["enum"] == nil && property["const"] == nil {
+			object[name] = value
+		} else {
+			object[name] = sample(property, nil, depth+1)
+		}
+	}
+	return object
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/agents"
+)
+
+// known are the agents that are command lines.
+var known = []struct {
+	name    string // also the program's
+	install string // the npm package
+	// keys: it logs in with one of these variables.
+	keys  []string
+	build func(agents.Options) (*agents.Engine, error)
+}{
+	{"codex", "@openai/codex", []string{"CODEX_API_KEY", "OPENAI_API_KEY"}, agents.Codex},
+	{"claude", "@anthropic-ai/claude-code", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, agents.Claude},
+}
+
+// acpPrefix stands before the command of an agent that speaks the Agent Client Protocol.
+const acpPrefix = "acp:"
+
+func agentNames() []string {
+	names := make([]string, 0, len(known)+2)
+	for _, k := range known {
+		names = append(names, k.name)
+	}
+	return append(names, acpPrefix+"CMD", demo)
+}
+
+// engine makes the engine of the agent, with the scripted model when nothing else is to answer it.
+func (j *job) engine(d *death) (engine.Engine, error) {
+	if j.agent == demo {
+		return engine.Func(demoAgent), nil
+	}
+	if err := j.rehearse(d); err != nil {
+		return nil, err
+	}
+	for _, k := range known {
+		if k.name != j.agent {
+			continue
+		}
+		if err := j.installed(k.name, "npm install -g "+k.install); err != nil {
+			return nil, err
+		}
+		o := agents.Options{
+			Command: j.command, Model: j.model, Env: j.env, Set: map[string]string{}, StateDir: filepath.Join(j.dir, "processes"),
+		}
+		switch {
+		case j.offline:
+			o.BaseURL, o.Model = j.server.URL, scriptedModel
+			for _, key := range k.keys { // the server wants none, and is to see none
+				o.Set[key] = noKey
+			}
+		case j.login:
+			o.Home = agents.UserHome
+		case !slices.ContainsFunc(k.keys, func(key string) bool { return os.Getenv(key) != "" }):
+			return nil, misusef("%s has no key: set %s, use your own login with -login, or try it with -offline", k.name, strings.Join(k.keys, " or "))
+		}
+		return k.build(o)
+	}
+	return nil, misusef("-agent is %.80q, want %s", j.agent, strings.Join(agentNames(), ", "))
+}
+
+// installed says what to do when the agent's program cannot be found.
+func (j *job) installed(program, install string) error {
+	if j.command != "" {
+		program = j.command
+	}
+	if _, err := osexec.LookPath(program); err != nil {
+		return misusef("%s is not installed: %s, or name its program with -command", program, install)
+	}
+	return nil
+}

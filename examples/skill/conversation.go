@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// conversation shows a run's events and puts its questions to the person. One goroutine has it all.
+type conversation struct {
+	lc     *lifecycle.Lifecycle
+	run    lifecycle.Run // as it was found
+	past   uint64        // events up to here were there then
+	in     *person
+	screen *screen
+	death  *death
+	dir    string // where runs are kept
+	again  string // how to go on
+	served <-chan error
+	leave  func() // ends the serving
+
+	open  *contract.InputRequired // the question that waits for a reply
+	quiet bool                    // there are no more replies
+	turn  int                     // the one that runs; 0: none
+
+	warned map[contract.Warning]bool // what was warned of here
+	times
+}
+
+// times are how long things took, by the events.
+type times struct {
+	turnBegan, asked time.Time
+	work, waits      time.Duration
+}
+
+// follow shows events and takes replies until the run has ended, or nobody will reply. The status is the program's.
+func (c *conversation) follow(ctx context.Context) (int, error) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	events := c.watch(watching)
+	tick := time.NewTicker(time.Second / 2)
+	defer tick.Stop()
+	for {
+		var lines <-chan string
+		if c.open != nil && !c.quiet {
+			lines = c.in.lines
+		}
+		select {
+		case told, more := <-events:
+			if !more || ctx.Err() != nil {
+				return c.end(ctx)
+			}
+			if told.err != nil {
+				return failed, told.err
+			}
+			if err := c.show(told.Event); err != nil {
+				return failed, err
+			}
+		case text, more := <-lines:
+			if !more {
+				if c.open.OnDeadline == string(fsm.DeadlineKeepWaiting) {
+					c.screen.line(plain, "")
+					return c.end(ctx)
+				}
+				c.quiet = true
+				c.screen.line(dim, "no more replies: waiting for the deadline")
+				continue
+			}
+			if err := c.reply(ctx, text); err != nil && ctx.Err() == nil {
+				return failed, err
+			}
+		case <-c.death.now:
+			c.kill(fmt.Sprintf("in the middle of turn %d", c.turn))
+		case <-tick.C:
+			if c.turn > 0 {
+				c.screen.now(fmt.Sprintf("  … turn %d, %.0f s", c.turn, time.Since(c.turnBegan).Seconds()))
+			}
+		case err := <-c.served:
+			if err == nil && ctx.Err() != nil {
+				return c.end(ctx)
+			}
+			return failed, errors.Join(errors.New("the run is no longer served"), err)
+		}
+	}
+}
+
+// told is an event, or why there are no more.
+type told struct {
+	contract.Event
+	err error
+}
+
+// watch follows the run from its first event.
+func (c *conversation) watch(ctx context.Context) <-chan told {
+	events := make(chan told)
+	go func() {
+		defer close(events)
+		for e, err := range c.lc.Events(ctx, c.run.ID, 0) {
+			select {
+			case events <- told{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events
+}
+
+// reply answers the open question.
+func (c *conversation) reply(ctx context.Context, text string) error {
+	text = strings.TrimSpace(text)
+	if !c.in.typed() {
+		fmt.Fprintln(c.screen.to, printable(text))
+	}
+	if text == "" {
+		c.screen.prompt()
+		return nil
+	}
+	_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: c.open.InteractionID, Text: choose(c.open, text), Actor: "terminal"})
+	switch {
+	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
+		c.screen.line(amber, "! too late: "+err.Error())
+	case errors.Is(err, lifecycle.ErrInvalidReply):
+		c.screen.line(amber, "! "+err.Error())
+		c.screen.prompt()
+		return nil
+	case err != nil:
+		return err
+	}
+	c.open = nil
+	return nil
+}
+
+// choose turns the number of an option into its value; every other text is the reply as it stands.
+func choose(q *contract.InputRequired, text string) string {
+	for i, o := range q.Options {
+		if text == fmt.Sprint(i+1) {
+			return o.Value
+		}
+	}
+	return text
+}
+
+// kill ends the program as nothing else would.
+func (c *conversation) kill(when string) {
+	c.screen.line(red, "✗ kill -9 "+when)
+	c.screen.line(plain, "  go on: "+c.again)
+	die()
+}

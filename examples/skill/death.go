@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// When -kill kills.
+const (
+	killParked  = "parked"
+	killRunning = "running"
+)
+
+// death is how -kill ends the program. The agent dies with it: on Linux by the same signal, elsewhere the next start ends what is left of it.
+type death struct {
+	when string
+	// now is closed when a turn is in its middle, and does not get any further.
+	now chan struct{}
+	// modeled: the scripted model knows when that is; otherwise it is when the agent's first message is stored.
+	modeled bool
+}
+
+func newDeath(when string) *death { return &death{when: when, now: make(chan struct{}, 1)} }
+
+// strike says that it is time.
+func (d *death) strike() {
+	select {
+	case d.now <- struct{}{}:
+	default:
+	}
+}
+
+// store is the store, which ends a turn's progress in its middle when the program is to be killed there.
+func (d *death) store(s *sqlite.Store) store.Store {
+	if d.when != killRunning || d.modeled {
+		return s
+	}
+	return deadly{s, s, d}
+}
+
+// deadly is a store that stores the agent's first message, and never returns from it.
+type deadly struct {
+	store.Store
+	store.Watcher
+	death *death
+}
+
+// Commit stores the batch.
+func (s deadly) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := s.Store.Commit(ctx, batch)
+	for i, c := range batch {
+		for _, stored := range c.Events {
+			if e, err := contract.Decode(stored.Body); err == nil && errs[i] == nil && e.Type == contract.TypeMessageIntermediate {
+				s.death.strike()
+				<-ctx.Done()
+			}
+		}
+	}
+	return errs
+}
+
+// die is kill -9: no deferred call, no signal handler and no acknowledgement comes after it.
+func die() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// demo is the name of the agent that needs nothing installed.
+const demo = "demo"
+
+// demoAgent is an agent in this process. What it remembers is in its session handle, which is committed with the run's state.
+func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	a := act{alone: t.Mode == fsm.ModeAuto, folder: t.ArtifactDir, schema: t.OutputSchema}
+	if t.Handle != nil {
+		if err := json.Unmarshal(t.Handle.Data, &a.given); err != nil {
+			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be read", Err: err}
+		}
+	}
+	for _, answer := range t.Answers {
+		a.given = append(a.given, answer.Text)
+	}
+	if err := s.Message(ctx, engine.Message{Text: a.remark()}); err != nil {
+		return engine.Outcome{}, err
+	}
+	o, err := a.play(t.Mode)
+	if err != nil {
+		return o, err
+	}
+	memory, err := json.Marshal(a.given)
+	o.Handle = &engine.Handle{Engine: demo, Data: memory}
+	return o, err
+}
+
+// play does the next part of the act.
+func (a act) play(mode fsm.Mode) (engine.Outcome, error) {
+	if q := a.next(); q != nil {
+		return engine.Ask(*q), nil
+	}
+	if file := a.file(); file != "" {
+		if err := os.WriteFile(file, []byte(a.greeting()+"\n"), 0o600); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	output, err := a.output()
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	o := engine.Say(a.greeting())
+	if mode == fsm.ModeInteractive {
+		o.FinalText += "\n" + interaction.DoneMarker
+	}
+	o.Output = output
+	return o, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// end stops serving and says how the run stands. Only then is it certain that nothing of it goes on here.
+func (c *conversation) end(ctx context.Context) (int, error) {
+	c.screen.clear()
+	if ctx.Err() != nil {
+		c.screen.line(plain, "") // after ^C
+	}
+	c.leave()
+	if err := <-c.served; err != nil {
+		return failed, err
+	}
+	r, err := c.lc.Get(context.WithoutCancel(ctx), c.run.ID)
+	if err != nil {
+		return failed, err
+	}
+	return c.stands(r), nil
+}
+
+// stands says how the run stands.
+func (c *conversation) stands(r lifecycle.Run) int {
+	switch {
+	case r.State == fsm.StateSucceeded:
+		c.screen.line(green, "✓ succeeded: "+many(r.Attempt, "turn")+", "+c.took())
+		if c.screen.events == nil {
+			c.results(r)
+		}
+		return succeeded
+	case r.State.Terminal():
+		text := "✗ " + string(r.State)
+		if r.Error != nil {
+			text += ": " + string(r.Error.Code) + ": " + brief(r.Error.Message)
+		}
+		c.screen.line(red, text)
+		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+near(filepath.Join(c.dir, r.ID, "transcripts")))
+		return failed
+	case r.State == fsm.StateWaitingUser && r.Profile == fsm.ProfileStickyProcess:
+		c.screen.line(red, "✗ cannot go on: this agent waits in its process, which has ended with this program")
+		return failed
+	case r.State == fsm.StateWaitingUser:
+		c.screen.line(green, "‖ parked: the question waits")
+	default:
+		c.screen.line(green, "‖ interrupted: the turn will be repeated")
+	}
+	c.screen.line(plain, "  go on: "+c.again)
+	return goesOn
+}
+
+// took says where the time went.
+func (c *conversation) took() string {
+	text := span(c.work) + " of work"
+	if c.waits > 0 {
+		text += ", " + span(c.waits) + " of waiting"
+	}
+	return text
+}
+
+// results shows the output and the artifacts.
+func (c *conversation) results(r lifecycle.Run) {
+	if r.Output != nil {
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, r.Output, "  ", "  ") == nil {
+			c.screen.line(bold, "output")
+			c.screen.line(plain, "  "+pretty.String())
+		}
+	}
+	folder := filepath.Join(c.dir, r.ID, "artifacts")
+	const most = 20
+	n := 0
+	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil // what cannot be read is not shown
+		}
+		if n++; n == 1 {
+			c.screen.line(bold, "artifacts")
+		}
+		if n > most {
+			c.screen.line(plain, "  and more in "+near(folder))
+			return fs.SkipAll
+		}
+		size := ""
+		if info, err := entry.Info(); err == nil {
+			size = fmt.Sprintf("  (%d bytes)", info.Size())
+		}
+		c.screen.line(plain, "  "+near(path)+size)
+		return nil
+	})
+}
+
+// near is the path from here, when that is shorter.
+func near(path string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(here, path); err == nil && len(rel) < len(path) {
+		return rel
+	}
+	return path
+}
+
+// again is the command that goes on with the run: this one, without what is done once.
+func again(args []string) string {
+	program := args[0]
+	if strings.Contains(program, string(filepath.Separator)+"go-build") {
+		program = "go run ./examples/skill"
+	}
+	words := []string{program}
+	once := map[string]bool{"kill": true, "reply": true}
+	for i := 1; i < len(args); i++ {
+		name, value := flagName(args[i])
+		switch {
+		case name == "new":
+		case once[name] && !value:
+			i++
+		case once[name]:
+		default:
+			words = append(words, quoted(args[i]))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// flagName is the name of the flag that the argument is, and whether its value stands in it too.
+func flagName(arg string) (name string, value bool) {
+	if !strings.HasPrefix(arg, "-") {
+		return "", false
+	}
+	name, _, value = strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	return name, value
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

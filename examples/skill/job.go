@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/engine/modeltest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/skill"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// job is a skill with the agent that is to do it.
+type job struct {
+	*options
+	spec   lifecycle.Spec
+	name   string            // of the engine; runs of one are never continued with another
+	dir    string            // where its runs are kept
+	server *modeltest.Server // the scripted model, with -offline
+}
+
+// job reads the skill folder.
+func (o *options) job() (*job, error) {
+	abs, err := filepath.Abs(o.folder)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
+		return nil, misusef("%s is no folder: name one with a SKILL.md, examples/skill/hello, say", o.folder)
+	}
+	spec, err := o.read(os.DirFS(abs))
+	if err != nil {
+		return nil, err
+	}
+	if o.agent == "" {
+		if o.agent = spec.Engine; o.agent == "" {
+			o.agent = demo
+		}
+	}
+	j := &job{options: o, spec: spec, name: o.engineName()}
+	if o.data == "" {
+		o.data = filepath.Join(filepath.Dir(abs), ".interlude")
+	}
+	if j.dir, err = filepath.Abs(filepath.Join(o.data, spec.Labels["skill"], j.name)); err != nil {
+		return nil, err
+	}
+	if o.work != "" {
+		if j.spec.WorkDir, err = filepath.Abs(o.work); err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(j.spec.WorkDir); err != nil || !info.IsDir() {
+			return nil, misusef("-work is %s, which is no folder", o.work)
+		}
+	}
+	j.spec.Engine, j.spec.Repeatable = j.name, true
+	j.spec.AutoDecide = j.spec.AutoDecide || o.autoDecide
+	if o.timeout > 0 {
+		j.spec.SessionTimeout = o.timeout
+	}
+	return j, nil
+}
+
+// read makes a spec of the folder, in the mode that is wanted, or the one that the skill can.
+func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
+	modes := []fsm.Mode{o.mode}
+	if o.mode == "" {
+		modes = []fsm.Mode{lifecycle.Interactive, lifecycle.Auto}
+	}
+	var spec lifecycle.Spec
+	var err error
+	for _, mode := range modes {
+		if spec, err = lifecycle.FromSkill(folder, mode); !errors.Is(err, lifecycle.ErrInvalidSpec) {
+			break
+		}
+	}
+	var wrong *skill.Error
+	switch {
+	case errors.As(err, &wrong) && errors.Is(err, fs.ErrNotExist):
+		return spec, misusef("%s is missing in %s", wrong.File, o.folder)
+	case errors.As(err, &wrong):
+		return spec, misusef("%s: %s", o.folder, strings.TrimPrefix(wrong.Error(), "skill: "))
+	case err != nil:
+		return spec, misuse{err}
+	}
+	return spec, nil
+}
+
+// engineName is a name of its own for each way to run the agent: a run goes on as it began.
+func (o *options) engineName() string {
+	name := o.agent
+	if cmd, ok := strings.CutPrefix(name, acpPrefix); ok {
+		name = "acp-" + tidy(cmd)
+	}
+	if o.offline {
+		name += "-offline"
+	}
+	if o.login {
+		name += "-login"
+	}
+	return name
+}
+
+// tidy makes a word of a command.
+func tidy(cmd string) string {
+	word := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-':
+			return r
+		case r == '/' || r == '\\':
+			return '.'
+		default:
+			return '_'
+		}
+	}, cmd)
+	return word[max(0, len(word)-40):]
+}
+
+// open opens the file of the runs.
+func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
+	if err := os.MkdirAll(j.dir, 0o750); err != nil {
+		return nil, misusef("runs cannot be kept there: %w; choose another folder with -data", err)
+	}
+	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})
+}
+
+// begin goes on with a run that has not ended, or begins one; begun says which.
+func (j *job) begin(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
+	if j.run != "" {
+		r, err := lc.Get(ctx, j.run)
+		if errors.Is(err, lifecycle.ErrNotFound) {
+			return r, false, misusef("-run is %.140q, which is no run in %s", j.run, j.dir)
+		}
+		return r, false, err
+	}
+	if !j.another {
+		open := []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
+		page, err := lc.Runs(ctx, lifecycle.Query{States: open, Newest: true, Limit: 1})
+		if err != nil || len(page.Runs) > 0 {
+			return first(page.Runs), false, err
+		}
+	}
+	j.spec.ID = strings.ToLower(time.Now().Format("20060102-150405-") + rand.Text()[:4])
+	if j.spec.WorkDir == "" {
+		if err := furnish(filepath.Join(j.dir, j.spec.ID, "work"), j.folder); err != nil {
+			return lifecycle.Run{}, false, fmt.Errorf("copy the skill for the agent: %w", err)
+		}
+	}
+	r, err := lc.Submit(ctx, j.spec)
+	return r, true, err
+}
+
+func first(runs []lifecycle.Run) (r lifecycle.Run) {
+	if len(runs) > 0 {
+		r = runs[0]
+	}
+	return r
+}
+
+// close ends the scripted model.
+func (j *job) close() {
+	if j.server != nil {
+		_ = j.server.Close() // the agent that it answered has ended
+	}
+}

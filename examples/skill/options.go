@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// options are the command line's.
+type options struct {
+	folder string // the skill's
+
+	agent, command, model string
+	login, offline        bool
+	env                   []string
+
+	data, work, run string
+	another         bool
+
+	mode       fsm.Mode
+	timeout    time.Duration
+	autoDecide bool
+
+	replies       []string
+	json, verbose bool
+	kill          string
+
+	given map[string]bool // the flags that were given
+}
+
+const usage = `Runs a skill folder with an agent, and asks on the terminal. The same command goes on with a run that has not ended.
+
+  go run ./examples/skill -agent demo examples/skill/hello
+  go run ./examples/skill -agent codex -offline examples/skill/hello
+
+`
+
+// parse reads the command line. Flags may stand before and after the folder.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{given: make(map[string]bool)}
+	var mode string
+	var folders []string
+	flags := flag.NewFlagSet("skill", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is one, otherwise demo")
+	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
+	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
+	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a home of the run's own")
+	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
+	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
+	flags.StringVar(&o.data, "data", "", "`folder` to keep runs in; .interlude beside the skill when empty")
+	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the skill, when empty")
+	flags.StringVar(&o.run, "run", "", "`id` of the run to go on with; the newest that has not ended when empty")
+	flags.BoolVar(&o.another, "new", false, "begin another run, though one has not ended")
+	flags.StringVar(&mode, "mode", "", "interactive or auto; interactive when the skill can")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long a question waits, in whole seconds; the skill's own, or 20 minutes")
+	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide when nobody replies in time")
+	flags.Func("reply", "`text` of a reply, instead of asking (again for more)", list(&o.replies))
+	flags.BoolVar(&o.json, "json", false, "print the events as JSON lines")
+	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
+	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running (a turn)")
+	for {
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(out, usage)
+			flags.SetOutput(out)
+			flags.PrintDefaults()
+			return nil, err
+		} else if err != nil {
+			return nil, misusef("%w; see -help", err)
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		folders, args = append(folders, flags.Arg(0)), flags.Args()[1:]
+	}
+	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
+	o.mode = fsm.Mode(mode)
+	return o, o.check(folders)
+}
+
+func list(to *[]string) func(string) error {
+	return func(s string) error {
+		*to = append(*to, s)
+		return nil
+	}
+}
+
+// check says what is wrong with the command line.
+func (o *options) check(folders []string) error {
+	if len(folders) > 0 {
+		o.folder = folders[0]
+	}
+	switch {
+	case len(folders) == 0:
+		return misusef("name a skill folder, one with a SKILL.md: examples/skill/hello, say; see -help")
+	case len(folders) > 1:
+		return misusef("want one skill folder, not %d: %.200q", len(folders), folders)
+	case o.given["mode"] && !slices.Contains(fsm.Modes(), o.mode):
+		return misusef("-mode is %.80q, want %s or %s", o.mode, lifecycle.Interactive, lifecycle.Auto)
+	case o.given["kill"] && o.kill != killParked && o.kill != killRunning:
+		return misusef("-kill is %.80q, want %s or %s", o.kill, killParked, killRunning)
+	case o.given["timeout"] && (o.timeout < time.Second || o.timeout%time.Second != 0):
+		return misusef("-timeout is %s, want whole seconds, at least 1s", o.timeout)
+	case o.another && o.run != "":
+		return misusef("-new begins another run and -run goes on with one: leave one of them out")
+	case o.offline && o.login:
+		return misusef("-offline needs no login: leave -login out")
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bufio"
+	"os"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// person gives replies, a line each, as they come: those of the command line, then those of standard input.
+type person struct {
+	lines chan string // closed when there are no more
+	types bool        // on a terminal, which shows what is typed
+	ready int         // replies of the command line that are left; the conversation's to count
+}
+
+func newPerson(replies []string, in *os.File) *person {
+	p := &person{lines: make(chan string), types: terminal(in), ready: len(replies)}
+	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
+		defer close(p.lines)
+		for _, text := range replies {
+			p.lines <- text
+		}
+		s := bufio.NewScanner(in)
+		s.Buffer(nil, 2*interaction.MaxReplyText)
+		for s.Scan() {
+			p.lines <- s.Text()
+		}
+	}()
+	return p
+}
+
+// typed takes note of a line, and reports whether the person sees it already.
+func (p *person) typed() bool {
+	if p.ready > 0 {
+		p.ready--
+		return false
+	}
+	return p.types
+}
+
+// terminal reports whether a person sits at the other end.
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

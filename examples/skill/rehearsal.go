@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine/modeltest"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// What the agent is told of the scripted model.
+const (
+	scriptedModel = "modeltest"
+	noKey         = "no-key-is-needed"
+)
+
+// rehearse starts the scripted model, when the agent is to ask that.
+func (j *job) rehearse(d *death) (err error) {
+	if !j.offline {
+		return nil
+	}
+	d.modeled = true
+	j.server, err = modeltest.Start(modeltest.Config{Model: scriptedModel, Answer: func(c modeltest.Conversation) modeltest.Answer {
+		return rehearsed(c, d)
+	}})
+	return err
+}
+
+// rehearsed is what the scripted model answers. It knows nothing but what the agent sends: the task and the replies so far are in the session's
+// history, so that a session that lost it would begin anew.
+func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
+	a := recalled(c)
+	said := modeltest.Answer{Pieces: []modeltest.Piece{{Text: a.remark()}}}
+	calls := []*modeltest.Call{c.Nothing()} // so that the agent tells the remark, and comes back
+	if file := a.file(); file != "" && a.next() == nil {
+		calls = append(calls, writing(c, file, a.greeting()+"\n"))
+	}
+	done := 0
+	for _, call := range calls {
+		if call == nil {
+			continue // no such tool is offered
+		}
+		if done++; done > len(c.Results()) {
+			if done > 1 {
+				said.Pieces = nil
+			}
+			said.Call = call
+			return said
+		}
+	}
+	if d.when == killRunning {
+		d.strike()
+		return modeltest.Answer{End: modeltest.Hang}
+	}
+	return modeltest.Text(a.final())
+}
+
+// writing is a call that writes a file, by what the agent offers for that.
+func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
+	if call := c.Write(file, text); call != nil {
+		return call
+	}
+	return c.Shell("printf %s " + quoted(text) + " >" + quoted(file))
+}
+
+// What the library writes into a prompt.
+var (
+	artifactFolder = regexp.MustCompile(`Write every file that is a result of your work into this folder: (.+)`)
+	outputSchema   = regexp.MustCompile("(?s)```json-schema\n(.*?)\n```")
+)
+
+const workingAlone = "## Working alone"
+
+// recalled is the act as far as the conversation has come.
+func recalled(c modeltest.Conversation) act {
+	var a act
+	question := -1 // the one that was asked last
+	for _, m := range c.Messages {
+		switch m.Role {
+		case modeltest.Assistant:
+			for i := range asked {
+				if strings.Contains(m.Text, asked[i].Prompt) {
+					question = i
+				}
+			}
+		case modeltest.User:
+			if found := artifactFolder.FindStringSubmatch(m.Text); found != nil {
+				a.folder = strings.TrimSpace(found[1])
+			}
+			if found := outputSchema.FindStringSubmatch(m.Text); found != nil {
+				a.schema = []byte(found[1])
+			}
+			a.alone = a.alone || strings.Contains(m.Text, workingAlone)
+			if question >= 0 && question <= len(a.given) {
+				a.given = append(a.given[:question], m.Text) // again, when the turn was repeated
+			}
+		case modeltest.ToolCall, modeltest.ToolResult:
+		}
+	}
+	return a
+}
+
+// final is a turn's last text, as agents are taught to write it.
+func (a act) final() string {
+	if q := a.next(); q != nil {
+		body, _ := json.Marshal(map[string]any{"kind": q.Kind, "prompt": q.Prompt, "options": q.Options})
+		return "<ASK_USER_YAML>\nask_user: " + string(body) + "\n</ASK_USER_YAML>"
+	}
+	output, err := a.output()
+	if err != nil {
+		return "The output's schema cannot be read: " + err.Error()
+	}
+	text := a.greeting() + "\n\n```json\n" + string(output) + "\n```\n"
+	if !a.alone {
+		text += "\n" + interaction.DoneMarker + "\n"
+	}
+	return text
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// opening says which run this is.
+func (c *conversation) opening(j *job, begun bool) {
+	if c.screen.events != nil {
+		return
+	}
+	c.screen.line(bold, fmt.Sprintf("%s · %s · run %s", j.spec.Labels["skill"], j.name, c.run.ID))
+	c.screen.line(dim, "kept in "+near(j.dir))
+	if begun {
+		return
+	}
+	since := span(time.Since(c.run.UpdatedAt))
+	switch c.run.State {
+	case fsm.StateWaitingUser:
+		c.screen.line(green, "↻ goes on: it has been waiting for a reply for "+since)
+	case fsm.StateQueued, fsm.StateRunning:
+		c.screen.line(green, "↻ goes on: it was interrupted "+since+" ago")
+	default:
+	}
+	for _, flag := range []string{"mode", "timeout", "auto-decide", "work"} {
+		if j.given[flag] {
+			c.screen.line(amber, "! -"+flag+" counts for a new run: this one goes on as it began (-new begins another)")
+		}
+	}
+}
+
+// show shows an event. What happened before this program started is not shown again, but counts.
+func (c *conversation) show(e contract.Event) error {
+	if err := c.screen.event(e); err != nil {
+		return err
+	}
+	fresh := e.Seq > c.past
+	switch e.Type {
+	case contract.TypeStateChanged:
+		return read(e, func(s contract.StateChanged) { c.changed(e, s, fresh) })
+	case contract.TypeInputRequired:
+		return read(e, func(q contract.InputRequired) { c.ask(q, fresh) })
+	case contract.TypeReplyAccepted:
+		return read(e, func(r contract.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
+	case contract.TypeAutoDecided:
+		return read(e, func(a contract.AutoDecided) {
+			c.settled(a.AcceptedAt, "! the agent decides: nobody replied in ", amber, fresh)
+		})
+	case contract.TypeMessageIntermediate, contract.TypeMessageFinal:
+		return read(e, func(m contract.MessageFinal) { c.tell(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
+	case contract.TypeWarning:
+		return read(e, func(w contract.Warning) { c.warn(w, fresh) })
+	}
+	return nil
+}
+
+func read[T any](e contract.Event, use func(T)) error {
+	var data T
+	err := e.Decode(&data)
+	if err == nil {
+		use(data)
+	}
+	return err
+}
+
+// handedOver is an output in a text; it is shown at the end.
+var handedOver = regexp.MustCompile("(?s)```json\n.*?```")
+
+// warn shows a warning; one that comes in each turn is shown once.
+func (c *conversation) warn(w contract.Warning, fresh bool) {
+	if w.Code == string(fsm.WarnTurnRepeated) || c.warned[w] {
+		return // the state says so, too
+	}
+	if fresh {
+		c.warned[w] = true
+	}
+	c.tell(amber, "! "+w.Code+": "+w.Detail, fresh)
+}
+
+// tell shows a text, unless only events are wanted.
+func (c *conversation) tell(style, text string, fresh bool) {
+	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
+		c.screen.text(style, brief(text))
+	}
+}
+
+func (c *conversation) note(style, text string, fresh bool) {
+	if fresh && c.screen.events == nil {
+		c.screen.line(style, text)
+	}
+}
+
+// changed follows the run's state.
+func (c *conversation) changed(e contract.Event, s contract.StateChanged, fresh bool) {
+	if fsm.State(s.From) == fsm.StateRunning && c.turn > 0 {
+		if fsm.Event(s.Trigger) != fsm.EventRestartRequeue { // nobody knows when it was interrupted
+			c.work += e.TS.Sub(c.turnBegan)
+		}
+		c.turn = 0
+	}
+	if fsm.State(s.To) != fsm.StateWaitingUser {
+		c.open = nil
+	}
+	switch fsm.Event(s.Trigger) {
+	case fsm.EventTurnStarted:
+		c.turn, c.turnBegan = e.Meta.Attempt, e.TS
+		c.note(bold, fmt.Sprintf("▸ turn %d", c.turn), fresh)
+	case fsm.EventRestartPreserveWaiting:
+		c.note(green, "↻ its host died; the question still stands", fresh)
+	case fsm.EventRestartRequeue:
+		c.note(green, "↻ the turn was interrupted and is repeated", fresh)
+	case fsm.EventInteractionProcessLost:
+		c.note(amber, "! the agent's process ended while it was waiting", fresh)
+	default:
+	}
+}
+
+// settled tells how a question ended.
+func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
+	if c.open != nil && fresh && c.screen.events == nil { // not by this terminal
+		c.screen.line(plain, "")
+	}
+	c.open = nil
+	c.waits += at.Sub(c.asked)
+	c.note(style, text+span(at.Sub(c.asked)), fresh)
+}
+
+// ask puts a question to the person. One that was asked before this program started may be settled.
+func (c *conversation) ask(q contract.InputRequired, fresh bool) {
+	c.asked = q.AskedAt
+	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
+		return
+	}
+	c.open = &q
+	c.screen.line(bold, wrap("? "+q.Prompt, ""))
+	if q.Context != "" {
+		c.screen.text(dim, q.Context)
+	}
+	for i, o := range q.Options {
+		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, oneLine(o.Label)))
+	}
+	c.screen.line(dim, "  "+hint(q))
+	if c.death.when == killParked {
+		c.kill("while the run is parked")
+	}
+	c.screen.prompt()
+}
+
+// hint says what sort of reply is hoped for, and until when.
+func hint(q contract.InputRequired) string {
+	text := "in your own words"
+	switch {
+	case q.Kind == "risk_ack":
+		text = "yes accepts the risk, no does not"
+	case q.Kind == "confirm":
+		text = "yes or no"
+	case len(q.RequiredFields) > 0:
+		text = "please give " + strings.Join(q.RequiredFields, ", ")
+	}
+	if len(q.Options) > 0 {
+		text = "a number, or " + strings.TrimPrefix(text, "in ")
+	}
+	if !q.WaitDeadlineAt.IsZero() {
+		then := map[string]string{string(fsm.DeadlineAutoDecide): "then the agent decides", string(fsm.DeadlineFail): "then the run fails"}[q.OnDeadline]
+		if then != "" {
+			text += "; until " + q.WaitDeadlineAt.Local().Format("15:04:05") + ", " + then
+		}
+	}
+	return text
+}
+
+// brief bounds what is shown of a long text; all of it is in the events and the transcript.
+func brief(text string) string {
+	const most = 12
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) > most {
+		lines = append(lines[:most], fmt.Sprintf("… %d lines more", len(lines)-most))
+	}
+	for i, line := range lines {
+		if r := []rune(line); len(r) > 500 {
+			lines[i] = string(r[:500]) + " …"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
