@@ -29,6 +29,9 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == agentArg:
 		os.Exit(agentMain())
 	}
+	if dir := os.Getenv(hostEnv); dir != "" {
+		os.Exit(serveForEver(dir, os.Getenv(hostCanEnv)))
+	}
 	os.Exit(m.Run())
 }
 
@@ -37,6 +40,11 @@ func scripted(tb testing.TB, dir, can string) acp.Config {
 	tb.Helper()
 	self, err := os.Executable()
 	require.NoError(tb, err)
+	return agentOf(self, dir, can)
+}
+
+// agentOf is the agent that this test binary is; can are words of agent.can.
+func agentOf(self, dir, can string) acp.Config {
 	return acp.Config{
 		Name: "scripted", Command: self, Args: []string{agentArg, "-artifacts={artifacts}", "-can=" + can},
 		StateDir: filepath.Join(dir, "processes"), Grace: grace,

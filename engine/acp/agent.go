@@ -79,7 +79,7 @@ func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
 	}
 	a.Process, err = e.processes.Start(process.Command{
 		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs, Redact: a.secrets,
-		Grace: e.cfg.Grace,
+		Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	})
 	if err != nil {
 		errs.close()

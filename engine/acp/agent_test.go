@@ -59,8 +59,8 @@ func (w *waiting) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// memory is a session's file: what it was told, and what it still wants to do.
-type memory struct {
+// recollection is a session's file: what it was told, and what it still wants to do.
+type recollection struct {
 	Inputs []string `json:"inputs"`
 	Plan   []string `json:"plan"` // steps, from the permission on that was not given
 }
@@ -130,12 +130,12 @@ func (a *agent) NewSession(_ context.Context, in sdk.NewSessionRequest) (sdk.New
 	if dir, err := os.Getwd(); err != nil || dir != in.Cwd {
 		return sdk.NewSessionResponse{}, fmt.Errorf("cwd is %s, the process is in %s", in.Cwd, dir)
 	}
-	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id)}, remember(id, memory{Inputs: []string{}})
+	return sdk.NewSessionResponse{SessionId: sdk.SessionId(id)}, remember(id, recollection{Inputs: []string{}})
 }
 
 func file(session string) string { return ".session-" + filepath.Base(session) }
 
-func remember(session string, m memory) error {
+func remember(session string, m recollection) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func remember(session string, m memory) error {
 	return made(".", file(session), string(body))
 }
 
-func recalled(session string) (m memory, _ error) {
+func recalled(session string) (m recollection, _ error) {
 	body, err := os.ReadFile(file(session))
 	if err != nil {
 		return m, err

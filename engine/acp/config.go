@@ -77,6 +77,9 @@ type Config struct {
 	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
 	// agent that writes more is ended and has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
+	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An agent that exceeds it is ended and has
+	// failed. Linux only; see process.Command.
+	MaxMemory int64
 }
 
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
@@ -95,7 +98,7 @@ func (c Config) checked() (Config, error) {
 	if c.AutoPermission != Reject && c.AutoPermission != Allow {
 		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
 	}
-	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || min(c.Grace, c.StartLimit, c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
+	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.StartLimit, c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
 		return c, errors.New("acp: Config: limits and times must not be negative")
 	}
 	if err := c.checkTexts(); err != nil {

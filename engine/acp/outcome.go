@@ -168,7 +168,9 @@ func (t *turn) died(end ending) engine.Process {
 	var exit *exec.ExitError
 	if errors.As(end.exit, &exit) {
 		p.ExitCode = exit.ExitCode()
-		p.Detail += ", with " + exit.Error()
+	}
+	if end.exit != nil {
+		p.Detail += ": " + end.exit.Error()
 	}
 	if end.stderr != "" {
 		p.Detail += ": " + end.stderr

@@ -24,6 +24,7 @@ import (
 // playing is a turn of the agent. Beside the suite's steps it knows:
 //
 //	permit JSON    asks for a permission, see wanted; what comes of it is the final text, and in the file decisions
+//	later STEP     a step for the next input that says nothing
 //	stop REASON    the turn ends with the stop reason
 //	thought TEXT   thinks aloud
 //	plan TEXT      tells a plan
@@ -178,6 +179,10 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	case "client":
 		_, err := p.agent.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: p.session, Path: s.Rest})
 		return p.tell(ctx, "message", fmt.Sprint(err))
+	case "later":
+		m, err := recalled(string(p.session))
+		m.Plan = append(m.Plan, s.Rest)
+		return errors.Join(err, remember(string(p.session), m))
 	case "permit":
 		return p.permit(ctx, s.Rest)
 	default:

@@ -91,10 +91,12 @@ func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool
 	if m.text.Len() == 0 {
 		m.first, m.cut = ref, false
 	}
+	if m.cut {
+		return false
+	}
 	m.id, m.last = id, ref
 	if room := limit - m.text.Len(); len(text) > room {
-		text, cut = cutAt(text, room), !m.cut
-		m.cut = true
+		text, cut, m.cut = cutAt(text, room), true, true
 	}
 	m.text.WriteString(text)
 	return cut

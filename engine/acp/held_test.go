@@ -1,0 +1,110 @@
+package acp_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/engine/enginetest"
+)
+
+// holding is a run of a resident agent whose requests stay open for so long.
+func holding(tb testing.TB, d time.Duration) *run {
+	tb.Helper()
+	return newRun(tb, "load", func(c *acp.Config) { c.Sticky, c.HoldPermission = true, d })
+}
+
+// D4: a request that is held open takes the answer in the middle of its turn: the agent is told nothing, it goes on.
+func TestAHeldRequestTakesTheAnswer(t *testing.T) {
+	r := holding(t, time.Hour)
+	o := r.does("say before", permit(removing("build")), "say after", "done cleaned")
+	require.Len(t, o.Questions, 1)
+	require.Empty(t, r.decisions(), "it waits")
+	require.Equal(t, []string{"before"}, r.Messages())
+	o = r.told("once")
+	require.Empty(t, o.Questions)
+	require.Equal(t, []string{"rm -r build: once"}, r.decisions())
+	require.Equal(t, []string{"before", "rm -r build: once", "after"}, r.Messages())
+	require.Contains(t, o.FinalText, "cleaned")
+	require.NotContains(t, r.transcript(2), "session/prompt")
+
+	// It was used: the same again is asked again.
+	require.Len(t, r.does(permit(removing("build"))).Questions, 1)
+	require.Equal(t, "rm -r build: no", r.told("3").FinalText)
+}
+
+// A decision for always that went into a held request holds for later ones.
+func TestADecisionForAlwaysInAHeldRequestHolds(t *testing.T) {
+	r := holding(t, time.Hour)
+	w := removing("build")
+	r.does(permit(w), permit(w))
+	require.Empty(t, r.told("always").Questions)
+	require.Equal(t, []string{"rm -r build: always", "rm -r build: always"}, r.decisions())
+}
+
+// D4: what is no option closes the held request, and goes to the agent as text; so does an automatic decision.
+func TestATextClosesAHeldRequest(t *testing.T) {
+	r := holding(t, time.Hour)
+	asked := r.does(permit(removing("build")), "final done anyway").Questions[0]
+	o := r.told("rather not\n" + enginetest.Script("final I see"))
+	require.Equal(t, "I see", o.FinalText)
+	require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
+
+	r.does(permit(removing("src")))
+	asked.ID = r.turn.Attempt
+	require.Len(t, r.nobodyAnswers(asked).Questions, 1, "it is proposed, and held, again")
+	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
+}
+
+// When the time of a held request is over it is canceled, and the decision is applied when the agent proposes the same again.
+func TestAHeldRequestIsCanceledInTime(t *testing.T) {
+	r := holding(t, 20*time.Millisecond)
+	o := r.does("pid self", permit(removing("build")))
+	require.Len(t, o.Questions, 1)
+	until(t, "the request is canceled", func() bool { return len(r.decisions()) > 0 })
+	require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
+	o = r.told("once")
+	require.Equal(t, "rm -r build: once", o.FinalText)
+}
+
+// D6: a process that dies while it holds a request is lost.
+func TestAProcessThatDiesWhileItHoldsARequestIsLost(t *testing.T) {
+	r := holding(t, time.Hour)
+	lost := make(chan string, 1)
+	t.Cleanup(r.engine.OnLoss(func(id string, _ error) { lost <- id }))
+	r.does("pid self", permit(removing("build")))
+	p, err := os.FindProcess(r.pid("self"))
+	require.NoError(t, err)
+	require.NoError(t, p.Kill())
+	require.Equal(t, "r1", <-lost)
+	_, err = r.execute(t.Context(), "once")
+	require.ErrorContains(t, err, "INTERACTION_PROCESS_LOST")
+}
+
+// I6: a run that is canceled while its request is held leaves nothing.
+func TestARunThatIsCanceledWhileARequestIsHeldLeavesNothing(t *testing.T) {
+	r := holding(t, time.Hour)
+	r.does("pid self", "deaf", permit(removing("build")), "hang")
+	self := r.pid("self")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan engine.Outcome)
+	go func() {
+		o, _ := r.execute(ctx, "once") // it is canceled
+		done <- o
+	}()
+	until(t, "the decision has arrived", func() bool { return len(r.decisions()) > 0 })
+	cancel(engine.ErrCanceled)
+	require.Equal(t, engine.Interrupted, (<-done).Process.Status)
+	until(t, "the process is gone", func() bool { return !lives(self) })
+
+	r = holding(t, time.Hour)
+	r.does("pid self", permit(removing("build")))
+	require.NoError(t, r.engine.End(t.Context(), "r1"))
+	require.False(t, lives(r.pid("self")))
+}

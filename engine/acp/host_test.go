@@ -1,0 +1,101 @@
+//go:build linux
+
+package acp_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// killed has another process serve until the condition holds, and kills it.
+func killed(t *testing.T, dir, can string, holds func() bool) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), hostEnv+"="+dir, hostCanEnv+"="+can)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	until(t, "the host has come so far", holds)
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+}
+
+// submitted is a run in a folder, and a way to look at it.
+func submitted(t *testing.T, dir string, spec lifecycle.Spec) *lifecycle.Lifecycle {
+	t.Helper()
+	st := stores["sqlite"](t, dir)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	c, err := lifecycle.New(lifecycle.Config{Store: st, Engine: started(t, scripted(t, dir, ""))}) // serves nothing
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	_, err = c.Submit(t.Context(), spec)
+	require.NoError(t, err)
+	return c
+}
+
+func inState(t *testing.T, c *lifecycle.Lifecycle, state fsm.State) func() bool {
+	t.Helper()
+	return func() bool {
+		run, err := c.Get(t.Context(), "r")
+		require.NoError(t, err)
+		return run.State == state
+	}
+}
+
+// E1: a host is killed while its run waits for a permission; another one applies the decision.
+func TestADecisionIsAppliedByAnotherHost(t *testing.T) {
+	dir := t.TempDir()
+	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", permit(removing("build")), "done cleaned")})
+	killed(t, dir, "load", inState(t, c, fsm.StateWaitingUser))
+	h := serving(t, dir, scripted(t, dir, "load"), stores["sqlite"](t, dir))
+	h.asks(1)
+	h.reply(1, "once")
+	h.ends(fsm.StateSucceeded, "")
+	require.Equal(t, "rm -r build: canceled\nrm -r build: once", h.artifact("decisions"))
+}
+
+// E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left the agent's group, and repeats the turn in
+// the same session.
+func TestATurnIsRepeatedByAnotherHost(t *testing.T) {
+	dir := t.TempDir()
+	submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: "once upon a time\n" + enginetest.Script("later recall", "later done there", "spawn child", "stray astray", "touch begun", "await go", "recall", "done here")})
+	begun := func() bool {
+		_, err := os.Stat(filepath.Join(dir, "runs", "r", "artifacts", "begun"))
+		return err == nil
+	}
+	killed(t, dir, "load", begun)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runs", "r", "artifacts", "go"), nil, 0o600))
+	first := host{TB: t, dir: dir}
+	child, astray := first.pid("child"), first.pid("astray")
+	require.True(t, lives(child))
+	h := serving(t, dir, scripted(t, dir, "load"), stores["sqlite"](t, dir))
+	run := h.ends(fsm.StateSucceeded, "")
+	require.Equal(t, 2, run.Attempt)
+	require.False(t, lives(child))
+	require.False(t, lives(astray))
+	transcript, err := os.ReadFile(filepath.Join(dir, "runs", "r", "transcripts", "attempt-2.out"))
+	require.NoError(t, err)
+	require.Contains(t, string(transcript), "session/load")
+	again, err := os.FindProcess(h.pid("astray")) // of the turn that went well, which may leave one on purpose
+	require.NoError(t, err)
+	require.NoError(t, again.Kill())
+}
+
+// E3: a host is killed while its run's process is held; the run has lost it.
+func TestAHeldProcessIsLostWithItsHost(t *testing.T) {
+	dir := t.TempDir()
+	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child", permit(removing("build")), "done cleaned")})
+	killed(t, dir, "", inState(t, c, fsm.StateWaitingUser))
+	h := serving(t, dir, scripted(t, dir, ""), stores["sqlite"](t, dir))
+	h.ends(fsm.StateFailed, fsm.CodeInteractionProcessLost)
+	until(t, "nothing is left", func() bool { return !lives(h.pid("self")) && !lives(h.pid("child")) })
+}

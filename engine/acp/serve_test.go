@@ -1,0 +1,50 @@
+package acp_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// hostEnv makes this test binary a host that serves in the folder, until somebody kills it; hostCanEnv says what its agent can.
+const (
+	hostEnv    = "ACP_TEST_HOST"
+	hostCanEnv = "ACP_TEST_HOST_CAN"
+)
+
+// serveForEver is the host as a program.
+func serveForEver(dir, can string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
+	defer cancel()
+	if err := serve(ctx, dir, can); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func serve(ctx context.Context, dir, can string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	st, err := sqlite.Open(ctx, filepath.Join(dir, "runs.db"), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	e, err := acp.New(agentOf(self, dir, can))
+	if err != nil {
+		return err
+	}
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: e, Dir: filepath.Join(dir, "runs"), Poll: 50 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	return lc.Serve(ctx)
+}

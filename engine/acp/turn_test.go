@@ -1,0 +1,254 @@
+package acp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/acp"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// pid is the process that the file names.
+func (r *run) pid(file string) int {
+	r.Helper()
+	r.await(file)
+	body, err := os.ReadFile(filepath.Join(r.turn.ArtifactDir, file))
+	require.NoError(r, err)
+	pid, err := strconv.Atoi(string(body))
+	require.NoError(r, err)
+	return pid
+}
+
+// lives reports whether the process has not ended; one that nobody waited for yet has.
+func lives(pid int) bool {
+	if body, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
+		_, state, _ := bytes.Cut(body, []byte(") "))
+		return !bytes.HasPrefix(state, []byte("Z"))
+	}
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
+// D5: what an agent tells of its history is neither a message of the turn nor its result.
+func TestAReplayedHistoryIsNoMessage(t *testing.T) {
+	r := newRun(t, "load", nil)
+	r.does("say one", "ask What next?")
+	r.does("ask And then?")
+	o := r.does("say two", "final three")
+	require.Equal(t, "three", o.FinalText)
+	require.Equal(t, []string{"one", "two"}, r.Messages())
+	require.Contains(t, r.transcript(3), "an old message", "it is in the transcript")
+	o = r.does()
+	require.Empty(t, o.FinalText)
+	require.False(t, interaction.Read(o.FinalText, o.Output).Done)
+}
+
+// E2: an agent that begins a new session without a word, when it is to load one that it does not know, is found out.
+func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
+	r := newRun(t, "load,forget", nil)
+	r.does("ask What next?")
+	require.NoError(t, os.RemoveAll(r.turn.WorkDir))
+	require.NoError(t, os.MkdirAll(r.turn.WorkDir, 0o750))
+	_, err := r.execute(t.Context(), enginetest.Script("final who are you?"))
+	require.ErrorContains(t, err, string(fsm.CodeSessionResumeFailed))
+	require.ErrorContains(t, err, "history")
+}
+
+// E4: a first turn that is repeated after a crash goes on with its session though nothing was said in it.
+func TestAFirstTurnCanBeRepeated(t *testing.T) {
+	r := newRun(t, "load", nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		defer cancel(engine.ErrShutdown)
+		until(t, "the session is stored", func() bool { return r.Last() != nil })
+	}()
+	_, err := r.execute(ctx, enginetest.Script("hang"))
+	require.NoError(t, err)
+	r.turn.Prompt = enginetest.Script("final at last")
+	o, err := r.again(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "at last", o.FinalText, o.Process.Detail)
+}
+
+// An agent that announces session/resume and does not know the method is asked to load.
+func TestAnAnnouncedMethodThatIsMissingIsNoFailure(t *testing.T) {
+	r := newRun(t, "load,unresumable", nil)
+	r.told("first\n" + enginetest.Script("ask What next?"))
+	o := r.told("second\n" + enginetest.Script("recall"))
+	require.Equal(t, "first | second", o.FinalText)
+}
+
+// The profile follows from what the agent announces, is asked once, and says why.
+func TestTheProfileIsProbed(t *testing.T) {
+	for can, want := range map[string]engine.Profile{
+		"":            {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
+		"load":        {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
+		"load,resume": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/resume and session/load"},
+	} {
+		asked := 0
+		r := newRun(t, can, func(c *acp.Config) {
+			c.Prepare = func(context.Context, engine.Turn) error { asked++; return nil }
+		})
+		for range 3 {
+			p, err := r.engine.Profile(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, want.Kind, p.Kind)
+			require.Contains(t, p.Reason, want.Reason)
+		}
+		require.Equal(t, 1, asked)
+	}
+	r := newRun(t, "load", func(c *acp.Config) { c.Sticky = true })
+	p, err := r.engine.Profile(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
+}
+
+// Only what the agent says to the user is a message: no thoughts, no plans, nothing of other sessions.
+func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
+	r := newRun(t, "load", nil)
+	o := r.does("say one", "thought __SKILL_DONE__", "plan __SKILL_DONE__", "elsewhere __SKILL_DONE__", `delta "__SKILL"`, "thought hm", "delta _DONE__")
+	require.Equal(t, []string{"one"}, r.Messages())
+	require.Equal(t, "__SKILL_DONE__", o.FinalText)
+	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7}, o.Usage)
+}
+
+// The host offers no files and no terminals.
+func TestTheClientOffersNoFiles(t *testing.T) {
+	o := newRun(t, "load", nil).does("client /etc/passwd")
+	require.Contains(t, o.FinalText, "-32601")
+}
+
+// B1: a turn that stops for a reason of the agent's own is no success, and says why.
+func TestAnEndThatIsNoEndIsNoSuccess(t *testing.T) {
+	for reason, want := range map[string]engine.Status{
+		"max_tokens": engine.Failed, "max_turn_requests": engine.Failed, "refusal": engine.Failed, "cancelled": engine.Interrupted, "tired": engine.Failed,
+	} {
+		r := newRun(t, "load", nil)
+		o, err := r.execute(t.Context(), enginetest.Script("done all is well", "stop "+reason))
+		require.NoError(t, err)
+		require.Equal(t, want, o.Process.Status)
+		require.Contains(t, o.Process.Detail, reason)
+	}
+}
+
+// A message says where it stands in the transcript, which holds every line, both ways.
+func TestAMessagePointsIntoTheTranscript(t *testing.T) {
+	r := newRun(t, "load", nil)
+	o := r.does("say föx", "delta one", "delta two")
+	body := r.transcript(1)
+	at := func(ref *engine.RawRef) string {
+		require.NotNil(t, ref)
+		require.Equal(t, "attempt-1.out", ref.File)
+		return body[ref.Offset : ref.Offset+ref.Length]
+	}
+	var line struct {
+		Params struct {
+			Update struct{ Content struct{ Text string } }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(at(r.Refs()[0])), &line))
+	require.Equal(t, "föx", line.Params.Update.Content.Text)
+	require.True(t, strings.HasPrefix(at(o.FinalRef), "{") && strings.HasSuffix(at(o.FinalRef), "}"))
+	require.Contains(t, at(o.FinalRef), "one")
+	require.Contains(t, at(o.FinalRef), "two")
+	for line := range strings.Lines(body) {
+		require.Regexp(t, `^[<>] \{.*\}\n$`, line)
+	}
+	require.Contains(t, body, `> {"jsonrpc":"2.0","id":1,"method":"initialize"`)
+}
+
+// The agent sees the variables that are named or set, and the marks of its run; secrets are seen by nobody else.
+func TestSecretsAreSeenByTheAgentAlone(t *testing.T) {
+	t.Setenv("NAMED", `swörd"fish`)
+	t.Setenv("UNNAMED", "no")
+	r := newRun(t, "", func(c *acp.Config) {
+		c.Env, c.Secrets = []string{"NAMED", "NOT_THERE"}, []string{"NAMED", "KEY"}
+		c.Set["KEY"], c.Set["HOME"] = "hunter2", "{home}"
+	})
+	w := removing("hunter2")
+	o := r.does("args", "stderr the key is hunter2", `delta "hun"`, `delta "ter2"`, permit(w))
+	require.Len(t, o.Questions, 1)
+	shown, err := json.Marshal(o)
+	require.NoError(t, err)
+	all := string(shown) + strings.Join(r.Messages(), "\n") + string(o.Handle.Data)
+	require.Contains(t, all, "HOME="+r.turn.HomeDir)
+	require.Contains(t, all, "INTERLUDE_RUN=r1")
+	require.NotContains(t, all, "UNNAMED")
+	require.Equal(t, "[redacted]", r.Messages()[1], "also in pieces")
+	files, err := filepath.Glob(filepath.Join(r.turn.TranscriptDir, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	for _, f := range files {
+		body, err := os.ReadFile(f)
+		require.NoError(t, err)
+		all += string(body)
+	}
+	require.Contains(t, all, "the key is [redacted]")
+	for _, secret := range []string{"hunter2", "swörd", "sw\\u00f6rd"} {
+		require.NotContains(t, all, secret)
+	}
+	require.Equal(t, "rm -r hunter2: once", secretly(r.told("once").FinalText), "the agent knows")
+}
+
+// secretly puts back what is hidden.
+func secretly(s string) string { return strings.ReplaceAll(s, "[redacted]", "hunter2") }
+
+// B1: a turn that exceeds the engine's own limits has timed out; a flood is ended, and has failed.
+func TestATurnThatExceedsItsLimitsIsEnded(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*acp.Config)
+		steps  []string
+		status engine.Status
+		detail string
+	}{
+		"wall clock": {func(c *acp.Config) { c.TurnLimit = 300 * time.Millisecond }, []string{"done well", "hang"}, engine.TimedOut, "300ms"},
+		"idle":       {func(c *acp.Config) { c.IdleLimit = 400 * time.Millisecond }, []string{"done well", "hang"}, engine.TimedOut, "400ms"},
+		"flood":      {func(c *acp.Config) { c.MaxStream = 1 << 20 }, []string{"done well", "long 4194304", "hang"}, engine.Failed, "1048576 bytes"},
+	} {
+		for _, can := range []string{"load", "load,stubborn", "", "stubborn"} {
+			t.Run(name+" "+can, func(t *testing.T) {
+				r := newRun(t, can, tc.change)
+				o, err := r.execute(t.Context(), enginetest.Script(append([]string{"pid self"}, tc.steps...)...))
+				require.NoError(t, err)
+				require.Equal(t, tc.status, o.Process.Status)
+				require.Contains(t, o.Process.Detail, tc.detail)
+				require.False(t, lives(r.pid("self")))
+			})
+		}
+	}
+}
+
+// I11: what is too long is cut, and nobody waits for half a message.
+func TestWhatIsTooLongIsCut(t *testing.T) {
+	r := newRun(t, "load", func(c *acp.Config) { c.MaxOutput, c.MaxLine, c.MaxTranscript = 10, 64<<10, 4<<10 })
+	o := r.does(`output "12345678901"`, "delta 12345678", "delta 9é", "delta 12345678")
+	require.Equal(t, "123456789", o.FinalText, "no character is split")
+	require.Nil(t, o.Output)
+	require.Len(t, o.Diagnostics, 2)
+	info, err := os.Stat(filepath.Join(r.turn.TranscriptDir, "attempt-1.out"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, info.Size(), int64(4<<10))
+
+	w := removing(strings.Repeat("x", 70<<10))
+	w.Insistent = true
+	o = r.does(permit(w), "final ok")
+	require.Equal(t, "ok", o.FinalText, "its request was refused")
+
+	failed, err := r.execute(t.Context(), enginetest.Script(`output {"x":"`+strings.Repeat("x", 70<<10)+`"}`))
+	require.NoError(t, err)
+	require.Equal(t, engine.Failed, failed.Process.Status)
+	require.Contains(t, failed.Process.Detail, "Config.MaxLine")
+}
