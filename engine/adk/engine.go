@@ -1,0 +1,215 @@
+package adk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/agent"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/checkpoint"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Engine runs the turns of one agent. It is safe for concurrent use by different runs.
+type Engine struct {
+	cfg      Config
+	newAgent func(context.Context) (agent.Agent, error)
+	versions checkpoint.Sessions
+}
+
+var (
+	_ engine.Engine  = (*Engine)(nil)
+	_ engine.Checker = (*Engine)(nil)
+)
+
+// New returns an engine of an agent or workflow. newAgent makes the root agent, and is called for each turn: ADK's runner sets up an
+// agent when it first runs it, so that one agent must not begin to run twice at one time. Models, tools and toolsets may be shared.
+func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engine, error) {
+	if newAgent == nil {
+		return nil, errors.New("adk: the function that makes the agent is nil")
+	}
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{cfg: cfg, newAgent: newAgent, versions: cfg.versions()}, nil
+}
+
+// Profile is resumable: sessions outlive the process.
+func (e *Engine) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "an agent of ADK in this process is resumed from its session"}, nil
+}
+
+// Check says whether what the handle names is there, whole, and of this engine, revision and run (E2). Whether a session is in the
+// host's own service is seen by the turn.
+func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+	return e.versions.Check(ctx, runID, h)
+}
+
+// RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for several things, a turn may only
+// take one answer and ask for the next.
+func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if ctx.Err() != nil {
+		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
+	}
+	body, err := e.versions.Load(ctx, t)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	before, err := readKept(body)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	e.forget(ctx, before)
+	if err := e.tellFresh(ctx, t, s); err != nil {
+		return engine.Outcome{}, err
+	}
+	if next := before.unanswered(); next != nil {
+		if err := e.take(ctx, t, next); err != nil {
+			return unclear(next, err)
+		}
+		if next = before.unanswered(); next != nil {
+			return e.ask(ctx, t, before, next.Question, engine.Usage{})
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &play{turn: t, sink: s, cancel: cancel}
+	after, err := e.play(context.WithValue(ctx, turnKey{}, p), p, before)
+	if cause := context.Cause(ctx); cause != nil { // whatever came of it came late, and the attempt may not be the run's any more
+		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
+	}
+	if err != nil {
+		return engine.Outcome{}, failure(err)
+	}
+	return e.outcome(ctx, p, after)
+}
+
+// tellFresh tells the first turn's handle.
+func (e *Engine) tellFresh(ctx context.Context, t engine.Turn, s engine.Sink) error {
+	if t.Handle != nil {
+		return nil
+	}
+	h, err := e.versions.Fresh(t)
+	if err != nil {
+		return err
+	}
+	return s.Handle(ctx, h)
+}
+
+// take puts the turn's answer to what waits for it.
+func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
+	if len(t.Answers) == 0 {
+		return errNoAnswer
+	}
+	response, err := e.cfg.Reply(ctx, o.Interrupt, t.Answers[len(t.Answers)-1])
+	if err != nil {
+		return fmt.Errorf("the answer cannot be used: %w", err)
+	}
+	if response == nil {
+		response = map[string]any{}
+	}
+	o.Response = response
+	return nil
+}
+
+// unclear asks again when the answer was not clear. The session is as it was: nothing has happened.
+func unclear(o *open, err error) (engine.Outcome, error) {
+	var need *Unclear
+	if !errors.As(err, &need) {
+		return engine.Outcome{}, failure(err)
+	}
+	q := o.Question
+	q.Prompt += "\n" + need.Need
+	return engine.Ask(q), nil
+}
+
+// message is what the agent is run with: the responses to what it waited for, or the prompt or answer as text.
+func message(t engine.Turn, k *kept) *genai.Content {
+	if len(k.Open) == 0 {
+		return genai.NewContentFromText(t.Input(), genai.RoleUser)
+	}
+	c := &genai.Content{Role: genai.RoleUser}
+	for _, o := range k.Open {
+		c.Parts = append(c.Parts, &genai.Part{
+			FunctionResponse: &genai.FunctionResponse{ID: o.ID, Name: o.function(), Response: o.Response},
+		})
+	}
+	return c
+}
+
+// outcome is the evidence of a turn in which the agent ran.
+func (e *Engine) outcome(ctx context.Context, p *play, after *kept) (engine.Outcome, error) {
+	if len(after.Open) == 0 {
+		return e.ends(ctx, p, after)
+	}
+	if p.turn.Mode == fsm.ModeAuto {
+		return engine.Outcome{}, &engine.Failure{
+			Code: fsm.CodeEngineFailed, Detail: "the agent waits for a " + string(after.Open[0].Kind) + ", but an automatic run asks nobody",
+		}
+	}
+	for i := range after.Open {
+		after.Open[i].Question, _ = interaction.Normalize(e.cfg.Question(after.Open[i].Interrupt))
+	}
+	return e.ask(ctx, p.turn, after, after.Open[0].Question, p.usage)
+}
+
+// ends is the outcome of a turn in which the agent came to its end.
+func (e *Engine) ends(ctx context.Context, p *play, after *kept) (engine.Outcome, error) {
+	o := engine.Say(p.text())
+	if e.cfg.Ends == EndsRun {
+		o = engine.Done(p.text())
+	}
+	o.Output, o.Usage = p.output, p.usage
+	if e.cfg.Ends == EndsRun {
+		return o, nil // there is nothing to go on from
+	}
+	return e.save(ctx, p.turn, o, after)
+}
+
+func (e *Engine) ask(ctx context.Context, t engine.Turn, k *kept, q interaction.Question, used engine.Usage) (engine.Outcome, error) {
+	o := engine.Ask(q)
+	o.Usage = used
+	return e.save(ctx, t, o, k)
+}
+
+func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *kept) (engine.Outcome, error) {
+	body, err := json.Marshal(k)
+	if err != nil {
+		return engine.Outcome{}, failure(fmt.Errorf("the session cannot be written: %w", err))
+	}
+	ids := make([]string, len(k.Open))
+	for i, w := range k.Open {
+		ids[i] = w.ID
+	}
+	h, err := e.versions.Save(ctx, t, body, ids...)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	o.Handle = &h
+	return o, nil
+}
+
+// failure gives an error of an agent its code: its own when it is a Failure.
+func failure(err error) error {
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		return err
+	}
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "adk", Err: err}
+}
+
+// interrupted is the failure of a turn whose context ended.
+func interrupted(ctx context.Context, err error) error {
+	code := fsm.CodeTurnInterrupted
+	if errors.Is(context.Cause(ctx), engine.ErrTurnTimeout) {
+		code = fsm.CodeTurnTimeout
+	}
+	return &engine.Failure{Code: code, Detail: "adk: the turn was ended", Err: err}
+}

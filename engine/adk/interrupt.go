@@ -1,0 +1,129 @@
+package adk
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/genai"
+
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool/toolconfirmation"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Kind says what an agent waits for.
+type Kind string
+
+// What an agent can wait for.
+const (
+	// Confirmation: a tool wants to be confirmed before it runs.
+	Confirmation Kind = "confirmation"
+	// Input: a workflow node requests input.
+	Input Kind = "input"
+	// Result: a long-running tool was called, and its result comes from outside.
+	Result Kind = "result"
+)
+
+// Interrupt is a function call that waits for its response.
+type Interrupt struct {
+	// ID is the call's, and of the response to it.
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
+	// Agent is the name of the agent that waits.
+	Agent string `json:"agent,omitempty"`
+	// Tool and Args are the call that waits: of the tool to be confirmed, or of the long-running tool. Tool is empty for Input.
+	Tool string         `json:"tool,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
+	// Message is what the tool or node says to the person.
+	Message string `json:"message,omitempty"`
+	// Payload is what it adds; after a restart as JSON decodes it.
+	Payload any `json:"payload,omitempty"`
+	// Schema is what the input must be, nil for anything.
+	Schema *jsonschema.Schema `json:"schema,omitempty"`
+	// Interim is what a long-running tool returned at once, nil for nothing.
+	Interim map[string]any `json:"interim,omitempty"`
+	// Question is what was asked. It is there when the answer comes.
+	Question interaction.Question `json:"question"`
+}
+
+// waiting finds what the events leave to wait for: calls that ADK marks as long-running, in order, but for those that a response of
+// the user's side settled.
+func waiting(events []*session.Event) []Interrupt {
+	var all []Interrupt
+	for _, ev := range events {
+		for _, part := range parts(ev) {
+			switch {
+			case part.FunctionCall != nil && slices.Contains(ev.LongRunningToolIDs, part.FunctionCall.ID):
+				all = append(all, interruptOf(ev, part.FunctionCall))
+			case part.FunctionResponse != nil && ev.Author == userAuthor:
+				all = slices.DeleteFunc(all, func(i Interrupt) bool { return i.ID == part.FunctionResponse.ID })
+			case part.FunctionResponse != nil:
+				for i := range all {
+					if all[i].ID == part.FunctionResponse.ID {
+						all[i].Interim = part.FunctionResponse.Response
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// userAuthor is ADK's name of the author of what comes from outside.
+const userAuthor = "user"
+
+func parts(ev *session.Event) []*genai.Part {
+	if ev == nil || ev.Content == nil {
+		return nil
+	}
+	return ev.Content.Parts
+}
+
+func interruptOf(ev *session.Event, call *genai.FunctionCall) Interrupt {
+	i := Interrupt{ID: call.ID, Kind: Result, Agent: ev.Author, Tool: call.Name, Args: call.Args}
+	switch call.Name {
+	case toolconfirmation.FunctionCallName:
+		i.Kind, i.Tool, i.Args = Confirmation, "", nil
+		if original, err := toolconfirmation.OriginalCallFrom(call); err == nil {
+			i.Tool, i.Args = original.Name, original.Args
+		}
+		var wanted toolconfirmation.ToolConfirmation
+		if reshape(call.Args["toolConfirmation"], &wanted) == nil {
+			i.Message, i.Payload = wanted.Hint, wanted.Payload
+		}
+	case workflow.WorkflowInputFunctionCallName:
+		i.Kind, i.Tool, i.Args = Input, "", nil
+		var wanted session.RequestInput
+		if ev.RequestedInput != nil {
+			wanted = *ev.RequestedInput
+		} else if reshape(call.Args, &wanted) != nil {
+			return i
+		}
+		i.Message, i.Payload, i.Schema = wanted.Message, wanted.Payload, wanted.ResponseSchema
+	}
+	return i
+}
+
+// function is the name of the function that the response is for.
+func (i Interrupt) function() string {
+	switch i.Kind {
+	case Confirmation:
+		return toolconfirmation.FunctionCallName
+	case Input:
+		return workflow.WorkflowInputFunctionCallName
+	case Result:
+	}
+	return i.Tool
+}
+
+// reshape reads v, a value or the JSON of one, as another type.
+func reshape(v, into any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, into)
+}

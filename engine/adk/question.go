@@ -1,0 +1,82 @@
+package adk
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Ask makes the question of what an agent waits for. When its payload is an interaction.Question, or the payload or the arguments of
+// the long-running tool have the shape of one (kind, prompt, options …), it is that question. Otherwise a confirmation is asked with the
+// tool, its arguments and its hint; input with its message; a result with the tool and its arguments.
+func Ask(i Interrupt) interaction.Question {
+	if q, ok := questionIn(i.Payload); ok {
+		return q
+	}
+	switch i.Kind {
+	case Confirmation:
+		prompt := i.Message
+		if prompt == "" {
+			prompt = "May the tool " + i.Tool + " run?"
+		}
+		return interaction.Question{
+			Kind: interaction.RiskAck, Prompt: prompt, Context: described(i),
+			Options:       []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}},
+			DefaultPolicy: interaction.SafeDefault,
+		}
+	case Input:
+		q := interaction.Baseline(i.Message)
+		q.Context = described(i)
+		return q
+	case Result:
+	}
+	if q, ok := questionIn(i.Args); ok {
+		return q
+	}
+	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.", Context: described(i)}
+}
+
+// questionIn finds a question in what an interrupt carries.
+func questionIn(carried any) (interaction.Question, bool) {
+	var q interaction.Question
+	switch carried := carried.(type) {
+	case nil:
+		return q, false
+	case interaction.Question:
+		return carried, true
+	case *interaction.Question:
+		if carried == nil {
+			return q, false
+		}
+		return *carried, true
+	}
+	if reshape(carried, &q) != nil || strings.TrimSpace(q.Prompt) == "" {
+		return q, false
+	}
+	if q.Kind == "" {
+		q.Kind = interaction.OpenText
+	}
+	return q, true
+}
+
+// described is what a person should see beside the question.
+func described(i Interrupt) string {
+	var lines []string
+	add := func(what string, v any) {
+		if body, err := json.Marshal(v); err == nil {
+			lines = append(lines, fmt.Sprintf("%s %s", what, body))
+		}
+	}
+	if i.Tool != "" {
+		add(i.Tool, i.Args)
+	}
+	if i.Payload != nil {
+		add("with", i.Payload)
+	}
+	if i.Interim != nil {
+		add("so far:", i.Interim)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,103 @@
+package adk
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// Unclear is the error of an answer that does not say what the agent needs to know: the person is asked again.
+type Unclear struct {
+	// Need says what is needed, for the person.
+	Need string
+}
+
+func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
+
+// Respond makes the function response of an answer.
+//
+// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no; anything else is Unclear, as nobody should
+// have agreed to what they did not. Nobody's answer is a no. The whole text goes along as the payload.
+//
+// Input is the text, when it may be one; where the node's schema wants something else it is read as JSON, with yes and no for a
+// boolean. What does not pass the schema is Unclear, unless it is an automatic decision, which is left to ADK to refuse.
+//
+// The result of a long-running tool is {"output": text}.
+func Respond(i Interrupt, a interaction.Answer) (map[string]any, error) {
+	switch i.Kind {
+	case Confirmation:
+		yes, plain := agreed(a.Text)
+		if a.Auto != nil {
+			yes, plain = false, true
+		}
+		if !plain {
+			return nil, &Unclear{Need: "Please answer yes or no."}
+		}
+		return map[string]any{"confirmed": yes, "payload": a.Text}, nil
+	case Input:
+		return input(i.Schema, a)
+	case Result:
+	}
+	return map[string]any{"output": a.Text}, nil
+}
+
+// agreed reads a plain yes or no.
+func agreed(text string) (yes, plain bool) {
+	switch strings.ToLower(strings.Trim(text, " \t\r\n.!\"'")) {
+	case "yes", "y", "ok", "okay", "true", "confirm", "confirmed", "approve", "approved", "accept", "allow", "go ahead":
+		return true, true
+	case "no", "n", "false", "cancel", "deny", "denied", "reject", "rejected", "refuse", "stop", "do not", "don't":
+		return false, true
+	}
+	return false, false
+}
+
+// input reads an answer as the schema wants it.
+func input(schema *jsonschema.Schema, a interaction.Answer) (map[string]any, error) {
+	if schema == nil {
+		return given(a.Text)
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, fmt.Errorf("adk: the schema of the requested input: %w", err)
+	}
+	candidates := []any{a.Text}
+	var decoded any
+	if json.Unmarshal([]byte(a.Text), &decoded) == nil {
+		candidates = append(candidates, decoded)
+	}
+	if yes, plain := agreed(a.Text); plain {
+		candidates = append(candidates, yes)
+	}
+	for _, c := range candidates {
+		if resolved.Validate(c) == nil {
+			return given(c)
+		}
+	}
+	if a.Auto != nil {
+		return given(a.Text)
+	}
+	wanted, err := json.Marshal(schema)
+	if err != nil {
+		return nil, fmt.Errorf("adk: the schema of the requested input: %w", err)
+	}
+	return nil, &Unclear{Need: "Please answer with what fits " + string(wanted) + "."}
+}
+
+// given is a value as the response to a request for input. ADK reads a text that is JSON as what it says, so that what is to be anything
+// but a text goes as JSON, and so does a text that could be mistaken.
+func given(v any) (map[string]any, error) {
+	text, isText := v.(string)
+	if isText && !json.Valid([]byte(text)) {
+		return map[string]any{"response": text}, nil
+	}
+	body, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("adk: the answer: %w", err)
+	}
+	return map[string]any{"response": string(body)}, nil
+}

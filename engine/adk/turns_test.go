@@ -1,0 +1,328 @@
+package adk_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/stretchr/testify/require"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/workflow"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/adk"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// talk is a run as its engine sees it.
+type talk struct {
+	testing.TB
+	enginetest.Recorder
+	engine *adk.Engine
+	turn   engine.Turn
+}
+
+func newTalk(tb testing.TB, newAgent func(context.Context) (agent.Agent, error), cfg adk.Config) *talk {
+	tb.Helper()
+	e, err := adk.New(newAgent, cfg)
+	require.NoError(tb, err)
+	return &talk{TB: tb, engine: e, turn: engine.Turn{RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: tb.TempDir()}}
+}
+
+// next is the run's next turn.
+func (s *talk) next(input string) engine.Turn {
+	s.turn.Attempt++
+	s.turn.Epoch++
+	if s.turn.Attempt == 1 {
+		s.turn.Prompt = input
+	} else {
+		s.turn.Answers = []interaction.Answer{{ID: s.turn.Attempt - 1, Resolution: interaction.UserReply, Text: input}}
+	}
+	return s.turn
+}
+
+// do does the next turn, which must go well.
+func (s *talk) do(input string) engine.Outcome {
+	s.Helper()
+	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	require.NoError(s, err)
+	require.Equal(s, engine.OK, o.Process.Status)
+	if o.Handle != nil {
+		s.turn.Handle = o.Handle
+	}
+	return o
+}
+
+// fails does the next turn, which must fail.
+func (s *talk) fails(input string) *engine.Failure {
+	s.Helper()
+	_, err := s.engine.RunTurn(s.Context(), s.next(input), s)
+	var f *engine.Failure
+	require.ErrorAs(s, err, &f)
+	return f
+}
+
+// asks does the next turn, which must ask, and returns the prompt.
+func (s *talk) asks(input string) string {
+	s.Helper()
+	o := s.do(input)
+	require.Len(s, o.Questions, 1)
+	return o.Questions[0].Prompt
+}
+
+// says does the next turn, which must end, and returns the text.
+func (s *talk) says(input string) string {
+	s.Helper()
+	o := s.do(input)
+	require.Empty(s, o.Questions)
+	return interaction.Read(o.FinalText, o.Output).Text
+}
+
+// services are where ADK's sessions can be.
+var services = map[string]func() session.Service{
+	"sessions of its own":    func() session.Service { return nil },
+	"sessions of the host's": session.InMemoryService,
+}
+
+func TestAToolThatWantsConfirmationIsConfirmed(t *testing.T) {
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
+			o := s.do("pay 5EUR")
+			require.Len(t, o.Questions, 1)
+			q := o.Questions[0]
+			require.Equal(t, interaction.RiskAck, q.Kind)
+			require.Equal(t, []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}}, q.Options)
+			require.Contains(t, q.Context, `pay {"sum":"5EUR"}`)
+			require.Equal(t, interaction.SafeDefault, q.DefaultPolicy)
+			require.Empty(t, o.FinalText)
+			require.Equal(t, []string{"I shall ask first."}, s.Messages())
+			require.Equal(t, engine.Usage{InputTokens: 10, OutputTokens: 3}, o.Usage)
+			require.Zero(t, shop.paid.Load())
+
+			require.Contains(t, s.asks("maybe, what is it for?"), "Please answer yes or no.")
+			require.Zero(t, shop.paid.Load(), "what is unclear is asked again")
+			require.Contains(t, s.says("Yes."), "paid 5EUR")
+			require.EqualValues(t, 1, shop.paid.Load())
+		})
+	}
+}
+
+func TestAToolThatIsRefusedDoesNotRun(t *testing.T) {
+	var shop till
+	s := newTalk(t, newClerk(&shop), adk.Config{})
+	s.do("pay 5EUR")
+	require.Contains(t, s.says("no"), "rejected")
+
+	// C6: nobody answers, which is no consent.
+	s = newTalk(t, newClerk(&shop), adk.Config{})
+	q := s.do("pay 5EUR").Questions[0]
+	auto := interaction.NewAutoDecision(q)
+	turn := s.next("")
+	turn.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: auto.Instruction, Auto: &auto}}
+	o, err := s.engine.RunTurn(t.Context(), turn, s)
+	require.NoError(t, err)
+	require.Contains(t, o.FinalText, "rejected")
+	require.Zero(t, shop.paid.Load())
+}
+
+// Several calls wait at one time: they are asked for one after the other, and the agent goes on when it has all.
+func TestToolsAskOneAfterTheOther(t *testing.T) {
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
+			require.Contains(t, s.do("pay 1EUR 2EUR 3EUR").Questions[0].Context, "1EUR")
+			require.Contains(t, s.do("yes").Questions[0].Context, "2EUR")
+			require.Contains(t, s.do("no").Questions[0].Context, "3EUR")
+			require.Zero(t, shop.paid.Load())
+			said := s.says("yes")
+			require.Contains(t, said, "paid 1EUR")
+			require.Contains(t, said, "paid 3EUR")
+			require.NotContains(t, said, "paid 2EUR")
+			require.EqualValues(t, 2, shop.paid.Load())
+		})
+	}
+}
+
+func TestALongRunningToolHasItsResultFromAPerson(t *testing.T) {
+	var shop till
+	s := newTalk(t, newClerk(&shop), adk.Config{})
+	q := s.do("approve 5EUR").Questions[0]
+	require.Equal(t, interaction.OpenText, q.Kind)
+	require.Contains(t, q.Prompt, "approve")
+	require.Contains(t, q.Context, "5EUR")
+	require.Equal(t, "granted by Ada", s.says("granted by Ada"))
+}
+
+func TestALongRunningToolMaySayWhereItStands(t *testing.T) {
+	var shop till
+	s := newTalk(t, newClerk(&shop), adk.Config{})
+	q := s.do("ticket 5EUR").Questions[0]
+	require.Contains(t, q.Context, `so far: {"status":"pending"}`)
+	require.Contains(t, s.says("closed"), "closed")
+}
+
+// An agent that ends its turn with a text goes on in the same conversation.
+func TestAnAgentRemembersTheConversation(t *testing.T) {
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
+			require.Equal(t, "1 messages so far. What shall I pay?", s.says("hello"))
+			require.Equal(t, "3 messages so far. What shall I pay?", s.says("hello again"))
+			s.do("pay 5EUR")
+			require.Contains(t, s.says("yes"), "paid 5EUR")
+			require.Regexp(t, `^\d+ messages so far`, s.says("hello once more"))
+			s.do("pay 6EUR")
+			require.Contains(t, s.says("yes"), "paid 6EUR")
+			require.EqualValues(t, 2, shop.paid.Load())
+		})
+	}
+}
+
+// asking is a workflow node that requests input.
+type asking struct {
+	workflow.BaseNode
+	request session.RequestInput
+}
+
+// Run asks.
+func (n *asking) Run(ctx agent.Context, _ any) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		yield(workflow.NewRequestInputEvent(ctx, n.request), nil)
+	}
+}
+
+func requesting(r session.RequestInput) func() workflow.Node {
+	return func() workflow.Node {
+		return &asking{BaseNode: workflow.NewBaseNode("ask", "asks", workflow.NodeConfig{}), request: r}
+	}
+}
+
+func TestAWorkflowNodeHasItsInputFromAPerson(t *testing.T) {
+	for name, c := range map[string]struct {
+		request session.RequestInput
+		asked   interaction.Question
+		unclear string
+		answer  string
+		want    string
+	}{
+		"text": {
+			session.RequestInput{Message: "How much?"},
+			interaction.Question{Kind: interaction.OpenText, Prompt: "How much?"}, "", "5", "paid 5 (string)",
+		},
+		"a number": {
+			session.RequestInput{Message: "How much?", ResponseSchema: &jsonschema.Schema{Type: "number"}},
+			interaction.Question{Kind: interaction.OpenText, Prompt: "How much?"}, "a lot", "5", "paid 5 (float64)",
+		},
+		"yes or no": {
+			session.RequestInput{Message: "Pay?", ResponseSchema: &jsonschema.Schema{Type: "boolean"}},
+			interaction.Question{Kind: interaction.OpenText, Prompt: "Pay?"}, "perhaps", "yes", "paid true (bool)",
+		},
+		"a question": {
+			session.RequestInput{Payload: interaction.Question{Kind: interaction.Confirm, Prompt: "Pay?"}},
+			interaction.Question{Kind: interaction.Confirm, Prompt: "Pay?"}, "", "yes", "paid yes (string)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			s := newTalk(t, newOffice(&shop, requesting(c.request)), adk.Config{Ends: adk.EndsRun})
+			q := s.do("Pay.").Questions[0]
+			require.Equal(t, string(c.asked.Kind)+" "+c.asked.Prompt, string(q.Kind)+" "+q.Prompt)
+			if c.unclear != "" {
+				require.Contains(t, s.asks(c.unclear), "Please answer with what fits")
+			}
+			o := s.do(c.answer)
+			read := interaction.Read(o.FinalText, o.Output)
+			require.Equal(t, c.want, read.Text)
+			require.True(t, read.Done)
+			require.EqualValues(t, 1, shop.paid.Load())
+		})
+	}
+}
+
+// E4, I2: a turn is executed by many attempts at one time. Each goes on from the same session and leaves one of its own.
+func TestManyAttemptsAtOneTimeSpoilNothing(t *testing.T) {
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var shop till
+			s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service()})
+			s.do("pay 5EUR")
+			before := s.next("no")
+			outcomes := make([]engine.Outcome, 4)
+			var all sync.WaitGroup
+			for i := range outcomes {
+				turn := before
+				turn.Epoch += uint64(i)
+				all.Go(func() { outcomes[i], _ = s.engine.RunTurn(t.Context(), turn, &enginetest.Recorder{}) })
+			}
+			all.Wait()
+			for _, o := range outcomes {
+				require.Contains(t, o.FinalText, "rejected")
+				require.NoError(t, s.engine.Check(t.Context(), "r1", *o.Handle))
+			}
+			s.turn.Handle = outcomes[0].Handle
+			s.do("pay 6EUR")
+			require.Contains(t, s.says("yes"), "paid 6EUR")
+			require.EqualValues(t, 1, shop.paid.Load())
+		})
+	}
+}
+
+// E2: a session that is gone or of another revision, in the run's folder and in the host's service.
+func TestASessionThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
+	var shop till
+	t.Run("gone", func(t *testing.T) {
+		s := newTalk(t, newClerk(&shop), adk.Config{})
+		s.do("pay 5EUR")
+		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
+		require.ErrorIs(t, s.engine.Check(t.Context(), "r1", *s.turn.Handle), engine.ErrHandleRefused)
+		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
+	})
+	t.Run("gone from the host's service", func(t *testing.T) {
+		s := newTalk(t, newClerk(&shop), adk.Config{Sessions: session.InMemoryService()})
+		s.do("pay 5EUR")
+		forgetful := newTalk(t, newClerk(&shop), adk.Config{Sessions: session.InMemoryService()})
+		forgetful.turn = s.turn
+		require.Equal(t, fsm.CodeSessionResumeFailed, forgetful.fails("yes").Code)
+	})
+	t.Run("another revision", func(t *testing.T) {
+		s := newTalk(t, newClerk(&shop), adk.Config{Revision: "1"})
+		s.do("pay 5EUR")
+		newer := newTalk(t, newClerk(&shop), adk.Config{Revision: "2"})
+		newer.turn = s.turn
+		require.Equal(t, fsm.CodeSessionResumeFailed, newer.fails("yes").Code)
+	})
+	require.Zero(t, shop.paid.Load())
+}
+
+// The host's service keeps the session that a run goes on from and the one before, and no more.
+func TestOldSessionsAreDeleted(t *testing.T) {
+	var shop till
+	service := session.InMemoryService()
+	s := newTalk(t, newClerk(&shop), adk.Config{Sessions: service})
+	for range 8 {
+		s.do("hello")
+	}
+	kept, err := service.List(t.Context(), &session.ListRequest{AppName: "interlude", UserID: "user"})
+	require.NoError(t, err)
+	require.Len(t, kept.Sessions, 3)
+}
+
+// A6: an automatic run asks nobody.
+func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
+	var shop till
+	s := newTalk(t, newClerk(&shop), adk.Config{})
+	s.turn.Mode = fsm.ModeAuto
+	require.Contains(t, s.fails("pay 5EUR").Detail, "asks nobody")
+}
