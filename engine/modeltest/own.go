@@ -11,7 +11,8 @@ import (
 var openings = []string{
 	"This is the Qwen Code. We are setting up the context for our chat.",
 	"This is the Gemini CLI. We are setting up the context for our chat.",
-	"[Request interrupted by user", // Claude Code, as the next
+	"# AGENTS.md instructions for ", // Codex
+	"[Request interrupted by user",  // Claude Code, as the next
 	resumes,
 }
 

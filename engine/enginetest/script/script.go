@@ -88,8 +88,8 @@ func Told(inputs []string) string {
 	for _, in := range inputs {
 		for line := range strings.Lines(in) {
 			line = strings.TrimSpace(line)
-			if note, ok := strings.CutPrefix(line, mark+" note "); ok {
-				all = append(all, note)
+			if steps := Steps(line); len(steps) > 0 && steps[0].Word == "note" {
+				all = append(all, steps[0].Rest)
 			} else if line != "" && !strings.HasPrefix(line, mark) {
 				all = append(all, line)
 			}

@@ -1,0 +1,31 @@
+package script_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/enginetest/script"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+func TestStepsStandOnLinesOfTheirOwnInAnyText(t *testing.T) {
+	input := "Do this:\n  :: say one\n::final \"two\\n\\xff\"\nNot ::this, nor\n::\n:: done\n"
+	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "final", Rest: "two\n\xff"}, {Word: "done"}}, script.Steps(input))
+	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "hang"}}, script.Steps(script.Script("say one", "hang")))
+	require.Empty(t, script.Steps(""))
+}
+
+func TestWhatWasToldIsTheNotesAndTheLinesThatAreNoSteps(t *testing.T) {
+	inputs := []string{"first\n:: note a\n", "\n:: hang\n second ", ":: note \"b\""}
+	require.Equal(t, "first | a | second | b", script.Told(inputs))
+	require.Equal(t, "a | b", script.Notes(inputs))
+}
+
+// B4, B10: what the agent writes is what the library reads.
+func TestAQuestionAndTheMarkerAreTheLibrarys(t *testing.T) {
+	require.Equal(t, interaction.DoneMarker, script.DoneMarker)
+	q := interaction.Read(script.Ask("May \"I\"?\n"), nil).Question
+	require.NotNil(t, q)
+	require.Equal(t, "May \"I\"?\n", q.Prompt)
+}
