@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-var kills = flag.Int("kills", 50, "how many hosts TestNoProcessIsLeftOfAKilledHost kills")
+var kills = flag.Int("kills", 40, "how many hosts TestNoProcessIsLeftOfAKilledHost kills")
 
 // marked are the processes of the machine that carry the mark of one of the runs, as NUMBER COMMAND.
 func marked(tb testing.TB, runs []string) (all []string) {

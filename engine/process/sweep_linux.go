@@ -14,10 +14,11 @@ import (
 const sweeps = true
 
 // sweepTime is how long sweep waits for killed processes to be gone; doubts is how often it looks again because a look told nothing
-// certain.
+// certain, and bareness how often a process has to show no environment until it is believed to have none.
 const (
 	sweepTime = 10 * time.Second
-	doubts    = 5
+	doubts    = 6
+	bareness  = 3
 )
 
 // sweep kills every process of this machine that carries the token, wherever it went, and reports whether all are
@@ -26,10 +27,10 @@ const (
 // One look is not enough. A process that ended between the listing and the look at it may have started another meanwhile, which is not
 // listed; and one that is just starting a program shows no environment for a moment. Then it looks again.
 func sweep(token string) bool {
-	bare := make(map[string]bool)
+	s := sweeper{token: token, unclear: make(map[int]int)}
 	doubted := 0
 	for deadline := time.Now().Add(sweepTime); ; {
-		found, doubt, err := look(token, bare)
+		found, doubt, err := s.look()
 		if err != nil {
 			return false
 		}
@@ -45,31 +46,54 @@ func sweep(token string) bool {
 	}
 }
 
-// look kills what carries the token. It is in doubt about what ended meanwhile, and about what shows no environment, unless it is in bare,
-// where it is put.
-func look(token string, bare map[string]bool) (found int, doubt bool, err error) {
+// sweeper looks for what carries a token.
+type sweeper struct {
+	token string
+	// unclear counts by number the looks at processes that show no environment and may never do so.
+	unclear map[int]int
+}
+
+// look kills what carries the token, and says whether it may have missed something.
+func (s *sweeper) look() (found int, doubt bool, err error) {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, false, err
 	}
 	for _, n := range names {
 		pid, err := strconv.Atoi(n.Name())
-		if err != nil || pid == os.Getpid() {
+		if err != nil || pid == os.Getpid() || s.unclear[pid] > bareness {
 			continue
 		}
 		env, err := environ(pid)
 		switch {
-		case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
-			doubt = doubt || !isIdle(pid)
-		case err == nil && len(env) == 0 && !bare[n.Name()]:
-			bare[n.Name()] = true
-			doubt = doubt || !isIdle(pid)
-		case err == nil && holds(env, token):
-			found++
-			kill(pid, token)
+		case err == nil && len(env) > 0:
+			if holds(env, s.token) {
+				found++
+				kill(pid, s.token)
+			}
+		case err == nil, errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
+			doubt = s.doubts(pid) || doubt
+		default: // it is another user's
 		}
 	}
 	return found, doubt, nil
+}
+
+// doubts reports whether a process that shows no environment may carry the token, or have started what does since it was listed. A zombie
+// that was one at the look before has not.
+func (s *sweeper) doubts(pid int) bool {
+	state, parent := stateOf(pid)
+	switch {
+	case state == "": // it is gone
+		return true
+	case parent == "2" || pid == 2, isBare(pid): // a thread of the kernel, or the one that starts those
+		s.unclear[pid] = bareness
+	}
+	s.unclear[pid]++
+	if state == "Z" {
+		return s.unclear[pid] == 1
+	}
+	return s.unclear[pid] <= bareness
 }
 
 // kill ends the process if it carries the token. It is held by a descriptor while it is looked at, so that its number cannot
@@ -117,13 +141,18 @@ func environ(pid int) ([]byte, error) {
 	return nil, err
 }
 
-// isIdle reports whether the process starts nothing: it is a zombie, or a thread of the kernel, all of which are children of the second
-// process.
-func isIdle(pid int) bool {
-	state, parent := stateOf(pid)
-	return state == "Z" || parent == "2" || pid == 2
+// isBare reports whether the process was started without any environment: one that is just being started shows no arguments either, and has
+// its environment a moment after them.
+func isBare(pid int) bool {
+	args, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(args) == 0 {
+		return false
+	}
+	env, err := environ(pid)
+	return err == nil && len(env) == 0
 }
 
+// stateOf is the state of a process and its parent's number, "" when it is gone.
 func stateOf(pid int) (state, parent string) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

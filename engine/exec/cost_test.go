@@ -1,0 +1,121 @@
+//go:build unix
+
+package exec_test
+
+import (
+	"context"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// governed is a trivial agent with all that a configuration can have watched.
+func governed(tb testing.TB, lines ...string) exec.Config {
+	tb.Helper()
+	cfg := telling(tb, lines...)
+	cfg.TurnLimit, cfg.IdleLimit = time.Hour, time.Hour
+	if runtime.GOOS == "linux" {
+		cfg.MaxMemory = 1 << 30
+	}
+	return cfg
+}
+
+// bare runs the command line alone.
+func bare(tb testing.TB, cfg exec.Config) {
+	tb.Helper()
+	out, err := osexec.CommandContext(tb.Context(), cfg.Command, cfg.Args...).Output()
+	require.NoError(tb, err)
+	require.NotEmpty(tb, out)
+}
+
+// turned runs it as a turn.
+func turned(tb testing.TB, e *exec.Engine, turn engine.Turn) {
+	tb.Helper()
+	o, err := e.RunTurn(tb.Context(), turn, &enginetest.Recorder{})
+	require.NoError(tb, err)
+	require.Equal(tb, "ok", o.FinalText)
+}
+
+// BenchmarkBare and BenchmarkTurn: the command line, and the same as a turn.
+func BenchmarkBare(b *testing.B) {
+	cfg := governed(b, saysOK)
+	for b.Loop() {
+		bare(b, cfg)
+	}
+}
+
+func BenchmarkTurn(b *testing.B) {
+	e, turn := started(b, governed(b, saysOK)), job(b)
+	for b.Loop() {
+		turned(b, e, turn)
+		turn.Attempt++
+	}
+}
+
+// A turn costs less than 50 ms more than the bare command line. The fastest of a few is judged: what else the machine does is not the
+// turn's.
+func TestATurnAddsLittleTime(t *testing.T) {
+	cfg := governed(t, saysOK)
+	e, turn := started(t, cfg), job(t)
+	fastest := func(do func()) time.Duration {
+		best := time.Hour
+		for range 20 {
+			began := time.Now()
+			do()
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	alone, governed := fastest(func() { bare(t, cfg) }), fastest(func() { turned(t, e, turn); turn.Attempt++ })
+	t.Logf("bare %v, as a turn %v", alone, governed)
+	require.Less(t, governed-alone, 50*time.Millisecond)
+}
+
+// A turn that executes takes less than 10 MB of its host.
+func TestATurnAddsLittleMemory(t *testing.T) {
+	const n = 16
+	e := started(t, governed(t, saysOK, `i=0; while [ $i -lt 200 ]; do echo '{"type":"message","text":"a message of a few words, again and again"}'; i=$((i+1)); done`, "touch begun", "exec sleep 1000"))
+	before, residentBefore := held()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var all sync.WaitGroup
+	for i := range n {
+		turn := job(t)
+		turn.RunID = "r" + strconv.Itoa(i)
+		all.Go(func() { _, _ = e.RunTurn(ctx, turn, &enginetest.Recorder{}) }) // it is canceled
+		until(t, "the agent runs", func() bool {
+			_, err := os.Stat(filepath.Join(turn.WorkDir, "begun"))
+			return err == nil
+		})
+	}
+	after, residentAfter := held()
+	cancel(engine.ErrCanceled)
+	all.Wait()
+	t.Logf("each of %d turns at once: %d kB in use, %d kB resident", n, (after-before)/n>>10, (residentAfter-residentBefore)/n>>10)
+	require.Less(t, (after-before)/n, 10<<20)
+	require.Less(t, (residentAfter-residentBefore)/n, 10<<20)
+}
+
+// held is what this process has in use, of heap and stacks, and what it has resident, where that can be seen, in bytes.
+func held() (used, resident int) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err == nil {
+		pages, _ := strconv.Atoi(strings.Fields(string(statm))[1]) // the kernel writes numbers
+		resident = pages * os.Getpagesize()
+	}
+	return int(m.HeapInuse + m.StackInuse), resident
+}
