@@ -1,0 +1,105 @@
+package agents
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// Gemini is the command line of Gemini, gemini --output-format stream-json.
+//
+// It logs in with GEMINI_API_KEY, or with GOOGLE_GENAI_USE_VERTEXAI=true as Vertex AI's. In interactive turns it may read and edit files in the working
+// and the artifact folder, and has no shell; in auto mode it may do all it can, unless Options.AutoArgs is empty and not nil. Its input goes to its
+// standard input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a text that begins with a slash is no
+// command to it, but @FILE is the content of a file in its folders.
+func Gemini(o Options) (*Engine, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
+	call := []string{"--output-format", "stream-json", autoArg}
+	if o.Model != "" {
+		call = append(call, "--model", o.Model)
+	}
+	if o.Home == UserHome {
+		call = append(call, "--include-directories", "{artifacts}") // which it splits at commas
+	}
+	call = append(call, o.Args...)
+	a := agent{
+		name: "gemini", tried: [2]string{"0.61.0", "0.61.0"},
+		keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		env: []string{
+			"GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
+			"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
+		},
+		set: map[string]string{
+			"GEMINI_CLI_TRUST_WORKSPACE": "true", // the host gave it this folder; it refuses to work in others
+			"GEMINI_CLI_NO_RELAUNCH":     "true", // or it starts itself once more, for a larger heap, which takes a second
+		},
+		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
+		turns: exec.Config{
+			Args:       call,
+			ResumeArgs: with(call, "--resume", "{session}"),
+			AutoArgs:   []string{"--approval-mode", "yolo"},
+			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
+			Rules:      geminiRules,
+			// "Error resuming session: Invalid session identifier …", "Error resuming session: No previous sessions found for this project."
+			ResumeFailed: regexp.MustCompile(`Error resuming session`),
+			KeepsSession: true,
+		},
+	}
+	if home := o.home(); home != "" {
+		a.settings = o.geminiSettings
+		a.set[artifactsVariable] = "{artifacts}"
+		a.set["TMPDIR"] = home + "/tmp" // where it writes whole conversations when a request fails, for everybody to read
+	}
+	if o.BaseURL != "" {
+		a.set["GOOGLE_GEMINI_BASE_URL"] = o.BaseURL
+		if o.variable("GEMINI_API_KEY") == "" {
+			a.set["GEMINI_API_KEY"] = noKey
+		}
+	}
+	return assemble(o, a)
+}
+
+// noKey is for agents that refuse to ask a server without a key, where the host has none for it.
+const noKey = "interlude-has-no-key"
+
+// geminiSettings let it edit files, and have it neither update itself nor report what it does nor, after a month, remove the sessions of runs
+// that wait.
+func (o Options) geminiSettings(home string) error {
+	login := "gemini-api-key"
+	switch {
+	case o.variable("GOOGLE_GENAI_USE_VERTEXAI") == "true":
+		login = "vertex-ai"
+	case o.variable("GOOGLE_GENAI_USE_GCA") == "true":
+		login = "oauth-personal"
+	}
+	if err := os.MkdirAll(filepath.Join(home, "tmp"), 0o700); err != nil {
+		return err
+	}
+	return settle(object{
+		"general": object{
+			"defaultApprovalMode": "auto_edit", "enableAutoUpdate": false, "enableAutoUpdateNotification": false,
+			"sessionRetention": object{"enabled": false},
+		},
+		"context": object{"includeDirectories": []string{artifacts}},
+		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
+		"security": object{"auth": object{"selectedType": login}},
+	}, home, ".gemini", "settings.json")
+}
+
+// geminiRules read the lines of --output-format stream-json. A line of type error is a warning; where it ends the turn, the result says so.
+var geminiRules = []exec.Rule{
+	{Match: map[string]string{"type": "init"}, Do: exec.Session, Path: "session_id"},
+	{Match: map[string]string{"type": "message", "role": "assistant"}, Do: exec.Delta, Path: "content"},
+	{Match: map[string]string{"type": "tool_use"}, Do: exec.Break},
+	{Match: map[string]string{"type": "error"}, Do: exec.Warning, Path: "message"},
+	{Match: map[string]string{"type": "result", "status": "error"}, Do: exec.Failure, Path: "error.message"},
+	{Match: map[string]string{"type": "result"}, Do: exec.InputTokens, Path: "stats.input_tokens"},
+	{Match: map[string]string{"type": "result"}, Do: exec.OutputTokens, Path: "stats.output_tokens"},
+	{Match: map[string]string{"type": "result"}, Do: exec.Complete}, // told to terminate, it ends with status 0
+	{Match: map[string]string{"type": "result"}, Do: exec.TurnEnd},
+}

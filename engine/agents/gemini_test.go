@@ -1,0 +1,12 @@
+package agents_test
+
+import (
+	"testing"
+
+	"github.com/interlude-go/interlude/engine/agents"
+)
+
+// D5, E4, I11: Gemini is an engine.
+func TestGeminiIsAnEngine(t *testing.T) {
+	proven(t, "gemini", agents.Gemini, agents.Options{})
+}

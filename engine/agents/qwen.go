@@ -1,0 +1,90 @@
+package agents
+
+import (
+	"regexp"
+
+	"github.com/interlude-go/interlude/engine/exec"
+)
+
+// Qwen is Qwen Code, qwen --output-format stream-json.
+//
+// It logs in with OPENAI_API_KEY, at any server of that protocol: OPENAI_BASE_URL and OPENAI_MODEL, or Options.BaseURL and Options.Model, say which.
+// In interactive turns it may read and edit files in the working and the artifact folder, and has no shell; in auto mode it may do all it can, unless
+// Options.AutoArgs is empty and not nil. Its own tool to ask people is taken away, since nobody answers it: it asks by the end of its turn.
+// Its input goes to its standard input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a text that begins with
+// a slash is no command to it, but @FILE is the content of a file in its folders.
+func Qwen(o Options) (*Engine, error) {
+	call := []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording", autoArg}
+	if o.Model != "" {
+		call = append(call, "--model", o.Model)
+	}
+	if o.BaseURL != "" {
+		call = append(call, "--auth-type", "openai")
+	}
+	if o.Home == UserHome {
+		call = append(call, "--include-directories", "{artifacts}") // which it splits at commas
+	}
+	call = append(call, o.Args...)
+	a := agent{
+		name: "qwen", tried: [2]string{"0.15.10", "0.15.10"},
+		keys:     []string{"OPENAI_API_KEY"},
+		env:      []string{"OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_MODEL"},
+		settings: qwenSettings,
+		set: map[string]string{
+			artifactsVariable:       "{artifacts}",
+			"QWEN_CODE_NO_RELAUNCH": "true", // or it starts itself once more, for a larger heap, which takes a second
+		},
+		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
+		turns: exec.Config{
+			Args:       call,
+			ResumeArgs: with(call, "--resume", "{session}"),
+			AutoArgs:   []string{"--approval-mode", "yolo"},
+			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
+			Rules:      qwenRules,
+			// "No saved session found with ID …", "No saved session found with title …"
+			ResumeFailed: regexp.MustCompile(`No saved session found`),
+			KeepsSession: true,
+		},
+	}
+	if o.BaseURL != "" {
+		a.set["OPENAI_BASE_URL"] = o.BaseURL + "/v1"
+		if o.variable("OPENAI_API_KEY") == "" {
+			a.set["OPENAI_API_KEY"] = noKey
+		}
+	}
+	return assemble(o, a)
+}
+
+// qwenSettings let it edit files, and have it neither update itself nor report what it does nor ask the model for memories after each turn, which only a
+// home that is used for longer can hold.
+func qwenSettings(home string) error {
+	return settle(object{
+		"general": object{"enableAutoUpdate": false},
+		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
+		"context": object{"includeDirectories": []string{artifacts}},
+		"memory":  object{"enableManagedAutoMemory": false},
+		"tools":   object{"approvalMode": "auto-edit"},
+	}, home, ".qwen", "settings.json")
+}
+
+// refusedByModel is what it says in the place of the model when a request fails, after what the model said before.
+var refusedByModel = regexp.MustCompile(`(?s)\[API Error: .*\]\s*$`)
+
+// qwenRules read the lines of --output-format stream-json. What agents that it started say has a parent. A request that fails looks like an answer of the
+// model that cost nothing, and the result is a success.
+var qwenRules = []exec.Rule{
+	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
+	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message, Path: "message.content.*.text"},
+	{
+		Match: map[string]string{"type": "assistant", "parent_tool_use_id!": "", "message.usage.output_tokens": "0", "message.usage.total_tokens!": ""},
+		Like:  map[string]*regexp.Regexp{"message.content.*.text": refusedByModel},
+		Do:    exec.Failure, Path: "message.content.*.text",
+	},
+	{Match: map[string]string{"type": "result", "is_error": "false"}, Do: exec.Final, Path: "result"},
+	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "subtype"},
+	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "error.message"},
+	{Match: map[string]string{"type": "result"}, Do: exec.InputTokens, Path: "usage.input_tokens"},
+	{Match: map[string]string{"type": "result"}, Do: exec.OutputTokens, Path: "usage.output_tokens"},
+	{Match: map[string]string{"type": "result"}, Do: exec.Complete},
+	{Match: map[string]string{"type": "result"}, Do: exec.TurnEnd},
+}

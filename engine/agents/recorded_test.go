@@ -1,0 +1,201 @@
+//go:build unix
+
+package agents_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// stand is a program that stands in for an agent: it knows its version and its options, keeps what it was called with, and says what
+// was recorded of a real one.
+const stand = `#!/bin/sh
+case "$*" in
+--version) echo "$VERSION"; exit ;;
+*--help) echo "$OPTIONS"; exit ;;
+esac
+printf '%s\n' "$@" >"$KEPT.args"
+env >"$KEPT.env"
+cat >"$KEPT.in"
+[ ! -e "$RECORDED.out" ] || cat "$RECORDED.out"
+[ ! -e "$RECORDED.err" ] || cat "$RECORDED.err" >&2
+exit "$STATUS"
+`
+
+// adapter is one that is tried with the stand-in.
+type adapter struct {
+	name    string
+	build   func(agents.Options) (*agents.Engine, error)
+	version string
+	options string // of its help, that it can resume
+	session string // of its records
+}
+
+var (
+	gemini   = adapter{"gemini", agents.Gemini, "0.61.0", "  -r, --resume  Resume a previous session.", "9a825ece-d366-4bb0-86e4-aadffc6f0521"}
+	qwen     = adapter{"qwen", agents.Qwen, "0.15.10", "  -r, --resume  Resume a specific session by its ID.", "f70e4720-5afc-4885-9218-361fab2daaaf"}
+	opencode = adapter{"opencode", agents.Opencode, "1.18.33", "  -s, --session  session id to continue", "ses_e017d05d4ffevZOU1lnSVhm73l"}
+)
+
+// played is a turn that the stand-in played.
+type played struct {
+	turn engine.Turn
+	sink *enginetest.Recorder
+	o    engine.Outcome
+	err  error
+	kept string // where it keeps what it was called with
+}
+
+// play has the stand-in say what was recorded as name, and end with the status.
+func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name string, status int) played {
+	tb.Helper()
+	recorded, err := filepath.Abs(filepath.Join("testdata", a.name, name))
+	require.NoError(tb, err)
+	p := played{turn: turn, sink: &enginetest.Recorder{}, kept: filepath.Join(tb.TempDir(), "kept")}
+	o.Command = filepath.Join(tb.TempDir(), a.name)
+	require.NoError(tb, os.WriteFile(o.Command, []byte(stand), 0o700))
+	o.StateDir = tb.TempDir()
+	set := map[string]string{"VERSION": a.version, "OPTIONS": a.options, "KEPT": p.kept, "RECORDED": recorded, "STATUS": strconv.Itoa(status)}
+	for name, v := range o.Set {
+		set[name] = v
+	}
+	o.Set = set
+	e, err := a.build(o)
+	require.NoError(tb, err)
+	p.o, p.err = e.RunTurn(tb.Context(), p.turn, p.sink)
+	return p
+}
+
+// first is the first turn of a run with folders of its own.
+func first(tb testing.TB, mode fsm.Mode) engine.Turn {
+	tb.Helper()
+	dir := tb.TempDir()
+	t := engine.Turn{
+		RunID: "r1", Attempt: 1, Mode: mode, Prompt: "/what time is it?",
+		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts, all"), TranscriptDir: filepath.Join(dir, "transcripts"), HomeDir: filepath.Join(dir, "home"),
+	}
+	for _, d := range []string{t.WorkDir, t.ArtifactDir, t.TranscriptDir, t.HomeDir} {
+		require.NoError(tb, os.Mkdir(d, 0o700))
+	}
+	return t
+}
+
+// later is the turn after it, with an answer.
+func (a adapter) later(t engine.Turn) engine.Turn {
+	t.Attempt++
+	t.Answers = []interaction.Answer{{ID: 1, Text: "--yolo"}}
+	t.Handle = &engine.Handle{Engine: a.name, Version: a.version, Data: []byte(strconv.Quote(a.session))}
+	return t
+}
+
+// lines are those of a file that the stand-in kept.
+func (p played) lines(tb testing.TB, suffix string) []string {
+	tb.Helper()
+	body, err := os.ReadFile(p.kept + suffix)
+	require.NoError(tb, err)
+	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+}
+
+// B1, B4, B11, E2: what agents were seen to write is what the adapters take it for. Each was recorded from the version that the adapter was
+// tried with, and shortened.
+func TestWhatAgentsWrite(t *testing.T) {
+	for _, tc := range []struct {
+		agent    adapter
+		record   string
+		status   int // that it ended with
+		resumed  bool
+		messages []string
+		final    string
+		failed   fsm.Code
+		detail   string
+		usage    engine.Usage
+		warnings int
+	}{
+		{agent: gemini, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: gemini, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: gemini, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
+		{agent: gemini, record: "refused", status: 144, failed: fsm.CodeEngineFailed, detail: "no such model"},
+		{agent: gemini, record: "cut", status: 1, final: "partial ", failed: fsm.CodeEngineFailed, detail: "[API Error: terminated]"},
+		{agent: gemini, record: "terminated", final: "partial ", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
+		{agent: gemini, record: "empty", failed: fsm.CodeEngineFailed, detail: "no text", usage: engine.Usage{InputTokens: 11}, warnings: 1},
+		{agent: gemini, record: "gone", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "Invalid session identifier"},
+		{agent: gemini, record: "elsewhere", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No previous sessions"},
+
+		{agent: qwen, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
+		{agent: qwen, record: "refused", final: "[API Error: 400 no such model]", failed: fsm.CodeEngineFailed, detail: "400 no such model"},
+		{agent: qwen, record: "refused-later", final: "[API Error: 401 no such key]", failed: fsm.CodeEngineFailed, detail: "401 no such key", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "cut", final: "partial [API Error: terminated (cause: other side closed)]", failed: fsm.CodeEngineFailed, detail: "other side closed"},
+		{agent: qwen, record: "quoted", final: "It failed with [API Error: 400 no such model]", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "terminated", final: "I will look.", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
+		{agent: qwen, record: "unable", status: 1, failed: fsm.CodeEngineFailed, detail: "Missing API key"},
+		{agent: qwen, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No saved session found with ID"},
+		{agent: qwen, record: "unnamed", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No saved session found with title"},
+
+		{agent: opencode, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}},
+		{agent: opencode, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}},
+		{agent: opencode, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14, CostUSD: 0.75}},
+		{agent: opencode, record: "refused", status: 1, failed: fsm.CodeEngineFailed, detail: "no such model"},
+		{agent: opencode, record: "rejected", failed: fsm.CodeEngineFailed, detail: "permission requested: bash (echo hi); auto-rejecting", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: opencode, record: "long", final: "it is no", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}, warnings: 1},
+		{agent: opencode, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "Session not found"},
+	} {
+		name := tc.agent.name + "/" + tc.record
+		if tc.resumed {
+			name += ", resumed"
+		}
+		t.Run(name, func(t *testing.T) {
+			turn := first(t, fsm.ModeInteractive)
+			if tc.resumed {
+				turn = tc.agent.later(turn)
+			}
+			p := tc.agent.play(t, agents.Options{}, turn, tc.record, tc.status)
+			require.NoError(t, p.err)
+			require.Equal(t, tc.failed, p.o.Process.Code, p.o.Process.Detail)
+			require.Equal(t, tc.status, p.o.Process.ExitCode)
+			require.Contains(t, p.o.Process.Detail, tc.detail)
+			require.Equal(t, tc.final, p.o.FinalText)
+			require.Equal(t, tc.usage, p.o.Usage)
+			require.Len(t, p.o.Diagnostics, tc.warnings)
+			require.Equal(t, strings.Join(tc.messages, "|"), strings.Join(p.sink.Messages(), "|"))
+			if tc.failed == "" {
+				require.Equal(t, tc.agent.session, session(t, p.o.Handle))
+			}
+			if tc.failed == "" && !tc.resumed {
+				require.Equal(t, p.o.Handle, p.sink.Last(), "told early")
+			}
+		})
+	}
+}
+
+// session is the session that the handle names.
+func session(tb testing.TB, h *engine.Handle) string {
+	tb.Helper()
+	require.NotNil(tb, h)
+	s, err := strconv.Unquote(string(h.Data))
+	require.NoError(tb, err)
+	return s
+}
+
+// KeepsSession: an agent that begins anew instead of going on is not believed.
+func TestAnotherSessionThanTheOneToResumeIsNone(t *testing.T) {
+	for _, a := range []adapter{gemini, qwen, opencode} {
+		turn := a.later(first(t, fsm.ModeInteractive))
+		turn.Handle.Data = []byte(`"another"`)
+		p := a.play(t, agents.Options{}, turn, "answer", 0)
+		require.NoError(t, p.err)
+		require.Equal(t, fsm.CodeSessionResumeFailed, p.o.Process.Code, a.name)
+	}
+}

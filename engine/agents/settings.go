@@ -1,0 +1,31 @@
+package agents
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// settle writes settings into a home, unless the host has put its own there, by Options.Seed say, or an earlier turn has.
+func settle(settings any, path ...string) error {
+	name := filepath.Join(path...)
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	body, err := json.MarshalIndent(settings, "", "  ")
+	if err != nil {
+		return err
+	}
+	return write(name, append(body, '\n'))
+}
+
+// The artifact folder is told to agents that split arguments at commas by a variable that their settings name.
+const (
+	artifactsVariable = "INTERLUDE_ARTIFACTS"
+	artifacts         = "$" + artifactsVariable
+)
+
+// object is a JSON object of settings.
+type object = map[string]any
