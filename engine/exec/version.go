@@ -67,7 +67,7 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 }
 
 // Query runs the agent's program with other arguments and an empty input, --help say, and returns what it writes to its standard output,
-// at most 256 KiB. It has the environment of a turn, a home that is removed afterwards, and half a minute. The error says
+// at most 256 KiB; the last 4 KiB of its error output when that is all it writes, as some programs do with their help. It has the environment of a turn, a home that is removed afterwards, and half a minute. The error says
 // how it ended.
 func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	path, err := e.program()
@@ -110,6 +110,9 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	if err := p.Err(); err != nil && len(answer) == 0 {
 		said := clip(strings.ToValidUTF8(strings.TrimSpace(p.ErrorText()), "\uFFFD"), 500)
 		return "", fmt.Errorf("exec: %s %s: %w: %s", path, strings.Join(args, " "), err, said)
+	}
+	if len(answer) == 0 {
+		answer = []byte(p.ErrorText())
 	}
 	return strings.ToValidUTF8(string(answer), "\uFFFD"), nil
 }

@@ -103,7 +103,7 @@ func TestAnotherProgramIsAskedAgain(t *testing.T) {
 func TestAQueryIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
-	program(t, path, `case "$1" in where) echo "$HOME"; pwd;; long) head -c 1000000 /dev/zero | tr '\0' x;; hang) sleep 1000;; esac`)
+	program(t, path, `case "$1" in where) echo "$HOME"; pwd;; long) head -c 1000000 /dev/zero | tr '\0' x;; hang) sleep 1000;; aside) echo "to resume" >&2;; esac`)
 	e := started(t, versionedConfig(path, dir))
 	answer, err := e.Query(t.Context(), "where")
 	require.NoError(t, err)
@@ -114,6 +114,9 @@ func TestAQueryIsBounded(t *testing.T) {
 	answer, err = e.Query(t.Context(), "long")
 	require.NoError(t, err)
 	require.Len(t, answer, 256<<10)
+	answer, err = e.Query(t.Context(), "aside")
+	require.NoError(t, err)
+	require.Equal(t, "to resume\n", answer)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { _, err := e.Query(ctx, "hang"); done <- err }()
