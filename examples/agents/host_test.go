@@ -1,0 +1,102 @@
+//go:build linux
+
+package agents_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// envHost makes this program a host in the place that it describes, until its input ends.
+const envHost = "INTERLUDE_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	if body := os.Getenv(envHost); body != "" {
+		if err := host(body); err != nil {
+			fmt.Fprintln(os.Stderr, "host:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// place is where a host works, and with which agent.
+type place struct {
+	Dir     string
+	Agent   string // of known
+	Program string
+	Model   string // the address of the model
+}
+
+// agent is how a host plugs an agent in.
+type agent struct {
+	program string
+	new     func(agents.Options) (*agents.Engine, error)
+	set     map[string]string
+	stays   bool // one process for all turns
+	// sessions are the files in the run's home that keep its session; patterns.
+	sessions []string
+}
+
+// known are the agents by name.
+var known = map[string]agent{
+	"codex":           {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
+	"claude":          {program: "claude", new: agents.Claude, set: claudeSet, sessions: []string{".claude/projects/*/*"}},
+	"claude-resident": {program: "claude", new: agents.Claude, set: claudeSet, stays: true},
+}
+
+// claudeSet is a key that nobody checks, and lets root have all permissions in auto mode.
+var claudeSet = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
+
+// host executes runs until its parent closes its input, or has died.
+func host(body string) error {
+	var p place
+	if err := json.Unmarshal([]byte(body), &p); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	s, err := sqlite.Open(ctx, p.db(), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	a := known[p.Agent]
+	eng, err := a.new(agents.Options{
+		Command: p.Program, BaseURL: p.Model, Model: "modeltest", Set: a.set, Resident: a.stays, StateDir: filepath.Join(p.Dir, "processes"), Grace: 2 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = eng.Close() }()
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: s, Engine: eng, Pools: []slots.Pool{pool}, Dir: p.runs(), Poll: 50 * time.Millisecond, Lease: 2 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		return err
+	}
+	return lc.Serve(ctx)
+}
+
+// pool is told to the store by hosts and by the world, whichever is first.
+var pool = slots.Pool{Name: slots.DefaultPool, Capacity: 4}
+
+func (p place) db() string   { return filepath.Join(p.Dir, "runs.db") }
+func (p place) runs() string { return filepath.Join(p.Dir, "runs") }
