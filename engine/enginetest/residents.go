@@ -32,7 +32,7 @@ var residents = []scene{
 		auto := interaction.NewAutoDecision(q)
 		turn := r.next("")
 		turn.Answers = []interaction.Answer{auto.Answer(q.AskedAt)}
-		turn.Answers[0].Text += "\n" + Script(r.naming("second", "recall")...)
+		turn.Answers[0].Text += "\n" + Script(r.naming("second", "note decided", "recall")...)
 		o, err := w.engine.RunTurn(w.ctx, turn, &r.Recorder)
 		require.NoError(w, err)
 		if heard := w.questions(); len(heard) > 0 {
