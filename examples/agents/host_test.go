@@ -47,6 +47,7 @@ type agent struct {
 	new     func(agents.Options) (*agents.Engine, error)
 	set     map[string]string
 	stays   bool // one process for all turns
+	brief   bool // only the first story is told of it; others take the same ways
 	// sessions are the files in the run's home that keep its session; patterns.
 	sessions []string
 }
@@ -56,6 +57,9 @@ var known = map[string]agent{
 	"codex":           {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
 	"claude":          {program: "claude", new: agents.Claude, set: claudeSet, sessions: []string{".claude/projects/*/*"}},
 	"claude-resident": {program: "claude", new: agents.Claude, set: claudeSet, stays: true},
+	"gemini":          {program: "gemini", new: agents.Gemini, sessions: []string{".gemini/tmp/*/chats/*"}},
+	"qwen":            {program: "qwen", new: agents.Qwen, sessions: []string{".qwen/projects/*/chats/*"}, brief: true},
+	"opencode":        {program: "opencode", new: agents.Opencode, sessions: []string{".local/share/opencode/opencode.db*"}, brief: true},
 }
 
 // claudeSet is a key that nobody checks, and lets root have all permissions in auto mode.

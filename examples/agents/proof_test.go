@@ -20,7 +20,7 @@ var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 // E1, E4, E7, D5: a run asks twice. Its host is killed while it waits, twice, and host and agent while it works; another host goes on each time, with the
 // session that the agent kept: the model hears all that was said.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
-	eachAgent(t, resumes, func(w *world) {
+	eachAgent(t, survives, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")
 		first := w.asked(id, "One?")
 		w.gone(id) // a parked run costs nothing

@@ -68,9 +68,10 @@ func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	}
 }
 
-func resumes(a agent) bool { return !a.stays }
-func stays(a agent) bool   { return a.stays }
-func either(agent) bool    { return true }
+func survives(a agent) bool { return !a.stays }
+func resumes(a agent) bool  { return !a.stays && !a.brief }
+func stays(a agent) bool    { return a.stays }
+func either(a agent) bool   { return !a.brief }
 
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
