@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/interlude-go/interlude v0.1.0
+	github.com/interlude-go/interlude/engine/acp v0.1.0
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
@@ -20,6 +21,7 @@ require (
 )
 
 require (
+	github.com/coder/acp-go-sdk v0.13.5 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
@@ -36,6 +38,7 @@ require (
 
 replace (
 	github.com/interlude-go/interlude => ..
+	github.com/interlude-go/interlude/engine/acp => ../engine/acp
 	github.com/interlude-go/interlude/store/postgres => ../store/postgres
 	github.com/interlude-go/interlude/store/sqlite => ../store/sqlite
 )

@@ -21,6 +21,11 @@ var known = []struct {
 }{
 	{"codex", "@openai/codex", []string{"CODEX_API_KEY", "OPENAI_API_KEY"}, agents.Codex},
 	{"claude", "@anthropic-ai/claude-code", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, agents.Claude},
+	{"gemini", "@google/gemini-cli", []string{"GEMINI_API_KEY"}, agents.Gemini},
+	{"opencode", "opencode-ai", []string{
+		"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",
+	}, agents.Opencode},
+	{"qwen", "@qwen-code/qwen-code", []string{"OPENAI_API_KEY"}, agents.Qwen},
 }
 
 // acpPrefix stands before the command of an agent that speaks the Agent Client Protocol.
@@ -41,6 +46,9 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 	}
 	if err := j.rehearse(d); err != nil {
 		return nil, err
+	}
+	if cmd, ok := strings.CutPrefix(j.agent, acpPrefix); ok {
+		return j.acpAgent(cmd)
 	}
 	for _, k := range known {
 		if k.name != j.agent {

@@ -48,9 +48,13 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	tick := time.NewTicker(time.Second / 2)
 	defer tick.Stop()
 	for {
-		var lines <-chan string
-		if c.open != nil && !c.quiet {
-			lines = c.in.lines
+		lines := c.in.lines
+		switch {
+		case c.open != nil && c.quiet && c.open.OnDeadline == string(fsm.DeadlineKeepWaiting):
+			c.screen.line(plain, "")
+			return c.end(ctx)
+		case c.quiet, c.open == nil && !c.in.types():
+			lines = nil // for the next question
 		}
 		select {
 		case told, more := <-events:
@@ -65,13 +69,12 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 			}
 		case text, more := <-lines:
 			if !more {
-				if c.open.OnDeadline == string(fsm.DeadlineKeepWaiting) {
-					c.screen.line(plain, "")
-					return c.end(ctx)
-				}
 				c.quiet = true
-				c.screen.line(dim, "no more replies: waiting for the deadline")
+				c.unanswered()
 				continue
+			}
+			if c.open == nil {
+				continue // what is typed before a question is no answer to it
 			}
 			if err := c.reply(ctx, text); err != nil && ctx.Err() == nil {
 				return failed, err
@@ -116,7 +119,7 @@ func (c *conversation) watch(ctx context.Context) <-chan told {
 // reply answers the open question.
 func (c *conversation) reply(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
-	if !c.in.typed() {
+	if !c.in.taken() {
 		fmt.Fprintln(c.screen.to, printable(text))
 	}
 	if text == "" {
@@ -136,6 +139,13 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 	}
 	c.open = nil
 	return nil
+}
+
+// unanswered says what becomes of the open question when there are no more replies.
+func (c *conversation) unanswered() {
+	if c.quiet && c.open != nil && c.open.OnDeadline != string(fsm.DeadlineKeepWaiting) {
+		c.screen.line(dim, "\n  no more replies: waiting for the deadline")
+	}
 }
 
 // choose turns the number of an option into its value; every other text is the reply as it stands.

@@ -43,7 +43,8 @@ func (c *conversation) stands(r lifecycle.Run) int {
 	case r.State.Terminal():
 		text := "✗ " + string(r.State)
 		if r.Error != nil {
-			text += ": " + string(r.Error.Code) + ": " + brief(r.Error.Message)
+			code := string(r.Error.Code) + ": "
+			text += ": " + code + strings.TrimPrefix(brief(r.Error.Message), code)
 		}
 		c.screen.line(red, text)
 		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+near(filepath.Join(c.dir, r.ID, "transcripts")))

@@ -10,12 +10,12 @@ import (
 // person gives replies, a line each, as they come: those of the command line, then those of standard input.
 type person struct {
 	lines chan string // closed when there are no more
-	types bool        // on a terminal, which shows what is typed
+	shown bool        // on a terminal, which shows what is typed
 	ready int         // replies of the command line that are left; the conversation's to count
 }
 
 func newPerson(replies []string, in *os.File) *person {
-	p := &person{lines: make(chan string), types: terminal(in), ready: len(replies)}
+	p := &person{lines: make(chan string), shown: terminal(in), ready: len(replies)}
 	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
 		defer close(p.lines)
 		for _, text := range replies {
@@ -30,13 +30,14 @@ func newPerson(replies []string, in *os.File) *person {
 	return p
 }
 
-// typed takes note of a line, and reports whether the person sees it already.
-func (p *person) typed() bool {
-	if p.ready > 0 {
-		p.ready--
-		return false
-	}
-	return p.types
+// types reports whether the next line is typed on a terminal.
+func (p *person) types() bool { return p.shown && p.ready == 0 }
+
+// taken takes note of a line, and reports whether the person sees it already.
+func (p *person) taken() bool {
+	types := p.types()
+	p.ready = max(0, p.ready-1)
+	return types
 }
 
 // terminal reports whether a person sits at the other end.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine/modeltest"
@@ -30,6 +31,9 @@ func (j *job) rehearse(d *death) (err error) {
 // rehearsed is what the scripted model answers. It knows nothing but what the agent sends: the task and the replies so far are in the session's
 // history, so that a session that lost it would begin anew.
 func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
+	c.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m modeltest.Message) bool {
+		return m.Role == modeltest.User && strings.TrimSpace(m.Text) == "(no content)" // Claude Code's, for a tool that had nothing to say
+	})
 	a := recalled(c)
 	said := modeltest.Answer{Pieces: []modeltest.Piece{{Text: a.remark()}}}
 	calls := []*modeltest.Call{c.Nothing()} // so that the agent tells the remark, and comes back

@@ -20,12 +20,11 @@ func (c *conversation) opening(j *job, begun bool) {
 	if begun {
 		return
 	}
-	since := span(time.Since(c.run.UpdatedAt))
 	switch c.run.State {
 	case fsm.StateWaitingUser:
-		c.screen.line(green, "↻ goes on: it has been waiting for a reply for "+since)
+		c.screen.line(green, "↻ goes on: it has been waiting for "+span(time.Since(c.run.Pending.AskedAt)))
 	case fsm.StateQueued, fsm.StateRunning:
-		c.screen.line(green, "↻ goes on: it was interrupted "+since+" ago")
+		c.screen.line(green, fmt.Sprintf("↻ goes on: it was interrupted in turn %d", c.run.Attempt))
 	default:
 	}
 	for _, flag := range []string{"mode", "timeout", "auto-decide", "work"} {
@@ -150,6 +149,7 @@ func (c *conversation) ask(q contract.InputRequired, fresh bool) {
 		c.kill("while the run is parked")
 	}
 	c.screen.prompt()
+	c.unanswered()
 }
 
 // hint says what sort of reply is hoped for, and until when.
