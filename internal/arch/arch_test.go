@@ -6,11 +6,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/version"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,9 +29,18 @@ type pkg struct {
 	Module                             struct{ Path string }
 }
 
-// packages lists those of the module in the folder.
+// needs finds the Go version that a module needs.
+var needs = regexp.MustCompile(`(?m)^go (\S+)$`)
+
+// packages lists those of the module in the folder, none when it needs a newer Go than this one: engine/adk may.
 func packages(t *testing.T, dir string) []pkg {
 	t.Helper()
+	mod, err := os.ReadFile(filepath.Join("..", "..", dir, "go.mod"))
+	require.NoError(t, err)
+	if need := needs.FindStringSubmatch(string(mod)); dir == "engine/adk" && version.Compare(runtime.Version(), "go"+need[1]) < 0 {
+		t.Logf("%s is passed over: it needs Go %s", dir, need[1])
+		return nil
+	}
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Module", "./...")
 	cmd.Dir = filepath.Join("..", "..", dir)
 	cmd.Env = append(os.Environ(), "GOWORK=off") // engine/adk needs a newer Go than the workspace has
