@@ -28,6 +28,21 @@ func TestHowAgentsAreCalled(t *testing.T) {
 		answered string // of the later
 	}{
 		{
+			agent: codex, o: agents.Options{Model: "m", Args: []string{"--config", "a=1"}},
+			args: []string{"exec", "--model", "m", "--sandbox", "workspace-write", "--add-dir", "ARTIFACTS", "--config", "a=1", "--json", "--skip-git-repo-check", "-"},
+			auto: []string{"--dangerously-bypass-approvals-and-sandbox"}, resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
+		},
+		{
+			agent: codex, o: agents.Options{AutoArgs: []string{}},
+			args:   []string{"exec", "--sandbox", "workspace-write", "--add-dir", "ARTIFACTS", "--json", "--skip-git-repo-check", "-"},
+			resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
+		},
+		{
+			agent: claude, o: agents.Options{Model: "m", Args: []string{"--strict-mcp-config"}},
+			args: []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--add-dir", "ARTIFACTS", "--model", "m", "--strict-mcp-config"},
+			auto: []string{"--permission-mode", "bypassPermissions"}, resume: []string{"--resume", claude.session}, input: " /what time is it?", answered: " --yolo",
+		},
+		{
 			agent: gemini, o: agents.Options{Model: "m", Args: []string{"--policy", "p"}},
 			args: []string{"--output-format", "stream-json", "--model", "m", "--policy", "p"}, auto: []string{"--approval-mode", "yolo"},
 			resume: []string{"--resume", gemini.session}, input: " /what time is it?", answered: " --yolo",
@@ -59,6 +74,9 @@ func TestHowAgentsAreCalled(t *testing.T) {
 					want = append(want, tc.auto...)
 				}
 				turn := first(t, mode)
+				for i := range want {
+					want[i] = strings.ReplaceAll(want[i], "ARTIFACTS", turn.ArtifactDir)
+				}
 				p := tc.agent.play(t, tc.o, turn, "answer", 0)
 				require.NoError(t, p.err)
 				require.ElementsMatch(t, want, p.lines(t, ".args"))
@@ -84,6 +102,14 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 		own      []string // where the home is not the user's
 	}{
 		{
+			agent: codex, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
+			env: []string{"CODEX_API_KEY="}, own: []string{"CODEX_HOME=HOME/.codex"},
+		},
+		{
+			agent: claude, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
+			env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=interlude-has-no-key", "DISABLE_AUTOUPDATER=1"},
+		},
+		{
 			agent: gemini, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".gemini/settings.json", says: `"defaultApprovalMode": "auto_edit"`,
 			env: []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"},
 			own: []string{"INTERLUDE_ARTIFACTS=ARTIFACTS", "TMPDIR=HOME/tmp"},
@@ -105,7 +131,7 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 		t.Run(tc.agent.name, func(t *testing.T) {
 			users := t.TempDir()
 			t.Setenv("HOME", users)
-			for _, name := range []string{"GEMINI_API_KEY", "OPENAI_API_KEY"} {
+			for _, name := range []string{"GEMINI_API_KEY", "OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY"} {
 				t.Setenv(name, "")
 			}
 			for name, home := range map[string]string{"the run's": "", "a shared one": t.TempDir(), "the user's": agents.UserHome} {
@@ -133,9 +159,11 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 					require.Empty(t, found, "the user's home is left alone")
 					continue
 				}
-				body, err := os.ReadFile(filepath.Join(home, tc.settings))
-				require.NoError(t, err, name)
-				require.Contains(t, string(body), tc.says, name)
+				if tc.settings != "" {
+					body, err := os.ReadFile(filepath.Join(home, tc.settings))
+					require.NoError(t, err, name)
+					require.Contains(t, string(body), tc.says, name)
+				}
 			}
 		})
 	}

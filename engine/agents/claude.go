@@ -2,6 +2,7 @@ package agents
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/interlude-go/interlude/engine/exec"
 )
@@ -30,7 +31,7 @@ func Claude(o Options) (*Engine, error) {
 			ResumeArgs: with(call, "--resume", "{session}"),
 			AutoArgs:   claudeAuto,
 			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
-			Rules:      claudeRules,
+			Rules:      append(claudeRules[:len(claudeRules):len(claudeRules)], claudeCost),
 			// "No conversation found with session ID: …", "--resume requires a valid session ID or session title …"
 			ResumeFailed: regexp.MustCompile(`No conversation found with session ID|--resume requires a valid session ID`),
 			KeepsSession: true,
@@ -45,6 +46,9 @@ func Claude(o Options) (*Engine, error) {
 	}
 	if o.BaseURL != "" {
 		a.set["ANTHROPIC_BASE_URL"] = o.BaseURL
+		if !slices.ContainsFunc(a.keys, func(name string) bool { return o.variable(name) != "" }) {
+			a.set["ANTHROPIC_API_KEY"] = noKey // the user's login is not for that server
+		}
 	}
 	if o.Home == UserHome {
 		a.env = append(a.env, "CLAUDE_CONFIG_DIR")
@@ -66,6 +70,9 @@ var claudeRules = []exec.Rule{
 	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "result"},
 	{Match: map[string]string{"type": "result"}, Do: exec.InputTokens, Path: "usage.input_tokens"},
 	{Match: map[string]string{"type": "result"}, Do: exec.OutputTokens, Path: "usage.output_tokens"},
-	{Match: map[string]string{"type": "result"}, Do: exec.CostUSD, Path: "total_cost_usd"},
+	{Match: map[string]string{"type": "result"}, Do: exec.Complete},
 	{Match: map[string]string{"type": "result"}, Do: exec.TurnEnd},
 }
+
+// claudeCost is what all turns of the process cost so far: that of the turn where it has but one.
+var claudeCost = exec.Rule{Match: map[string]string{"type": "result"}, Do: exec.CostUSD, Path: "total_cost_usd"}

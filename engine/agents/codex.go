@@ -83,6 +83,7 @@ var codexRules = []exec.Rule{
 	{Match: map[string]string{"type": "turn.failed"}, Do: exec.Failure, Path: "error.message"},
 	{Match: map[string]string{"type": "turn.completed"}, Do: exec.InputTokens, Path: "usage.input_tokens"},
 	{Match: map[string]string{"type": "turn.completed"}, Do: exec.OutputTokens, Path: "usage.output_tokens"},
+	{Match: map[string]string{"type": "turn.completed"}, Do: exec.Complete},
 	{Match: map[string]string{"type": "turn.completed"}, Do: exec.TurnEnd},
 	{Match: map[string]string{"type": "turn.failed"}, Do: exec.TurnEnd},
 }

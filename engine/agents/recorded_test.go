@@ -28,7 +28,7 @@ esac
 printf '%s\n' "$@" >"$KEPT.args"
 env >"$KEPT.env"
 cat >"$KEPT.in"
-[ ! -e "$RECORDED.out" ] || cat "$RECORDED.out"
+[ ! -e "$RECORDED.jsonl" ] || cat "$RECORDED.jsonl"
 [ ! -e "$RECORDED.err" ] || cat "$RECORDED.err" >&2
 exit "$STATUS"
 `
@@ -43,6 +43,8 @@ type adapter struct {
 }
 
 var (
+	codex    = adapter{"codex", agents.Codex, "0.169.0", "Commands:\n  resume    Resume a previous session", "01a1fea0-0838-7f11-9f09-fa047eab9f58"}
+	claude   = adapter{"claude", agents.Claude, "2.1.197", "  -r, --resume [value]  Resume a conversation by session ID", "01c4b19a-ff69-4229-a290-3a62a9489432"}
 	gemini   = adapter{"gemini", agents.Gemini, "0.61.0", "  -r, --resume  Resume a previous session.", "9a825ece-d366-4bb0-86e4-aadffc6f0521"}
 	qwen     = adapter{"qwen", agents.Qwen, "0.15.10", "  -r, --resume  Resume a specific session by its ID.", "f70e4720-5afc-4885-9218-361fab2daaaf"}
 	opencode = adapter{"opencode", agents.Opencode, "1.18.33", "  -s, --session  session id to continue", "ses_e017d05d4ffevZOU1lnSVhm73l"}
@@ -122,6 +124,23 @@ func TestWhatAgentsWrite(t *testing.T) {
 		usage    engine.Usage
 		warnings int
 	}{
+		{agent: codex, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: codex, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: codex, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 33, OutputTokens: 21}, warnings: 1},
+		{agent: codex, record: "refused", status: 1, failed: fsm.CodeEngineFailed, detail: "no such model", warnings: 1},
+		{agent: codex, record: "cut", status: 1, failed: fsm.CodeEngineFailed, detail: "stream closed before response.completed", warnings: 2},
+		{agent: codex, record: "nothing", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
+		{agent: codex, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "no rollout found"},
+
+		{agent: claude, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
+		{agent: claude, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
+		{agent: claude, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 33, OutputTokens: 21, CostUSD: 0.00069}},
+		{agent: claude, record: "refused", status: 1, final: "API Error: 400 no such model", failed: fsm.CodeEngineFailed, detail: "400 no such model"},
+		{agent: claude, record: "cut", status: 1, final: "API Error: Failed to parse JSON", failed: fsm.CodeEngineFailed, detail: "Failed to parse JSON"},
+		{agent: claude, record: "turns", status: 1, failed: fsm.CodeEngineFailed, detail: "Reached maximum number of turns", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
+		{agent: claude, record: "nothing", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
+		{agent: claude, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No conversation found"},
+
 		{agent: gemini, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
 		{agent: gemini, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
 		{agent: gemini, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
@@ -191,7 +210,7 @@ func session(tb testing.TB, h *engine.Handle) string {
 
 // KeepsSession: an agent that begins anew instead of going on is not believed.
 func TestAnotherSessionThanTheOneToResumeIsNone(t *testing.T) {
-	for _, a := range []adapter{gemini, qwen, opencode} {
+	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		turn := a.later(first(t, fsm.ModeInteractive))
 		turn.Handle.Data = []byte(`"another"`)
 		p := a.play(t, agents.Options{}, turn, "answer", 0)

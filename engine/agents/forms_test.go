@@ -1,0 +1,160 @@
+//go:build unix
+
+package agents_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// old is an agent that cannot resume a session, until it is asked after UPDATED was made. It notes each question for its help, and
+// answers each line of its input.
+const old = `#!/bin/sh
+case "$*" in
+--version) echo 2.1.197; exit ;;
+*--help) echo help >>"$NOTES"; echo '  -p, --print  Print the response'; [ ! -e "$NOTES.updated" ] || echo '  -r, --resume [value]  Resume'; exit ;;
+esac
+case "$*" in *--input-format*) ;; *) cat >/dev/null; echo '{"type":"system","subtype":"init","session_id":"s1"}'; echo '{"type":"result","is_error":false,"result":"alone"}'; exit ;; esac
+while read -r line; do
+	echo '{"type":"system","subtype":"init","session_id":"s1"}'
+	echo '{"type":"result","is_error":false,"result":"together","total_cost_usd":1}'
+done
+`
+
+// program writes a program, and where it may keep notes.
+func program(tb testing.TB, name, text string) (path, notes string) {
+	tb.Helper()
+	path, notes = filepath.Join(tb.TempDir(), name), filepath.Join(tb.TempDir(), "notes")
+	require.NoError(tb, os.WriteFile(path, []byte(text), 0o700))
+	return path, notes
+}
+
+// D1: an agent whose help does not say that it resumes sessions is used as a resident process where it can be one. It is asked once for each
+// program that is installed, and a run goes on in the form in which it began.
+func TestAnAgentThatCannotResumeStays(t *testing.T) {
+	path, notes := program(t, "claude", old)
+	e, err := agents.Claude(agents.Options{Command: path, StateDir: t.TempDir(), Set: map[string]string{"NOTES": notes}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	for range 3 {
+		p, err := e.Profile(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
+		require.Contains(t, p.Reason, "it cannot resume a session, by its --help")
+	}
+	turn, told := first(t, fsm.ModeInteractive), &enginetest.Recorder{}
+	o, err := e.RunTurn(t.Context(), turn, told)
+	require.NoError(t, err)
+	require.Equal(t, "together", o.FinalText, o.Process.Detail)
+	require.Equal(t, "claude-resident", o.Handle.Engine)
+	require.Zero(t, o.Usage.CostUSD, "what it says is the cost of all turns so far")
+
+	require.NoError(t, os.WriteFile(notes+".updated", nil, 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(old+"# updated\n"), 0o700))
+	p, err := e.Profile(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fsm.ProfileResumable, p.Kind)
+	turn.Attempt, turn.Handle, turn.Answers = 2, o.Handle, []interaction.Answer{{ID: 1, Text: "yes"}}
+	o, err = e.RunTurn(t.Context(), turn, told)
+	require.NoError(t, err)
+	require.Equal(t, "together", o.FinalText, "its process is still there")
+
+	other := first(t, fsm.ModeInteractive)
+	other.RunID = "r2"
+	o, err = e.RunTurn(t.Context(), other, told)
+	require.NoError(t, err)
+	require.Equal(t, "alone", o.FinalText)
+	require.Equal(t, "claude", o.Handle.Engine)
+	body, err := os.ReadFile(notes)
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(string(body), "help"), "asked once for each program")
+}
+
+// D1: one that can neither resume nor stay says so, as does one that is not there.
+func TestAnAgentThatCanNeitherResumeNorStayIsNone(t *testing.T) {
+	path, notes := program(t, "codex", old)
+	for command, want := range map[string]string{path: "cannot resume a session, by its exec --help", notes: "does not say what it can do"} {
+		e, err := agents.Codex(agents.Options{Command: command, StateDir: t.TempDir(), Set: map[string]string{"NOTES": notes}})
+		require.NoError(t, err)
+		_, err = e.Profile(t.Context())
+		require.ErrorContains(t, err, want)
+		_, err = e.RunTurn(t.Context(), first(t, fsm.ModeInteractive), &enginetest.Recorder{})
+		var f *engine.Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, fsm.CodeEngineUnavailable, f.Code)
+	}
+}
+
+// E2: a handle of somebody else is refused, and one of either form is not.
+func TestAHandleIsOfTheAgentThatGaveIt(t *testing.T) {
+	e, err := agents.Claude(agents.Options{StateDir: t.TempDir()})
+	require.NoError(t, err)
+	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude", Data: []byte(`"s1"`)}))
+	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude-resident", Data: []byte(`"s1"`)}))
+	for _, h := range []engine.Handle{{Engine: "codex", Data: []byte(`"s1"`)}, {Engine: "claude", Data: []byte(`""`)}, {Engine: "claude", Data: []byte(`"--x"`)}} {
+		require.ErrorIs(t, e.Check(t.Context(), "r1", h), engine.ErrHandleRefused)
+		turn := first(t, fsm.ModeInteractive)
+		turn.Handle = &h
+		_, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
+		var f *engine.Failure
+		require.ErrorAs(t, err, &f)
+		require.Equal(t, fsm.CodeSessionResumeFailed, f.Code)
+	}
+}
+
+// forgetful is an agent that has no session but the one that it begins.
+const forgetful = `#!/bin/sh
+case "$*" in
+--version) echo 0.169.0; exit ;;
+*--help) echo '  resume  Resume'; exit ;;
+*resume*) echo 'Error: thread/resume: thread/resume failed: no rollout found for thread id 1' >&2; exit 1 ;;
+esac
+echo '{"type":"thread.started","thread_id":"2"}'
+echo '{"type":"item.completed","item":{"type":"agent_message","text":"anew"}}'
+echo '{"type":"turn.completed"}'
+`
+
+// E4: a first turn that is repeated after a crash begins anew, when the agent died before it had kept the session that it had named. A turn
+// with an answer never does.
+func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
+	path, _ := program(t, "codex", forgetful)
+	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir()})
+	require.NoError(t, err)
+	turn, told := first(t, fsm.ModeInteractive), &enginetest.Recorder{}
+	turn.Attempt, turn.Handle = 2, &engine.Handle{Engine: "codex", Data: []byte(`"1"`)}
+	o, err := e.RunTurn(t.Context(), turn, told)
+	require.NoError(t, err)
+	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
+	require.Equal(t, "anew", o.FinalText)
+	require.Equal(t, `"2"`, string(told.Last().Data))
+	require.Contains(t, o.Diagnostics[len(o.Diagnostics)-1].Detail, "begun anew")
+
+	for _, goesOn := range []engine.Turn{{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}, {Repair: "again"}} {
+		later := first(t, fsm.ModeInteractive)
+		later.Handle, later.Answers, later.Repair = turn.Handle, goesOn.Answers, goesOn.Repair
+		o, err = e.RunTurn(t.Context(), later, told)
+		require.NoError(t, err)
+		require.Equal(t, fsm.CodeSessionResumeFailed, o.Process.Code)
+	}
+}
+
+// An input of any length reaches the agent, which no argument could.
+func TestALongInputReachesTheAgent(t *testing.T) {
+	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
+		turn := first(t, fsm.ModeInteractive)
+		turn.Prompt = "-" + strings.Repeat("long ", 60_000) + "end"
+		p := a.play(t, agents.Options{}, turn, "answer", 0)
+		require.NoError(t, p.err)
+		require.Equal(t, turn.Prompt, strings.TrimPrefix(strings.Join(p.lines(t, ".in"), "\n"), " "), a.name)
+	}
+}

@@ -1,0 +1,139 @@
+//go:build unix
+
+package agents_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// The agent sees what every agent may, its own keys, and what the host names or sets; nothing else.
+func TestAnAgentSeesWhatItMay(t *testing.T) {
+	for name, v := range map[string]string{
+		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no", "LANG": "C.UTF-8", "TERM": "xterm", "BOTH": "host",
+	} {
+		t.Setenv(name, v)
+	}
+	o := agents.Options{Env: []string{"NAMED", "BOTH"}, Set: map[string]string{"BOTH": "set", "WHERE": "{workdir}/x"}}
+	turn := first(t, fsm.ModeInteractive)
+	p := codex.play(t, o, turn, "answer", 0)
+	require.NoError(t, p.err)
+	env := p.lines(t, ".env")
+	require.Subset(t, env, []string{"CODEX_API_KEY=the-key-of-codex", "NAMED=yes", "BOTH=set", "LANG=C.UTF-8", "NO_COLOR=1", "WHERE=" + turn.WorkDir + "/x"})
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		require.NotContains(t, []string{"ANTHROPIC_API_KEY", "UNNAMED", "TERM"}, name)
+	}
+}
+
+// The values of its keys, and of what the host calls secret, are taken out of what an agent writes.
+func TestKeysAreTakenOutOfWhatAnAgentWrites(t *testing.T) {
+	path, _ := program(t, "codex", `#!/bin/sh
+case "$*" in --version) echo 0.169.0; exit ;; *--help) echo '  resume  Resume'; exit ;; esac
+echo '{"type":"thread.started","thread_id":"1"}'
+echo '{"type":"item.completed","item":{"type":"agent_message","text":"'"$CODEX_API_KEY and $MINE"'"}}'
+echo '{"type":"turn.completed"}'
+`)
+	set := map[string]string{"CODEX_API_KEY": "the-key-of-codex", "MINE": "my-own-secret"}
+	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir(), Set: set, Secrets: []string{"MINE"}})
+	require.NoError(t, err)
+	turn := first(t, fsm.ModeInteractive)
+	out, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, redact.Mask+" and "+redact.Mask, out.FinalText)
+	body, err := os.ReadFile(filepath.Join(turn.TranscriptDir, "attempt-1.out"))
+	require.NoError(t, err)
+	require.NotContains(t, string(body), "the-key-of-codex")
+}
+
+// Codex logs in with either key, and a server that the host names gets the host's key and never the user's login.
+func TestCodexLogsInWithTheHostsKey(t *testing.T) {
+	const provider = `model_providers.interlude={name="interlude",base_url="http://127.0.0.1:1/v1",wire_api="responses"`
+	for name, tc := range map[string]struct {
+		set  map[string]string
+		o    agents.Options
+		key  string // that Codex itself logs in with
+		args []string
+		not  string
+	}{
+		"its own key":                  {set: map[string]string{"CODEX_API_KEY": "the-key-of-codex"}, key: "the-key-of-codex", not: "--config"},
+		"the key of OpenAI":            {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, key: "the-key-of-openai", not: "--config"},
+		"the user's login is the user": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{Home: agents.UserHome}, not: "--config"},
+		"a server without a key":       {o: agents.Options{BaseURL: "http://127.0.0.1:1"}, args: []string{`model_provider="interlude"`, provider + "}"}},
+		"a server with a key": {
+			set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
+			args: []string{`model_provider="interlude"`, provider + `,env_key="OPENAI_API_KEY"}`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			for _, name := range []string{"CODEX_API_KEY", "OPENAI_API_KEY"} {
+				t.Setenv(name, "")
+			}
+			tc.o.Set = tc.set
+			p := codex.play(t, tc.o, first(t, fsm.ModeInteractive), "answer", 0)
+			require.NoError(t, p.err)
+			args := p.lines(t, ".args")
+			require.Subset(t, args, tc.args)
+			require.NotContains(t, args, tc.not)
+			require.Contains(t, p.lines(t, ".env"), "CODEX_API_KEY="+tc.key)
+		})
+	}
+}
+
+// Files of the host are copied into the run's home before its first turn, for the user only, and never over what the agent has made of them.
+func TestTheHostsFilesAreCopiedIntoTheHomeOnce(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "gitconfig")
+	require.NoError(t, os.WriteFile(source, []byte("[user]\nname = nobody\n"), 0o644))
+	o := agents.Options{Seed: map[string]string{".gitconfig": source, "deep/er/file": source}}
+	turn := first(t, fsm.ModeInteractive)
+	require.NoError(t, codex.play(t, o, turn, "answer", 0).err)
+	for _, name := range []string{".gitconfig", "deep/er/file"} {
+		path := filepath.Join(turn.HomeDir, name)
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, "[user]\nname = nobody\n", string(body))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode())
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(turn.HomeDir, ".gitconfig"), []byte("changed"), 0o600))
+	require.NoError(t, os.Remove(filepath.Join(turn.HomeDir, "deep/er/file")))
+	require.NoError(t, codex.play(t, o, turn, "answer", 0).err, "the first turn again")
+	body, err := os.ReadFile(filepath.Join(turn.HomeDir, ".gitconfig"))
+	require.NoError(t, err)
+	require.Equal(t, "changed", string(body))
+	require.NoError(t, os.Remove(filepath.Join(turn.HomeDir, ".gitconfig")))
+	require.NoError(t, codex.play(t, o, codex.later(turn), "answer", 0).err)
+	require.NoFileExists(t, filepath.Join(turn.HomeDir, ".gitconfig"), "what the agent removed stays so")
+
+	o.Seed["missing"] = filepath.Join(t.TempDir(), "missing")
+	require.ErrorContains(t, codex.play(t, o, first(t, fsm.ModeInteractive), "answer", 0).err, "seed missing")
+}
+
+// What a host wants wrongly is said at once.
+func TestOptionsSayWhatIsWrong(t *testing.T) {
+	for want, o := range map[string]agents.Options{
+		"leave Home empty":     {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
+		"a path within":        {Seed: map[string]string{"../a": "b"}},
+		"the file to copy":     {Seed: map[string]string{"a": ""}},
+		"cannot be resident":   {Resident: true},
+		"unknown placeholder":  {Args: []string{"{oops}"}},
+		"must not be negative": {Grace: -1},
+		"in neither Env nor":   {Secrets: []string{"OOPS"}},
+		"less than 6 bytes":    {Set: map[string]string{"CODEX_API_KEY": "short"}},
+		"is no variable that":  {Set: map[string]string{"A=B": "c"}},
+	} {
+		_, err := agents.Codex(o)
+		require.ErrorContains(t, err, want)
+	}
+}
