@@ -6,7 +6,8 @@
 //
 // What not every engine can do is an interface of its own, found by type assertion: Checker, Resident, Reaper.
 //
-// Func is an engine in the host's process; exec has one for agents that are command lines; enginetest proves any of them.
+// Func is an engine in the host's process; agents has the command lines that people use by name, exec any other; acp, eino and adk are modules of
+// their own. enginetest proves any of them.
 //
 // Neighbours: lifecycle calls engines; interaction gives questions and answers, fsm profiles and codes. An engine knows no store.
 package engine
