@@ -72,7 +72,7 @@ func TestRunsAreJudgedApart(t *testing.T) {
 	mixed := interleave(good, bad)
 	report, err := Check(strings.NewReader("\n" + mixed + "\n\n"))
 	require.NoError(t, err)
-	require.Equal(t, &Violation{Invariant: "IV-30", RunID: "run-1", Line: 5, Explanation: "assistant.message.intermediate in state queued"}, report.Violation)
+	require.Equal(t, &Violation{Invariant: "IV-30", RunID: "run-1", Line: 5, Seq: 2, Explanation: "assistant.message.intermediate in state queued"}, report.Violation)
 	require.EqualError(t, report.Violation, `line 5: run "run-1" violates IV-30: assistant.message.intermediate in state queued`)
 }
 

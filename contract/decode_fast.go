@@ -7,13 +7,19 @@ import (
 
 // decodeFast reads an event in exactly the form that Encode gives it, and then decides as decodeSlow does. It refuses any other form, and whatever is wrong.
 func decodeFast(body []byte) (Event, bool) {
+	e, _, ok := scanEvent(body)
+	return e, ok
+}
+
+// scanEvent is decodeFast; it also returns the time as it stands there.
+func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	c := cursor{rest: body}
 	c.skip(`{"protocol_version":"` + Protocol + `","run_id":"`)
 	run := c.text()
 	c.skip(`,"seq":`)
 	seq := c.number()
 	c.skip(`,"ts":"`)
-	ts := c.text()
+	ts = c.text()
 	c.skip(`,"engine":"`)
 	engine := c.text()
 	c.skip(`,"type":"`)
@@ -26,16 +32,16 @@ func decodeFast(body []byte) (Event, bool) {
 	localSeq := c.number()
 	c.skip(`}}`)
 	if c.lost || len(c.rest) > 0 || typ == "" || at(data, 0) != '{' || attempt > math.MaxInt {
-		return Event{}, false
+		return Event{}, nil, false
 	}
-	e := Event{
+	e = Event{
 		ProtocolVersion: Protocol, RunID: string(run), Seq: seq, Engine: string(engine), Type: typ,
 		Data: bytes.Clone(data), Meta: Meta{Attempt: int(attempt), LocalSeq: localSeq},
 	}
 	if e.TS.UnmarshalText(ts) != nil || e.header().check() != nil {
-		return Event{}, false
+		return Event{}, nil, false
 	}
-	return e, true
+	return e, ts, true
 }
 
 // knownType returns the type as a string that need not be allocated, empty for an unknown one.

@@ -51,9 +51,9 @@ func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) {
 		return ""
 	}
-	for _, typ := range r.Types {
-		if last := v.last[typ]; last != nil && s.number(r.Per) <= last.number(r.Per) {
-			return fmt.Sprintf("%s for %s %d, after %s at seq %d", s.Type, r.Per, s.number(r.Per), typ, last.Seq)
+	for _, last := range v.last {
+		if slices.Contains(r.Types, last.Type) && s.number(r.Per) <= last.number(r.Per) {
+			return fmt.Sprintf("%s for %s %d, after %s at seq %d", s.Type, r.Per, s.number(r.Per), last.Type, last.Seq)
 		}
 	}
 	return ""

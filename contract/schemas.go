@@ -40,6 +40,16 @@ func eventSchemas() map[string][]byte {
 	return found
 }
 
+// EventSchema returns the schema of an event type's data, or that of the envelope for "". ok is false for a type that the
+// contract does not have. The bytes are the caller's.
+func EventSchema(typ string) (raw []byte, ok bool) {
+	if typ == "" {
+		typ = envelope
+	}
+	raw, err := eventFiles.ReadFile("events/" + typ + schemaSuffix)
+	return raw, err == nil
+}
+
 // schemas compiles the embedded schemas once, at first use. They are part of the program, so a broken one is a panic; a test
 // compiles them all.
 var schemas = sync.OnceValue(func() schemaSet {
@@ -57,32 +67,3 @@ var schemas = sync.OnceValue(func() schemaSet {
 	}
 	return set
 })
-
-// Verify reads an encoded event as Decode does and also holds the envelope and the payload to their schemas, as Encode did when
-// it was written.
-func Verify(body []byte) (Event, error) {
-	e, err := Decode(body)
-	if err != nil {
-		return Event{}, err
-	}
-	return e, e.verify(body)
-}
-
-func (e Event) verify(body []byte) error {
-	payload, ok := schemas().payloads[e.Type]
-	if !ok {
-		return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, e.Type)
-	}
-	// Not schema.Decode: its bound on the size of a document is below that of an event.
-	whole, err := decodeObject(body)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrEvent, err)
-	}
-	if err := schemas().envelope.Validate(whole); err != nil {
-		return fmt.Errorf("%w: envelope: %w", ErrEvent, err)
-	}
-	if err := payload.Validate(whole["data"]); err != nil {
-		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
-	}
-	return nil
-}

@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -52,28 +53,29 @@ func (e Event) encode() ([]byte, error) {
 
 // view is what is known of a run before its next event. It has a fixed size, however long the log is.
 type view struct {
-	l      *Lifecycle
-	line   int  // of the run's last event
-	broken bool // by an earlier event
+	l    *Lifecycle
+	line int // of the run's last event
 
 	state         string
-	begun         *step            // conversation.started
-	prev          *step            // the event before
-	loud          *step            // the last event that was no warning
-	changed       *step            // the last change of state
-	last          map[string]*step // the last event of each type
-	open          *step            // user.input.required of the open question
-	profile       string           // of the last question
-	asked         int              // the last question's number
+	begun         *step   // conversation.started
+	prev          *step   // the event before
+	loud          *step   // the last event that was no warning
+	changed       *step   // the last change of state
+	last          []*step // the last event of each type
+	open          *step   // user.input.required of the open question
+	profile       string  // of the last question
+	asked         int     // the last question's number
 	autoDecisions int
 }
 
 // advance lets the event become part of what is known.
 func (v *view) advance(s *step) {
-	if v.last == nil {
-		v.last = map[string]*step{}
+	v.prev = s
+	if i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); i >= 0 {
+		v.last[i] = s
+	} else {
+		v.last = append(v.last, s)
 	}
-	v.prev, v.last[s.Type] = s, s
 	if s.Type != TypeWarning {
 		v.loud = s
 	}
