@@ -13,11 +13,12 @@ import (
 // Codex is the command line of Codex, codex exec.
 //
 // It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox lets it write in the working folder, the artifact folder and
-// those for temporary files, without a network; in auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Its input goes to its
-// standard input, so that no other user of the machine sees it and it may be of any length.
+// those for temporary files, without a network; in auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can
+// say otherwise: --config sandbox_workspace_write.network_access=true, say. Its input goes to its standard input, so that no other user of the
+// machine sees it and it may be of any length.
 func Codex(o Options) (*Engine, error) {
 	call := append([]string{"exec"}, o.codexModel()...)
-	call = append(call, "--sandbox", "workspace-write", "--add-dir", "{artifacts}", autoArg)
+	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg) // --sandbox could not be said again by the host
 	call = append(call, o.Args...)
 	const lines, fromStdin = "--json", "-"
 	a := agent{

@@ -65,9 +65,9 @@ func TestCodexLogsInWithTheHostsKey(t *testing.T) {
 		args []string
 		not  string
 	}{
-		"its own key":                  {set: map[string]string{"CODEX_API_KEY": "the-key-of-codex"}, key: "the-key-of-codex", not: "--config"},
-		"the key of OpenAI":            {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, key: "the-key-of-openai", not: "--config"},
-		"the user's login is the user": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{Home: agents.UserHome}, not: "--config"},
+		"its own key":                  {set: map[string]string{"CODEX_API_KEY": "the-key-of-codex"}, key: "the-key-of-codex", not: `model_provider="interlude"`},
+		"the key of OpenAI":            {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, key: "the-key-of-openai", not: `model_provider="interlude"`},
+		"the user's login is the user": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{Home: agents.UserHome}, not: `model_provider="interlude"`},
 		"a server without a key":       {o: agents.Options{BaseURL: "http://127.0.0.1:1"}, args: []string{`model_provider="interlude"`, provider + "}"}},
 		"a server with a key": {
 			set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
