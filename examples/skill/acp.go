@@ -24,7 +24,7 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 		return nil, err
 	}
 	cfg := acp.Config{
-		Name: "acp", Command: words[0], Args: words[1:], StateDir: filepath.Join(j.dir, "processes"), AutoPermission: acp.Allow,
+		Name: "acp", Command: words[0], Args: words[1:], StateDir: filepath.Join(j.dir, "processes"), AutoPermission: acp.Allow, Sticky: j.sticky,
 		Env: append([]string{
 			"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
 			"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",

@@ -42,6 +42,9 @@ func agentNames() []string {
 // engine makes the engine of the agent, with the scripted model when nothing else is to answer it.
 func (j *job) engine(d *death) (engine.Engine, error) {
 	if j.agent == demo {
+		if j.sticky {
+			return nil, misusef("demo is no process that could stay: leave -sticky out")
+		}
 		return engine.Func(demoAgent), nil
 	}
 	if err := j.rehearse(d); err != nil {
@@ -58,7 +61,7 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 			return nil, err
 		}
 		o := agents.Options{
-			Command: j.command, Model: j.model, Env: j.env, Set: map[string]string{}, StateDir: filepath.Join(j.dir, "processes"),
+			Command: j.command, Model: j.model, Env: j.env, Set: map[string]string{}, Resident: j.sticky, StateDir: filepath.Join(j.dir, "processes"),
 		}
 		switch {
 		case j.offline:
@@ -71,7 +74,11 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 		case !slices.ContainsFunc(k.keys, func(key string) bool { return os.Getenv(key) != "" }):
 			return nil, misusef("%s has no key: set %s, use your own login with -login, or try it with -offline", k.name, strings.Join(k.keys, " or "))
 		}
-		return k.build(o)
+		e, err := k.build(o)
+		if err != nil {
+			return nil, misuse{err} // of the options that were given
+		}
+		return e, nil
 	}
 	return nil, misusef("-agent is %.80q, want %s", j.agent, strings.Join(agentNames(), ", "))
 }

@@ -105,6 +105,9 @@ func (o *options) engineName() string {
 	if o.login {
 		name += "-login"
 	}
+	if o.sticky {
+		name += "-sticky"
+	}
 	return name
 }
 

@@ -17,9 +17,9 @@ import (
 type options struct {
 	folder string // the skill's
 
-	agent, command, model string
-	login, offline        bool
-	env                   []string
+	agent, command, model  string
+	login, offline, sticky bool
+	env                    []string
 
 	data, work, run string
 	another         bool
@@ -54,6 +54,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
 	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a home of the run's own")
 	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
+	flags.BoolVar(&o.sticky, "sticky", false, "keep one process of the agent for all turns (claude and acp:CMD); the run ends with it")
 	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
 	flags.StringVar(&o.data, "data", "", "`folder` to keep runs in; .interlude beside the skill when empty")
 	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the skill, when empty")

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine/process"
+)
+
+// asProgram has this test program be the example.
+const asProgram = "INTERLUDE_EXAMPLE_SKILL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long one call of the program may take.
+const patience = 2 * time.Minute
+
+// command is a call of the program, with nothing of this machine's agents and keys.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, self, args...)
+	cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "HOME=" + t.TempDir()}
+	return cmd
+}
+
+// said is what a call left behind.
+type said struct {
+	status    int // -1: it was killed
+	out, side string
+}
+
+// id is the run's.
+func (s said) id(t *testing.T) string {
+	t.Helper()
+	found := regexp.MustCompile(`· run (\S+)`).FindStringSubmatch(s.out)
+	require.NotNil(t, found, "no run is named in\n%s%s", s.out, s.side)
+	return found[1]
+}
+
+// call runs the program to its end, with lines to read.
+func call(t *testing.T, stdin string, args ...string) said {
+	t.Helper()
+	cmd := command(t, args...)
+	var out, side bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &side
+	err := cmd.Run()
+	var ended *exec.ExitError
+	if err != nil {
+		require.ErrorAs(t, err, &ended, "%s", &side)
+	}
+	return said{cmd.ProcessState.ExitCode(), out.String(), side.String()}
+}
+
+// begun begins a call that goes on until it is ended, and returns it once it has shown the text.
+func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string) {
+	t.Helper()
+	cmd := command(t, args...)
+	_, err := cmd.StdinPipe() // stays open: somebody thinks about it
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var all strings.Builder
+	chunk := make([]byte, 4096)
+	for !strings.Contains(all.String(), shows) {
+		n, err := out.Read(chunk)
+		all.Write(chunk[:n])
+		require.NoError(t, err, "%q is not shown in\n%s", shows, &all)
+	}
+	rest := make(chan string, 1)
+	go func() {
+		end, _ := io.ReadAll(out) // the rest is what there is
+		rest <- all.String() + string(end)
+	}()
+	return cmd, rest
+}
+
+// hello is a copy of the sample skill, with room for its runs beside it.
+func hello(t *testing.T) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "hello")
+	require.NoError(t, os.CopyFS(folder, os.DirFS("hello")))
+	return folder
+}
+
+// artifact is the file that the agent wrote in the run.
+func artifact(t *testing.T, folder, agent, id string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(filepath.Dir(folder), ".interlude", "hello", agent, id, "artifacts", "greeting.txt"))
+	require.NoError(t, err)
+	return string(body)
+}
+
+// A4, C3: two questions are answered by lines of standard input, the first by an option's number.
+func TestDemoAsksAndIsDone(t *testing.T) {
+	folder := hello(t)
+	s := call(t, "\n3\nyes, please\n", "-agent", "demo", folder)
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.Empty(t, s.side)
+	require.Contains(t, s.out, "  3  Like a pirate\n")
+	require.Contains(t, s.out, "  yes or no\n")
+	require.Contains(t, s.out, `"tone": "pirate"`)
+	require.Contains(t, s.out, "✓ succeeded: 3 turns")
+	require.Equal(t, "Ahoy, matey! Come aboard.\n", artifact(t, folder, "demo", s.id(t)))
+}
+
+// survives plays two questions with a kill -9 while the run is parked, and one while its second turn runs, always with the same command.
+func survives(t *testing.T, folder, engine string, args ...string) {
+	t.Helper()
+	args = append(args, folder)
+	parked := call(t, "", append(args, "-kill", "parked")...)
+	require.Equal(t, -1, parked.status, parked.out+parked.side)
+	require.Contains(t, parked.out, "? How shall it sound?")
+	require.Contains(t, parked.out, "kill -9 while the run is parked")
+	id := parked.id(t)
+
+	asks := call(t, "", args...)
+	require.Equal(t, goesOn, asks.status, asks.out+asks.side)
+	require.Equal(t, id, asks.id(t), "the same run goes on")
+	require.Contains(t, asks.out, "? How shall it sound?")
+	require.Contains(t, asks.out, "‖ parked")
+
+	running := call(t, "2\n", append(args, "-kill", "running")...)
+	require.Equal(t, -1, running.status, running.out+running.side)
+	require.Equal(t, id, running.id(t))
+	require.Contains(t, running.out, "kill -9 in the middle of turn 2")
+
+	done := call(t, "", append(args, "-reply", "ok")...)
+	require.Equal(t, succeeded, done.status, done.out+done.side)
+	require.Equal(t, id, done.id(t))
+	require.Contains(t, done.out, "the turn was interrupted and is repeated")
+	require.NotContains(t, done.out, "? How shall it sound?", "what was answered is not asked again")
+	require.Contains(t, done.out, `"tone": "formal"`)
+	require.Equal(t, "Good day. I trust this finds you well.\n", artifact(t, folder, engine, id))
+
+	require.Empty(t, left(id), "processes of the run are left")
+	log := call(t, "", append(args, "-json", "-run", id)...)
+	require.Equal(t, succeeded, log.status, log.side)
+	kept(t, log.out)
+
+	another := call(t, "", args...)
+	require.NotEqual(t, id, another.id(t), "a run that has ended is not begun again")
+}
+
+// left are the processes that carry the run's id, where they can be seen.
+func left(id string) (all []string) {
+	names, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range names {
+		env, _ := os.ReadFile(name) // another's, or it has ended
+		if bytes.Contains(env, []byte(process.EnvRun+"="+id+"\x00")) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// E1, E4: kill -9, with the agent that needs nothing.
+func TestDemoSurvives(t *testing.T) {
+	survives(t, hello(t), "demo", "-agent", "demo")
+}
+
+// E1: a person thinks about a question when the host is killed from outside.
+func TestAHostIsKilledWhileAPersonThinks(t *testing.T) {
+	folder := hello(t)
+	cmd, rest := begun(t, "? How shall it sound?", "-agent", "demo", folder)
+	require.NoError(t, cmd.Process.Kill())
+	first := said{out: <-rest}
+	require.Error(t, cmd.Wait())
+	s := call(t, "friendly\nno\n", "-agent", "demo", folder)
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.Equal(t, first.id(t), s.id(t))
+	require.Contains(t, s.out, `"written": false`)
+}
+
+// E1: Ctrl-C leaves the run parked, and says how to go on.
+func TestCtrlCLeavesTheRunParked(t *testing.T) {
+	folder := hello(t)
+	cmd, rest := begun(t, "? How shall it sound?", "-agent=demo", "-reply=", folder, "-new")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	out := <-rest
+	var ended *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &ended, out)
+	require.Equal(t, goesOn, ended.ExitCode(), out)
+	require.Contains(t, out, "‖ parked")
+	require.Contains(t, out, " -agent=demo "+folder+"\n", "the command that goes on")
+}
+
+// A6, H1: in auto mode nobody is asked.
+func TestAutoModeAsksNobody(t *testing.T) {
+	s := call(t, "", "-mode", "auto", hello(t))
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.NotContains(t, s.out, "? ")
+	require.Contains(t, s.out, "1 turn,")
+}
+
+// C6, D2: the agent decides when nobody replies in time.
+func TestNobodyReplies(t *testing.T) {
+	s := call(t, "", "-auto-decide", "-timeout", "1s", hello(t))
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.Contains(t, s.out, "then the agent decides")
+	require.Contains(t, s.out, "! the agent decides: nobody replied in 1.0 s")
+	require.Contains(t, s.out, `"tone": "friendly"`)
+}
+
+// D1: another run is begun beside one that waits, and each is gone on with.
+func TestTwoRunsOfASkill(t *testing.T) {
+	folder := hello(t)
+	one := call(t, "", folder).id(t)
+	two := call(t, "", "-new", folder).id(t)
+	require.NotEqual(t, one, two)
+	require.Equal(t, two, call(t, "", folder, "-timeout", "9s").id(t), "the newest")
+	s := call(t, "1\nno\n", folder, "-run", one)
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.Equal(t, one, s.id(t))
+	require.Equal(t, two, call(t, "", folder).id(t))
+}
