@@ -134,7 +134,7 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 			for _, name := range []string{"GEMINI_API_KEY", "OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY"} {
 				t.Setenv(name, "")
 			}
-			for name, home := range map[string]string{"the run's": "", "a shared one": t.TempDir(), "the user's": agents.UserHome} {
+			for name, home := range map[string]string{"the run's": "", "a shared one": filepath.Join(t.TempDir(), "missing"), "the user's": agents.UserHome} {
 				turn := first(t, fsm.ModeInteractive)
 				o := tc.o
 				o.Home = home

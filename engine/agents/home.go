@@ -14,7 +14,7 @@ import (
 // prepare puts what belongs there into the home, unless it is the user's: what the host gave before the first turn, the settings before
 // each.
 func (o Options) prepare(settings func(home string) error) func(context.Context, engine.Turn) error {
-	if o.Home == UserHome || settings == nil && len(o.Seed) == 0 {
+	if o.Home == UserHome {
 		return nil
 	}
 	return func(_ context.Context, t engine.Turn) error {
@@ -25,13 +25,17 @@ func (o Options) prepare(settings func(home string) error) func(context.Context,
 				}
 			}
 		}
+		home := t.HomeDir
+		if !o.perRun() {
+			home = o.Home
+			if err := os.MkdirAll(home, 0o700); err != nil {
+				return fmt.Errorf("agents: %w", err)
+			}
+		}
 		if settings == nil {
 			return nil
 		}
-		if o.perRun() {
-			return settings(t.HomeDir)
-		}
-		return settings(o.Home)
+		return settings(home)
 	}
 }
 

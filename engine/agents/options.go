@@ -43,7 +43,7 @@ type Options struct {
 	// UserHome: in the user's own home, so that a login with an account can be used. Runs see the user's settings, instructions and
 	// memories, and leave their sessions there; removing a run does not remove them.
 	//
-	// A path: in this folder, which all runs share and the user does not see: log in there once, by hand. It must exist.
+	// A path: in this folder, which all runs share and the user does not see: log in there once, by hand. It is made when it is missing.
 	Home string
 	// Seed are files to be copied into the home of a run before its first turn, by their path in it: ".gitconfig" from "/etc/agents/gitconfig",
 	// say. Readable by the user only. Only where Home is empty.
