@@ -94,8 +94,7 @@ func (h *host) submit(change func(*lifecycle.Spec), steps ...string) {
 	require.NoError(h, err)
 }
 
-func lenient(s *lifecycle.Spec)    { s.AutoDecide = true }
-func repeatable(s *lifecycle.Spec) { s.Repeatable = true }
+func lenient(s *lifecycle.Spec) { s.AutoDecide = true }
 
 // asks waits until the run asks its question with the number.
 func (h *host) asks(number int) lifecycle.Run {

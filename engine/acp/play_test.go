@@ -170,6 +170,11 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 			}
 		}
 		return err
+	case "tool":
+		p.tools++
+		id, said := sdk.ToolCallId("tool-"+strconv.Itoa(p.tools)), sdk.ToolContent(sdk.TextBlock(s.Rest))
+		err := p.update(ctx, sdk.StartToolCall(id, s.Rest))
+		return errors.Join(err, p.update(ctx, sdk.UpdateToolCall(id, sdk.WithUpdateContent([]sdk.ToolCallContent{said}), sdk.WithUpdateRawOutput(s.Rest))))
 	case "thought":
 		return p.update(ctx, sdk.UpdateAgentThoughtText(s.Rest))
 	case "plan":

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,22 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// model is the scripted model behind the real agents.
+// model is the scripted model behind the real agents. A decision on a permission has it do again what it wanted to do.
 func model(tb testing.TB) *modeltest.Server {
 	tb.Helper()
-	m, err := modeltest.Start(modeltest.Config{})
+	m, err := modeltest.Start(modeltest.Config{Answer: func(c modeltest.Conversation) modeltest.Answer {
+		if strings.Contains(c.Last(), "The person decided") {
+			wanted := c.Users()[len(c.Users())-2]
+			c.Messages = append([]modeltest.Message(nil), c.Messages...)
+			for i := len(c.Messages) - 1; i >= 0; i-- {
+				if c.Messages[i].Role == modeltest.User {
+					c.Messages[i].Text = wanted
+					break
+				}
+			}
+		}
+		return modeltest.ByScript(c, time.Millisecond)
+	}})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, m.Close()) })
 	return m
@@ -42,18 +55,16 @@ func settings(dir string, content any, path ...string) error {
 type object = map[string]any
 
 // opencode is opencode acp, which asks before it runs a command.
-func opencode(tb testing.TB, m *modeltest.Server) acp.Config {
-	tb.Helper()
-	config, err := json.Marshal(object{
+func opencode(program, url string) acp.Config {
+	config, _ := json.Marshal(object{ // texts can be encoded
 		"model": "here/modeltest", "small_model": "here/modeltest", "permission": object{"bash": "ask"},
 		"provider": object{"here": object{
-			"npm": "@ai-sdk/openai-compatible", "name": "here", "options": object{"baseURL": m.URL + "/v1", "apiKey": "none-needed"},
+			"npm": "@ai-sdk/openai-compatible", "name": "here", "options": object{"baseURL": url + "/v1", "apiKey": "none-needed"},
 			"models": object{"modeltest": object{"name": "modeltest"}},
 		}},
 	})
-	require.NoError(tb, err)
 	return acp.Config{
-		Command: agentstest.Program(tb, "opencode"), Args: []string{"acp"}, Env: []string{"PATH"},
+		Command: program, Args: []string{"acp"}, Env: []string{"PATH"},
 		Set: map[string]string{
 			"HOME": "{home}", "OPENCODE_CONFIG_CONTENT": string(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
 			"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
@@ -71,12 +82,11 @@ func opencode(tb testing.TB, m *modeltest.Server) acp.Config {
 }
 
 // qwen is qwen --acp, which asks before it runs a command.
-func qwen(tb testing.TB, m *modeltest.Server) acp.Config {
-	tb.Helper()
+func qwen(program, url string) acp.Config {
 	return acp.Config{
-		Command: agentstest.Program(tb, "qwen"), Args: []string{"--acp", "--auth-type", "openai"}, Env: []string{"PATH"},
+		Command: program, Args: []string{"--acp", "--auth-type", "openai"}, Env: []string{"PATH"},
 		Set: map[string]string{
-			"HOME": "{home}", "OPENAI_API_KEY": "none-needed", "OPENAI_BASE_URL": m.URL + "/v1", "OPENAI_MODEL": "modeltest",
+			"HOME": "{home}", "OPENAI_API_KEY": "none-needed", "OPENAI_BASE_URL": url + "/v1", "OPENAI_MODEL": "modeltest",
 			"QWEN_CODE_NO_RELAUNCH": "true",
 		},
 		Prepare: func(_ context.Context, t engine.Turn) error {
@@ -89,24 +99,11 @@ func qwen(tb testing.TB, m *modeltest.Server) acp.Config {
 	}
 }
 
-// proven runs the suite with a real agent. All cases share an engine, which asks the agent once what it is.
-func proven(t *testing.T, cfg acp.Config, m *modeltest.Server) {
-	t.Helper()
-	cfg.StateDir = t.TempDir()
-	e := started(t, cfg)
-	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
-}
-
-// D5, E4, I11: opencode is an engine, with a process for each turn.
-func TestOpencodeIsAnEngine(t *testing.T) {
-	m := model(t)
-	proven(t, opencode(t, m), m)
-}
-
-// D3, D6: Qwen Code is an engine, with one process for all turns.
+// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which asks the agent once what it is.
 func TestQwenIsAResidentEngine(t *testing.T) {
 	m := model(t)
-	cfg := qwen(t, m)
-	cfg.Sticky = true
-	proven(t, cfg, m)
+	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
+	cfg.Sticky, cfg.StateDir = true, t.TempDir()
+	e := started(t, cfg)
+	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
 }

@@ -109,7 +109,7 @@ func (r *run) told(input string) engine.Outcome {
 	return o
 }
 
-// does does the next turn by steps.
+// does is the next turn, by steps.
 func (r *run) does(steps ...string) engine.Outcome {
 	r.Helper()
 	return r.told(enginetest.Script(steps...))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine/acp"
@@ -12,10 +13,12 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// hostEnv makes this test binary a host that serves in the folder, until somebody kills it; hostCanEnv says what its agent can.
+// hostEnv makes this test binary a host that serves in the folder, until somebody kills it; hostCanEnv says what its agent can, or with
+// separators in it that it is opencode, its program, and where its model is.
 const (
-	hostEnv    = "ACP_TEST_HOST"
-	hostCanEnv = "ACP_TEST_HOST_CAN"
+	hostEnv          = "ACP_TEST_HOST"
+	hostCanEnv       = "ACP_TEST_HOST_CAN"
+	hostCanSeparator = "|"
 )
 
 // serveForEver is the host as a program.
@@ -38,7 +41,12 @@ func serve(ctx context.Context, dir, can string) error {
 	if err != nil {
 		return err
 	}
-	e, err := acp.New(agentOf(self, dir, can))
+	cfg := agentOf(self, dir, can)
+	if words := strings.Split(can, hostCanSeparator); len(words) == 3 {
+		cfg = opencode(words[1], words[2])
+		cfg.StateDir = filepath.Join(dir, "processes")
+	}
+	e, err := acp.New(cfg)
 	if err != nil {
 		return err
 	}

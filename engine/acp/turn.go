@@ -117,7 +117,15 @@ func (t *turn) goOn(h *held) error {
 	if err := t.listen(); err != nil {
 		return err
 	}
-	return t.converse(t.agent.prompt(t.state.Session, text))
+	return t.converse(t.agent.prompt(t.state.Session, plain(text)))
+}
+
+// plain is an input that no agent takes for one of its own commands, which begin with a slash: what a person answers is text.
+func plain(text string) string {
+	if strings.HasPrefix(strings.TrimSpace(text), "/") {
+		return "The input is this text, and no command:\n" + text
+	}
+	return text
 }
 
 // converse waits for the end of a prompt, or for a reason to stop waiting. Its error is that of the prompt, or the reason.

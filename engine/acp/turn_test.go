@@ -71,12 +71,14 @@ func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
 func TestAFirstTurnCanBeRepeated(t *testing.T) {
 	r := newRun(t, "load", nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error)
 	go func() {
-		defer cancel(engine.ErrShutdown)
-		until(t, "the session is stored", func() bool { return r.Last() != nil })
+		_, err := r.execute(ctx, enginetest.Script("hang"))
+		done <- err
 	}()
-	_, err := r.execute(ctx, enginetest.Script("hang"))
-	require.NoError(t, err)
+	require.NoError(t, r.Await(t.Context(), func() bool { return r.Last() != nil }))
+	cancel(engine.ErrShutdown)
+	require.NoError(t, <-done)
 	r.turn.Prompt = enginetest.Script("final at last")
 	o, err := r.again(t.Context())
 	require.NoError(t, err)
@@ -123,6 +125,14 @@ func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 	require.Equal(t, []string{"one"}, r.Messages())
 	require.Equal(t, "__SKILL_DONE__", o.FinalText)
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7}, o.Usage)
+}
+
+// What a person answers is no command of the agent's.
+func TestAnAnswerIsNoCommand(t *testing.T) {
+	r := newRun(t, "load", nil)
+	r.does("ask What next?")
+	o := r.told(" /init\n" + enginetest.Script("recall"))
+	require.Equal(t, "The input is this text, and no command: | /init", o.FinalText)
 }
 
 // The host offers no files and no terminals.
