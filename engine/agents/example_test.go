@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/interlude-go/interlude/engine/agents"
-	"github.com/interlude-go/interlude/fsm"
-)
+	"github.com/interlude-go/interlude/engine/agents")
 
 // One line plugs an agent in; the engine goes into lifecycle.Config. The agent itself is looked for when it is needed.
 func Example() {
@@ -15,13 +13,13 @@ func Example() {
 	// Output: true <nil>
 }
 
-// A resident Claude Code of the host's choice, with limits, and what the program on this machine can do.
+// A resident Claude Code with limits, which may see a token of the host and cannot show it.
 func ExampleClaude() {
 	eng, err := agents.Claude(agents.Options{
 		Command: "/opt/claude/bin/claude", Model: "opus", Resident: true,
 		Env: []string{"GITHUB_TOKEN"}, Secrets: []string{"GITHUB_TOKEN"},
 		TurnLimit: time.Hour, IdleLimit: 10 * time.Minute, MaxMemory: 4 << 30,
 	})
-	fmt.Println(eng != nil, err, fsm.ProfileStickyProcess)
-	// Output: true <nil> sticky_process
+	fmt.Println(eng != nil, err)
+	// Output: true <nil>
 }
