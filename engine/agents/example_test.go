@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/interlude-go/interlude/engine/agents")
+	"github.com/interlude-go/interlude/engine/agents"
+)
 
 // One line plugs an agent in; the engine goes into lifecycle.Config. The agent itself is looked for when it is needed.
 func Example() {
