@@ -124,7 +124,7 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 			env: []string{
 				"OPENCODE_DISABLE_AUTOUPDATE=1", `OPENCODE_PERMISSION={"external_directory":{"ARTIFACTS/**":"allow"}}`,
 				`OPENCODE_CONFIG_CONTENT={"provider":{"interlude":{"models":{"m":{"name":"m"}},"name":"interlude","npm":"@ai-sdk/openai-compatible",` +
-					`"options":{"apiKey":"interlude-has-no-key","baseURL":"http://127.0.0.1:1/v1"}}},"small_model":"interlude/m"}`,
+					`"options":{"apiKey":"interlude-has-no-key","baseURL":"http://127.0.0.1:1/v1"}}},"small_model":"interlude/m","snapshot":false}`,
 			},
 		},
 	} {

@@ -32,13 +32,13 @@ func Opencode(o Options) (*Engine, error) {
 		settings: opencodeSettings,
 		help:     []string{"run", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-s, )?--session\b`),
 	}
+	config, model, err := o.opencodeConfig()
+	if err != nil {
+		return nil, err
+	}
+	o.Model = model
+	a.set["OPENCODE_CONFIG_CONTENT"] = config
 	if o.BaseURL != "" {
-		config, model, err := o.opencodeServer()
-		if err != nil {
-			return nil, err
-		}
-		o.Model = model
-		a.set["OPENCODE_CONFIG_CONTENT"] = config
 		a.set["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // the list of all models of the world
 	}
 	if o.Model != "" {
@@ -58,27 +58,30 @@ func Opencode(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// opencodeServer is a configuration with a server that the host names, and its model. It is said in a variable, since the settings may be the user's own, and
-// those of the working folder must not count more.
-func (o Options) opencodeServer() (config, model string, _ error) {
-	const provider = "interlude"
-	name := strings.TrimPrefix(o.Model, provider+"/")
-	if name == "" {
-		return "", "", errors.New("agents: opencode: Options.BaseURL needs Options.Model: the server's name of the model")
-	}
-	key := noKey
-	if o.variable("OPENAI_API_KEY") != "" {
-		key = "{env:OPENAI_API_KEY}"
-	}
-	model = provider + "/" + name
-	body, err := json.Marshal(object{
-		"small_model": model, // for titles
-		"provider": object{provider: object{
+// opencodeConfig keeps no copies of the working folder, which are for undoing turns; and names a server that the
+// host wants, with its model. It is said in a variable, since the settings may be the user's own, and those of the working folder must not count more.
+func (o Options) opencodeConfig() (config, model string, err error) {
+	settings := object{"snapshot": false}
+	model = o.Model
+	if o.BaseURL != "" {
+		const provider = "interlude"
+		name := strings.TrimPrefix(o.Model, provider+"/")
+		if name == "" {
+			return "", "", errors.New("agents: opencode: Options.BaseURL needs Options.Model: the server's name of the model")
+		}
+		key := noKey
+		if o.variable("OPENAI_API_KEY") != "" {
+			key = "{env:OPENAI_API_KEY}"
+		}
+		model = provider + "/" + name
+		settings["small_model"] = model // for titles
+		settings["provider"] = object{provider: object{
 			"npm": "@ai-sdk/openai-compatible", "name": provider, // a part of the program
 			"options": object{"baseURL": o.BaseURL + "/v1", "apiKey": key},
 			"models":  object{name: object{"name": name}},
-		}},
-	})
+		}}
+	}
+	body, err := json.Marshal(settings)
 	return string(body), model, err
 }
 
