@@ -27,8 +27,10 @@ func (c *conversation) opening(j *job, begun bool) {
 		c.screen.line(green, fmt.Sprintf("↻ goes on: it was interrupted in turn %d", c.run.Attempt))
 	default:
 	}
-	for _, flag := range []string{"mode", "timeout", "auto-decide", "work"} {
-		if j.given[flag] {
+	for flag, differs := range map[string]bool{
+		"mode": j.spec.Mode != c.run.Mode, "timeout": j.spec.SessionTimeout != c.run.SessionTimeout, "auto-decide": j.spec.AutoDecide == c.run.Strict,
+	} {
+		if j.given[flag] && differs {
 			c.screen.line(amber, "! -"+flag+" counts for a new run: this one goes on as it began (-new begins another)")
 		}
 	}
@@ -139,7 +141,7 @@ func (c *conversation) ask(q contract.InputRequired, fresh bool) {
 	c.open = &q
 	c.screen.line(bold, wrap("? "+q.Prompt, ""))
 	if q.Context != "" {
-		c.screen.text(dim, q.Context)
+		c.screen.text(dim, brief(q.Context))
 	}
 	for i, o := range q.Options {
 		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, oneLine(o.Label)))
@@ -171,6 +173,9 @@ func hint(q contract.InputRequired) string {
 		if then != "" {
 			text += "; until " + q.WaitDeadlineAt.Local().Format("15:04:05") + ", " + then
 		}
+	}
+	if q.Profile == string(fsm.ProfileStickyProcess) {
+		text += "; Ctrl-C ends the run"
 	}
 	return text
 }
