@@ -20,7 +20,7 @@ import (
 
 // H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the artifact folder, whatever that is called.
 func TestAgentsWriteArtifactsInInteractiveTurns(t *testing.T) {
-	for _, a := range []adapter{gemini, qwen, opencode} {
+	for _, a := range []adapter{claude, gemini, qwen, opencode} {
 		t.Run(a.name, func(t *testing.T) {
 			model, err := modeltest.Start(modeltest.Config{})
 			require.NoError(t, err)
