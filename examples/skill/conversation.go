@@ -23,7 +23,7 @@ type conversation struct {
 	death  *death
 	dir    string // where runs are kept
 	again  string // how to go on
-	served <-chan error
+	served <-chan error // how the serving ended, once; then closed
 	leave  func() // ends the serving
 
 	open  *contract.InputRequired // the question that waits for a reply

@@ -112,9 +112,16 @@ func (o *options) play(ctx context.Context, args []string, in, out, side *os.Fil
 		return 0, err
 	}
 	serving, end := context.WithCancel(ctx)
-	defer end()
 	served := make(chan error, 1)
-	go func() { served <- lc.Serve(serving) }()
+	go func() {
+		defer close(served)
+		served <- lc.Serve(serving)
+	}()
+	defer func() {
+		end()
+		for range served { // until nothing uses the store
+		}
+	}()
 
 	c := &conversation{
 		lc: lc, run: r, dir: j.dir, death: death, again: again(args), in: newPerson(o.replies, in), screen: newScreen(out, side, o.json), past: r.Seq,
