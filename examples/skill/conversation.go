@@ -21,10 +21,10 @@ type conversation struct {
 	in     *person
 	screen *screen
 	death  *death
-	dir    string // where runs are kept
-	again  string // how to go on
+	dir    string       // where runs are kept
+	again  string       // how to go on
 	served <-chan error // how the serving ended, once; then closed
-	leave  func() // ends the serving
+	leave  func()       // ends the serving
 
 	open  *contract.InputRequired // the question that waits for a reply
 	quiet bool                    // there are no more replies
