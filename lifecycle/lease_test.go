@@ -207,3 +207,25 @@ func TestWhoRecoversIsNotSilent(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, nodes, 1)
 }
+
+// leavingLate is a store that ends the node's Serve, and then its lease.
+type leavingLate struct {
+	store.Store
+	end context.CancelFunc
+}
+
+func (s leavingLate) Claim(context.Context, store.ClaimRequest) ([]store.Claimed, error) {
+	s.end()
+	return nil, store.ErrStaleEpoch
+}
+
+// TestServeEndsWellThoughTheLeaseIsLost: who is told to end, and taken over in the same moment, has ended well.
+func TestServeEndsWellThoughTheLeaseIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e, _ := lasting()
+		lc, err := New(Config{Store: leavingLate{newStore(t), cancel}, Engine: e})
+		require.NoError(t, err)
+		require.NoError(t, lc.Serve(ctx))
+	})
+}

@@ -38,9 +38,11 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 			}
 			return err
 		}
-		err = n.serve(ctx)
-		if !errors.Is(err, store.ErrStaleEpoch) || ctx.Err() != nil {
+		switch err = n.serve(ctx); {
+		case !errors.Is(err, store.ErrStaleEpoch):
 			return err
+		case ctx.Err() != nil: // what it held is the others' to settle, and nothing here goes on
+			return nil
 		}
 		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id)
 	}
