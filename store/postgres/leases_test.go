@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/store"
@@ -56,4 +58,28 @@ func TestNodesAgreeOnTheTime(t *testing.T) {
 	for _, now := range []time.Time{x, y} {
 		require.True(t, now.After(before.Add(-doubt)) && now.Before(after.Add(doubt)), "%s, %s, %s", before, now, after)
 	}
+}
+
+// Once a node is expired each of its writes is refused (E4): who expires it waits for those that are on their way, so that none comes after.
+func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	expire := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		return second(s.Expire(ctx, noon, "n"))
+	}
+	w.commit(s, created("r"))
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+		require.ErrorIs(t, expire(), context.DeadlineExceeded, "while a claim of the node goes on")
+		return start(r, spec)
+	}})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+
+	tx := w.begin(pgx.ReadCommitted)
+	w.commit(s.In(tx), fenced(report(claimed[0].Run), "n"))
+	require.ErrorIs(t, expire(), context.DeadlineExceeded, "while a write of the node goes on")
+	require.NoError(t, tx.Commit(t.Context()))
+	require.NoError(t, expire())
+	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }

@@ -37,7 +37,8 @@ var (
 		EXISTS (SELECT FROM interlude.states WHERE ready)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
-	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is stored, so that none is stored afterwards.
+	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
 		` + steady + `, ` + attended)
 	// releaseText puts runs whose not-before time has come among the ready ones.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (

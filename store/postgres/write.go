@@ -22,7 +22,8 @@ var (
 		)
 		SELECT n, id FROM run`)
 
-	// updateText is bound to rows, versions and fences: whatever else has changed a run meanwhile, it is not written then.
+	// updateText is bound to rows, versions and fences: whatever else has changed a run meanwhile, it is not written then. Who expires the node of
+	// a fence meanwhile waits until the write is stored, so that none is stored afterwards.
 	updateText = sql(`WITH state AS (
 			UPDATE interlude.states s SET version = v.expect + 1, state = v.state, queued_at = v.queued_at, ready = v.ready, delayed_until = v.delayed_until,
 				slot = v.slot, owner = v.owner, epoch = v.epoch, asked_at = v.asked_at, deadline = v.deadline, finished_at = v.finished_at, record = v.record
@@ -32,7 +33,7 @@ var (
 			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline, finished_at, record, node, held, first, last,
 				bodies, question, key, settled)
 			WHERE s.n = v.n AND s.version = v.expect
-				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node))
+				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node FOR KEY SHARE))
 				AND (v.key IS NULL OR NOT EXISTS (SELECT FROM interlude.settled WHERE settled.run = v.n AND settled.key = v.key))
 			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled
 		), event AS (
