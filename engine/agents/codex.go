@@ -17,6 +17,10 @@ import (
 // say otherwise: --config sandbox_workspace_write.network_access=true, say. Its input goes to its standard input, so that no other user of the
 // machine sees it and it may be of any length.
 func Codex(o Options) (*Engine, error) {
+	o, err := o.checked()
+	if err != nil {
+		return nil, err
+	}
 	call := append([]string{"exec"}, o.codexModel()...)
 	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg) // --sandbox could not be said again by the host
 	call = append(call, o.Args...)

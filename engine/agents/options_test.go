@@ -137,3 +137,13 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// A shared home is a folder of the host's, wherever the agent works.
+func TestASharedHomeIsOfTheHostsFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	turn := first(t, fsm.ModeInteractive)
+	p := codex.play(t, agents.Options{Home: "shared"}, turn, "answer", 0)
+	require.NoError(t, p.err)
+	require.Contains(t, p.lines(t, ".env"), "CODEX_HOME="+filepath.Join(dir, "shared", ".codex"))
+}
