@@ -174,7 +174,7 @@ var pure = []string{"fsm", "slots", "interaction", "contract"}
 func TestPureStaysPure(t *testing.T) {
 	for _, dir := range pure {
 		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
-			if strings.HasSuffix(path, "_test.go") || strings.Contains(path, "/gen/") {
+			if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" { // commands do the I/O for the packages beside them
 				return
 			}
 			for _, i := range file.Imports {

@@ -1,0 +1,265 @@
+package audit_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+)
+
+// logs are those of the contract's own test data, by name: good ones, and for each invariant some that break it.
+func logs(t testing.TB, folder string) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("..", "testdata", folder, "*.jsonl"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	out := map[string]string{}
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		require.NoError(t, err)
+		out[strings.TrimSuffix(filepath.Base(path), ".jsonl")] = string(body)
+	}
+	return out
+}
+
+func audited(t testing.TB, log string, o audit.Options) audit.Report {
+	t.Helper()
+	report, err := audit.Log(strings.NewReader(log), o)
+	require.NoError(t, err)
+	return report
+}
+
+// G4: a log that keeps its promises passes, and nothing has to be forgiven.
+func TestGoodLogsPass(t *testing.T) {
+	t.Parallel()
+	for name, log := range logs(t, "good") {
+		strict := audited(t, log, audit.Options{})
+		require.Empty(t, strict.Violations, name)
+		require.Zero(t, strict.Found, name)
+		require.Positive(t, strict.Runs, name)
+		require.Equal(t, strings.Count(log, "\n"), strict.Lines, name)
+		require.Equal(t, strict, audited(t, log, audit.Options{Lenient: true}), name)
+	}
+	require.Equal(t, 4, audited(t, logs(t, "good")["still-under-way"], audit.Options{}).Unfinished)
+}
+
+// G4: every invariant that is broken is told, with line and seq, also when a producer is forgiven what it leaves out.
+func TestEveryInvariantIsTold(t *testing.T) {
+	t.Parallel()
+	forgiven := map[string]bool{"IV-01-unknown-member": true}
+	for name, log := range logs(t, "violations") {
+		want, err := contract.Check(strings.NewReader(log))
+		require.NoError(t, err)
+		strict := audited(t, log, audit.Options{})
+		require.Equal(t, []contract.Violation{*want.Violation}, strict.Violations, name)
+		require.Equal(t, name[:5], strict.Violations[0].Invariant, name)
+		lenient := audited(t, log, audit.Options{Lenient: true})
+		if forgiven[name] {
+			require.Empty(t, lenient.Violations, name)
+			continue
+		}
+		require.Len(t, lenient.Violations, 1, name)
+		got := lenient.Violations[0]
+		require.Equal(t, name[:5], got.Invariant, name)
+		require.Equal(t, strict.Violations[0].Line, got.Line, name)
+		require.Equal(t, strict.Violations[0].Seq, got.Seq, name)
+	}
+}
+
+// G4: in one log of all kinds of runs, interleaved, each run's first violation is told once, and the good ones are left in peace.
+func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{} // invariant by run
+	var all [][]string
+	number := 0
+	mix := func(name, log string, invariant string) {
+		number++
+		run := fmt.Sprintf("%s.%d", name, number)
+		if len(invariant) > 0 {
+			want[run] = invariant
+		}
+		all = append(all, strings.SplitAfter(strings.ReplaceAll(log, `"run_id":"run-1"`, fmt.Sprintf(`"run_id":%q`, run)), "\n"))
+	}
+	for name, log := range logs(t, "violations") {
+		if name != "IV-01-no-json" { // nobody can tell whose that line is
+			mix(name, log, name[:5])
+		}
+	}
+	mix("good", logs(t, "good")["question-and-answer"], "")
+	var mixed strings.Builder
+	for row := range 20 {
+		for _, lines := range all {
+			if row < len(lines) {
+				mixed.WriteString(lines[row])
+			}
+		}
+	}
+	var told []contract.Violation
+	report := audited(t, mixed.String(), audit.Options{Keep: 3, Found: func(v contract.Violation) { told = append(told, v) }})
+	require.Len(t, told, len(want))
+	require.Equal(t, len(want), report.Found)
+	require.Equal(t, told[:3], report.Violations)
+	require.Equal(t, len(want)+1, report.Runs)
+	for _, v := range told {
+		require.Equal(t, want[v.RunID], v.Invariant, v.RunID)
+	}
+}
+
+func TestLogsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk on fire")
+	report, err := audit.Log(io.MultiReader(strings.NewReader(logs(t, "good")["question-and-answer"]), iotest.ErrReader(broken)), audit.Options{})
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, "after line 11")
+	require.Equal(t, audit.Report{Lines: 11, Runs: 1}, report)
+
+	require.Equal(t, audit.Report{}, audited(t, "", audit.Options{}))
+}
+
+// Whatever a log holds, it decides neither how much memory is taken nor how long an explanation is.
+func TestHostileLogs(t *testing.T) {
+	t.Parallel()
+	good := logs(t, "good")["question-and-answer"]
+	long := strings.Repeat("x", contract.MaxEvent)
+	for name, line := range map[string]string{
+		"endless":      strings.Repeat("0", contract.MaxEvent+1),
+		"long name":    `{"` + long[:contract.MaxEvent-10] + `":1}`,
+		"deep":         strings.Repeat("[", 1<<20),
+		"no UTF-8":     "\xff\xfe",
+		"NUL":          "\x00\x00",
+		"null":         "null",
+		"two values":   "{}{}",
+		"large number": `{"seq":1` + strings.Repeat("0", 100_000) + `}`,
+		"exponent":     `{"protocol_version":"fcmp/1.0","run_id":"r","seq":1e999999999}`,
+	} {
+		for _, lenient := range []bool{false, true} {
+			report := audited(t, line+"\n"+good, audit.Options{Lenient: lenient})
+			require.Equal(t, 1, report.Found, name)
+			v := report.Violations[0]
+			require.Equal(t, "IV-01", v.Invariant, name)
+			require.Equal(t, 1, v.Line, name)
+			require.LessOrEqual(t, len([]rune(v.Explanation)), 601, name)
+			require.Equal(t, 12, report.Lines, name)
+		}
+	}
+}
+
+func TestTooManyRunsAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	first, _, _ := strings.Cut(logs(t, "good")["question-and-answer"], "\n")
+	var log strings.Builder
+	for i := range 4 {
+		log.WriteString(strings.Replace(first, "run-1", fmt.Sprintf("run-%d", i), 1) + "\n")
+	}
+	for _, lenient := range []bool{false, true} {
+		report, err := audit.Log(strings.NewReader(log.String()), audit.Options{OpenRuns: 3, Lenient: lenient})
+		require.ErrorIs(t, err, audit.ErrTooManyRuns)
+		require.ErrorContains(t, err, "4 at line 4")
+		require.Equal(t, 4, report.Unfinished)
+		require.Equal(t, 4, audited(t, log.String(), audit.Options{OpenRuns: 4, Lenient: lenient}).Unfinished)
+	}
+}
+
+// many is a log of so many runs, one after the other, that is never in memory as a whole.
+type many struct {
+	log  string
+	runs int
+	next int
+	rest []byte
+}
+
+func (m *many) Read(p []byte) (int, error) {
+	if len(m.rest) == 0 {
+		if m.next == m.runs {
+			return 0, io.EOF
+		}
+		m.rest = []byte(strings.ReplaceAll(m.log, `"run-1"`, fmt.Sprintf("\"run-%d\"", m.next)))
+		m.next++
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// A long log takes little memory: of runs that ended next to nothing is kept, in order or not.
+func TestALongLogTakesLittleMemory(t *testing.T) {
+	for _, log := range []string{logs(t, "good")["question-and-answer"], logs(t, "violations")["IV-30-speaks-while-queued"]} {
+		for _, lenient := range []bool{false, true} {
+			const runs = 1000
+			before := heap()
+			var most uint64
+			report, err := audit.Log(io.TeeReader(&many{log: log, runs: runs}, every(1000, func() { most = max(most, heap()) })), audit.Options{Lenient: lenient})
+			require.NoError(t, err)
+			require.Equal(t, runs, report.Runs)
+			require.LessOrEqual(t, len(report.Violations), audit.DefaultKeep)
+			require.Less(t, int64(most)-int64(before), int64(1<<20))
+		}
+	}
+}
+
+// every calls f at each nth write.
+func every(n int, f func()) io.Writer { return &counted{n: n, f: f} }
+
+type counted struct {
+	n, at int
+	f     func()
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	if c.at++; c.at%c.n == 0 {
+		c.f()
+	}
+	return len(p), nil
+}
+
+// heap is what is in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// FuzzLog: whatever a log says, it is judged to its end, however it comes, and what is in order needs no forgiving.
+func FuzzLog(f *testing.F) {
+	for _, folder := range []string{"good", "violations"} {
+		for _, log := range logs(f, folder) {
+			f.Add([]byte(log))
+		}
+	}
+	other, err := os.ReadFile("../check/testdata/other-producer.jsonl")
+	require.NoError(f, err)
+	f.Add(other)
+	f.Fuzz(func(t *testing.T, log []byte) {
+		for _, lenient := range []bool{false, true} {
+			o := audit.Options{Lenient: lenient}
+			first, err := audit.Log(bytes.NewReader(log), o)
+			require.NoError(t, err)
+			require.LessOrEqual(t, first.Unfinished+min(first.Found, 0), first.Runs)
+			second, err := audit.Log(iotest.OneByteReader(bytes.NewReader(log)), o)
+			require.NoError(t, err)
+			require.Equal(t, first, second)
+		}
+		strict, err := contract.Check(bytes.NewReader(log))
+		require.NoError(t, err)
+		report, err := audit.Log(bytes.NewReader(log), audit.Options{})
+		require.NoError(t, err)
+		require.Equal(t, strict.Violation == nil, report.Found == 0)
+		if report.Found == 0 {
+			lenient, err := audit.Log(bytes.NewReader(log), audit.Options{Lenient: true})
+			require.NoError(t, err)
+			require.Equal(t, report, lenient)
+		}
+	})
+}

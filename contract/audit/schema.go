@@ -1,0 +1,52 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
+// node is what is read of an event schema here: which members an object may have, and which it must.
+type node struct {
+	Properties map[string]*node `json:"properties"`
+	Required   []string         `json:"required"`
+	Items      *node            `json:"items"`
+}
+
+// schemas are those of the contract by event type, that of the envelope under "".
+var schemas = sync.OnceValue(func() map[string]*node {
+	all := map[string]*node{}
+	types := []string{""}
+	for _, p := range contract.Load().Payloads {
+		types = append(types, p.Type)
+	}
+	for _, typ := range types {
+		raw, ok := contract.EventSchema(typ)
+		n := new(node)
+		if err := json.Unmarshal(raw, n); !ok || err != nil {
+			panic(fmt.Errorf("audit: the schema of %q cannot be used: %w", typ, err)) // it is part of the program
+		}
+		all[typ] = n
+	}
+	return all
+})
+
+// members lists the paths of the members that must be there wherever the object that holds them is, or else of those that may be missing.
+func (n *node) members(prefix string, required bool) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
+		if slices.Contains(n.Required, name) == required {
+			out = append(out, prefix+name)
+		}
+		child := n.Properties[name]
+		out = append(out, child.members(prefix+name+".", required)...)
+		if child.Items != nil {
+			out = append(out, child.Items.members(prefix+name+"[].", required)...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+)
+
+// teller writes what is found, in one form or another.
+type teller interface {
+	violation(file string, v contract.Violation, i contract.Invariant)
+	summary(s *summary)
+}
+
+var tellers = map[bool]func(*printer) teller{
+	false: func(out *printer) teller { return &plainTeller{out: out, met: map[string]bool{}} },
+	true:  func(out *printer) teller { return &jsonTeller{out} },
+}
+
+// summary adds up what was found in all logs.
+type summary struct {
+	Files       int            `json:"files"`
+	FilesBroken int            `json:"files_with_violations"`
+	Runs        int            `json:"runs"`
+	Unfinished  int            `json:"unfinished_runs"`
+	Events      int            `json:"events"`
+	Violations  int            `json:"violations"`
+	ByInvariant map[string]int `json:"by_invariant"`
+	Untold      int            `json:"untold"` // violations beyond -max
+	Unreadable  int            `json:"unreadable_files"`
+	Lenient     bool           `json:"lenient"`
+	Forgiven    []forgiven     `json:"forgiven,omitempty"`
+}
+
+type forgiven struct {
+	Type   string `json:"type,omitempty"`
+	Member string `json:"member"`
+	How    string `json:"how"`
+	Count  int    `json:"count"`
+}
+
+// checking is one call of the program.
+type checking struct {
+	lenient bool
+	most    int // violations that are told, 0: all
+	stdin   io.Reader
+	stderr  io.Writer
+	teller  teller
+
+	invariants map[string]contract.Invariant
+	sum        summary
+	passed     overlooked
+}
+
+// all checks everything that is named; what cannot be read is told, and the rest is checked.
+func (c *checking) all(args []string) int {
+	c.sum = summary{ByInvariant: map[string]int{}, Lenient: c.lenient}
+	c.invariants = map[string]contract.Invariant{}
+	c.passed = overlooked{}
+	for _, i := range contract.Load().Invariants {
+		c.invariants[i.ID] = i
+	}
+	if len(args) == 0 {
+		args = []string{stdinName}
+	}
+	for _, arg := range args {
+		found, err := inputs(arg)
+		if err != nil {
+			c.unreadable(err)
+		}
+		for _, in := range found {
+			if err := c.one(in); err != nil {
+				c.unreadable(fmt.Errorf("%s: %w", in.name, err))
+			}
+		}
+	}
+	c.sum.Forgiven = c.passed.list()
+	c.teller.summary(&c.sum)
+	switch {
+	case c.sum.Unreadable > 0:
+		return exitWrong
+	case c.sum.Violations > 0:
+		return exitFound
+	}
+	return exitWell
+}
+
+func (c *checking) unreadable(err error) {
+	c.sum.Unreadable++
+	_, _ = fmt.Fprintf(c.stderr, "check: %s\n", printable(err.Error()))
+}
+
+func (c *checking) one(in input) error {
+	file, err := in.open(c.stdin)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, Keep: -1, Found: func(v contract.Violation) {
+		c.sum.ByInvariant[v.Invariant]++
+		if c.most > 0 && c.sum.Violations >= c.most {
+			c.sum.Untold++
+		} else {
+			c.teller.violation(in.name, v, c.invariants[v.Invariant])
+		}
+		c.sum.Violations++
+	}})
+	c.sum.Files++
+	c.sum.Runs += report.Runs
+	c.sum.Unfinished += report.Unfinished
+	c.sum.Events += report.Lines
+	if report.Found > 0 {
+		c.sum.FilesBroken++
+	}
+	c.passed.add(report.Forgiven)
+	return err
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// stdinName is standard input's name as an argument; shownStdin is what it is called in what is told.
+const (
+	stdinName  = "-"
+	shownStdin = "stdin"
+)
+
+// input is one log.
+type input struct {
+	name string // as it is shown
+	path string // empty: standard input
+}
+
+// inputs are the logs that an argument names.
+func inputs(arg string) ([]input, error) {
+	if arg == stdinName {
+		return []input{{name: shownStdin}}, nil
+	}
+	info, err := os.Stat(arg)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []input{{arg, arg}}, nil
+	}
+	var found []input
+	err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.Type().IsRegular() && filepath.Ext(path) == ".jsonl" {
+			found = append(found, input{path, path})
+		}
+		return nil
+	})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s: there is no *.jsonl in this folder or below it", arg)
+	}
+	return found, err
+}
+
+// open opens the log.
+func (i input) open(stdin io.Reader) (io.ReadCloser, error) {
+	if i.path != "" {
+		return os.Open(i.path)
+	}
+	return io.NopCloser(stdin), nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write testdata/*.golden anew, for review")
+
+// call is the program as somebody calls it in this folder.
+func call(t testing.TB, in string, args ...string) (code int, out, told string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(args, stdin{Reader: strings.NewReader(in)}, &stdout, &stderr)
+	return code, stdout.String(), stderr.String()
+}
+
+// read is one file of the contract's test data.
+func read(t testing.TB, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join("..", "testdata", path))
+	require.NoError(t, err)
+	return string(body)
+}
+
+const (
+	goodLog = "good/question-and-answer.jsonl"
+	badLog  = "violations/IV-30-speaks-while-queued.jsonl"
+)
+
+// golden are calls whose output somebody has looked at (G4).
+var golden = []struct {
+	name string
+	args []string
+	in   string // a file of the contract's test data
+	code int
+}{
+	{"good", []string{"../testdata/good"}, "", exitWell},
+	{"good-json", []string{"-json", "../testdata/good"}, "", exitWell},
+	{"stdin", nil, badLog, exitFound},
+	{"one-of-two", []string{"../testdata/" + goodLog, "-"}, badLog, exitFound},
+	{"violations", []string{"../testdata/violations"}, "", exitFound},
+	{"violations-few", []string{"../testdata/violations", "-max", "3"}, "", exitFound},
+	{"violations-json", []string{"-json", "-max", "0", "../testdata/violations"}, "", exitFound},
+	{"other-producer", []string{"testdata/other-producer.jsonl"}, "", exitFound},
+	{"other-producer-lenient", []string{"-lenient", "testdata/other-producer.jsonl"}, "", exitWell},
+	{"other-producer-lenient-json", []string{"-lenient", "-json", "testdata/other-producer.jsonl"}, "", exitWell},
+	{"hostile", []string{"testdata/hostile.jsonl"}, "", exitFound},
+	{"explain-state", []string{"-explain", "waiting_user"}, "", exitWell},
+	{"explain-transition", []string{"-explain", "TR-06"}, "", exitWell},
+	{"explain-two", []string{"-explain", "interaction.reply.accepted"}, "", exitWell},
+	{"explain-gate", []string{"-explain", "cg-09"}, "", exitWell},
+	{"explain-waiting", []string{"-explain", "WP-02"}, "", exitWell},
+	{"explain-error", []string{"-explain", "SESSION_RESUME_FAILED"}, "", exitWell},
+	{"explain-warning", []string{"-explain", "WC-01"}, "", exitWell},
+	{"explain-fact", []string{"-explain", "handle_present"}, "", exitWell},
+	{"explain-invariant", []string{"-explain", "IV-24"}, "", exitWell},
+	{"explain-requirement", []string{"-explain", "F4"}, "", exitWell},
+	{"explain-json", []string{"-explain", "IV-24", "-json"}, "", exitWell},
+	{"explain-lenient", []string{"-explain", "lenient"}, "", exitWell},
+	{"explain-lenient-json", []string{"-json", "-explain", "lenient"}, "", exitWell},
+}
+
+// G4: what the program says, as it says it.
+func TestGolden(t *testing.T) {
+	for _, g := range golden {
+		t.Run(g.name, func(t *testing.T) {
+			in := ""
+			if g.in != "" {
+				in = read(t, g.in)
+			}
+			code, out, told := call(t, in, g.args...)
+			require.Equal(t, g.code, code, told)
+			require.Empty(t, told)
+			path := filepath.Join("testdata", g.name+".golden")
+			if *update {
+				require.NoError(t, os.WriteFile(path, []byte(out), 0o644))
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(want), out, "review with: go test ./contract/check -update")
+		})
+	}
+}
+
+// G4: the program tells a wrong call from a log that breaks a promise.
+func TestWrongCalls(t *testing.T) {
+	empty := t.TempDir()
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"no-such-file"}, "no-such-file: no such file"},
+		{[]string{empty}, "there is no *.jsonl in this folder"},
+		{[]string{"-max", "-1", "-"}, "-max is -1"},
+		{[]string{"-max", "x"}, "invalid value"},
+		{[]string{"-nonsense"}, "not defined: -nonsense"},
+		{[]string{"-explain", "IV-24", "file"}, "-explain checks nothing"},
+		{[]string{"-explain", "IV-24", "-lenient"}, "-explain checks nothing"},
+		{[]string{"-explain", "TR-6"}, "did you mean TR-06, TR-16, TR-00?"},
+		{[]string{"-explain", "ENGINE_FAILD"}, "did you mean ENGINE_FAILED?"},
+		{[]string{"-explain", "\x1b[2J"}, `no "\x1b[2J"; contract/README.md lists them all`},
+		{[]string{"--", "-json"}, "-json: no such file"},
+	} {
+		code, _, told := call(t, "", c.args...)
+		require.Equal(t, exitWrong, code, c.args)
+		require.Contains(t, told, c.want)
+	}
+}
+
+// One unreadable input does not keep the others from being checked, and its exit code is louder than theirs.
+func TestTheOthersAreCheckedBesideAnUnreadableOne(t *testing.T) {
+	code, out, told := call(t, read(t, badLog), "no-such-file", "../testdata/"+goodLog, "-")
+	require.Equal(t, exitWrong, code)
+	require.Contains(t, told, "no-such-file")
+	require.Contains(t, out, "stdin:2: IV-30: ")
+	require.Contains(t, out, "NOT OK: 1 violation in 1 of 2 files, 2 runs (0 unfinished), 13 events")
+
+	code, out, _ = call(t, "", "no-such-file", "../testdata/"+goodLog)
+	require.Equal(t, exitWrong, code)
+	require.Contains(t, out, "NOT OK: 1 input could not be read")
+}
+
+func TestAFolderIsSearchedForLogs(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(deep, 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "folder.jsonl"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(deep, "bad.jsonl"), []byte(read(t, badLog)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "good.jsonl"), []byte(read(t, goodLog)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("no log"), 0o644))
+	code, out, _ := call(t, "", dir)
+	require.Equal(t, exitFound, code)
+	require.Contains(t, out, filepath.Join(deep, "bad.jsonl")+":2: IV-30: ")
+	require.Contains(t, out, "1 of 2 files")
+}
+
+func TestHelpAndNoInput(t *testing.T) {
+	code, _, told := call(t, "", "-h")
+	require.Equal(t, exitWell, code)
+	require.Contains(t, told, "usage: check")
+
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitWrong, run(nil, stdin{strings.NewReader(""), true}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "usage: check")
+
+	code, out, _ := call(t, "", "-")
+	require.Equal(t, exitWell, code)
+	require.Equal(t, "ok: 1 file, 0 runs (0 unfinished), 0 events\n", out)
+}
+
+// A pipe that closes is no verdict.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run([]string{"../testdata/good"}, stdin{Reader: strings.NewReader("")}, broken{}, &stderr)
+	require.Equal(t, exitWrong, code)
+	require.Equal(t, "check: writing: pipe is closed\n", stderr.String())
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("pipe is closed") }
+
+// What stands in a log or a file name never reaches the terminal as a command.
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain → é":    "plain → é",
+		"\x1b[31mred":  `\x1b[31mred`,
+		"a\x00b\nc":    `a\x00b\nc`,
+		"\xff\xfe":     `\xff\xfe`,
+		"\u202egnp":    `\u202egnp`,
+		"kept \ufffd!": "kept \ufffd!",
+	} {
+		require.Equal(t, want, printable(in))
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
+// plainTeller writes for people: where first, so that an editor can go there.
+type plainTeller struct {
+	out *printer
+	met map[string]bool // invariants whose promise was told
+}
+
+func (t *plainTeller) violation(file string, v contract.Violation, i contract.Invariant) {
+	var whose []string
+	if v.RunID != "" {
+		whose = append(whose, "run "+v.RunID)
+	}
+	if v.Seq > 0 {
+		whose = append(whose, fmt.Sprintf("seq %d", v.Seq))
+	}
+	where := ""
+	if len(whose) > 0 {
+		where = " (" + strings.Join(whose, ", ") + ")"
+	}
+	t.out.linef("%s:%d: %s: %s%s", printable(file), v.Line, v.Invariant, printable(v.Explanation), printable(where))
+	if !t.met[v.Invariant] {
+		t.met[v.Invariant] = true
+		t.out.linef("    %s: %s (%s)", v.Invariant, i.Doc, strings.Join(i.Requirements, ", "))
+	}
+}
+
+// maxForgivenTold bounds what is told of the forgiven.
+const maxForgivenTold = 12
+
+func (t *plainTeller) summary(s *summary) {
+	seen := fmt.Sprintf("%s, %s (%d unfinished), %s", count(s.Files, "file"), count(s.Runs, "run"), s.Unfinished, count(s.Events, "event"))
+	if s.Untold > 0 {
+		t.out.linef("… and %d more (-max 0 tells all)", s.Untold)
+	}
+	if s.Violations > 0 {
+		t.out.linef("")
+	}
+	for i, f := range s.Forgiven {
+		if i == maxForgivenTold {
+			t.out.linef("forgiven: … and %d others (-json lists them)", len(s.Forgiven)-i)
+			break
+		}
+		t.out.linef("forgiven: %s%s is %s, %s", printable(f.Member), of(f.Type), f.How, times(f.Count))
+	}
+	switch {
+	case s.Violations > 0:
+		ids := slices.Sorted(maps.Keys(s.ByInvariant))
+		var counted []string
+		for _, id := range ids {
+			counted = append(counted, fmt.Sprintf("%s×%d", id, s.ByInvariant[id]))
+		}
+		for _, line := range wrap(strings.Join(counted, " "), width) {
+			t.out.linef("%s", line)
+		}
+		t.out.linef("-explain %s says more%s", ids[0], hint(s))
+		t.out.linef("NOT OK: %s in %d of %s", count(s.Violations, "violation"), s.FilesBroken, seen)
+	case s.Unreadable > 0:
+		t.out.linef("NOT OK: %s could not be read, or not to the end; %s", count(s.Unreadable, "input"), seen)
+	default:
+		t.out.linef("ok: %s", seen)
+	}
+}
+
+// schemaInvariant is what a producer breaks who leaves something out.
+const schemaInvariant = "IV-01"
+
+func hint(s *summary) string {
+	if s.Lenient || s.ByInvariant[schemaInvariant] == 0 {
+		return ""
+	}
+	return "; -lenient forgives what another producer leaves out or adds"
+}
+
+func of(typ string) string {
+	if typ == "" {
+		return " of the envelope"
+	}
+	return " of " + typ
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// jsonTeller writes for machines.
+type jsonTeller struct{ out *printer }
+
+func (t *jsonTeller) violation(file string, v contract.Violation, i contract.Invariant) {
+	t.out.object(struct {
+		Kind         string   `json:"kind"`
+		File         string   `json:"file"`
+		Line         int      `json:"line"`
+		RunID        string   `json:"run_id,omitempty"`
+		Seq          uint64   `json:"seq,omitempty"`
+		Invariant    string   `json:"invariant"`
+		Explanation  string   `json:"explanation"`
+		Doc          string   `json:"doc"`
+		Requirements []string `json:"requirements"`
+	}{"violation", file, v.Line, v.RunID, v.Seq, v.Invariant, v.Explanation, i.Doc, i.Requirements})
+}
+
+func (t *jsonTeller) summary(s *summary) {
+	t.out.object(struct {
+		Kind string `json:"kind"`
+		OK   bool   `json:"ok"`
+		*summary
+	}{"summary", s.Violations == 0 && s.Unreadable == 0, s})
+}
