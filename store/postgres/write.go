@@ -22,9 +22,19 @@ var (
 		)
 		SELECT n, id FROM run`)
 
-	// updateText is bound to rows, versions and fences: whatever else has changed a run meanwhile, it is not written then. Who expires the node of
-	// a fence meanwhile waits until the write is stored, so that none is stored afterwards.
-	updateText = sql(`WITH state AS (
+	// updateText is bound to rows and versions: whatever else has changed a run meanwhile, it is not written then.
+	updateText = sql(updating(""))
+	// fencedText is updateText for entries of which some have fences. Who expires the node of one meanwhile waits until the write is stored, so
+	// that none is stored afterwards. The lock takes a right that only those have who execute runs.
+	fencedText = sql(updating("FOR KEY SHARE"))
+
+	// nestedText goes before both.
+	nestedText = sql(`SELECT ` + nested)
+)
+
+// updating is the statement that changes runs, with what is done to the row of a fence's node.
+func updating(lock string) string {
+	return `WITH state AS (
 			UPDATE interlude.states s SET version = v.expect + 1, state = v.state, queued_at = v.queued_at, ready = v.ready, delayed_until = v.delayed_until,
 				slot = v.slot, owner = v.owner, epoch = v.epoch, asked_at = v.asked_at, deadline = v.deadline, finished_at = v.finished_at, record = v.record
 			FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::boolean[], $6::bigint[], $7::boolean[], $8::text[], $9::bigint[],
@@ -33,7 +43,7 @@ var (
 			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline, finished_at, record, node, held, first, last,
 				bodies, question, key, settled)
 			WHERE s.n = v.n AND s.version = v.expect
-				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node FOR KEY SHARE))
+				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node ` + lock + `))
 				AND (v.key IS NULL OR NOT EXISTS (SELECT FROM interlude.settled WHERE settled.run = v.n AND settled.key = v.key))
 			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled
 		), event AS (
@@ -41,11 +51,8 @@ var (
 		), settled AS (
 			INSERT INTO interlude.settled (run, id, key, record) SELECT n, question, key, settled FROM state WHERE question > 0
 		)
-		SELECT n FROM state`)
-
-	// nestedText goes before updateText.
-	nestedText = sql(`SELECT ` + nested)
-)
+		SELECT n FROM state`
+}
 
 // creations are the rows of entries that create runs, column by column.
 type creations struct {
@@ -115,10 +122,14 @@ func (s *Store) queue(b *pgx.Batch, entries []*entry, creating int) {
 
 func (s *Store) queueUpdates(b *pgx.Batch, entries []*entry) {
 	var u updates
+	text := updateText
 	for _, e := range entries {
 		u.add(e)
+		if e.Fence != nil {
+			text = fencedText
+		}
 	}
-	b.Queue(s.texts[updateText], u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
+	b.Queue(s.texts[text], u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key, u.settled)
 }
 
