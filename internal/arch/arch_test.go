@@ -111,7 +111,7 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 }
 
 // nestedModules are those beside the root, each for what it needs.
-var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "store/sqlite", "store/postgres", "examples"}
+var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "store/sqlite", "store/postgres", "examples", "proof"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {
 	for _, p := range packages(t, ".") {

@@ -1,0 +1,180 @@
+package linear_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/proof/linear"
+)
+
+// findings are what turns left, by run and attempt, as their agents know it.
+type findings struct{ sync.Map }
+
+type attempt struct {
+	run string
+	n   int
+}
+
+func (f *findings) of(run string, n int) *linear.Evidence {
+	if e, ok := f.Load(attempt{run, n}); ok {
+		return e.(*linear.Evidence)
+	}
+	return nil
+}
+
+// agent ends each turn with one of all kinds of evidence. What it does in which attempt of a run follows from the seed.
+type agent struct {
+	kind  fsm.Profile
+	seed  uint64
+	clock quick
+	found *findings
+
+	mu     sync.Mutex
+	alive  map[string]bool // resident processes
+	onLoss func(string, error)
+}
+
+func newAgent(kind fsm.Profile, seed uint64, clock quick, found *findings) *agent {
+	return &agent{kind: kind, seed: seed, clock: clock, found: found, alive: make(map[string]bool)}
+}
+
+// dice are those of a seed and a name.
+func dice(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+func (a *agent) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: a.kind, Reason: "as the seed says"}, nil
+}
+
+func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	rng := dice(a.seed, fmt.Sprint(t.RunID, "/", t.Attempt))
+	e := &linear.Evidence{Facts: contract.Facts{}, Profile: string(a.kind)}
+	defer a.found.Store(attempt{t.RunID, t.Attempt}, e)
+	if a.kind == fsm.ProfileStickyProcess && !a.enter(t) {
+		e.Code = string(fsm.CodeInteractionProcessLost)
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
+	}
+	handle := &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
+	if rng.IntN(4) == 0 {
+		_ = s.Message(ctx, engine.Message{Text: "I am on it."}) // refused when the turn is over
+	}
+	if rng.IntN(4) == 0 {
+		_ = s.Handle(ctx, *handle) // as above
+	}
+	if rng.IntN(4) == 0 {
+		ctx = context.WithoutCancel(ctx) // it is deaf
+	}
+	a.clock.ponder(ctx, time.Duration(rng.IntN(600))*time.Millisecond)
+	o, err := a.end(rng, t, e)
+	if e.Handle = err == nil && rng.IntN(12) > 0; e.Handle {
+		o.Handle = handle
+	}
+	return o, err
+}
+
+var answerSchema = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
+
+// end is one of the kinds of evidence, and the facts that it shows.
+func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here I am."}
+	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}
+	maps.Copy(e.Facts, facts)
+	asks := func() {
+		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question of attempt %d?", t.Attempt)}}
+		e.Facts["question_asked"] = true
+	}
+	output := func(text string, valid bool) {
+		o.Output = json.RawMessage(text)
+		e.Facts["output_valid"] = valid && e.Facts["schema_declared"]
+	}
+	done := func() {
+		o.FinalText += "\n__SKILL_DONE__\n"
+		e.Facts["done_marker"] = true
+	}
+	fails := func(code fsm.Code) {
+		o.Process = engine.Process{Status: engine.Failed, Code: code, Detail: "exit status 3", ExitCode: 3}
+		e.Facts["process_ok"], e.Code = false, string(code)
+	}
+	switch rng.IntN(20) {
+	default:
+		asks()
+	case 0, 1:
+	case 2:
+		done()
+	case 3:
+		output(`{"answer":42}`, true)
+		done()
+	case 4:
+		output(`{"answer":"x"}`, false)
+		done()
+	case 5:
+		output(`{"answer":42}`, true)
+	case 6:
+		asks()
+		output(`{"answer":42}`, true)
+	case 7:
+		fails([]fsm.Code{"", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, fsm.CodeWorkspaceMissing, "OF_ITS_OWN"}[rng.IntN(5)])
+	case 8:
+		e.Facts["process_ok"], e.Code = false, string(fsm.CodeEngineFailed)
+		return engine.Outcome{}, errors.New("no fuel")
+	}
+	return o, nil
+}
+
+// enter is the turn's resident process, which must live already when the turn goes on.
+func (a *agent) enter(t engine.Turn) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.GoesOn() && !a.alive[t.RunID] {
+		return false
+	}
+	a.alive[t.RunID] = true
+	return true
+}
+
+// End implements engine.Resident.
+func (a *agent) End(_ context.Context, runID string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.alive, runID)
+	return nil
+}
+
+// OnLoss implements engine.Resident.
+func (a *agent) OnLoss(fn func(string, error)) func() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.onLoss = fn
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.onLoss = nil
+	}
+}
+
+// kill has one of the resident processes die.
+func (a *agent) kill() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id := range a.alive {
+		delete(a.alive, id)
+		if a.onLoss != nil {
+			go a.onLoss(id, errors.New("killed")) // it waits for a node that listens
+		}
+		return
+	}
+}

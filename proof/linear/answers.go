@@ -1,0 +1,69 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Answers that did nothing, as classes.
+const (
+	NotFound    = "not found"
+	OtherSpec   = "the id belongs to another spec"
+	KeyConflict = "the key was used for another reply"
+	Stale       = "stale epoch"
+	Conflict    = "the record changed"
+)
+
+// NotWaiting is the class of a lifecycle.WaitError.
+func NotWaiting(state string, pending, asked int) string {
+	return fmt.Sprintf("not waiting: %s, pending %d, asked %d", state, pending, asked)
+}
+
+// SettledAs is the class of a lifecycle.SettledError.
+func SettledAs(resolution, state string) string {
+	return fmt.Sprintf("settled: %s, now %s", resolution, state)
+}
+
+// Ended is the class of a lifecycle.TerminalError.
+func Ended(state string) string { return "ended: " + state }
+
+// against is the answer to what the contract forbids: no store gives it, so that no history with it is accepted.
+func against(format string, args ...any) Output {
+	return Output{Err: "against the contract: " + fmt.Sprintf(format, args...)}
+}
+
+// Answer is the output of a call that returned this error. One that is of no class leaves the outcome unknown.
+func Answer(err error) Output {
+	var waits *lifecycle.WaitError
+	var lost *lifecycle.SettledError
+	var ended *lifecycle.TerminalError
+	switch {
+	case err == nil:
+		return Output{}
+	case errors.As(err, &waits):
+		return Output{Err: NotWaiting(string(waits.State), waits.Pending, waits.Asked)}
+	case errors.As(err, &lost):
+		return Output{Err: SettledAs(string(lost.Resolution), string(lost.State))}
+	case errors.As(err, &ended):
+		return Output{Err: Ended(string(ended.State))}
+	}
+	for class, sentinels := range map[string][]error{
+		NotFound: {store.ErrNotFound}, OtherSpec: {lifecycle.ErrSpecConflict}, KeyConflict: {lifecycle.ErrKeyConflict},
+		Stale: {store.ErrStaleEpoch}, Conflict: {store.ErrConflict},
+	} {
+		for _, s := range sentinels {
+			if errors.Is(err, s) {
+				return Output{Err: class}
+			}
+		}
+	}
+	for _, s := range []error{store.ErrInvalid, store.ErrExists, store.ErrUnknownPool, store.ErrCorrupt} {
+		if errors.Is(err, s) {
+			return Output{Err: err.Error()} // the model never gives it
+		}
+	}
+	return Output{Unknown: true}
+}

@@ -1,0 +1,76 @@
+package linear
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// describe shows one call and its answer.
+func describe(in Input, out Output) string {
+	text := string(in.Kind) + " " + in.Run
+	switch in.Kind {
+	case Reply:
+		text += fmt.Sprintf(" to %d %q key %q", in.Reply.ID, in.Reply.Text, in.Reply.Key)
+	case Claim:
+		text += " by " + in.Node
+		if in.After != nil {
+			text += " as " + ViewOf(in.After).String()
+		}
+	case Leave:
+		text += " of " + in.Node
+	case Write:
+		text += " " + in.Change.String()
+	case Submit, Cancel, Get:
+	}
+	return text + " -> " + out.String()
+}
+
+// String shows an answer.
+func (out Output) String() string {
+	switch {
+	case out.Unknown:
+		return "?"
+	case out.Err != "":
+		return out.Err
+	case out.Again:
+		return "the receipt again"
+	case out.Seen != View{}:
+		return out.Seen.String()
+	}
+	return "ok"
+}
+
+// String shows a commit.
+func (c *Change) String() string {
+	event := c.Event
+	if event == "" {
+		event = "report"
+	}
+	text := fmt.Sprintf("%s on v%d", event, c.Expect)
+	if c.Fence != nil {
+		text += fmt.Sprintf(" by %s e%d", c.Fence.Node, c.Fence.Epoch)
+	}
+	if c.Evidence != nil {
+		var facts []string
+		for name, holds := range c.Evidence.Facts {
+			if holds {
+				facts = append(facts, name)
+			}
+		}
+		slices.Sort(facts)
+		text += fmt.Sprintf(" having seen %v", facts)
+	}
+	return text + " to " + ViewOf(&c.After).String()
+}
+
+func (now run) describe() string {
+	text := now.String()
+	if now.settled != "" {
+		text += "; settled " + strings.NewReplacer(fieldSeparator, " ", "\n", "; ").Replace(now.settled)
+	}
+	if now.gone != "" {
+		text += "; gone " + strings.ReplaceAll(strings.TrimSpace(now.gone), "\n", ", ")
+	}
+	return text
+}

@@ -1,0 +1,170 @@
+package linear_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/store"
+)
+
+// flaky is a client's store that hides what became of a write now and then.
+type flaky struct {
+	store.Store
+
+	fault func() linear.Fault
+}
+
+func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
+	fault := f.fault()
+	errs := make([]error, len(batch))
+	if fault != linear.Dropped {
+		errs = f.Store.Commit(ctx, batch)
+	}
+	for i := range errs {
+		if fault != linear.None {
+			errs[i] = linear.ErrInjected
+		}
+	}
+	return errs
+}
+
+// draw is a run of any kind.
+func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
+	spec := lifecycle.Spec{
+		ID: id, Prompt: "Do the job.", SessionTimeout: time.Duration(1+rng.IntN(4)) * time.Second, AutoDecide: rng.IntN(2) == 0,
+		MaxAutoDecisions: 1 + rng.IntN(2), MaxAttempts: rng.IntN(6), Repeatable: rng.IntN(2) == 0, Engine: string(fsm.ProfileResumable),
+	}
+	if rng.IntN(3) == 0 {
+		spec.Engine = string(fsm.ProfileStickyProcess)
+	}
+	if rng.IntN(3) == 0 {
+		spec.OutputSchema = answerSchema
+	}
+	if rng.IntN(10) == 0 {
+		spec.Mode = lifecycle.Auto
+	}
+	return spec, linear.Terms{
+		Digest: spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide, Repeatable: spec.Repeatable,
+		MaxAttempts: spec.MaxAttempts, MaxAutoDecisions: spec.MaxAutoDecisions, SessionTimeout: spec.SessionTimeout,
+	}
+}
+
+// person asks of one run, and remembers what was seen last.
+type person struct {
+	*world
+
+	i     int
+	rng   *rand.Rand
+	spec  lifecycle.Spec
+	terms linear.Terms
+	last  lifecycle.Run
+}
+
+// life is that of one run: people ask of it at the same time until it has ended; if it does not by itself, somebody cancels it.
+func (w *world) life(ctx context.Context, id string) {
+	spec, terms := draw(dice(w.seed, id), id)
+	var all sync.WaitGroup
+	for i := range w.clients {
+		all.Go(func() {
+			p := &person{world: w, i: i, rng: dice(w.seed, fmt.Sprint(id, " ", i)), spec: spec, terms: terms}
+			for range 14 {
+				p.acts(ctx)
+				w.clock.ponder(ctx, time.Duration(p.rng.IntN(400))*time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	p := &person{world: w, spec: spec}
+	for p.get(ctx); !p.last.State.Terminal() && p.last.ID != ""; p.get(ctx) {
+		p.cancel(ctx)
+	}
+}
+
+func (p *person) client() *lifecycle.Client { return p.clients[p.i] }
+
+func (p *person) ask(in linear.Input, do func() linear.Output) {
+	in.Run = p.spec.ID
+	call := p.log.Call(p.i, in)
+	call.Return(do())
+}
+
+// acts is one thing that a person does.
+func (p *person) acts(ctx context.Context) {
+	if p.last.ID == "" {
+		p.submit(ctx, p.rng.IntN(8) == 0)
+		p.get(ctx)
+		return
+	}
+	switch n := p.rng.IntN(30); {
+	case n == 0:
+		p.submit(ctx, p.rng.IntN(3) == 0)
+	case n == 1:
+		p.cancel(ctx)
+	case n < 4:
+		p.reply(ctx, p.last.Interactions+1)
+	case n < 8 && p.last.Interactions > 0:
+		p.reply(ctx, 1+p.rng.IntN(p.last.Interactions))
+	default:
+		p.get(ctx)
+		if p.last.State == fsm.StateWaitingUser && p.rng.IntN(4) > 0 {
+			p.reply(ctx, p.last.Pending.ID)
+		}
+	}
+}
+
+func (p *person) submit(ctx context.Context, other bool) {
+	spec, terms := p.spec, p.terms
+	if other && p.last.ID != "" {
+		spec.Prompt += " Twice."
+		terms.Digest = spec.Prompt
+	}
+	p.ask(linear.Input{Kind: linear.Submit, Terms: terms}, func() linear.Output {
+		r, err := p.client().Submit(ctx, spec)
+		return seen(r, err)
+	})
+}
+
+func (p *person) get(ctx context.Context) {
+	p.ask(linear.Input{Kind: linear.Get}, func() linear.Output {
+		r, err := p.client().Get(ctx, p.spec.ID)
+		if err == nil {
+			p.last = r
+		}
+		return seen(r, err)
+	})
+}
+
+func seen(r lifecycle.Run, err error) linear.Output {
+	out := linear.Answer(err)
+	if err == nil {
+		out.Seen = linear.ViewOf(&r)
+	}
+	return out
+}
+
+// reply answers an interaction. A person who is not told what became of it tries again if there is a key.
+func (p *person) reply(ctx context.Context, id int) {
+	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2", fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)]}
+	for unknown := true; unknown; {
+		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
+			receipt, err := p.client().Reply(ctx, p.spec.ID, r)
+			out := linear.Answer(err)
+			out.Again = receipt.Replayed
+			unknown = out.Unknown && r.Key != "" && ctx.Err() == nil
+			return out
+		})
+	}
+}
+
+func (p *person) cancel(ctx context.Context) {
+	p.ask(linear.Input{Kind: linear.Cancel}, func() linear.Output {
+		return linear.Answer(p.client().Cancel(ctx, p.spec.ID, "no longer needed"))
+	})
+}

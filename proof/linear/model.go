@@ -1,0 +1,201 @@
+package linear
+
+import (
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
+// Model is the contract as the sequential specification of one run.
+type Model struct{ law *contract.Lifecycle }
+
+// NewModel returns the specification that a contract makes.
+func NewModel(law *contract.Lifecycle) *Model { return &Model{law} }
+
+// run is a run at one moment, as the contract says it is. It is comparable: equal runs have the same future.
+type run struct {
+	View
+	terms   Terms
+	settled string // the settled interactions, a line each
+	gone    string // the nodes that have left, a line each
+}
+
+// resolutions, as interaction names them.
+const (
+	userReply  = "user_reply"
+	autoDecide = "auto_decide_timeout"
+	abandoned  = "abandoned"
+)
+
+// Spec is the model in the form in which histories are decided.
+func (m *Model) Spec() Spec {
+	seed := maphash.MakeSeed()
+	return Spec{porcupine.Model{
+		Init: func() any { return run{} },
+		Step: func(state, input, output any) (bool, any) {
+			next, want := m.do(state.(run), input.(Input)) //nolint:forcetypeassert // the model makes no others
+			out := output.(Output)                         //nolint:forcetypeassert // as above
+			// What nobody learned may have happened or not: its return is at the end of time, where it changes nothing that anybody saw.
+			return out.Unknown || out == want, next
+		},
+		Hash:              func(state any) uint64 { return maphash.Comparable(seed, state.(run)) }, //nolint:forcetypeassert // as above
+		DescribeOperation: func(in, out any) string { return describe(in.(Input), out.(Output)) },  //nolint:forcetypeassert // as above
+		DescribeState:     func(state any) string { return state.(run).describe() },                //nolint:forcetypeassert // as above
+	}, func(state, in any) string {
+		_, want := m.do(state.(run), in.(Input)) //nolint:forcetypeassert // as above
+		return want.String()
+	}}
+}
+
+// do is the sequential specification: what becomes of the run, and the answer.
+func (m *Model) do(now run, in Input) (run, Output) {
+	if in.Kind == Leave {
+		if !now.left(in.Node) {
+			now.gone += in.Node + "\n"
+		}
+		return now, Output{}
+	}
+	if in.Kind == Submit {
+		return m.submit(now, in.Terms)
+	}
+	if now.State == "" {
+		return now, Output{Err: NotFound}
+	}
+	switch in.Kind {
+	case Reply:
+		return m.reply(now, in)
+	case Cancel:
+		return m.cancel(now)
+	case Get:
+		return now, Output{Seen: now.View}
+	case Claim:
+		return m.claim(now, in)
+	case Write:
+		return m.write(now, in.Change)
+	}
+	return now, Output{Err: "the model does not know this call"}
+}
+
+func (m *Model) submit(now run, terms Terms) (run, Output) {
+	switch {
+	case now.State == "":
+		begin := m.law.Submission
+		now.View = View{State: begin.To, Version: 1, Seq: uint64(len(begin.Emits)), Recovery: "none"}
+		now.terms = terms
+	case now.terms.Digest != terms.Digest:
+		return now, Output{Err: OtherSpec}
+	}
+	return now, Output{Seen: now.View}
+}
+
+// reply is what one person sees (C4, C5, C8).
+func (m *Model) reply(now run, in Input) (run, Output) {
+	r := in.Reply
+	if known, ok := now.byKey(r.Key); ok {
+		if known.digest != r.Digest() {
+			return now, Output{Err: KeyConflict}
+		}
+		return now, Output{Again: true}
+	}
+	facts := contract.Facts{"pending_matches": now.Pending == r.ID}
+	verdict := m.law.Next(now.State, "interaction.reply.accepted", facts)
+	if verdict.Transition == nil {
+		if known, ok := now.byID(r.ID); ok {
+			return now, Output{Err: SettledAs(known.resolution, now.State)}
+		}
+		return now, Output{Err: NotWaiting(now.State, now.Pending, now.Interactions)}
+	}
+	next := now.settle(settled{r.ID, userReply, r.Key, r.Digest()})
+	next.Answer = answer(r.ID, userReply, r.Text)
+	return next.enter(verdict.Transition, ""), Output{}
+}
+
+func (m *Model) cancel(now run) (run, Output) {
+	verdict := m.law.Next(now.State, "run.canceled", nil)
+	if verdict.Transition == nil {
+		return now, Output{Err: Ended(now.State)}
+	}
+	next := now
+	if now.Pending != 0 {
+		next = now.settle(settled{id: now.Pending, resolution: abandoned})
+	}
+	next.Code = verdict.Transition.Error
+	return next.enter(verdict.Transition, ""), Output{}
+}
+
+// enter makes what a transition implies, whoever fires it. Each event that it must tell is counted; those that it may
+// tell are the writer's to say.
+func (now run) enter(t *contract.Transition, node string) run {
+	next := now
+	next.State = t.To
+	next.Version++
+	for _, e := range t.Emits {
+		if e.Count == "one" {
+			next.Seq++
+		}
+	}
+	switch t.Slot {
+	case "acquire":
+		next.Slot = true
+	case "release":
+		next.Slot = false
+	}
+	switch t.To {
+	case "queued":
+		if !next.Slot {
+			next.Owner = ""
+		}
+	case "waiting_user":
+		next.Owner = node
+	case "running":
+		next.Owner = node
+		next.Attempt++
+	default:
+		next.Owner, next.Answer = "", ""
+	}
+	return next
+}
+
+// settled is a settled interaction.
+type settled struct {
+	id                      int
+	resolution, key, digest string
+}
+
+const fieldSeparator = "\x1f"
+
+// settle closes the open question.
+func (now run) settle(s settled) run {
+	now.settled += strings.Join([]string{strconv.Itoa(s.id), s.resolution, s.key, s.digest}, fieldSeparator) + "\n"
+	now.Pending, now.Deadline = 0, 0
+	return now
+}
+
+func (now run) find(match func(settled) bool) (settled, bool) {
+	for line := range strings.Lines(now.settled) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
+		id, _ := strconv.Atoi(f[0]) // settle wrote it
+		if s := (settled{id, f[1], f[2], f[3]}); match(s) {
+			return s, true
+		}
+	}
+	return settled{}, false
+}
+
+func (now run) byKey(key string) (settled, bool) {
+	return now.find(func(s settled) bool { return key != "" && s.key == key })
+}
+
+func (now run) byID(id int) (settled, bool) {
+	return now.find(func(s settled) bool { return s.id == id })
+}
+
+// left reports whether the node's registration has ended.
+func (now run) left(node string) bool {
+	return slices.Contains(strings.Split(now.gone, "\n"), node) && node != ""
+}

@@ -1,0 +1,134 @@
+package linear
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// ErrInjected is what a recorded store answers where it was told to hide the truth.
+var ErrInjected = errors.New("linear: the acknowledgement was lost, or the request never arrived")
+
+// Fault says what becomes of one commit.
+type Fault int
+
+// The faults. After Lost it is stored and nobody is told so; after Dropped it is not stored.
+const (
+	None Fault = iota
+	Lost
+	Dropped
+)
+
+// Recorded is a node's store: what the node writes goes into the log. Its reads are its own affair.
+type Recorded struct {
+	store.Store
+	Log    *Log
+	Client int
+	// Evidence tells what a turn left, when it has ended; nil when nobody knows.
+	Evidence func(run string, attempt int) *Evidence
+	// Fault chooses the fate of each write; nil: none.
+	Fault func() Fault
+}
+
+// Watch implements store.Watcher, for stores below that are one.
+func (s *Recorded) Watch(fn func(store.Hint)) (stop func()) {
+	if w, ok := s.Store.(store.Watcher); ok {
+		return w.Watch(fn)
+	}
+	return func() {}
+}
+
+// Commit implements store.Writer. What is lost or dropped has an unknown outcome for all who look.
+func (s *Recorded) Commit(ctx context.Context, batch []store.Commit) []error {
+	fault := None
+	if s.Fault != nil {
+		fault = s.Fault()
+	}
+	calls := make([]Call, len(batch))
+	for i := range batch {
+		calls[i] = s.Log.Call(s.Client, Input{Kind: Write, Run: batch[i].Run.ID, Change: s.change(&batch[i])})
+	}
+	errs := make([]error, len(batch))
+	if fault != Dropped {
+		errs = s.Store.Commit(ctx, batch)
+	}
+	for i := range batch {
+		if fault != None {
+			errs[i] = ErrInjected
+			continue
+		}
+		calls[i].Return(Answer(errs[i]))
+	}
+	return errs
+}
+
+func (s *Recorded) change(c *store.Commit) *Change {
+	ch := &Change{Event: EventOf(c), Expect: c.Expect, After: c.Run.Clone()}
+	if c.Fence != nil {
+		fence := *c.Fence
+		ch.Fence = &fence
+	}
+	if c.Settled != nil {
+		ch.Settles = c.Settled.Question.ID
+	}
+	if s.Evidence != nil && isTurnEnd(ch.Event) {
+		ch.Evidence = s.Evidence(c.Run.ID, c.Run.Attempt)
+	}
+	return ch
+}
+
+// EventOf is the contract's event that a commit says has happened; empty when it changes no state.
+func EventOf(c *store.Commit) string {
+	for _, stored := range c.Events {
+		event, err := contract.Decode(stored.Body)
+		if err != nil || event.Type != contract.TypeStateChanged {
+			continue
+		}
+		var changed contract.StateChanged
+		if event.Decode(&changed) == nil {
+			return changed.Trigger
+		}
+	}
+	if c.Run.State == fsm.StateWaitingUser && len(c.Events) == 0 {
+		return string(fsm.EventRestartPreserveWaiting)
+	}
+	return ""
+}
+
+// Claim implements store.Writer. A claim whose acknowledgement is lost has happened all the same.
+func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	asked := s.Log.Stamp()
+	claimed, err := s.Store.Claim(ctx, req)
+	for i := range claimed {
+		after := claimed[i].Run.Clone()
+		s.Log.Learned(s.Client, asked, Input{Kind: Claim, Run: after.ID, Node: req.Node, After: &after}, Output{})
+	}
+	if len(claimed) > 0 && s.Fault != nil && s.Fault() == Lost {
+		return nil, ErrInjected
+	}
+	return claimed, err
+}
+
+// Expire implements store.Registry.
+func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	asked := s.Log.Stamp()
+	before, failed := s.Nodes(ctx)
+	gone, err := s.Store.Expire(ctx, now, ids...)
+	if err != nil { // any of those that were there may be gone
+		if failed != nil {
+			return gone, fmt.Errorf("%w, and nobody knows whom it concerns: %w", err, failed)
+		}
+		for _, n := range before {
+			s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{Unknown: true})
+		}
+	}
+	for _, n := range gone {
+		s.Log.Learned(s.Client, asked, Input{Kind: Leave, Node: n.ID}, Output{})
+	}
+	return gone, err
+}

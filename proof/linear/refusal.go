@@ -1,0 +1,103 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// Refusal is a history that could not have happened, and where it can be looked at.
+type Refusal struct {
+	HTML string // porcupine's picture of it
+	Text string // the calls in order, and how far an order of them goes
+}
+
+// Spec is a sequential specification that can say what it would have answered.
+type Spec struct {
+	porcupine.Model
+	Why func(state, input any) string
+}
+
+// Decide looks for an order in which one history could have happened. It gives up after the patience, with porcupine.Unknown.
+func (s Spec) Decide(history []porcupine.Operation, patience time.Duration) porcupine.CheckResult {
+	return porcupine.CheckOperationsTimeout(s.Model, history, patience)
+}
+
+// Explain writes a refused history into the folder, under the name. It looks at the history once more, within the patience.
+func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience time.Duration) (Refusal, error) {
+	_, info := porcupine.CheckOperationsVerbose(s.Model, history, patience)
+	r := Refusal{HTML: filepath.Join(dir, name+".html"), Text: filepath.Join(dir, name+".txt")}
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return r, fmt.Errorf("linear: %w", err)
+	}
+	if err := porcupine.VisualizePath(s.Model, info, r.HTML); err != nil {
+		return r, fmt.Errorf("linear: draw: %w", err)
+	}
+	if err := os.WriteFile(r.Text, []byte(s.readable(history, info)), 0o640); err != nil {
+		return r, fmt.Errorf("linear: %w", err)
+	}
+	return r, nil
+}
+
+// readable lists the calls by when they were made, and the longest order that the model follows, with its states.
+func (s Spec) readable(history []porcupine.Operation, info porcupine.LinearizationInfo) string {
+	var text strings.Builder
+	sorted := slices.Clone(history)
+	slices.SortStableFunc(sorted, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	fmt.Fprintf(&text, "%d calls: called, returned, by whom, what\n", len(sorted))
+	for _, op := range sorted {
+		returned := fmt.Sprint(op.Return)
+		if op.Return == math.MaxInt64 {
+			returned = "never"
+		}
+		fmt.Fprintf(&text, "%6d %6s  client %d: %s\n", op.Call, returned, op.ClientId, s.DescribeOperation(op.Input, op.Output))
+	}
+	for _, partition := range info.PartialLinearizationsOperations() {
+		var longest []porcupine.Operation
+		for _, order := range partition {
+			if len(order) > len(longest) {
+				longest = order
+			}
+		}
+		fmt.Fprintf(&text, "\nThe longest order that the model follows has %d of them:\n", len(longest))
+		state := s.Init()
+		for _, op := range longest {
+			_, state = s.Step(state, op.Input, op.Output)
+			fmt.Fprintf(&text, "  %s\n      %s\n", s.DescribeOperation(op.Input, op.Output), s.DescribeState(state))
+		}
+		stuck := blocked(sorted, longest)
+		fmt.Fprintf(&text, "\nThen none of these can be next:\n")
+		for _, op := range stuck {
+			fmt.Fprintf(&text, "  %s\n", s.DescribeOperation(op.Input, op.Output))
+			fmt.Fprintf(&text, "      the model answers: %s\n", s.Why(state, op.Input))
+		}
+	}
+	return text.String()
+}
+
+// blocked are the calls that could come next by their times.
+func blocked(history, order []porcupine.Operation) (next []porcupine.Operation) {
+	type moment struct{ call, returned int64 }
+	done := make(map[moment]bool)
+	for _, op := range order {
+		done[moment{op.Call, op.Return}] = true
+	}
+	earliest := int64(math.MaxInt64)
+	for _, op := range history {
+		if !done[moment{op.Call, op.Return}] {
+			earliest = min(earliest, op.Return)
+		}
+	}
+	for _, op := range history {
+		if !done[moment{op.Call, op.Return}] && op.Call <= earliest {
+			next = append(next, op)
+		}
+	}
+	return next
+}

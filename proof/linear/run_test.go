@@ -1,0 +1,116 @@
+package linear_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/store"
+)
+
+var (
+	histories = flag.Int("histories", 96, "how many histories of runs, and a quarter as many of pools, are recorded on each store")
+	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories of it")
+	refusedAt = flag.String("refused", "", "the folder for refused histories; empty: a new one among the temporary files")
+)
+
+// patience is how long one history may take to decide, though none should take a second.
+const patience = time.Minute
+
+func seed() uint64 {
+	if *firstSeed != 0 {
+		return *firstSeed
+	}
+	return rand.Uint64N(1 << 32)
+}
+
+// refusedDir is where the test leaves refused histories: they outlive it.
+func refusedDir(tb testing.TB) string {
+	tb.Helper()
+	if *refusedAt != "" {
+		return *refusedAt
+	}
+	dir, err := os.MkdirTemp("", "refused-")
+	require.NoError(tb, err)
+	return dir
+}
+
+// tally is what was decided.
+type tally struct{ histories, calls, open int }
+
+func (t *tally) add(history []porcupine.Operation) {
+	t.histories++
+	for _, op := range history {
+		t.calls++
+		if op.Output.(linear.Output).Unknown {
+			t.open++
+		}
+	}
+}
+
+func (t *tally) String() string {
+	return fmt.Sprintf("%d histories, %d calls, %d of them of unknown outcome", t.histories, t.calls, t.open)
+}
+
+// judge decides each run's history of a world, and returns those that could not have happened.
+func judge(tb testing.TB, history []porcupine.Operation, t *tally) (refused []string) {
+	tb.Helper()
+	spec := linear.NewModel(contract.Load()).Spec()
+	runs := linear.ByRun(history)
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		t.add(runs[id])
+		switch spec.Decide(runs[id], patience) {
+		case porcupine.Ok:
+		case porcupine.Illegal:
+			refused = append(refused, id)
+		default:
+			tb.Errorf("the history of %s has %d calls and was not decided in %s", id, len(runs[id]), patience)
+		}
+	}
+	return refused
+}
+
+// report writes refused histories and says where.
+func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operation, refused []string) []linear.Refusal {
+	tb.Helper()
+	spec := linear.NewModel(contract.Load()).Spec()
+	var all []linear.Refusal
+	for _, id := range refused {
+		r, err := spec.Explain(dir, fmt.Sprintf("seed-%d-%s", seed, id), linear.ByRun(history)[id], patience)
+		require.NoError(tb, err)
+		all = append(all, r)
+	}
+	return all
+}
+
+// C4 C5 C8 E4 E6 I1 I2: what clients and nodes are answered about a run could have happened one call at a time, as the contract says.
+func TestRunsAreLinearizable(t *testing.T) {
+	for name, at := range places {
+		t.Run(name, func(t *testing.T) {
+			const batches, size = 4, 6
+			began, sum := time.Now(), tally{}
+			for s := seed(); sum.histories < *histories; s++ {
+				w := newWorld(t, at, s, func(s store.Store) store.Store { return s })
+				w.live(batches, size)
+				history := w.log.Operations()
+				if refused := judge(t, history, &sum); len(refused) > 0 {
+					for _, r := range report(t, refusedDir(t), s, history, refused) {
+						t.Errorf("seed %d: a history could not have happened: see %s and %s", s, filepath.ToSlash(r.Text), filepath.ToSlash(r.HTML))
+					}
+				}
+			}
+			t.Logf("%s in %s", &sum, time.Since(began).Round(time.Millisecond))
+		})
+	}
+}

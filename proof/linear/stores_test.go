@@ -1,0 +1,63 @@
+package linear_test
+
+import (
+	"crypto/rand"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// place opens handles on one new store: those of processes that share it.
+type place func(tb testing.TB) (open func() store.Store)
+
+var places = map[string]place{"memory": inMemory, "sqlite": inFile, "postgres": onServer}
+
+func inMemory(testing.TB) func() store.Store {
+	s := memory.New() // one process: there is one handle
+	return func() store.Store { return s }
+}
+
+// Neither waits for a disk: what survives a crash is another proof's subject.
+func inFile(tb testing.TB) func() store.Store {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "runs.db")
+	return func() store.Store {
+		tb.Helper()
+		s, err := sqlite.Open(tb.Context(), path, sqlite.Options{Synchronous: sqlite.Normal})
+		require.NoError(tb, err)
+		tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+		return s
+	}
+}
+
+func onServer(tb testing.TB) func() store.Store {
+	tb.Helper()
+	dsn, _ := pgtest.Schema(tb)
+	if strings.Contains(dsn, "://") {
+		mark := "?"
+		if strings.Contains(dsn, "?") {
+			mark = "&"
+		}
+		dsn += mark + "synchronous_commit=off"
+	} else {
+		dsn += " synchronous_commit=off"
+	}
+	schema := "linear_" + rand.Text()
+	return func() store.Store {
+		tb.Helper()
+		s, err := postgres.Open(tb.Context(), dsn, postgres.Options{Schema: schema})
+		require.NoError(tb, err)
+		tb.Cleanup(func() { require.NoError(tb, s.Close()) })
+		return s
+	}
+}

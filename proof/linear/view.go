@@ -1,0 +1,98 @@
+package linear
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// View is what a history says of a run at one moment: everything that a caller may rely on, but for texts and for times that are the writer's to choose.
+type View struct {
+	State                 string
+	Version, Epoch, Seq   uint64
+	Attempt               int
+	Slot                  bool
+	Owner                 string
+	Interactions, Pending int
+	Deadline              int64 // microseconds; 0: none
+	AutoDecisions         int
+	Profile               string
+	Session               bool
+	Answer                string // accepted, not yet executed to the end
+	Code                  string // of a run that failed or was canceled
+	Recovery              string
+}
+
+// ViewOf is the view of a record.
+func ViewOf(r *store.Run) View {
+	v := View{
+		State: string(r.State), Version: r.Version, Epoch: r.Epoch, Seq: r.Seq, Attempt: r.Attempt, Slot: r.Slot, Owner: r.Owner,
+		Interactions: r.Interactions, AutoDecisions: r.AutoDecisions, Profile: string(r.Profile), Session: r.Session != nil,
+		Deadline: micros(r.Deadline), Recovery: string(r.Recovery),
+	}
+	if r.Pending != nil {
+		v.Pending = r.Pending.ID
+	}
+	if r.Answer != nil {
+		v.Answer = answer(r.Answer.ID, string(r.Answer.Resolution), r.Answer.Text)
+	}
+	if r.Error != nil {
+		v.Code = string(r.Error.Code)
+	}
+	return v
+}
+
+// answer names an accepted answer. The text of an automatic one is the library's.
+func answer(id int, resolution, text string) string {
+	if resolution != userReply {
+		text = ""
+	}
+	return fmt.Sprintf("%d %s %s", id, resolution, text)
+}
+
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// differs says in which fields two views differ; empty when they do not.
+func differs(want, got View) (text string) {
+	if want == got {
+		return ""
+	}
+	w, g := reflect.ValueOf(want), reflect.ValueOf(got)
+	for i := range w.NumField() {
+		if a, b := w.Field(i).Interface(), g.Field(i).Interface(); a != b {
+			text += fmt.Sprintf("%s is %v, want %v; ", w.Type().Field(i).Name, b, a)
+		}
+	}
+	return text
+}
+
+// String shows what is set.
+func (v View) String() string {
+	if v.State == "" {
+		return "no run"
+	}
+	text := fmt.Sprintf("%s v%d a%d e%d #%d", v.State, v.Version, v.Attempt, v.Epoch, v.Seq)
+	if v.Slot {
+		text += " slot"
+	}
+	if v.Owner != "" {
+		text += " of " + v.Owner
+	}
+	if v.Pending != 0 {
+		text += fmt.Sprintf(" asks %d", v.Pending)
+	}
+	if v.Answer != "" {
+		text += fmt.Sprintf(" answered %q", v.Answer)
+	}
+	if v.Code != "" {
+		text += " " + v.Code
+	}
+	return text
+}

@@ -1,0 +1,195 @@
+package linear
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
+// claim says that a node has started the run's next turn.
+func (m *Model) claim(now run, in Input) (run, Output) {
+	facts := now.facts()
+	facts["slot_held"] = true
+	verdict := m.law.Next(now.State, "turn.started", facts)
+	switch {
+	case now.left(in.Node):
+		return now, Output{Err: Stale}
+	case verdict.Transition == nil:
+		return now, against("%s: nothing can be started", verdict.Code)
+	case now.Slot && now.Owner != in.Node:
+		return now, against("the process is held by %s", now.Owner)
+	}
+	next := now.enter(verdict.Transition, in.Node)
+	next.Epoch++
+	if wrong := differs(next.View, ViewOf(in.After)); wrong != "" {
+		return now, against("%s", wrong)
+	}
+	return next, Output{}
+}
+
+// write is one commit of a node: fenced or not, compared and set, and what the contract makes of its event.
+func (m *Model) write(now run, c *Change) (run, Output) {
+	switch f := c.Fence; {
+	case f != nil && (now.Owner != f.Node || now.Epoch != f.Epoch || now.left(f.Node)):
+		return now, Output{Err: Stale}
+	case now.Version != c.Expect:
+		return now, Output{Err: Conflict}
+	}
+	next, wrong := m.fire(now, c)
+	if wrong == "" {
+		wrong = differs(next.View, ViewOf(&c.After))
+	}
+	if wrong != "" {
+		return now, against("%s", wrong)
+	}
+	return next, Output{}
+}
+
+// fire says what the event of a commit makes of the run.
+func (m *Model) fire(now run, c *Change) (next run, wrong string) {
+	if c.Event == "" {
+		return m.report(now, c)
+	}
+	then := now
+	if c.Evidence != nil {
+		then.Profile = c.Evidence.Profile
+		then.Session = now.Session || c.Evidence.Handle
+	} else if now.State == "running" { // a turn's end that nobody tells more of
+		then.Profile, then.Session = string(c.After.Profile), c.After.Session != nil
+	}
+	facts := then.facts()
+	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || c.After.Pending != nil && c.After.Pending.ID == now.Pending)
+	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
+	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
+	facts["context_lost"] = now.left(now.Owner)
+	code := ""
+	if c.Evidence != nil && now.State == "running" && isTurnEnd(c.Event) {
+		var rule contract.GateRule
+		if rule, wrong = m.decide(then, c); wrong != "" {
+			return now, wrong
+		}
+		if code = rule.Error; !c.Evidence.Facts["process_ok"] {
+			code = c.Evidence.Code
+		}
+	}
+	verdict := m.law.Next(now.State, c.Event, facts)
+	t := verdict.Transition
+	if t == nil {
+		return now, fmt.Sprintf("%s in %s: %s by %s", c.Event, now.State, verdict.Code, verdict.Rule)
+	}
+	if c.Evidence == nil && isTurnEnd(c.Event) && c.After.Error != nil {
+		code = string(c.After.Error.Code)
+	}
+	return m.follow(then, t, c, code)
+}
+
+// follow makes what a node's transition implies.
+func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) (next run, wrong string) {
+	node := c.After.Owner // who recovers a wait answers for it from then on
+	if c.Fence != nil {
+		node = c.Fence.Node
+	}
+	next = now
+	switch {
+	case t.Event == "interaction.auto_decide.timeout":
+		next = now.settle(settled{id: now.Pending, resolution: autoDecide})
+		next.Answer = answer(now.Pending, autoDecide, "")
+		next.AutoDecisions++
+	case t.Event == "interaction.reply.accepted": // by a node: histories of a store alone
+		a := c.After.Answer
+		if a == nil {
+			return now, "an accepted reply leaves no answer"
+		}
+		next = now.settle(settled{id: now.Pending, resolution: userReply})
+		next.Answer = answer(now.Pending, userReply, a.Text)
+	case now.Pending != 0 && t.To != "waiting_user":
+		next = now.settle(settled{id: now.Pending, resolution: abandoned})
+	}
+	next = next.enter(t, node)
+	if t.Event == "turn.needs_input" {
+		next.Interactions++
+		next.Pending, next.Answer = next.Interactions, ""
+		rule, ok := m.law.Wait(next.Profile, next.terms.Strict)
+		if !ok {
+			return now, "no waiting policy for " + next.Profile
+		}
+		if rule.OnDeadline != "keep_waiting" {
+			next.Deadline = c.After.UpdatedAt.Add(next.terms.SessionTimeout).UnixMicro()
+		}
+	}
+	if m.law.Terminal(t.To) && t.Error != "" {
+		next.Code = t.Error
+		if slices.Contains(t.Also, code) {
+			next.Code = code
+		}
+	}
+	switch t.Event {
+	case "restart.preserve_waiting":
+		next.Recovery = "recovered_waiting"
+	case "restart.reconcile_failed":
+		if c.Fence == nil {
+			next.Recovery = "failed_reconciled"
+		}
+	}
+	return next.tell(t, c)
+}
+
+// tell counts the events that a transition may tell, any number of some.
+func (now run) tell(t *contract.Transition, c *Change) (next run, wrong string) {
+	most := now.Seq
+	for _, e := range t.Emits {
+		switch e.Count {
+		case "optional":
+			most++
+		case "many":
+			most += 1000
+		}
+	}
+	if c.After.Seq < now.Seq || c.After.Seq > most {
+		return now, fmt.Sprintf("events end at %d, want %d to %d", c.After.Seq, now.Seq, most)
+	}
+	now.Seq = c.After.Seq
+	return now, ""
+}
+
+// report is a commit of a running turn that changes no state.
+func (m *Model) report(now run, c *Change) (next run, wrong string) {
+	if now.State != "running" || c.Fence == nil {
+		return now, "a report of a run that is " + now.State
+	}
+	next = now
+	next.Version++
+	next.Session = now.Session || c.After.Session != nil
+	if c.After.Seq < now.Seq {
+		return now, fmt.Sprintf("events end at %d, want %d or more", c.After.Seq, now.Seq)
+	}
+	next.Seq = c.After.Seq
+	return next, ""
+}
+
+// decide puts the evidence before the contract's gate, which must come to what the node made of it.
+func (m *Model) decide(now run, c *Change) (rule contract.GateRule, wrong string) {
+	facts := now.facts()
+	maps.Copy(facts, c.Evidence.Facts)
+	rule, ok := m.law.Decide(facts)
+	if !ok || rule.Outcome != c.Event {
+		return rule, fmt.Sprintf("the gate says %s by %s, and not %s", rule.Outcome, rule.ID, c.Event)
+	}
+	return rule, ""
+}
+
+// facts are those that the run itself tells.
+func (now run) facts() contract.Facts {
+	t := &now.terms
+	return contract.Facts{
+		"slot_held": now.Slot, "interactive": t.Interactive, "sticky": now.Profile == "sticky_process", "handle_present": now.Session,
+		"strict": t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions, "repeatable": t.Repeatable,
+		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt >= t.MaxAttempts,
+	}
+}
+
+func isTurnEnd(event string) bool {
+	return event == "turn.needs_input" || event == "turn.succeeded" || event == "turn.failed"
+}

@@ -1,0 +1,173 @@
+package linear_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// world is two nodes and some clients on one store, and the history of what they ask.
+type world struct {
+	testing.TB
+
+	seed    uint64
+	clock   quick
+	log     *linear.Log
+	found   findings
+	nodes   [2]*node
+	clients []*lifecycle.Client
+	reaper  *lifecycle.Client // recovers, through a store that is recorded
+	expirer store.Store
+	chaos   bool
+}
+
+const (
+	capacity = 4
+	people   = 3 // who ask of one run at the same time
+	// lease is longer than any pause of a busy machine: who loses it is told so by chaos.
+	lease = 200 * time.Second
+)
+
+// node is a host process that may be shut down and started again.
+type node struct {
+	*world
+
+	*lifecycle.Lifecycle
+
+	agents map[string]*agent
+	end    func()
+}
+
+// newWorld opens the handles; wrap is put around each of them.
+func newWorld(tb testing.TB, at place, seed uint64, wrap func(store.Store) store.Store) *world {
+	tb.Helper()
+	w := &world{TB: tb, seed: seed, clock: quick{time.Now()}, log: &linear.Log{}, chaos: true}
+	open := at(tb)
+	handles := make([]store.Store, 4)
+	for i := range handles {
+		handles[i] = wrap(open())
+	}
+	for i := range w.nodes {
+		w.nodes[i] = w.node(i, handles[i])
+	}
+	for i := range people {
+		w.clients = append(w.clients, w.client(&flaky{Store: handles[2+i%2], fault: w.faults(fmt.Sprint("client", i), 15)}))
+	}
+	w.expirer = &linear.Recorded{Store: handles[3], Log: w.log, Client: people + len(w.nodes)}
+	w.reaper = w.client(w.expirer)
+	return w
+}
+
+func (w *world) client(s store.Store) *lifecycle.Client {
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: w.clock, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(w, err)
+	w.Cleanup(c.Close)
+	return c
+}
+
+// faults are rolled once in n writes.
+func (w *world) faults(name string, n int) func() linear.Fault {
+	var mu sync.Mutex
+	rng := dice(w.seed, name)
+	return func() linear.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		switch rng.IntN(2 * n) {
+		case 0:
+			return linear.Lost
+		case 1:
+			return linear.Dropped
+		}
+		return linear.None
+	}
+}
+
+func (w *world) node(i int, s store.Store) *node {
+	n := &node{world: w, agents: map[string]*agent{}}
+	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
+		n.agents[string(kind)] = newAgent(kind, w.seed, w.clock, &w.found)
+	}
+	recorded := &linear.Recorded{Store: s, Log: w.log, Client: people + i, Evidence: w.found.of, Fault: w.faults(fmt.Sprint("node", i), 40)}
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: recorded, Clock: w.clock, Logger: slog.New(slog.DiscardHandler), Lease: lease, Grace: -1, Poll: time.Second,
+		Engines: map[string]engine.Engine{
+			string(fsm.ProfileResumable): n.agents[string(fsm.ProfileResumable)], string(fsm.ProfileStickyProcess): n.agents[string(fsm.ProfileStickyProcess)],
+		},
+		Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: capacity}},
+	})
+	require.NoError(w, err)
+	n.Lifecycle = lc
+	w.Cleanup(lc.Close)
+	return n
+}
+
+func (n *node) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- n.Serve(ctx) }()
+	n.end = func() {
+		cancel()
+		if err := <-served; err != nil {
+			n.Errorf("serve: %v", err)
+		}
+	}
+}
+
+// live has batches of runs live their lives while the nodes crash, leave and come back.
+func (w *world) live(batches, size int) {
+	w.Helper()
+	for _, n := range w.nodes {
+		n.start()
+	}
+	ctx, over := context.WithCancel(w.Context())
+	var chaos sync.WaitGroup
+	if w.chaos {
+		chaos.Go(func() { w.wreak(ctx, dice(w.seed, "chaos")) })
+	}
+	for b := range batches {
+		var lives sync.WaitGroup
+		for i := range size {
+			lives.Go(func() { w.life(ctx, fmt.Sprintf("r%d-%d", b, i)) })
+		}
+		lives.Wait()
+	}
+	over()
+	chaos.Wait()
+	for _, n := range w.nodes {
+		n.end()
+	}
+}
+
+// wreak is what happens to hosts.
+func (w *world) wreak(ctx context.Context, rng *rand.Rand) {
+	for ctx.Err() == nil {
+		w.clock.ponder(ctx, time.Duration(1+rng.IntN(8))*time.Second)
+		n := w.nodes[rng.IntN(2)]
+		switch rng.IntN(6) {
+		case 0: // it is shut down, and started again
+			n.end()
+			n.start()
+		case 1, 2: // it is taken for dead, and goes on as a zombie until it notices
+			if all, err := w.expirer.Nodes(ctx); err == nil && len(all) > 0 {
+				_, _ = w.expirer.Expire(ctx, time.Time{}, all[rng.IntN(len(all))].ID) // the history tells
+			}
+		case 3, 4:
+			_, _ = w.reaper.Recover(ctx) // as above
+		case 5:
+			n.agents[string(fsm.ProfileStickyProcess)].kill()
+		}
+	}
+}

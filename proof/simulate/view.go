@@ -1,0 +1,220 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// view is the store, and the time, as one process sees them: a host, or a person's client.
+type view struct {
+	world *world
+	name  string // of the host or the person
+	skew  time.Duration
+
+	timers   []*timer // guarded by world.mu, and read freely while the world is quiescent
+	watchers []*func(store.Hint)
+	hints    []store.Hint // on their way here
+	dead     bool         // guarded by world.mu
+	paused   time.Time    // until then nothing happens here
+	cut      time.Time    // until then the store cannot be reached
+	hangs    bool         // what is asked while it is cut off waits; otherwise it fails
+	touched  int          // the step at which something came here
+}
+
+var (
+	_ store.Store   = (*view)(nil)
+	_ store.Watcher = (*view)(nil)
+)
+
+// Commit implements store.Writer.
+func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
+	w := v.world
+	var out []error
+	w.mu.Lock()
+	named := w.names.named(batch)
+	w.mu.Unlock()
+	r := &request{kind: "Commit", what: describe(named), store: true, apply: func() { out = w.commit(v, named) }}
+	if err := v.ask(ctx, r); err != nil {
+		out = make([]error, len(batch))
+		for i := range out {
+			out[i] = err
+		}
+	}
+	return out
+}
+
+// describe names the commits of a batch.
+func describe(batch []store.Commit) string {
+	var text strings.Builder
+	for i := range batch {
+		c := &batch[i]
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		fmt.Fprintf(&text, "%s %d %s", c.Run.ID, c.Run.Version, c.Run.State)
+		if c.Fence != nil {
+			fmt.Fprintf(&text, " as %s/%d", c.Fence.Node, c.Fence.Epoch)
+		}
+	}
+	return text.String()
+}
+
+// Claim implements store.Writer.
+func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	w := v.world
+	w.mu.Lock()
+	req.Node = w.names.name(req.Node)
+	w.mu.Unlock()
+	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d told %t", req.Node, req.Max, req.Told), func() ([]store.Claimed, error) {
+		return w.claim(v, req)
+	})
+}
+
+// Prune implements store.Writer.
+func (v *view) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return do(ctx, v, "Prune", "", func() (int, error) { return v.world.store.Prune(ctx, before, limit) })
+}
+
+// Run implements store.Reader.
+func (v *view) Run(ctx context.Context, id string) (store.Run, error) {
+	w := v.world
+	return do(ctx, v, "Run", id, func() (store.Run, error) {
+		r, err := w.store.Run(w.ctx, id)
+		return w.names.run(r), err
+	})
+}
+
+// Spec implements store.Reader.
+func (v *view) Spec(ctx context.Context, id string) ([]byte, error) {
+	return do(ctx, v, "Spec", id, func() ([]byte, error) { return v.world.store.Spec(v.world.ctx, id) })
+}
+
+// Runs implements store.Reader.
+func (v *view) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	return v.page(ctx, "Runs", q, v.world.store.Runs)
+}
+
+// Inbox implements store.Reader.
+func (v *view) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
+	return v.page(ctx, "Inbox", q, v.world.store.Inbox)
+}
+
+func (v *view) page(ctx context.Context, kind string, q store.Query, look func(context.Context, store.Query) (store.Page, error)) (store.Page, error) {
+	return do(ctx, v, kind, fmt.Sprint(q), func() (store.Page, error) {
+		p, err := look(v.world.ctx, q)
+		p.Runs = v.world.names.runs(p.Runs)
+		return p, err
+	})
+}
+
+// Events implements store.Reader.
+func (v *view) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	return do(ctx, v, "Events", fmt.Sprintf("%s after %d", id, after), func() ([]store.Event, error) {
+		return v.world.store.Events(v.world.ctx, id, after, limit)
+	})
+}
+
+// history is a run and its settled interactions.
+type history struct {
+	run     store.Run
+	settled []interaction.Record
+}
+
+// History implements store.Reader.
+func (v *view) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+	w := v.world
+	h, err := do(ctx, v, "History", id, func() (history, error) {
+		r, settled, err := w.store.History(w.ctx, id)
+		return history{w.names.run(r), settled}, err
+	})
+	return h.run, h.settled, err
+}
+
+// Settled implements store.Reader.
+func (v *view) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	return do(ctx, v, "Settled", id+" "+key, func() (interaction.Record, error) { return v.world.store.Settled(v.world.ctx, id, key) })
+}
+
+// fallen is what is due, and when something is next.
+type fallen struct {
+	due  []store.Run
+	next time.Time
+}
+
+// Due implements store.Reader.
+func (v *view) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
+	w := v.world
+	f, err := do(ctx, v, "Due", "", func() (fallen, error) {
+		due, next, err := w.store.Due(w.ctx, now, limit)
+		return fallen{w.names.runs(due), next}, err
+	})
+	return f.due, f.next, err
+}
+
+// Orphans implements store.Reader.
+func (v *view) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
+	w := v.world
+	return do(ctx, v, "Orphans", fmt.Sprintf("beyond %d", skip), func() ([]store.Run, error) {
+		all, err := w.store.Orphans(w.ctx, skip, limit)
+		return w.names.runs(all), err
+	})
+}
+
+// Join implements store.Registry. No process here can be told dead by another one but by its lease.
+func (v *view) Join(ctx context.Context, n store.Node, now time.Time) error {
+	_, err := do(ctx, v, "Join", "", func() (struct{}, error) { return struct{}{}, v.world.join(v, n, now) })
+	return err
+}
+
+// Renew implements store.Registry.
+func (v *view) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
+	w := v.world
+	w.mu.Lock()
+	name := w.names.name(id)
+	w.mu.Unlock()
+	return do(ctx, v, "Renew", name, func() ([]store.Hold, error) { return w.store.Renew(w.ctx, name, now) })
+}
+
+// Expire implements store.Registry.
+func (v *view) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	w := v.world
+	named := make([]string, len(ids))
+	w.mu.Lock()
+	for i, id := range ids {
+		named[i] = w.names.name(id)
+	}
+	w.mu.Unlock()
+	return do(ctx, v, "Expire", strings.Join(named, " "), func() ([]store.Node, error) { return w.expire(now, named) })
+}
+
+// Nodes implements store.Registry.
+func (v *view) Nodes(ctx context.Context) ([]store.Node, error) {
+	w := v.world
+	return do(ctx, v, "Nodes", "", func() ([]store.Node, error) {
+		all, err := w.store.Nodes(w.ctx)
+		for i := range all {
+			all[i].ID = w.names.id(all[i].ID)
+		}
+		return all, err
+	})
+}
+
+// SetPool implements store.Registry.
+func (v *view) SetPool(ctx context.Context, p slots.Pool) error {
+	_, err := do(ctx, v, "SetPool", p.Name, func() (struct{}, error) { return struct{}{}, v.world.store.SetPool(v.world.ctx, p) })
+	return err
+}
+
+// Pools implements store.Registry.
+func (v *view) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	return do(ctx, v, "Pools", "", func() ([]store.PoolUse, error) { return v.world.store.Pools(v.world.ctx) })
+}
+
+// Close implements io.Closer; the store outlives the process.
+func (v *view) Close() error { return nil }
