@@ -1,0 +1,141 @@
+package explore_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/explore"
+)
+
+// everywhere explores all scenarios, side by side, and adds up.
+func everywhere(t *testing.T, o explore.Options) explore.Result {
+	t.Helper()
+	var mu sync.Mutex
+	var sum explore.Result
+	t.Run("scenarios", func(t *testing.T) {
+		for _, sc := range explore.Scenarios() {
+			t.Run(sc.String(), func(t *testing.T) {
+				t.Parallel()
+				r, err := explore.Explore(o, sc)
+				require.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				sum.Add(r)
+			})
+		}
+	})
+	return sum
+}
+
+// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: two nodes, two people, and whatever may break: every state that can be reached keeps every promise of the contract and of
+// the protocol, can go on by itself, and each rule and each answer of the protocol was met on the way.
+func TestEveryReachableStateKeepsEveryPromise(t *testing.T) {
+	r := everywhere(t, explore.Options{Bounds: explore.Usual()})
+	t.Log(r)
+	require.Nil(t, r.Broken)
+	require.Empty(t, r.Coverage.Missing(contract.Load()))
+	require.Greater(t, r.States, 1_000_000)
+}
+
+// Two faults in one run, of whatever kinds.
+func TestNothingBreaksWhenTwoThingsDo(t *testing.T) {
+	r := everywhere(t, explore.Options{Bounds: explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2}})
+	t.Log(r)
+	require.Nil(t, r.Broken)
+}
+
+// The runs that the stories of missing guards are about.
+var (
+	plain  = explore.Scenario{}
+	again  = explore.Scenario{Repeatable: true}
+	asks   = explore.Scenario{Interactive: true}
+	strict = explore.Scenario{Interactive: true, Strict: true}
+	held   = explore.Scenario{Interactive: true, Sticky: true}
+)
+
+// guards is every switch with what its absence leads to, and in how many steps.
+var guards = []struct {
+	off    explore.Switch
+	of     explore.Scenario
+	broken string
+	steps  int
+}{
+	{explore.VersionReply, asks, "PI-18", 6},
+	{explore.VersionCancel, plain, "IV-07", 3},
+	{explore.VersionDeadline, asks, "PI-18", 7},
+	{explore.VersionRecovery, plain, "PI-16", 7},
+	{explore.VersionLoss, held, "PI-18", 7},
+	{explore.VersionFinish, asks, "IV-29", 5},
+	{explore.VersionCreate, plain, "IV-02", 1},
+	{explore.FenceRegistered, plain, "PI-11", 4},
+	{explore.ClaimState, plain, "PI-14", 2},
+	{explore.ClaimRegistered, plain, "PI-11", 3},
+	{explore.ClaimCapacity, plain, "PI-08", 2},
+	{explore.ClaimHolder, held, "PI-20", 5},
+	{explore.ClaimEpoch, again, "PI-10", 3},
+	{explore.CommitEvents, plain, "PI-09", 1},
+	{explore.CommitSlot, plain, "PI-01", 2},
+	{explore.CommitReceipt, asks, "PI-06", 4},
+	{explore.CommitDeadline, asks, "PI-05", 4},
+	{explore.CommitAnswer, asks, "PI-07", 4},
+	{explore.ReplyPending, asks, "IV-25", 4},
+	{explore.ReplyKey, asks, "PI-15", 5},
+	{explore.DeadlinePassed, asks, "IV-34", 4},
+	{explore.LeaseEnded, plain, "PI-13", 1},
+	{explore.RecoverOrphans, plain, "PI-12", 3},
+	{explore.RestartID, plain, "PI-10", 4},
+	{explore.WorkerLook, plain, "PI-10", 4},
+	{explore.ManDropped, plain, "PI-10", 5},
+	{explore.ManWaits, plain, "PI-10", 3},
+	{explore.RecoverWaiting, strict, "PI-17", 4},
+	{explore.RecoverRunning, plain, "PI-17", 2},
+	{explore.RecoverAnswered, held, "PI-17", 5},
+}
+
+// No guard is for nothing: without any one of them there is a short story of how it goes wrong.
+func TestEveryGuardIsNeeded(t *testing.T) {
+	t.Parallel()
+	tried := map[explore.Switch]bool{explore.FenceNode: true, explore.FenceEpoch: true} // see below
+	for _, g := range guards {
+		tried[g.off] = true
+		r, err := explore.Explore(explore.Options{Bounds: explore.Usual(), Without: []explore.Switch{g.off}}, g.of)
+		require.NoError(t, err)
+		require.NotNil(t, r.Broken, "%s is for nothing", g.off)
+		t.Logf("without %s, %d steps: %s", g.off, len(r.Broken.Steps), r.Broken)
+		require.Equal(t, g.broken, r.Broken.Broken[:len("PI-00")], "%s: %s", g.off, r.Broken)
+		require.Len(t, r.Broken.Steps, g.steps, g.off)
+	}
+	for _, s := range explore.Switches() {
+		require.True(t, tried[s], "%s was not tried", s)
+	}
+}
+
+// The fence's word on node and epoch is a second line: while versions are compared, no worker comes that far. Without that, each of them is
+// what keeps a worker from writing where it lost its right.
+func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
+	t.Parallel()
+	for _, line := range []struct {
+		off    explore.Switch
+		of     explore.Scenario
+		broken string
+		steps  int
+	}{{explore.FenceNode, plain, "PI-21", 4}, {explore.FenceEpoch, asks, "PI-22", 8}} {
+		look := func(without ...explore.Switch) explore.Result {
+			t.Helper()
+			r, err := explore.Explore(explore.Options{
+				Bounds: explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}, Without: without, Only: line.broken,
+			}, line.of)
+			require.NoError(t, err)
+			return r
+		}
+		require.Nil(t, look(line.off).Broken, line.off)
+		require.Nil(t, look(explore.VersionFinish).Broken, line.off)
+		both := look(explore.VersionFinish, line.off).Broken
+		require.NotNil(t, both, line.off)
+		t.Logf("without %s and %s, %d steps: %s", explore.VersionFinish, line.off, len(both.Steps), both)
+		require.Len(t, both.Steps, line.steps, both)
+	}
+}

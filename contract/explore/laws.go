@@ -1,0 +1,89 @@
+package explore
+
+import "fmt"
+
+// changed checks what no commit may do, whoever makes it.
+func (m *model) changed(before, next *Run) string {
+	if m.over(before) {
+		return "PI-16: what has ended changes"
+	}
+	for i, was := range before.Settled {
+		if was != unsettled && next.Settled[i] != was {
+			return fmt.Sprintf("PI-18: question %d was %s, and is %s now", i+1, was, next.Settled[i])
+		}
+	}
+	return ""
+}
+
+// check says which promise of the protocol the state breaks, or "".
+func (m *model) check(s *State) string {
+	for _, law := range laws {
+		if !law.holds(m, s) {
+			return law.id + ": " + law.doc
+		}
+	}
+	return ""
+}
+
+// law is a promise of the protocol, beside the contract's invariants.
+type promise struct {
+	id, doc string
+	holds   func(m *model, s *State) bool
+}
+
+var laws = []promise{
+	{"PI-01", "a slot is held exactly by a turn that executes, and by a sticky run that waits or was answered", slotRight},
+	{"PI-02", "what has ended holds nothing", func(m *model, s *State) bool {
+		r := &s.Run
+		return !m.over(r) || !r.Slot && r.Owner == 0 && r.Pending == 0 && r.Answer == 0
+	}},
+	{"PI-03", "one worker at most has the current epoch of a turn that executes", oneWorker},
+	{"PI-04", "a question is open exactly while the run waits, and it is the last one", func(_ *model, s *State) bool {
+		r := &s.Run
+		return (r.Pending != 0) == (r.State == waiting) && (r.Pending == 0 || r.Pending == r.Asked)
+	}},
+	{"PI-05", "a deadline belongs to the open question", func(_ *model, s *State) bool {
+		return s.Run.Deadline == 0 || s.Run.Deadline == s.Run.Pending
+	}},
+	{"PI-06", "each question but the open one is settled, and the open one is not", settledRight},
+	{"PI-07", "an accepted answer is kept until its turn has ended", func(_ *model, s *State) bool {
+		r := &s.Run
+		return r.State != queued && r.State != running || r.Answer == r.Asked
+	}},
+	{"PI-08", "no more slots are held than the pool has", func(_ *model, s *State) bool { return !s.Rival || !s.Run.Slot }},
+	{"PI-09", "the events tell what the record says", func(m *model, s *State) bool {
+		r, l := &s.Run, &s.Log
+		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos && r.Pending == l.Open
+	}},
+	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool { return s.Run.State != running || s.Run.Owner != 0 }},
+}
+
+func slotRight(m *model, s *State) bool {
+	r := &s.Run
+	due := r.State == running || m.scenario.Sticky && r.Profile && (r.State == waiting || r.State == queued && r.Answer != 0)
+	return r.Slot == due
+}
+
+func oneWorker(m *model, s *State) bool {
+	if s.Run.State != running {
+		return true
+	}
+	n := 0
+	for i := range m.bounds.Nodes {
+		if s.Nodes[i].Phase != idle && s.Nodes[i].Epoch == s.Run.Epoch {
+			n++
+		}
+	}
+	return n <= 1
+}
+
+func settledRight(_ *model, s *State) bool {
+	r := &s.Run
+	for i, how := range r.Settled {
+		id := uint8(i + 1)
+		if (how != unsettled) != (id <= r.Asked && id != r.Pending) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,111 @@
+// Command modelcheck explores every state of a run that the contract and the protocol around it allow, within bounds that flags give, and checks every
+// invariant in each. It prints how many states and transitions there are; a shortest counter-example, and fails, when something is broken.
+//
+//	go run ./contract/explore/modelcheck                          two nodes, one fault: seconds
+//	go run ./contract/explore/modelcheck -faults 2                two faults: minutes
+//	go run ./contract/explore/modelcheck -nodes 3                 three nodes: minutes
+//	go run ./contract/explore/modelcheck -without version.reply   what would happen without that guard
+//	go run ./contract/explore/modelcheck -without list            which guards there are
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/explore"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "modelcheck:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+var errBroken = errors.New("an invariant is broken")
+
+func run(args []string, out io.Writer) error {
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) } // who reads no output wants none
+	o := explore.Options{Bounds: explore.Usual()}
+	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
+	flags.IntVar(&o.Bounds.Nodes, "nodes", o.Bounds.Nodes, "nodes that execute runs")
+	flags.IntVar(&o.Bounds.Questions, "questions", o.Bounds.Questions, "questions that the agent asks at most")
+	flags.IntVar(&o.Bounds.Attempts, "attempts", o.Bounds.Attempts, "turns of the run at most")
+	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "things that break at most: crashes, leases that run out, lost acknowledgements, …")
+	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
+	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
+	workers := flags.Int("j", runtime.NumCPU(), "scenarios explored at a time")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *without == "list" {
+		for _, s := range explore.Switches() {
+			say("%s\n", s)
+		}
+		return nil
+	}
+	for name := range strings.SplitSeq(*without, ",") {
+		s, ok := explore.SwitchNamed(name)
+		if ok {
+			o.Without = append(o.Without, s)
+		} else if name != "" {
+			return fmt.Errorf("there is no guard %q; -without list shows them", name)
+		}
+	}
+	began := time.Now()
+	r, err := all(o, max(*workers, 1))
+	if err != nil {
+		return err
+	}
+	say("contract %s, %+v, %d scenarios: %s, %s\n", contract.Version(), o.Bounds, len(explore.Scenarios()), r, time.Since(began).Round(time.Millisecond))
+	if r.Broken != nil {
+		say("\n%s", r.Broken)
+		return errBroken
+	}
+	missing := r.Coverage.Missing(contract.Load())
+	for _, m := range missing {
+		say("not met within these bounds: %s\n", m)
+	}
+	if len(missing) == 0 {
+		say("every transition, rejection, gate rule, policy row and answer of the protocol was met\n")
+	}
+	return nil
+}
+
+// all explores the scenarios side by side.
+func all(o explore.Options, workers int) (explore.Result, error) {
+	var (
+		mu     sync.Mutex // guards sum and failed
+		sum    explore.Result
+		failed error
+		group  sync.WaitGroup
+	)
+	next := make(chan explore.Scenario)
+	for range workers {
+		group.Go(func() {
+			for sc := range next {
+				r, err := explore.Explore(o, sc)
+				mu.Lock()
+				sum.Add(r)
+				failed = errors.Join(failed, err)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, sc := range explore.Scenarios() {
+		next <- sc
+	}
+	close(next)
+	group.Wait()
+	return sum, failed
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestItTellsFiguresAndStories(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0"}, &out))
+	require.Regexp(t, `\d+ states, \d+ transitions, depth \d+`, out.String())
+	require.Contains(t, out.String(), "TR-16", "what these bounds do not reach is said")
+
+	out.Reset()
+	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0", "-without", "version.reply"}, &out), errBroken)
+	require.Contains(t, out.String(), "⇒ PI-18: question 1 was answered by ada, and is answered by ben now")
+
+	out.Reset()
+	require.NoError(t, run([]string{"-without", "list"}, &out))
+	require.Contains(t, out.String(), "fence.epoch\n")
+	require.ErrorContains(t, run([]string{"-without", "luck"}, &out), "-without list")
+	require.ErrorContains(t, run([]string{"-nodes", "9"}, &out), "want 1 to 3")
+}

@@ -1,0 +1,78 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Counterexample is a shortest way to what must not be.
+type Counterexample struct {
+	Scenario Scenario
+	// Steps are what happened, each with what it led to.
+	Steps []Step
+	// Broken says what is wrong: the id of an invariant, and why.
+	Broken string
+}
+
+// Step is one step of a counter-example.
+type Step struct{ Action, State string }
+
+// String is the counter-example for a person, a line a step.
+func (c *Counterexample) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "a run that is %s\n", c.Scenario)
+	for i, s := range c.Steps {
+		fmt.Fprintf(&b, "%3d. %s\n     %s\n", i+1, s.Action, s.State)
+	}
+	fmt.Fprintf(&b, "   ⇒ %s\n", c.Broken)
+	return b.String()
+}
+
+// trace walks back to the start.
+func (s *search) trace(at uint32, last *Action, next *State, broken string) *Counterexample {
+	c := &Counterexample{Scenario: s.scenario, Broken: broken}
+	if last != nil {
+		c.Steps = append(c.Steps, Step{last.text(s.model), s.text(next)})
+	}
+	for ; at != 0; at = s.parents[at] {
+		c.Steps = append(c.Steps, Step{s.actions[at].text(s.model), s.text(s.seen.at(at))})
+	}
+	slices.Reverse(c.Steps)
+	return c
+}
+
+// text is a state for a person: what differs from rest.
+func (s *search) text(st *State) string {
+	r := &st.Run
+	words := []string{r.State.String()}
+	add := func(is bool, format string, args ...any) {
+		if is {
+			words = append(words, fmt.Sprintf(format, args...))
+		}
+	}
+	add(r.Attempt > 0, "turn %d", r.Attempt)
+	add(r.Epoch > 0, "epoch %d", r.Epoch)
+	add(r.Slot, "slot held")
+	add(r.Owner != 0 && r.Owner != former, "owner node %d", r.Owner)
+	add(r.Owner == former, "owner gone")
+	add(r.Pending != 0, "asks question %d", r.Pending)
+	add(r.Deadline != 0, "deadline of question %d", r.Deadline)
+	add(st.Due, "which has passed")
+	add(r.Answer != 0, "has the answer to question %d", r.Answer)
+	for i, how := range r.Settled {
+		add(how != unsettled, "question %d %s", i+1, how)
+	}
+	add(!s.bare && st.Log.State != r.State, "but the events say %s", st.Log.State)
+	add(st.Rival, "another run has the slot")
+	for i := range s.bounds.Nodes {
+		n := &st.Nodes[i]
+		add(!n.Up, "node %d is down", i+1)
+		add(n.Up && !n.Registered, "node %d does not know that it counts as dead", i+1)
+		add(n.Lapsed, "node %d's lease has run out", i+1)
+		add(n.Phase != idle, "node %d %s epoch %d", i+1, phaseNames[n.Phase], n.Epoch)
+	}
+	return strings.Join(words, ", ")
+}
+
+var phaseNames = [...]string{"is idle in", "waits for its claim of", "executes", "waits to hear of", "is to store again"}
