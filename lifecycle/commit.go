@@ -86,11 +86,8 @@ func transition(prev *store.Run, ch *change) (store.Commit, error) {
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To
-	next.Warnings = slices.Clip(next.Warnings)
 	for _, w := range ch.warnings {
-		if !slices.Contains(next.Warnings, w.Code) {
-			next.Warnings = append(next.Warnings, w.Code)
-		}
+		next.Warnings = warned(next.Warnings, w.Code)
 	}
 	if ch.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = ch.recovery, now, ch.reason
@@ -197,11 +194,22 @@ func report(prev *store.Run, now time.Time, session *store.Session, events ...te
 	}
 	c := store.Commit{Run: next, Expect: prev.Version}
 	for _, e := range events {
+		if code, ok := e.data["code"].(string); ok && e.kind == contract.TypeWarning {
+			c.Run.Warnings = warned(c.Run.Warnings, fsm.Warning(code))
+		}
 		if err := tell(&c, e.kind, e.data); err != nil {
 			return store.Commit{}, err
 		}
 	}
 	return c, nil
+}
+
+// warned are the codes with one more, unless they have it. They share nothing that is changed.
+func warned(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
+	if slices.Contains(codes, code) {
+		return codes
+	}
+	return append(slices.Clip(codes), code)
 }
 
 // emit adds the events of a transition in the contract's order.

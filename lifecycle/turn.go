@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -179,11 +180,13 @@ func caught(err *error) {
 
 // failed is the outcome of a turn that the engine could not execute.
 func failed(code fsm.Code, err error) engine.Outcome {
+	detail := err.Error()
 	var f *engine.Failure
 	if errors.As(err, &f) && f.Code != "" {
 		code = f.Code
+		detail = strings.TrimPrefix(detail, string(code)+": ") // it stands beside
 	}
-	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: code, Detail: err.Error()}}
+	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: code, Detail: detail}}
 }
 
 // interrupted names the reason for which the library itself ended the turn.

@@ -51,8 +51,17 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	return found.profile, nil
 }
 
+// forgetful are agents, by the name that they announce, that lose the end of a session which they say they can resume.
+var forgetful = map[string]string{
+	// Seen of 0.15.10: it keeps the last message only after it has answered the prompt, and not when it is ended then.
+	"qwen-code": "it writes the end of a session after it has ended its turn",
+}
+
 // profileOf reads what an agent announces.
 func profileOf(path string, h hello) engine.Profile {
+	if why := forgetful[h.Info.Name]; why != "" {
+		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, h, why)}
+	}
 	if ways := h.ways(); ways != "" {
 		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, h, ways)}
 	}

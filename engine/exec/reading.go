@@ -20,8 +20,11 @@ import (
 // maxCost bounds what a turn is said to have cost.
 const maxCost = 1e15
 
-// maxOdd bounds how many lines of a turn are reported as broken.
-const maxOdd = 20
+// maxOdd bounds how many oddities of a turn are reported, and maxWarning how much of an agent's warning, in bytes.
+const (
+	maxOdd     = 20
+	maxWarning = 4 << 10
+)
 
 // reading is a turn as it is read from the agent's output.
 type reading struct {
@@ -234,11 +237,19 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 		}
 		r.failed = &engine.Process{Status: engine.Failed, Code: code, Detail: text}
 	case Warning:
-		r.diagnose(fsm.WarnEngineDiagnostic, text)
+		return r.warn(text)
 	case InputTokens, OutputTokens, CostUSD:
 		r.cost(rule, text)
 	}
 	return nil
+}
+
+// warn tells at once what the agent warns of: that it waits for its model, say. It counts as an oddity, since there may be any number.
+func (r *reading) warn(text string) error {
+	if r.odd++; r.odd > maxOdd {
+		return nil
+	}
+	return r.sink.Warn(r.ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: clip(text, maxWarning)})
 }
 
 // cost notes what the turn cost; what is no number is passed over.

@@ -98,8 +98,7 @@ func TestASecretIsNowhere(t *testing.T) {
 			lines: []string{says(exec.Warning, `"`+oddly+`"`), `echo "$API_KEY"`},
 			see: func(t *testing.T, o engine.Outcome) {
 				t.Helper()
-				require.Equal(t, "[redacted]", o.Diagnostics[0].Detail)
-				require.Contains(t, o.Diagnostics[1].Detail, "[redacted]")
+				require.Contains(t, o.Diagnostics[0].Detail, "[redacted]")
 			},
 		},
 		"in the error output, in pieces": {

@@ -12,7 +12,8 @@ var openings = []string{
 	"This is the Qwen Code. We are setting up the context for our chat.",
 	"This is the Gemini CLI. We are setting up the context for our chat.",
 	"# AGENTS.md instructions for ", // Codex
-	"[Request interrupted by user",  // Claude Code, as the next
+	"[Request interrupted by user",  // Claude Code, as the next two
+	"(no content)",
 	resumes,
 }
 

@@ -29,6 +29,7 @@ var repairs = []story{
 		run := w.is("r", fsm.StateSucceeded)
 		require.JSONEq(w, `{"answer":42}`, string(run.Output))
 		require.Equal(w, 1, run.Attempt)
+		require.Equal(w, []fsm.Warning{fsm.WarnOutputRepairRequested}, run.Warnings)
 		turns := w.agent.Turns("r")
 		require.Len(w, turns, 3)
 		require.Empty(w, turns[0].Repair)

@@ -1,0 +1,26 @@
+package acp
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// E2: an agent goes on by its session only where it keeps all of it, whatever it announces.
+func TestAnAgentThatForgetsIsKept(t *testing.T) {
+	for announced, want := range map[string]fsm.Profile{
+		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"loadSession":true}}`:                                      fsm.ProfileResumable,
+		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`:                     fsm.ProfileResumable,
+		`{"agentInfo":{"name":"OpenCode"}}`:                                                                               fsm.ProfileStickyProcess,
+		`{"agentInfo":{"name":"qwen-code"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}`: fsm.ProfileStickyProcess,
+	} {
+		var h hello
+		require.NoError(t, json.Unmarshal([]byte(announced), &h))
+		p := profileOf("agent", h)
+		require.Equal(t, want, p.Kind, announced)
+		require.NotEmpty(t, p.Reason)
+	}
+}
