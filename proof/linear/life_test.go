@@ -65,6 +65,7 @@ type person struct {
 	spec  lifecycle.Spec
 	terms linear.Terms
 	last  lifecycle.Run
+	over  int // looks since it ended
 }
 
 // life is that of one run: people ask of it at the same time until it has ended; if it does not by itself, somebody cancels it.
@@ -74,9 +75,13 @@ func (w *world) life(ctx context.Context, id string) {
 	for i := range w.clients {
 		all.Go(func() {
 			p := &person{world: w, i: i, rng: dice(w.seed, fmt.Sprint(id, " ", i)), spec: spec, terms: terms}
-			for range 14 {
-				p.acts(ctx)
-				w.clock.ponder(ctx, time.Duration(p.rng.IntN(400))*time.Millisecond)
+			for range 24 {
+				if p.acts(ctx); p.last.State.Terminal() {
+					if p.over++; p.over > 2 {
+						return
+					}
+				}
+				w.clock.ponder(ctx, time.Duration(p.rng.IntN(250))*time.Millisecond)
 			}
 		})
 	}
@@ -102,14 +107,14 @@ func (p *person) acts(ctx context.Context) {
 		p.get(ctx)
 		return
 	}
-	switch n := p.rng.IntN(30); {
+	switch n := p.rng.IntN(60); {
 	case n == 0:
 		p.submit(ctx, p.rng.IntN(3) == 0)
 	case n == 1:
 		p.cancel(ctx)
-	case n < 4:
+	case n < 5:
 		p.reply(ctx, p.last.Interactions+1)
-	case n < 8 && p.last.Interactions > 0:
+	case n < 12 && p.last.Interactions > 0:
 		p.reply(ctx, 1+p.rng.IntN(p.last.Interactions))
 	default:
 		p.get(ctx)

@@ -1,0 +1,255 @@
+package linear_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// broken is a store that does one thing wrong.
+type broken struct {
+	store.Store
+
+	commit  func(ctx context.Context, below store.Store, c store.Commit) error
+	claim   func(ctx context.Context, below store.Store, req store.ClaimRequest) ([]store.Claimed, error)
+	run     func(r store.Run) store.Run
+	due     func(ctx context.Context, below store.Store, now time.Time, limit int) ([]store.Run, time.Time, error)
+	orphans func(ctx context.Context, below store.Store) ([]store.Run, error)
+	settled error
+}
+
+func (b *broken) Commit(ctx context.Context, batch []store.Commit) []error {
+	if b.commit == nil {
+		return b.Store.Commit(ctx, batch)
+	}
+	errs := make([]error, len(batch))
+	for i, c := range batch {
+		errs[i] = b.commit(ctx, b.Store, c)
+	}
+	return errs
+}
+
+func (b *broken) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if b.claim == nil {
+		return b.Store.Claim(ctx, req)
+	}
+	return b.claim(ctx, b.Store, req)
+}
+
+func (b *broken) Run(ctx context.Context, id string) (store.Run, error) {
+	r, err := b.Store.Run(ctx, id)
+	if b.run != nil && err == nil {
+		r = b.run(r)
+	}
+	return r, err
+}
+
+func (b *broken) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
+	if b.due == nil {
+		return b.Store.Due(ctx, now, limit)
+	}
+	return b.due(ctx, b.Store, now, limit)
+}
+
+func (b *broken) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
+	if b.orphans == nil || skip > 0 {
+		return b.Store.Orphans(ctx, skip, limit)
+	}
+	return b.orphans(ctx, b.Store)
+}
+
+func (b *broken) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	if b.settled != nil {
+		return interaction.Record{}, b.settled
+	}
+	return b.Store.Settled(ctx, id, key)
+}
+
+// one stores one commit.
+func one(ctx context.Context, s store.Store, c store.Commit) error {
+	return s.Commit(ctx, []store.Commit{c})[0]
+}
+
+// rebased is the commit made on the record as it stands now, whatever has changed it since.
+func rebased(ctx context.Context, s store.Store, c store.Commit, change func(*store.Run)) (store.Commit, error) {
+	now, err := s.Run(ctx, c.Run.ID)
+	if err != nil {
+		return c, err
+	}
+	next := now.Clone()
+	next.Version, c.Expect = now.Version+1, now.Version
+	next.Seq = now.Seq + uint64(len(c.Events))
+	next.LocalSeq = now.LocalSeq + uint64(len(c.Events))
+	if next.UpdatedAt.Before(c.Run.UpdatedAt) {
+		next.UpdatedAt = c.Run.UpdatedAt
+	}
+	change(&next)
+	c.Run = next
+	for i := range c.Events {
+		c.Events[i].Seq = now.Seq + uint64(i) + 1
+	}
+	return c, nil
+}
+
+func isReply(c *store.Commit) bool {
+	return c.Settled != nil && c.Settled.Resolution == interaction.UserReply
+}
+
+// every is true at each nth call.
+func every(n int) func() bool {
+	var mu sync.Mutex
+	calls := 0
+	return func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		calls++
+		return calls%n == 0
+	}
+}
+
+// brokenStores are bugs that stores have had, one each.
+var brokenStores = map[string]func() *broken{
+	"check, then act: a reply that was checked is stored though another one was meanwhile": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if !errors.Is(err, store.ErrConflict) || !isReply(&c) {
+				return err
+			}
+			again, failed := rebased(ctx, s, c, func(r *store.Run) { r.Answer = c.Run.Answer })
+			if again.Settled = nil; failed != nil || again.Run.State != fsm.StateQueued || one(ctx, s, again) != nil {
+				return err
+			}
+			return nil
+		}}
+	},
+	"double accept: the loser of two replies is told that it won": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			if errors.Is(err, store.ErrConflict) && isReply(&c) {
+				return nil
+			}
+			return err
+		}}
+	},
+	"lost update: a commit is acknowledged, and forgotten": func() *broken {
+		forgets := every(20)
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if c.Expect > 0 && forgets() {
+				return nil
+			}
+			return one(ctx, s, c)
+		}}
+	},
+	"stale epoch accepted: a worker that was fenced off writes all the same": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			err := one(ctx, s, c)
+			ends, reports := c.Run.State.Terminal(), c.Run.State == fsm.StateRunning
+			if !errors.Is(err, store.ErrStaleEpoch) || !ends && !reports {
+				return err
+			}
+			again, failed := rebased(ctx, s, c, func(r *store.Run) {
+				if ends {
+					r.State, r.FinishedAt, r.Slot, r.Owner, r.Answer = c.Run.State, r.UpdatedAt, false, "", nil
+					r.Pending, r.Deadline, r.Error, r.Output = nil, time.Time{}, c.Run.Error, c.Run.Output
+				}
+			})
+			if again.Fence = nil; failed != nil || one(ctx, s, again) != nil {
+				return err
+			}
+			return nil
+		}}
+	},
+	"stale read: a cache that nobody clears": func() *broken {
+		cached, hits := sync.Map{}, every(9)
+		return &broken{run: func(r store.Run) store.Run {
+			if old, ok := cached.Load(r.ID); ok && hits() {
+				return old.(store.Run).Clone()
+			}
+			cached.Store(r.ID, r.Clone())
+			return r
+		}}
+	},
+	"keys forgotten: a reply that is sent again is not known": func() *broken {
+		return &broken{settled: store.ErrNotFound}
+	},
+	"claimed twice: two nodes are given one run": func() *broken {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			claimed, err := s.Claim(ctx, req)
+			page, failed := s.Runs(ctx, store.Query{States: []fsm.State{fsm.StateRunning}})
+			if err != nil || failed != nil || len(claimed) > 0 {
+				return claimed, err
+			}
+			for _, r := range page.Runs {
+				if spec, err := s.Spec(ctx, r.ID); err == nil && r.Owner != req.Node {
+					return []store.Claimed{{Run: r, Spec: spec}}, nil
+				}
+			}
+			return nil, nil
+		}}
+	},
+	"deadline fired early": func() *broken {
+		return &broken{due: func(ctx context.Context, s store.Store, now time.Time, _ int) ([]store.Run, time.Time, error) {
+			due, next, err := s.Due(ctx, now.Add(time.Second), store.MaxBatch)
+			for i := range due {
+				due[i].Deadline = now
+			}
+			return due, next, err
+		}}
+	},
+	"the living taken for dead: recovery settles what a node executes": func() *broken {
+		return &broken{orphans: func(ctx context.Context, s store.Store) ([]store.Run, error) {
+			page, err := s.Runs(ctx, store.Query{States: []fsm.State{fsm.StateRunning}, Limit: 1})
+			return page.Runs, err
+		}}
+	},
+	"slot leaked: a run that waits keeps the slot that it gave up": func() *broken {
+		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
+			if c.Run.State == fsm.StateWaitingUser && c.Run.Owner != "" && c.Fence != nil {
+				c.Run.Slot = true
+			}
+			return one(ctx, s, c)
+		}}
+	},
+}
+
+// The check can fail: each of these is refused, and what was refused can be read.
+func TestBrokenStoresAreRefused(t *testing.T) {
+	for name, breaks := range brokenStores {
+		t.Run(name, func(t *testing.T) {
+			const worlds = 400 // a bug that shows in fewer is found at once
+			began, sum := time.Now(), tally{}
+			for s := seed(); sum.histories < 24*worlds; s++ {
+				w := newWorld(t, inMemory, s, func(below store.Store) store.Store {
+					b := breaks()
+					b.Store = below
+					return b
+				})
+				w.live(4, 6)
+				history := w.log.Operations()
+				refused := judge(t, history, &sum)
+				if len(refused) == 0 {
+					continue
+				}
+				r := report(t, t.TempDir(), s, history, refused[:1])[0]
+				text, err := os.ReadFile(r.Text)
+				require.NoError(t, err)
+				require.Contains(t, string(text), "none of these can be next")
+				picture, err := os.Stat(r.HTML)
+				require.NoError(t, err)
+				require.NotZero(t, picture.Size())
+				t.Logf("refused after %s in %s", &sum, time.Since(began).Round(time.Millisecond))
+				return
+			}
+			t.Errorf("a broken store was accepted: %s", &sum)
+		})
+	}
+}
