@@ -16,6 +16,9 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
+// atATime is how many runs there are that have not ended.
+const atATime = 12
+
 // envOrphans makes this program a host of agents that are child processes, in the folder, until its input ends.
 const envOrphans = "INTERLUDE_TEST_ORPHANS"
 

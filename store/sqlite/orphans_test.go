@@ -30,10 +30,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-const (
-	kills   = 200
-	atATime = 12 // runs that have not ended
-)
+const kills = 200
 
 // E7, I6, I9: hosts and agents are killed 200 times at random moments, while agents start children that ignore TERM, and some that leave their
 // group. In the end every run has come to its end, and no process of any is left.
