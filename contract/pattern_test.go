@@ -75,3 +75,31 @@ func TestTimesAreThoseOfTheValidator(t *testing.T) {
 		}
 	})
 }
+
+// FuzzLoops: the loops are the expressions of the schemas, and a time of ours is one to their validator.
+func FuzzLoops(f *testing.F) {
+	f.Add("run-1")
+	f.Add("1.0.0")
+	f.Add("ENGINE_FAILED")
+	f.Add("2026-02-29T23:59:59.999999Z")
+	f.Add("0000-01-01T00:00:60Z")
+	type pair struct {
+		compiled *regexp.Regexp
+		loop     func(string) bool
+	}
+	var pairs []pair
+	for _, expression := range []string{patternRunID, patternCode, patternVersion} {
+		loop, err := matcher(expression)
+		require.NoError(f, err)
+		pairs = append(pairs, pair{regexp.MustCompile(expression), loop})
+	}
+	format := schema.MustCompile([]byte(`{"type": "string", "format": "date-time"}`))
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, p := range pairs {
+			require.Equal(t, p.compiled.MatchString(s), p.loop(s), "%s: %q", p.compiled, s)
+		}
+		if isUTCTime(s) {
+			require.NoError(t, format.Validate(s), "%q", s)
+		}
+	})
+}

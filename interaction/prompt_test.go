@@ -69,3 +69,21 @@ func TestARepairSaysWhatIsWrong(t *testing.T) {
 	require.NotContains(t, auto, interaction.DoneMarker)
 	require.Contains(t, interaction.RepairText(fsm.ModeInteractive, "x"), "\n"+interaction.DoneMarker+"\n")
 }
+
+// FuzzPatch: whatever the task is, patching it again changes nothing, and nothing of the other mode is left (H3).
+func FuzzPatch(f *testing.F) {
+	f.Add("Do it.", true)
+	f.Add(markBegin+"x"+markEnd+" y "+markBegin, false)
+	f.Add(markEnd+markBegin+markBegin+markEnd, true)
+	f.Add("<!-- interlude:be"+markBegin+markEnd+"gin -->", false)
+	f.Fuzz(func(t *testing.T, task string, interactive bool) {
+		mode, other := fsm.ModeAuto, fsm.ModeInteractive
+		if interactive {
+			mode, other = other, mode
+		}
+		once := interaction.Patch(interaction.PromptParts{Task: task, Mode: mode})
+		require.Equal(t, once, interaction.Patch(interaction.PromptParts{Task: once, Mode: mode}))
+		turned := interaction.Patch(interaction.PromptParts{Task: once, Mode: other})
+		require.Equal(t, once, interaction.Patch(interaction.PromptParts{Task: turned, Mode: mode}))
+	})
+}

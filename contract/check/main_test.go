@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.golden anew, for review")
@@ -180,4 +184,38 @@ func TestPrintable(t *testing.T) {
 	} {
 		require.Equal(t, want, printable(in))
 	}
+}
+
+// FuzzOutput: whatever is checked under whatever name, the output is lines of printable text, and valid JSON where that is asked for.
+func FuzzOutput(f *testing.F) {
+	f.Add("log.jsonl", read(f, badLog))
+	f.Add("\x1b[2J", `{"run_id":"r","seq":1,"\u001b[2J":1}`)
+	f.Add("\xff", "\xff\n\x00\n[[[")
+	invariants := map[string]contract.Invariant{}
+	for _, i := range contract.Load().Invariants {
+		invariants[i.ID] = i
+	}
+	f.Fuzz(func(t *testing.T, name, log string) {
+		report, err := audit.Log(strings.NewReader(log), audit.Options{Lenient: true})
+		require.NoError(t, err)
+		for asJSON, teller := range tellers {
+			var out bytes.Buffer
+			told := teller(&printer{out: &out})
+			for _, v := range report.Violations {
+				told.violation(name, v, invariants[v.Invariant])
+			}
+			passed := overlooked{}
+			passed.add(report.Forgiven)
+			told.summary(&summary{Files: 1, Violations: report.Found, ByInvariant: map[string]int{"IV-01": report.Found}, Lenient: true, Forgiven: passed.list()})
+			for line := range strings.Lines(out.String()) {
+				require.True(t, strings.HasSuffix(line, "\n"))
+				line = strings.TrimSuffix(line, "\n")
+				if asJSON {
+					require.True(t, json.Valid([]byte(line)), line)
+				} else {
+					require.Equal(t, line, printable(line))
+				}
+			}
+		}
+	})
 }

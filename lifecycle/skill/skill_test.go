@@ -1,9 +1,11 @@
 package skill_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,5 +106,28 @@ func FuzzRunner(f *testing.F) {
 		}
 		var wrong *skill.Error
 		require.ErrorAs(t, err, &wrong)
+	})
+}
+
+// FuzzFolder: whatever the texts of a skill are, it is loaded with instructions and a schema that can be used, or refused with an *Error.
+func FuzzFolder(f *testing.F) {
+	f.Add("---\nname: x\n---\nDo it.", `{"type":"object"}`)
+	f.Add("---\n---\n", "{")
+	f.Add("\ufeff---\r\na\r\n---\r\nb\r\n---\r\nc", `{"$ref":"#"}`)
+	f.Add("---\nno end", "true")
+	f.Add("\xff", "")
+	f.Fuzz(func(t *testing.T, instructions, schema string) {
+		s, err := skill.Load(folder("SKILL.md", instructions, "assets/output.schema.json", schema))
+		if err != nil {
+			var wrong *skill.Error
+			require.ErrorAs(t, err, &wrong)
+			return
+		}
+		require.NotEmpty(t, s.Instructions)
+		require.Equal(t, strings.TrimSpace(s.Instructions), s.Instructions)
+		require.True(t, utf8.ValidString(s.Instructions))
+		if len(s.OutputSchema) > 0 {
+			require.True(t, json.Valid(s.OutputSchema))
+		}
 	})
 }

@@ -34,7 +34,7 @@ func (h Harness) Run(t *testing.T) {
 		h.Crash = h.Reopen
 	}
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
-		deadlineCases, eventCases, historyCases, listingCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
+		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
 		handleCases, hintCases, surveyCases, closingCases)
 	if h.Reopen != nil {
 		all = append(all, durableCases...)

@@ -1,0 +1,33 @@
+package plainjson_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// FuzzScan: what is read by hand is read as encoding/json reads it, and is written again as that writes it.
+func FuzzScan(f *testing.F) {
+	for _, v := range []sample{full(), {}} {
+		body, err := json.Marshal(v)
+		require.NoError(f, err)
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !requireRead(t, body) {
+			return
+		}
+		v, ok := scanSample(body, nil)
+		require.True(t, ok, "known words are a matter of memory")
+		want, err := json.Marshal(v)
+		if err != nil { // a zone of a day or more
+			_, err = appendSample(nil, &v)
+			require.Error(t, err)
+			return
+		}
+		again, err := appendSample(nil, &v)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(again))
+	})
+}

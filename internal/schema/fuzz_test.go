@@ -1,0 +1,73 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// depth is how deep the arrays and objects of a JSON text nest, and number its longest number, found without looking at its bytes.
+func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	open := 0
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return deepest, number, exponent
+		}
+		require.NoError(t, err)
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				open++
+				deepest = max(deepest, open)
+			} else {
+				open--
+			}
+		case json.Number:
+			number = max(number, len(token))
+			if _, e, ok := strings.Cut(strings.ToLower(token.String()), "e"); ok {
+				exponent = max(exponent, len(strings.TrimLeft(e, "+-0")))
+			}
+		}
+	}
+}
+
+// FuzzDecode: the bounds are kept by a look at the bytes; for what is JSON that look is exact, and what is not is never taken for it.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":[1,-2.5e3,"\"[{",null]}`, strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		`1e999`, `1e9999`, `1e-0009`, `"\u0000"`, `{}{}`, `-`, `"\`, `[1]]`, `0x1`, strings.Repeat("9", MaxNumber+1),
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		v, err := Decode(raw)
+		if !json.Valid(raw) {
+			require.Error(t, err)
+			return
+		}
+		deepest, number, exponent := depth(t, raw)
+		want := len(raw) <= MaxSize && deepest <= MaxDepth && number <= MaxNumber && exponent <= maxExponent
+		require.Equal(t, want, err == nil, "%v", err)
+		if err != nil {
+			require.NotErrorIs(t, err, ErrNotJSON)
+			return
+		}
+		require.NoError(t, checkValue(v, 0), "a value in memory has the same bounds")
+		again, err := json.Marshal(v)
+		require.NoError(t, err)
+		if len(again) <= MaxSize { // escapes may make it longer
+			same, err := Decode(again)
+			require.NoError(t, err)
+			require.Equal(t, v, same)
+		}
+	})
+}
