@@ -221,6 +221,16 @@ var brokenStores = map[string]func() *broken{
 	},
 }
 
+// spoil puts a broken store over each handle.
+func spoil(handles []store.Store, breaks func() *broken) (spoiled []store.Store) {
+	for _, below := range handles {
+		b := breaks()
+		b.Store = below
+		spoiled = append(spoiled, b)
+	}
+	return spoiled
+}
+
 // The check can fail: each of these is refused, and what was refused can be read.
 func TestBrokenStoresAreRefused(t *testing.T) {
 	for name, breaks := range brokenStores {
@@ -228,11 +238,7 @@ func TestBrokenStoresAreRefused(t *testing.T) {
 			const worlds = 400 // a bug that shows in fewer is found at once
 			began, sum := time.Now(), tally{}
 			for s := seed(); sum.histories < 24*worlds; s++ {
-				w := newWorld(t, inMemory, s, func(below store.Store) store.Store {
-					b := breaks()
-					b.Store = below
-					return b
-				})
+				w := newWorld(t, spoil(share(inMemory(t), processes), breaks), s)
 				w.live(4, 6)
 				history := w.log.Operations()
 				refused := judge(t, history, &sum)

@@ -91,23 +91,41 @@ type Call struct {
 
 // Call notes that a client asks for something; it must be made before the asking.
 func (l *Log) Call(client int, in Input) Call {
+	return l.call(client, in, Output{Unknown: true})
+}
+
+// CallPool is Call for the history of a pool.
+func (l *Log) CallPool(client int, in PoolInput) Call {
+	return l.call(client, in, PoolOutput{Unknown: true})
+}
+
+func (l *Log) call(client int, in, unknown any) Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now++
-	l.ops = append(l.ops, porcupine.Operation{
-		ClientId: client, Input: in, Call: l.now, Output: Output{Unknown: true}, Return: math.MaxInt64,
-	})
+	l.ops = append(l.ops, porcupine.Operation{ClientId: client, Input: in, Call: l.now, Output: unknown, Return: math.MaxInt64})
 	return Call{l, len(l.ops) - 1}
 }
 
 // Return notes the answer; it must be made after it. One that is not known leaves the call open for ever.
 func (c Call) Return(out Output) {
+	if !out.Unknown {
+		c.answer(out)
+	}
+}
+
+// ReturnPool is Return for the history of a pool.
+func (c Call) ReturnPool(out PoolOutput) {
+	if !out.Unknown {
+		c.answer(out)
+	}
+}
+
+func (c Call) answer(out any) {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
 	c.log.now++
-	if !out.Unknown {
-		c.log.ops[c.i].Output, c.log.ops[c.i].Return = out, c.log.now
-	}
+	c.log.ops[c.i].Output, c.log.ops[c.i].Return = out, c.log.now
 }
 
 // Learned adds a call with its answer when what was asked for became known only with the answer, as a claim's runs do. The stamp

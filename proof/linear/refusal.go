@@ -21,7 +21,7 @@ type Refusal struct {
 // Spec is a sequential specification that can say what it would have answered.
 type Spec struct {
 	porcupine.Model
-	Why func(state, input any) string
+	Why func(state, input, output any) string
 }
 
 // Decide looks for an order in which one history could have happened. It gives up after the patience, with porcupine.Unknown.
@@ -75,7 +75,7 @@ func (s Spec) readable(history []porcupine.Operation, info porcupine.Linearizati
 		fmt.Fprintf(&text, "\nThen none of these can be next:\n")
 		for _, op := range stuck {
 			fmt.Fprintf(&text, "  %s\n", s.DescribeOperation(op.Input, op.Output))
-			fmt.Fprintf(&text, "      the model answers: %s\n", s.Why(state, op.Input))
+			fmt.Fprintf(&text, "      the model answers: %s\n", s.Why(state, op.Input, op.Output))
 		}
 	}
 	return text.String()

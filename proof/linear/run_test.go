@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/proof/linear"
-	"github.com/interlude-go/interlude/store"
 )
 
 var (
@@ -53,7 +53,7 @@ func (t *tally) add(history []porcupine.Operation) {
 	t.histories++
 	for _, op := range history {
 		t.calls++
-		if op.Output.(linear.Output).Unknown {
+		if op.Return == math.MaxInt64 {
 			t.open++
 		}
 	}
@@ -87,7 +87,7 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	spec := linear.NewModel(contract.Load()).Spec()
 	var all []linear.Refusal
 	for _, id := range refused {
-		r, err := spec.Explain(dir, fmt.Sprintf("seed-%d-%s", seed, id), linear.ByRun(history)[id], patience)
+		r, err := spec.Explain(dir, fmt.Sprintf("seed-%d-run-%s", seed, id), linear.ByRun(history)[id], patience)
 		require.NoError(tb, err)
 		all = append(all, r)
 	}
@@ -100,8 +100,9 @@ func TestRunsAreLinearizable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const batches, size = 4, 6
 			began, sum := time.Now(), tally{}
+			handles := share(at(t), processes)
 			for s := seed(); sum.histories < *histories; s++ {
-				w := newWorld(t, at, s, func(s store.Store) store.Store { return s })
+				w := newWorld(t, handles, s)
 				w.live(batches, size)
 				history := w.log.Operations()
 				if refused := judge(t, history, &sum); len(refused) > 0 {

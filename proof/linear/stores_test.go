@@ -20,6 +20,14 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 // place opens handles on one new store: those of processes that share it.
 type place func(tb testing.TB) (open func() store.Store)
 
+// share opens so many handles.
+func share(open func() store.Store, n int) (handles []store.Store) {
+	for range n {
+		handles = append(handles, open())
+	}
+	return handles
+}
+
 var places = map[string]place{"memory": inMemory, "sqlite": inFile, "postgres": onServer}
 
 func inMemory(testing.TB) func() store.Store {

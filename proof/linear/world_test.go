@@ -51,15 +51,13 @@ type node struct {
 	end    func()
 }
 
-// newWorld opens the handles; wrap is put around each of them.
-func newWorld(tb testing.TB, at place, seed uint64, wrap func(store.Store) store.Store) *world {
+// processes share a store: two nodes and two front ends, with a handle each.
+const processes = 4
+
+// newWorld is one on these handles.
+func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 	tb.Helper()
 	w := &world{TB: tb, seed: seed, clock: quick{time.Now()}, log: &linear.Log{}, chaos: true}
-	open := at(tb)
-	handles := make([]store.Store, 4)
-	for i := range handles {
-		handles[i] = wrap(open())
-	}
 	for i := range w.nodes {
 		w.nodes[i] = w.node(i, handles[i])
 	}
@@ -140,7 +138,7 @@ func (w *world) live(batches, size int) {
 	for b := range batches {
 		var lives sync.WaitGroup
 		for i := range size {
-			lives.Go(func() { w.life(ctx, fmt.Sprintf("r%d-%d", b, i)) })
+			lives.Go(func() { w.life(ctx, fmt.Sprintf("r%d-%d-%d", w.seed, b, i)) })
 		}
 		lives.Wait()
 	}

@@ -1,0 +1,167 @@
+package linear_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/linear"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// judgePool has a contest take place and decides its history; it says what is wrong with it.
+func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
+	tb.Helper()
+	stuck := c.run()
+	history := c.log.Operations()
+	sum.add(history)
+	switch spec.Decide(history, patience) {
+	case porcupine.Ok:
+		return cmp.Or(stuck, linear.Overtaken(history))
+	case porcupine.Illegal:
+		return "it could not have happened one call at a time"
+	default:
+		tb.Errorf("a history of %d calls was not decided in %s", len(history), patience)
+		return ""
+	}
+}
+
+// D1 D3 D5 I13: no pool and no key of it ever holds more slots than it has, each run is started once, and the next one is who is next.
+func TestPoolsAreLinearizable(t *testing.T) {
+	for name, at := range places {
+		t.Run(name, func(t *testing.T) {
+			began, sum := time.Now(), tally{}
+			handles := share(at(t), lanes)
+			spec := linear.Pool{Strict: name != "postgres"}.Spec() // whose claim is several looks: see slots.Queue
+			for s := seed(); sum.histories < max(1, *histories/4); s++ {
+				c := newContest(t, handles, s)
+				if wrong := judgePool(t, spec, c, &sum); wrong != "" {
+					r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(), patience)
+					require.NoError(t, err)
+					t.Errorf("seed %d: %s: see %s and %s", s, wrong, r.Text, r.HTML)
+				}
+			}
+			t.Logf("%s in %s", &sum, time.Since(began).Round(time.Millisecond))
+		})
+	}
+}
+
+const passedOver = "who is next is passed over"
+
+// brokenPools are bugs of claims, one each.
+var brokenPools = map[string]func() *broken{
+	"claimed above the capacity": func() *broken {
+		more := every(6)
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			pools, err := s.Pools(ctx)
+			if err != nil || len(pools) == 0 || !more() {
+				return s.Claim(ctx, req)
+			}
+			size := pools[0].Pool
+			larger := size
+			larger.Capacity++
+			if err := s.SetPool(ctx, larger); err != nil {
+				return nil, err
+			}
+			claimed, err := s.Claim(ctx, req)
+			return claimed, errors.Join(err, s.SetPool(ctx, size))
+		}}
+	},
+	"the bound of a key is forgotten": func() *broken {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			pools, err := s.Pools(ctx)
+			if err != nil || len(pools) == 0 {
+				return nil, err
+			}
+			size := pools[0].Pool
+			if err := s.SetPool(ctx, slots.Pool{Name: size.Name, Capacity: size.Capacity}); err != nil {
+				return nil, err
+			}
+			claimed, err := s.Claim(ctx, req)
+			return claimed, errors.Join(err, s.SetPool(ctx, size))
+		}}
+	},
+	passedOver: func() *broken {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			first, start := true, req.Start
+			req.Max++
+			req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
+				if first {
+					first = false
+					return store.Commit{}, errors.New("passed over")
+				}
+				return start(r, spec)
+			}
+			claimed, _ := s.Claim(ctx, req)
+			return claimed, nil
+		}}
+	},
+	"a slot is given to nobody": func() *broken {
+		none := every(5)
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			if none() {
+				return nil, nil
+			}
+			return s.Claim(ctx, req)
+		}}
+	},
+	"a claim is answered and not stored": func() *broken {
+		forgets := every(9)
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+			claimed, err := s.Claim(ctx, req)
+			for _, c := range claimed {
+				if forgets() {
+					err = errors.Join(err, one(ctx, s, queuedAgain(c.Run, c.Run.QueuedAt)))
+				}
+			}
+			return claimed, err
+		}}
+	},
+}
+
+// The check of pools can fail, too.
+func TestBrokenPoolsAreRefused(t *testing.T) {
+	for name, breaks := range brokenPools {
+		t.Run(name, func(t *testing.T) {
+			sum, spec := tally{}, linear.Pool{Strict: true}.Spec()
+			for s := seed(); sum.histories < 2000; s++ {
+				c := newContest(t, spoil(share(inMemory(t), lanes), breaks), s)
+				if judgePool(t, spec, c, &sum) == "" {
+					continue
+				}
+				r, err := spec.Explain(t.TempDir(), "pool", c.log.Operations(), patience)
+				require.NoError(t, err)
+				text, err := os.ReadFile(r.Text)
+				require.NoError(t, err)
+				require.Contains(t, string(text), "none of these can be next")
+				t.Logf("refused after %s", &sum)
+				return
+			}
+			t.Errorf("a broken pool was accepted: %s", &sum)
+		})
+	}
+}
+
+// Where a claim is several looks, who was ready all through it is not passed over either.
+func TestOvertakingIsSeen(t *testing.T) {
+	sum := tally{}
+	for s := seed(); sum.histories < 2000; s++ {
+		c := newContest(t, spoil(share(inMemory(t), lanes), brokenPools[passedOver]), s)
+		c.run() // what it says is another test's
+		history := c.log.Operations()
+		sum.add(history)
+		if wrong := linear.Overtaken(history); wrong != "" {
+			t.Logf("%s, after %s", wrong, &sum)
+			return
+		}
+	}
+	t.Errorf("nobody was overtaken in %s", &sum)
+}
