@@ -229,3 +229,48 @@ func TestServeEndsWellThoughTheLeaseIsLost(t *testing.T) {
 		require.NoError(t, lc.Serve(ctx))
 	})
 }
+
+// takenOver is a store that has given the node's lease to others, once, and out of order for all that is to be stored.
+type takenOver struct {
+	store.Store
+	joined atomic.Int64
+	over   atomic.Bool
+}
+
+func (s *takenOver) Join(ctx context.Context, n store.Node, now time.Time) error {
+	s.joined.Add(1)
+	return s.Store.Join(ctx, n, now)
+}
+
+func (s *takenOver) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	if s.over.Load() && s.joined.Load() == 1 {
+		return nil, store.ErrStaleEpoch
+	}
+	return s.Store.Claim(ctx, req)
+}
+
+func (s *takenOver) Commit(ctx context.Context, batch []store.Commit) []error {
+	if s.over.Load() {
+		return []error{errors.New("connection refused")}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// TestALostLeaseEndsWhatCannotBeStored: E3, a claim may be the first to hear that the lease is lost. A worker that tries to store its
+// turn then stops trying, though the store never tells it so; the node joins again, and can be stopped.
+func TestALostLeaseEndsWhatCannotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &takenOver{Store: newStore(t)}
+		done := make(chan struct{})
+		e, turns := until(done)
+		lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Hour})
+		submit(t, lc, "r")
+		pass(2 * time.Second)
+		require.EqualValues(t, 1, turns.Load())
+		s.over.Store(true)
+		close(done)
+		pass(10 * time.Second)
+		require.EqualValues(t, 2, s.joined.Load())
+		stop()
+	})
+}

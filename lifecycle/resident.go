@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -149,10 +151,7 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 // process could end is over.
 func (n *node) settleResidents(ctx context.Context) {
 	n.mu.Lock()
-	var ids []string
-	for id := range n.residents {
-		ids = append(ids, id)
-	}
+	ids := slices.Sorted(maps.Keys(n.residents)) // the same story each time it is told
 	n.mu.Unlock()
 	n.endResidents()
 	for _, id := range ids {

@@ -103,7 +103,7 @@ func (n *node) serve(ctx context.Context) error {
 	}
 	err := loops.Wait()
 	if errors.Is(err, store.ErrStaleEpoch) {
-		n.interrupt(engine.ErrStale)
+		n.die(engine.ErrStale) // whatever its workers still try to store would be refused, and the store may not even answer
 		n.leave()
 		n.workers.Wait()
 		n.endResidents()
