@@ -73,3 +73,6 @@ func named(verb string, write bool, names []string) Point {
 	slices.Sort(names)
 	return Point{Name: verb + ": " + strings.Join(names, ", "), Write: write}
 }
+
+// Ends reports whether the fault ends its host.
+func (f Fault) Ends() bool { return f.Outcome == Before || f.Outcome == After }

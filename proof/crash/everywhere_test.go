@@ -1,0 +1,85 @@
+package crash_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/crash"
+)
+
+var update = flag.Bool("update", false, "write testdata/points.txt anew")
+
+// known is the file with all points, a line each: a harness that finds fewer has lost some, one that finds more is to say so.
+const known = "testdata/points.txt"
+
+// tally is what was played.
+type tally struct {
+	mu     sync.Mutex
+	lines  []string // guarded by mu
+	writes int      // guarded by mu
+	cases  int      // guarded by mu
+}
+
+func (a *tally) add(scenario string, p crash.Point) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	kind := "read "
+	if p.Write {
+		kind = "write"
+		a.writes++
+	}
+	a.lines = append(a.lines, fmt.Sprintf("%-9s %s %s", scenario, kind, p.Name))
+	a.cases += len(p.Outcomes())
+}
+
+// everywhere plays each scenario once, and once more for each of its points and outcomes.
+func everywhere(t *testing.T, play func(*testing.T, *crash.Scenario, crash.Fault) []crash.Point) {
+	t.Helper()
+	var all tally
+	t.Run("scenarios", func(t *testing.T) {
+		for _, scenario := range crash.Scenarios() {
+			t.Run(scenario.Name, func(t *testing.T) {
+				t.Parallel()
+				var mine tally
+				for _, p := range play(t, &scenario, crash.Fault{}) {
+					if !scenario.Counts(p) {
+						continue
+					}
+					all.add(scenario.Name, p)
+					mine.add(scenario.Name, p)
+					for _, o := range p.Outcomes() {
+						t.Run(fmt.Sprintf("%s %s", o, p.Name), func(t *testing.T) { play(t, &scenario, crash.Fault{Point: p.Name, Outcome: o}) })
+					}
+				}
+				if !*update {
+					require.ElementsMatch(t, expected(t, scenario.Name), mine.lines, "the points of %s differ from %s; -update writes it anew", scenario.Name, known)
+				}
+			})
+		}
+	})
+	t.Logf("%d points, %d of them writes; %d cases", len(all.lines), all.writes, all.cases)
+	if *update {
+		slices.Sort(all.lines)
+		require.NoError(t, os.WriteFile(known, []byte(strings.Join(all.lines, "\n")+"\n"), 0o600))
+	}
+}
+
+// expected are the points that the scenario is known to have.
+func expected(tb testing.TB, scenario string) (lines []string) {
+	tb.Helper()
+	text, err := os.ReadFile(known)
+	require.NoError(tb, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, scenario+" ") {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,137 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// Host is a process of a case, or what stands for one: it serves, and people ask of it.
+type Host struct {
+	Scenario *Scenario
+	// Case tells the runs of one time that the scenario is played from those of another.
+	Case    string
+	Store   *Store
+	Journal *Journal
+	Clock   lifecycle.Clock
+	// Role is what the host is there for.
+	Role Role
+
+	agents map[string]engine.Engine
+	sticky *agent
+	watch  *lifecycle.Client // those who see what happens; no part of the host
+}
+
+// Role is a host's part in a case.
+type Role string
+
+// The roles: the first ends when every run is in its place, the second has the fault, and the last brings everything to its end.
+const (
+	First  Role = "first"
+	Second Role = "second"
+	Last   Role = "last"
+)
+
+// Lease is the host's lease, in the time of its clock.
+const Lease = 18 * time.Second
+
+// Play serves until the work is done, the host is ended, or ctx ends.
+func (h *Host) Play(ctx context.Context) error {
+	quiet := slog.New(slog.DiscardHandler)
+	h.furnish()
+	watch, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: h.Store.Store, Clock: h.Clock, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	h.watch = watch
+	var lc *lifecycle.Lifecycle
+	if err := h.insist(func() error {
+		lc, err = lifecycle.New(lifecycle.Config{Store: h.Store.View(), Engines: h.agents, Clock: h.Clock, Logger: quiet, Lease: Lease, Grace: -1})
+		return err
+	}); err != nil {
+		return err
+	}
+	defer lc.Close()
+
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	var all errgroup.Group
+	all.Go(func() error { return h.insist(func() error { return lc.Serve(serving) }) })
+	err = h.people(ctx, lc)
+	if h.Role == First && err == nil {
+		h.Store.Stop()
+	}
+	stop()
+	return errors.Join(err, all.Wait())
+}
+
+// insist does it again while its answer is lost, as whoever starts a host again does.
+func (h *Host) insist(do func() error) error {
+	for {
+		if err := do(); !errors.Is(err, ErrLost) {
+			return err
+		}
+	}
+}
+
+func (h *Host) furnish() {
+	turns := make(map[string]Turn)
+	for _, p := range h.Scenario.Runs {
+		turns[p.Name] = p.Turn
+		if h.Role == Last && p.Later != nil {
+			turns[p.Name] = p.Later
+		}
+	}
+	h.agents = make(map[string]engine.Engine)
+	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
+		a := &agent{kind: kind, journal: h.Journal, store: h.Store, turns: turns, alive: make(map[string]bool)}
+		h.agents[string(kind)] = a
+		h.sticky = a
+	}
+}
+
+// people do what they do for each run, at one time.
+func (h *Host) people(ctx context.Context, lc *lifecycle.Lifecycle) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(h.Scenario.Runs))
+	for i := range h.Scenario.Runs {
+		all.Go(func() {
+			p := person{Host: h, lc: lc, plan: &h.Scenario.Runs[i], id: h.Case + "." + h.Scenario.Runs[i].Name}
+			errs[i] = p.follow(ctx)
+		})
+	}
+	all.Wait()
+	err := errors.Join(errs...)
+	if err == nil && h.Role == Second && h.Scenario.Upkeep {
+		err = h.until(ctx, h.Store.idled)
+	}
+	if err == nil && h.Role == Last {
+		err = h.until(ctx, func() bool { return h.Store.alone(ctx) })
+	}
+	return err
+}
+
+// until looks again and again.
+func (h *Host) until(ctx context.Context, done func() bool) error {
+	for !done() {
+		tick, stop := h.Clock.Timer(time.Second)
+		select {
+		case <-tick:
+		case <-ctx.Done():
+		}
+		stop()
+		if ctx.Err() != nil || h.Store.Gone() {
+			return ErrGone
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+// Command host is one host of a case of package crash: it plays its part on a store of its own and ends, by itself or with kill -9.
+//
+// It says what it found as JSON lines on its standard output: the points that it came to, and that the fault has happened.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/interlude-go/interlude/proof/crash"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+type options struct {
+	sqlite, postgres, schema string
+	scenario, id, journal    string
+	role, point, outcome     string
+	base                     int64
+	crashed                  bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.sqlite, "sqlite", "", "the `file` of the store")
+	flag.StringVar(&o.postgres, "postgres", "", "the `DSN` of the store's database")
+	flag.StringVar(&o.schema, "schema", "", "the store's schema there")
+	flag.StringVar(&o.scenario, "scenario", "", "the scenario's name")
+	flag.StringVar(&o.id, "case", "case", "the case's name; the ids of its runs begin with it")
+	flag.StringVar(&o.journal, "journal", "", "the case's journal, a `file`")
+	flag.StringVar(&o.role, "role", string(crash.Second), "first, second or last")
+	flag.StringVar(&o.point, "point", "", "where the fault happens")
+	flag.StringVar(&o.outcome, "outcome", "", "before, after or lost")
+	flag.Int64Var(&o.base, "base", time.Now().UnixMicro(), "the time at which the case's clock begins, in `µs`")
+	flag.BoolVar(&o.crashed, "crashed", false, "a host of the case has been killed (with -role last)")
+	flag.Parse()
+	if err := o.run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "host:", err)
+		os.Exit(1)
+	}
+}
+
+func (o *options) run(ctx context.Context) error {
+	scenario, err := crash.Find(o.scenario)
+	if err != nil {
+		return err
+	}
+	s, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	journal, err := crash.OpenJournal(o.journal)
+	if err != nil {
+		return err
+	}
+	host := crash.Host{
+		Scenario: scenario, Case: o.id, Journal: journal, Clock: crash.Quick{Base: time.UnixMicro(o.base)}, Role: crash.Role(o.role),
+		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
+	}
+	before, err := crash.Versions(ctx, s, o.id)
+	if err != nil {
+		return err
+	}
+	if err := host.Play(ctx); err != nil {
+		return err
+	}
+	switch v := (crash.Verdict{Scenario: scenario, Case: o.id, Journal: journal, Crashed: o.crashed}); {
+	case host.Role == crash.Last:
+		err = v.Judge(ctx, s)
+	case o.point == "":
+		err = host.Store.Covers(ctx, o.id, before)
+	case !host.Store.Hit():
+		err = fmt.Errorf("did not come to the point %q", o.point)
+	}
+	for _, p := range host.Store.Found() {
+		err = errors.Join(err, json.NewEncoder(os.Stdout).Encode(p))
+	}
+	return errors.Join(err, journal.Close(), s.Close())
+}
+
+func (o *options) open(ctx context.Context) (store.Store, error) {
+	if o.postgres != "" {
+		return postgres.Open(ctx, o.postgres, postgres.Options{Schema: o.schema})
+	}
+	return sqlite.Open(ctx, o.sqlite, sqlite.Options{})
+}
+
+// die is kill -9: nothing is flushed, closed or said.
+func die() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {}
+}

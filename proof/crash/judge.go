@@ -1,0 +1,232 @@
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Verdict is what Judge is to expect.
+type Verdict struct {
+	Scenario *Scenario
+	Case     string
+	Journal  *Journal
+	// Crashed says that a host ended without its will: runs may end as Plan.Broken says.
+	Crashed bool
+}
+
+// Judge says what is wrong with what a case has left.
+func (v Verdict) Judge(ctx context.Context, s store.Store) error {
+	var wrong []error
+	for i := range v.Scenario.Runs {
+		p := &v.Scenario.Runs[i]
+		if err := v.run(ctx, s, p, v.Case+"."+p.Name); err != nil {
+			wrong = append(wrong, fmt.Errorf("run %s: %w", p.Name, err))
+		}
+	}
+	pools, err := s.Pools(ctx)
+	wrong = append(wrong, err)
+	for _, p := range pools {
+		if p.Held != 0 {
+			wrong = append(wrong, fmt.Errorf("pool %s: %d slots are held though all has ended", p.Name, p.Held))
+		}
+	}
+	nodes, err := s.Nodes(ctx)
+	if err == nil && len(nodes) > 0 {
+		err = fmt.Errorf("%d nodes are registered though all have left", len(nodes))
+	}
+	return errors.Join(append(wrong, err)...)
+}
+
+// life is what is left of a run.
+type life struct {
+	run      store.Run
+	records  []interaction.Record
+	started  int // turns
+	requeued int
+	entries  []Entry
+}
+
+func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) error {
+	if p.Prune {
+		return pruned(ctx, s, id)
+	}
+	l, err := v.load(ctx, s, id)
+	if err != nil {
+		return err
+	}
+	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l))
+}
+
+// pruned: nothing is left.
+func pruned(ctx context.Context, s store.Store, id string) error {
+	_, err := s.Run(ctx, id)
+	_, events := s.Events(ctx, id, 0, 10)
+	if !errors.Is(err, store.ErrNotFound) || !errors.Is(events, store.ErrNotFound) {
+		return fmt.Errorf("it was deleted, and its record says %w, its events say %w", orNil(err), orNil(events))
+	}
+	return nil
+}
+
+var errNone = errors.New("nothing is wrong")
+
+func orNil(err error) error {
+	if err == nil {
+		return errNone
+	}
+	return err
+}
+
+// load reads the run and its log, and checks the log.
+func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, err error) {
+	if l.run, l.records, err = s.History(ctx, id); err != nil {
+		return l, err
+	}
+	l.entries = v.Journal.Of(id)
+	var log bytes.Buffer
+	for last := uint64(0); last < l.run.Seq; {
+		page, err := s.Events(ctx, id, last, 100)
+		if err != nil || len(page) == 0 {
+			return l, fmt.Errorf("events end at %d of %d: %w", last, l.run.Seq, orNil(err))
+		}
+		for _, e := range page {
+			log.Write(append(slices.Clone(e.Body), '\n'))
+			last = e.Seq
+			l.count(e.Body)
+		}
+	}
+	report, err := contract.Check(bytes.NewReader(log.Bytes()))
+	if err == nil && report.Violation != nil {
+		err = report.Violation
+	}
+	if err != nil {
+		return l, fmt.Errorf("%w\n%s", err, log.String())
+	}
+	return l, nil
+}
+
+func (l *life) count(body []byte) {
+	event, err := contract.Decode(body)
+	if err != nil || event.Type != contract.TypeStateChanged {
+		return
+	}
+	var c contract.StateChanged
+	if event.Decode(&c) != nil {
+		return
+	}
+	switch fsm.Event(c.Trigger) {
+	case fsm.EventTurnStarted:
+		l.started++
+	case fsm.EventRestartRequeue:
+		l.requeued++
+	}
+}
+
+// end: the run has ended as it should, holds nothing, and each of its questions is settled.
+func (v Verdict) end(p *Plan, l *life) error {
+	r := &l.run
+	end := End{State: r.State}
+	if r.Error != nil {
+		end.Code = r.Error.Code
+	}
+	if end != p.Ends && (!v.Crashed || !slices.Contains(p.Broken, end)) {
+		return fmt.Errorf("it ended as %v (%+v), want %v", end, r.Error, p.Ends)
+	}
+	if r.Slot || r.Owner != "" || r.Pending != nil || len(l.records) != r.Interactions {
+		return fmt.Errorf("slot %t, owner %q, pending %v, %d of %d questions settled", r.Slot, r.Owner, r.Pending, len(l.records), r.Interactions)
+	}
+	if !v.Crashed && l.requeued > 0 && p.Leave == "" && p.Place == "" {
+		return fmt.Errorf("%d turns were repeated though no host ended", l.requeued)
+	}
+	return nil
+}
+
+// executed: the agent was given every round once, and an accepted answer again only where a turn was repeated, which its spec must allow.
+func (l *life) executed(p *Plan) error {
+	seen := make(map[Entry]bool)
+	given := make(map[string]int)
+	for _, e := range l.entries {
+		if e.Attempt == 0 {
+			continue
+		}
+		if seen[e] {
+			return fmt.Errorf("attempt %d was executed twice with %q", e.Attempt, e.Input)
+		}
+		seen[e] = true
+		given[e.Input]++
+		if e.Attempt > l.run.Attempt {
+			return fmt.Errorf("attempt %d was executed, and the run has %d", e.Attempt, l.run.Attempt)
+		}
+	}
+	if l.started != l.run.Attempt {
+		return fmt.Errorf("%d turns were started in %d attempts", l.started, l.run.Attempt)
+	}
+	most := 1
+	if p.Spec.Repeatable {
+		most += l.requeued
+	} else if l.requeued > 0 {
+		return errors.New("a turn was repeated though the spec does not allow it")
+	}
+	for input, n := range given {
+		if n > most {
+			return fmt.Errorf("%q was executed %d times, want at most %d", input, n, most)
+		}
+	}
+	for _, r := range l.records {
+		answered := r.Resolution != interaction.Abandoned
+		if answered && l.run.State == fsm.StateSucceeded && given[r.Response] == 0 {
+			return fmt.Errorf("answer %q to question %d was accepted and never executed", r.Response, r.Question.ID)
+		}
+	}
+	return nil
+}
+
+// receipts: whoever answered with a key was given one receipt, and is given it again now.
+func (v Verdict) receipts(ctx context.Context, s store.Store, p *Plan, l *life) error {
+	first := make(map[string]*interaction.Receipt)
+	for _, e := range l.entries {
+		known := first[e.Key]
+		switch {
+		case e.Key == "":
+		case e.Refused != "" && known != nil:
+			return fmt.Errorf("key %s had a receipt, and was refused: %s", e.Key, e.Refused)
+		case e.Refused != "":
+		case known == nil:
+			first[e.Key] = e.Receipt
+		case !same(known, e.Receipt):
+			return fmt.Errorf("key %s had the receipt %+v, and then %+v", e.Key, *known, *e.Receipt)
+		}
+	}
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for _, r := range l.records {
+		if r.Resolution != interaction.UserReply {
+			continue
+		}
+		again, err := c.Reply(ctx, l.run.ID, reply(p, r.Question.ID))
+		if err != nil || !again.Replayed || !again.AcceptedAt.Equal(r.ResolvedAt) || first[r.Key] != nil && !same(first[r.Key], &again) {
+			return fmt.Errorf("key %s was accepted at %s and had the receipt %+v; now it has %+v, %w", r.Key, r.ResolvedAt, first[r.Key], again, orNil(err))
+		}
+		delete(first, r.Key)
+	}
+	for key := range first {
+		return fmt.Errorf("key %s had a receipt, and no question was settled by it", key)
+	}
+	return nil
+}
+
+// same says whether two receipts acknowledge one reply.
+func same(a, b *interaction.Receipt) bool {
+	return a.RunID == b.RunID && a.ID == b.ID && a.Key == b.Key && a.AcceptedAt.Equal(b.AcceptedAt)
+}

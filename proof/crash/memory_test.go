@@ -1,0 +1,66 @@
+package crash_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/proof/crash"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// stage is a store in this process, and the hosts that come and go on it.
+type stage struct {
+	testing.TB
+
+	scenario *crash.Scenario
+	store    store.Store
+	journal  crash.Journal
+}
+
+// host plays one part. A host that its fault ends is left to itself, and may do nothing to the store any more.
+func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
+	s.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	numbered := crash.NewStore(s.store, fault, end)
+	h := crash.Host{Scenario: s.scenario, Case: "case", Store: numbered, Journal: &s.journal, Clock: lifecycle.SystemClock{}, Role: role}
+	if err := h.Play(ctx); !numbered.Gone() {
+		require.NoError(s, err)
+	}
+	return numbered
+}
+
+// inMemory plays the scenario with the fault, and returns the points of the host that had it.
+func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	tb.Helper()
+	s := &stage{TB: tb, scenario: scenario, store: memory.New()}
+	if scenario.Orphans {
+		s.host(crash.First, crash.Fault{})
+	}
+	before, err := crash.Versions(tb.Context(), s.store, "case")
+	require.NoError(tb, err)
+	second := s.host(crash.Second, fault)
+	if fault == (crash.Fault{}) {
+		require.NoError(tb, second.Covers(tb.Context(), "case", before))
+	} else {
+		require.True(tb, second.Hit(), "the host did not come to the point")
+	}
+	s.host(crash.Last, crash.Fault{})
+	v := crash.Verdict{Scenario: scenario, Case: "case", Journal: &s.journal, Crashed: fault.Ends()}
+	require.NoError(tb, v.Judge(tb.Context(), s.store))
+	return second.Found()
+}
+
+// I9 E5 E6 C5: a host in this process ends at each point, or does not learn the answer; the next one brings the work to its end.
+func TestMemory(t *testing.T) {
+	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) (found []crash.Point) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) { found = inMemory(t, scenario, fault) })
+		return found
+	})
+}

@@ -1,0 +1,170 @@
+package crash
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// person sees one run through: submits it, answers its questions, and whatever else the plan says. When the host is another one, the same
+// is done again from the start, as by people who do not know how far it came.
+type person struct {
+	*Host
+
+	lc   *lifecycle.Lifecycle
+	plan *Plan
+	id   string
+}
+
+// errLeave says that the host is to be shut down now.
+var errLeave = errors.New("crash: the host leaves")
+
+func (p *person) follow(ctx context.Context) error {
+	if p.plan.Prune && p.Role == Last { // it may be gone already, and would be made again
+		if _, err := p.watch.Get(ctx, p.id); errors.Is(err, store.ErrNotFound) && p.known() {
+			return nil
+		}
+	}
+	if p.plan.Place != "" && p.Role != First {
+		if err := p.rescued(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.insist(func() error {
+		_, err := p.lc.Submit(ctx, p.plan.spec(p.id))
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := p.at(ctx, Queued, 0); err != nil {
+		return p.left(err)
+	}
+	asked := 0
+	for e, err := range p.watch.Events(ctx, p.id, 0) {
+		switch {
+		case err != nil:
+			return err
+		case e.Type == contract.TypeInputRequired:
+			asked++
+			err = p.at(ctx, Asked, asked)
+		case e.Type == contract.TypeMessageIntermediate:
+			err = p.at(ctx, Spoke, 0)
+		case e.Terminal():
+			err = p.at(ctx, Ended, 0)
+		}
+		if err != nil {
+			return p.left(err)
+		}
+	}
+	return nil
+}
+
+// known reports whether an agent was given the run.
+func (p *person) known() bool { return len(p.Journal.Of(p.id)) > 0 }
+
+func (p *person) left(err error) error {
+	if errors.Is(err, errLeave) {
+		return nil
+	}
+	return err
+}
+
+// at does what is to be done at the moment.
+func (p *person) at(ctx context.Context, m Moment, question int) error {
+	first := question <= 1
+	if p.plan.Renewed == m && p.Role == Second {
+		select {
+		case <-p.Store.Renewed():
+		case <-ctx.Done():
+			return ErrGone
+		}
+	}
+	if first && (p.Role == First && p.plan.Place == m || p.Role == Second && p.plan.Leave == m) {
+		return errLeave
+	}
+	if first && p.plan.Lose == m {
+		p.sticky.kill(p.id)
+	}
+	if first && p.plan.Cancel == m {
+		return p.cancel(ctx)
+	}
+	if m == Asked && p.plan.Replies[question] != "" {
+		return p.reply(ctx, question)
+	}
+	if m == Ended {
+		return p.afterwards(ctx)
+	}
+	return nil
+}
+
+func (p *person) cancel(ctx context.Context) error {
+	err := p.insist(func() error { return p.lc.Cancel(ctx, p.id, "no longer needed") })
+	if errors.Is(err, lifecycle.ErrTerminal) {
+		return nil
+	}
+	return err
+}
+
+// reply answers, and again for as long as no answer comes back; the key makes it one reply.
+func (p *person) reply(ctx context.Context, question int) error {
+	r := reply(p.plan, question)
+	var receipt interaction.Receipt
+	err := p.insist(func() (err error) {
+		receipt, err = p.lc.Reply(ctx, p.id, r)
+		return err
+	})
+	switch {
+	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrNotWaiting):
+		return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Refused: err.Error()})
+	case err != nil:
+		return err
+	}
+	return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Receipt: &receipt})
+}
+
+// reply is the one to the question.
+func reply(p *Plan, question int) interaction.Reply {
+	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)), Actor: "ada"}
+}
+
+// rescued waits until recovery has done with the run, so that nobody meets it on its way there.
+func (p *person) rescued(ctx context.Context) error {
+	var err error
+	if late := p.until(ctx, func() bool {
+		var run store.Run
+		run, err = p.watch.Get(ctx, p.id)
+		return err != nil || run.Recovery != store.RecoveryNone || run.State.Terminal()
+	}); late != nil {
+		return late
+	}
+	return err
+}
+
+// afterwards looks at what is left, as people do, and deletes it where the plan says so.
+func (p *person) afterwards(ctx context.Context) error {
+	if err := p.insist(func() error { _, err := p.lc.History(ctx, p.id); return err }); err != nil {
+		return err
+	}
+	if err := p.insist(func() error {
+		for _, err := range p.lc.Events(ctx, p.id, 0) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if !p.plan.Prune {
+		return nil
+	}
+	return p.insist(func() error {
+		_, err := p.lc.Prune(ctx, p.Clock.Now().Add(time.Hour))
+		return err
+	})
+}

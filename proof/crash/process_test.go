@@ -1,0 +1,115 @@
+package crash_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/proof/crash"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// program builds the host, without the race detector: it is started a thousand times.
+func program(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "host")
+	out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./host").CombinedOutput()
+	require.NoError(tb, err, "%s", out)
+	return path
+}
+
+// troupe plays cases with hosts in processes of their own.
+type troupe struct {
+	program string
+	store   []string // flags
+	id      string
+	journal string
+	base    time.Time
+}
+
+// host starts one and returns what it said; killed says that it must have been.
+func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flags ...string) []byte {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.program, append(append([]string{
+		"-scenario", scenario.Name, "-case", c.id, "-journal", c.journal, "-base", strconv.FormatInt(c.base.UnixMicro(), 10),
+	}, c.store...), flags...)...)
+	var out, wrong bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &wrong
+	err := cmd.Run()
+	if !killed {
+		require.NoError(tb, err, "host %s: %s", strings.Join(flags, " "), wrong.String())
+		return out.Bytes()
+	}
+	var exit *exec.ExitError
+	require.True(tb, errors.As(err, &exit) && exit.ExitCode() == -1 && ctx.Err() == nil, "host %s was not killed: %v: %s", strings.Join(flags, " "), err, wrong.String())
+	return nil
+}
+
+// play plays the scenario with the fault, and returns the points of the host that had it.
+func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	tb.Helper()
+	if scenario.Orphans {
+		c.host(tb, scenario, true, "-role", string(crash.First))
+	}
+	said := c.host(tb, scenario, fault.Ends(), "-point", fault.Point, "-outcome", string(fault.Outcome))
+	c.host(tb, scenario, false, "-role", string(crash.Last), fmt.Sprintf("-crashed=%t", fault.Ends()))
+	var found []crash.Point
+	for lines := json.NewDecoder(bytes.NewReader(said)); lines.More(); {
+		var p crash.Point
+		require.NoError(tb, lines.Decode(&p))
+		found = append(found, p)
+	}
+	return found
+}
+
+// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point; each case has a file of its own.
+func TestSQLite(t *testing.T) {
+	host := program(t)
+	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+		t.Helper()
+		dir, err := os.MkdirTemp("", "crash")
+		require.NoError(t, err)
+		defer os.RemoveAll(dir)
+		c := &troupe{program: host, store: []string{"-sqlite", filepath.Join(dir, "runs.db")}, id: "case", journal: filepath.Join(dir, "journal"), base: time.Now()}
+		return c.play(t, scenario, fault)
+	})
+}
+
+// I9 E5 E6 C5: as TestSQLite; the cases of a scenario share a schema, unless they are about what is in it.
+func TestPostgreSQL(t *testing.T) {
+	host := program(t)
+	dir := t.TempDir()
+	var cases atomic.Int64
+	dsn, schemas := "", make(map[string]string)
+	for _, scenario := range crash.Scenarios() {
+		if !scenario.Upkeep {
+			dsn, schemas[scenario.Name] = pgtest.Schema(t)
+		}
+	}
+	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+		t.Helper()
+		schema := schemas[scenario.Name]
+		if schema == "" {
+			_, schema = pgtest.Schema(t)
+		}
+		id := fmt.Sprintf("case-%d", cases.Add(1))
+		c := &troupe{program: host, store: []string{"-postgres", dsn, "-schema", schema}, id: id, journal: filepath.Join(dir, id), base: time.Now()}
+		return c.play(t, scenario, fault)
+	})
+}

@@ -1,0 +1,95 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Run implements store.Reader.
+func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
+	return read(s, func() (store.Run, error) { return s.Store.Run(ctx, id) }, func(r store.Run) Point { return about("run", false, []store.Run{r}) })
+}
+
+// Spec implements store.Reader.
+func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
+	return read(s, func() ([]byte, error) { return s.Store.Spec(ctx, id) }, func([]byte) Point { return named("spec", false, []string{nameOf(id)}) })
+}
+
+// Runs implements store.Reader.
+func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	return read(s, func() (store.Page, error) { return s.Store.Runs(ctx, q) }, func(store.Page) Point { return Point{Name: "runs"} })
+}
+
+// Inbox implements store.Reader.
+func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
+	return read(s, func() (store.Page, error) { return s.Store.Inbox(ctx, q) }, func(store.Page) Point { return Point{Name: "inbox"} })
+}
+
+// Events implements store.Reader.
+func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	return read(s, func() ([]store.Event, error) { return s.Store.Events(ctx, id, after, limit) }, func(found []store.Event) Point {
+		return Point{Name: fmt.Sprintf("events: %s after %d, %d", nameOf(id), after, len(found))}
+	})
+}
+
+// History implements store.Reader.
+func (s *Store) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
+	type answer struct {
+		run     store.Run
+		records []interaction.Record
+	}
+	a, err := read(s, func() (a answer, err error) {
+		a.run, a.records, err = s.Store.History(ctx, id)
+		return a, err
+	}, func(a answer) Point { return about("history", false, []store.Run{a.run}) })
+	return a.run, a.records, err
+}
+
+// Settled implements store.Reader. That there is no such reply is an answer, too.
+func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	type answer struct {
+		record interaction.Record
+		err    error
+	}
+	a, err := read(s, func() (a answer, err error) {
+		a.record, a.err = s.Store.Settled(ctx, id, key)
+		return a, nil
+	}, func(answer) Point { return named("settled", false, []string{nameOf(id) + " " + key}) })
+	if err != nil {
+		return a.record, err
+	}
+	return a.record, a.err
+}
+
+// Due implements store.Reader.
+func (s *Store) Due(ctx context.Context, now time.Time, limit int) ([]store.Run, time.Time, error) {
+	type answer struct {
+		due  []store.Run
+		next time.Time
+	}
+	a, err := read(s, func() (a answer, err error) {
+		a.due, a.next, err = s.Store.Due(ctx, now, limit)
+		return a, err
+	}, func(a answer) Point { return about("due", false, a.due) })
+	return a.due, a.next, err
+}
+
+// Orphans implements store.Reader.
+func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
+	return read(s, func() ([]store.Run, error) { return s.Store.Orphans(ctx, skip, limit) },
+		func(found []store.Run) Point { return about("orphans", false, found) })
+}
+
+// Nodes implements store.Registry.
+func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
+	return read(s, func() ([]store.Node, error) { return s.Store.Nodes(ctx) }, func([]store.Node) Point { return Point{Name: "nodes", Upkeep: true} })
+}
+
+// Pools implements store.Registry.
+func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	return read(s, func() ([]store.PoolUse, error) { return s.Store.Pools(ctx) }, func([]store.PoolUse) Point { return Point{Name: "pools", Upkeep: true} })
+}

@@ -1,0 +1,71 @@
+package crash
+
+import (
+	"context"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// asks puts the questions, one a turn, and is done.
+func asks(prompts ...string) Turn {
+	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		answered := 0
+		if n := len(t.Answers); n > 0 {
+			answered = t.Answers[n-1].ID
+		}
+		if answered < len(prompts) {
+			o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: prompts[answered]})
+			o.FinalText = "I have a question."
+			return o, nil
+		}
+		return engine.Done("The last answer was: " + t.Input()), nil
+	}
+}
+
+// speaks says something in the first turn, tells its session, and goes on.
+func speaks(then Turn) Turn {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		if t.Attempt == 1 && t.Repair == "" {
+			if err := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "1", Data: []byte("early")}); err != nil {
+				return engine.Outcome{}, err
+			}
+			if err := s.Message(ctx, engine.Message{Text: "I am on it."}); err != nil {
+				return engine.Outcome{}, err
+			}
+		}
+		return then(ctx, t, s)
+	}
+}
+
+// sticks does not end its first turn by itself; a repeated one it does.
+func sticks(then Turn) Turn {
+	return speaks(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		if t.Attempt > 1 {
+			return then(ctx, t, s)
+		}
+		<-ctx.Done()
+		return engine.Outcome{}, context.Cause(ctx)
+	})
+}
+
+// mends gives an output that is not valid, and a valid one when it is told so.
+func mends(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if t.Repair == "" {
+		return engine.Output(map[string]any{"count": "many"})
+	}
+	return engine.Output(map[string]any{"count": 3})
+}
+
+// counts gives its output at once.
+func counts(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Output(map[string]any{"count": 7})
+}
+
+// asksThenCounts asks first, and gives its output when it is answered.
+func asksThenCounts(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return asks("Count what?")(ctx, t, s)
+	}
+	return counts(ctx, t, s)
+}
