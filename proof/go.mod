@@ -8,6 +8,8 @@ require (
 	github.com/interlude-go/interlude/store/postgres v0.1.0
 	github.com/interlude-go/interlude/store/sqlite v0.1.0
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.22.0
+	pgregory.net/rapid v1.3.0
 )
 
 require (
@@ -23,7 +25,6 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
-	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/sys v0.42.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	modernc.org/libc v1.72.0 // indirect

@@ -1,0 +1,107 @@
+package metamorphic_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// ask is a question of a host.
+func (w *world) ask(o operation) {
+	switch o.do {
+	case "get":
+		w.look(id(o.run))
+	case "events":
+		for after := range uint64(9) {
+			page, err := w.front.Events(w.ctx, id(o.run), after, 2)
+			w.say(after, len(page), w.fault(err))
+		}
+	case "runs", "inbox":
+		w.list(o)
+	case "stats":
+		stats, err := w.client.Stats(w.ctx)
+		w.say(fmt.Sprintf("%+v", stats), w.fault(err))
+		due, next, err := w.front.Due(w.ctx, time.Now().UTC(), 3)
+		w.say(next, w.fault(err))
+		for i := range due {
+			w.say(due[i].Deadline) // of those with one deadline any may come first
+		}
+		pools, err := w.front.Pools(w.ctx)
+		w.say(pools, w.fault(err))
+	case "nodes":
+		nodes, err := w.front.Nodes(w.ctx)
+		w.say(len(nodes), w.fault(err))
+		orphans, err := w.front.Orphans(w.ctx, 0, 9)
+		w.say(len(orphans), w.fault(err))
+		for _, r := range orphans {
+			w.say(r.Slot) // within those with a slot, and those without, the order is the store's
+		}
+	case "prune":
+		n, err := w.client.Prune(w.ctx, time.Now().Add(-o.wait))
+		w.say(n, w.fault(err))
+	default:
+		panic("nobody knows how to " + o.do)
+	}
+}
+
+func (w *world) list(o operation) {
+	ask := w.client.Runs
+	if o.do == "inbox" {
+		ask = w.client.Inbox
+	}
+	q := o.query
+	if o.page {
+		q.After = w.next[o.do]
+	}
+	page, err := ask(w.ctx, q)
+	w.next[o.do] = page.Next
+	w.say(page.Next, w.fault(err))
+	for i := range page.Runs {
+		w.say(w.record(&page.Runs[i]))
+	}
+}
+
+// look is everything that is known of a run.
+func (w *world) look(id string) {
+	r, err := w.client.Get(w.ctx, id)
+	w.say(w.record(&r), w.fault(err))
+	pending, err := w.client.Pending(w.ctx, id)
+	w.say(inJSON(pending), w.fault(err))
+	history, err := w.client.History(w.ctx, id)
+	w.say(len(history), w.fault(err)) // none is none, nil or not
+	for _, settled := range history {
+		w.say(inJSON(settled))
+	}
+	spec, err := w.front.Spec(w.ctx, id)
+	w.say(string(spec), w.fault(err))
+	for _, key := range []string{"k1", "k2"} {
+		settled, err := w.front.Settled(w.ctx, id, key)
+		w.say(inJSON(settled), w.fault(err))
+	}
+	w.events(id)
+}
+
+// events are the log of a run, byte by byte.
+func (w *world) events(id string) {
+	for after := uint64(0); ; {
+		page, err := w.front.Events(w.ctx, id, after, store.MaxBatch)
+		if err != nil || len(page) == 0 {
+			w.say(after, w.fault(err))
+			return
+		}
+		for _, e := range page {
+			w.say(e.Seq, string(e.Body))
+			after = e.Seq
+		}
+	}
+}
+
+func inJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

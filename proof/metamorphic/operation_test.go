@@ -1,0 +1,112 @@
+package metamorphic_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// operation is one step of a log. It names runs by number; what it does not need is zero.
+type operation struct {
+	do    string
+	run   int
+	spec  lifecycle.Spec
+	later time.Duration // of the spec's not-before time, from the step on; 0: none
+	reply interaction.Reply
+	which int // the reply's interaction, counted back from the last one
+	turn  ending
+	query store.Query
+	page  bool // go on from where the last such listing ended
+	wait  time.Duration
+}
+
+func (o operation) String() string {
+	switch o.do {
+	case "submit":
+		return fmt.Sprintf("submit %d %+v, later %s", o.run, o.spec, o.later)
+	case "reply":
+		return fmt.Sprintf("reply %d to last-%d %q key %q by %q", o.run, o.which, o.reply.Text, o.reply.Key, o.reply.Actor)
+	case "turn":
+		return fmt.Sprintf("turn %d %+v", o.run, o.turn)
+	case "runs", "inbox":
+		return fmt.Sprintf("%s %+v, go on: %t", o.do, o.query, o.page)
+	case "wait", "prune":
+		return o.do + " " + o.wait.String()
+	}
+	return fmt.Sprintf("%s %d", o.do, o.run)
+}
+
+// of is any of the values.
+func of[T any](t *rapid.T, label string, values ...T) T {
+	return rapid.SampledFrom(values).Draw(t, label)
+}
+
+// runs are how many runs a log may have.
+const runs = 6
+
+// weights are the steps, those that lead on more than once.
+var weights = []string{
+	"submit", "submit", "submit", "claim", "claim", "claim", "turn", "turn", "turn", "turn", "reply", "reply", "reply", "cancel", "wait", "deadlines",
+	"crash", "shutdown", "recover", "recovers", "prune", "runs", "inbox", "get", "stats", "nodes", "events", "kill", "resize",
+}
+
+var operations = rapid.Custom(func(t *rapid.T) operation {
+	o := operation{do: of(t, "do", weights...)}
+	switch o.do {
+	case "submit":
+		o.run, o.spec = rapid.IntRange(0, runs-1).Draw(t, "run"), specs.Draw(t, "spec")
+		o.later = time.Duration(of(t, "not before", 0, 0, 0, -2, 3, 9)) * time.Second
+	case "reply":
+		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 0, 1, 2, -1)
+		o.reply = interaction.Reply{Text: of(t, "text", "yes", "no", " "), Key: of(t, "key", "", "", "k1", "k2"), Actor: of(t, "actor", "", "ada")}
+	case "turn":
+		o.run, o.turn = rapid.IntRange(0, runs-1).Draw(t, "run"), endings.Draw(t, "ending")
+	case "runs", "inbox":
+		o.query, o.page = queries.Draw(t, "query"), rapid.Bool().Draw(t, "go on")
+	case "wait", "deadlines", "prune":
+		o.wait = time.Duration(rapid.IntRange(1, 9).Draw(t, "seconds")) * time.Second
+	case "resize":
+		o.run = rapid.IntRange(1, 3).Draw(t, "slots")
+	case "cancel", "get", "events", "kill":
+		o.run = rapid.IntRange(0, runs).Draw(t, "run")
+	}
+	return o
+})
+
+var (
+	answerSchema = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
+	anySchema    = json.RawMessage(`{"type":"object"}`)
+)
+
+var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
+	s := lifecycle.Spec{
+		Prompt: of(t, "prompt", "Do the job.", "Tu es.", "做 <b>\u2028\"it\"\\"), Mode: of(t, "mode", lifecycle.Interactive, lifecycle.Interactive, "", lifecycle.Auto),
+		Engine:       of(t, "engine", string(fsm.ProfileResumable), string(fsm.ProfileResumable), string(fsm.ProfileStickyProcess)),
+		OutputSchema: of(t, "schema", nil, nil, answerSchema, anySchema),
+		MaxAttempts:  rapid.IntRange(0, 3).Draw(t, "attempts"), SessionTimeout: time.Duration(rapid.IntRange(0, 6).Draw(t, "timeout")) * time.Second,
+		AutoDecide: rapid.Bool().Draw(t, "auto"), MaxAutoDecisions: rapid.IntRange(0, 2).Draw(t, "decisions"),
+		Repeatable: rapid.Bool().Draw(t, "repeatable"), TurnTimeout: time.Duration(of(t, "limit", 0, 0, 0, 4)) * time.Second,
+		RepairRounds: of(t, "repair", 0, 0, 1), Pool: of(t, "pool", "", "", "small", "small", "nowhere"), Key: of(t, "key", "", "a", "b", "ü"),
+		Priority: of(t, "priority", 0, 0, -1, 1, 5000),
+		Labels:   of(t, "labels", nil, map[string]string{"team": "a"}, map[string]string{"team": "b", "ä\"": "x'y"}),
+	}
+	if rapid.IntRange(0, 15).Draw(t, "folder") == 0 {
+		s.WorkDir = "/nowhere/at/all"
+	}
+	return s
+})
+
+var queries = rapid.Custom(func(t *rapid.T) store.Query {
+	return store.Query{
+		States: of(t, "states", nil, nil, []fsm.State{fsm.StateQueued, fsm.StateRunning}, []fsm.State{fsm.StateWaitingUser}, []fsm.State{fsm.StateCanceled, fsm.StateFailed}),
+		Pool:   of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil, map[string]string{"team": "a"}),
+		Newest: rapid.Bool().Draw(t, "newest"), Limit: of(t, "limit", 0, 1, 2, 3, 1001),
+	}
+})
