@@ -94,7 +94,7 @@ func TestEndedRunsCostLittle(t *testing.T) {
 	log := string(logs(t, "good")["question-and-answer"])
 	c := NewChecker()
 	before := heap()
-	const runs = 2000
+	const runs = 500
 	for i := range runs {
 		require.Empty(t, findings(c, strings.ReplaceAll(log, "run-1", fmt.Sprintf("run-%d-%032d", i, i))))
 	}

@@ -210,11 +210,14 @@ func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
 func TestWhatIsLeftOutHidesNothingElse(t *testing.T) {
 	t.Parallel()
 	about := map[string]bool{"IV-01": true, "IV-05": true, "IV-08": true} // they are about what is left out
-	for name, log := range logsIn(t, "violations") {
-		if about[name[:5]] || name == "IV-22-undeclared-warning-at-the-end.jsonl" {
+	logs := logsIn(t, "violations")
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(logs)) { // one for each invariant
+		if seen[name[:5]] || about[name[:5]] || name == "IV-22-undeclared-warning-at-the-end.jsonl" {
 			continue
 		}
-		bare := rewrite(t, log, func(e event) {
+		seen[name[:5]] = true
+		bare := rewrite(t, logs[name], func(e event) {
 			for _, a := range Allowances() {
 				if a.Required {
 					e.change(a, func(in map[string]any, name string) { delete(in, name) })

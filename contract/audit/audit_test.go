@@ -131,11 +131,10 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 func TestHostileLogs(t *testing.T) {
 	t.Parallel()
 	good := logs(t, "good")["question-and-answer"]
-	long := strings.Repeat("x", contract.MaxEvent)
 	for name, line := range map[string]string{
 		"endless":      strings.Repeat("0", contract.MaxEvent+1),
-		"long name":    `{"` + long[:contract.MaxEvent-10] + `":1}`,
-		"deep":         strings.Repeat("[", 1<<20),
+		"long name":    `{"` + strings.Repeat("x", 1<<18) + `":1}`,
+		"deep":         strings.Repeat("[", 1<<16),
 		"no UTF-8":     "\xff\xfe",
 		"NUL":          "\x00\x00",
 		"null":         "null",
@@ -196,10 +195,10 @@ func (m *many) Read(p []byte) (int, error) {
 func TestALongLogTakesLittleMemory(t *testing.T) {
 	for _, log := range []string{logs(t, "good")["question-and-answer"], logs(t, "violations")["IV-30-speaks-while-queued"]} {
 		for _, lenient := range []bool{false, true} {
-			const runs = 1000
+			const runs = 400
 			before := heap()
 			var most uint64
-			report, err := audit.Log(io.TeeReader(&many{log: log, runs: runs}, every(1000, func() { most = max(most, heap()) })), audit.Options{Lenient: lenient})
+			report, err := audit.Log(io.TeeReader(&many{log: log, runs: runs}, every(400, func() { most = max(most, heap()) })), audit.Options{Lenient: lenient})
 			require.NoError(t, err)
 			require.Equal(t, runs, report.Runs)
 			require.LessOrEqual(t, len(report.Violations), audit.DefaultKeep)
@@ -242,24 +241,24 @@ func FuzzLog(f *testing.F) {
 	require.NoError(f, err)
 	f.Add(other)
 	f.Fuzz(func(t *testing.T, log []byte) {
-		for _, lenient := range []bool{false, true} {
-			o := audit.Options{Lenient: lenient}
-			first, err := audit.Log(bytes.NewReader(log), o)
-			require.NoError(t, err)
-			require.LessOrEqual(t, first.Unfinished+min(first.Found, 0), first.Runs)
-			second, err := audit.Log(iotest.OneByteReader(bytes.NewReader(log)), o)
-			require.NoError(t, err)
-			require.Equal(t, first, second)
+		strict, err := audit.Log(bytes.NewReader(log), audit.Options{})
+		require.NoError(t, err)
+		again, err := audit.Log(iotest.OneByteReader(bytes.NewReader(log)), audit.Options{})
+		require.NoError(t, err)
+		require.Equal(t, strict, again)
+		first, err := contract.Check(bytes.NewReader(log))
+		require.NoError(t, err)
+		require.Equal(t, first.Violation == nil, strict.Found == 0)
+
+		lenient, err := audit.Log(bytes.NewReader(log), audit.Options{Lenient: true})
+		require.NoError(t, err)
+		require.Equal(t, strict.Lines, lenient.Lines)
+		if strict.Found == 0 {
+			require.Equal(t, strict, lenient)
 		}
-		strict, err := contract.Check(bytes.NewReader(log))
-		require.NoError(t, err)
-		report, err := audit.Log(bytes.NewReader(log), audit.Options{})
-		require.NoError(t, err)
-		require.Equal(t, strict.Violation == nil, report.Found == 0)
-		if report.Found == 0 {
-			lenient, err := audit.Log(bytes.NewReader(log), audit.Options{Lenient: true})
-			require.NoError(t, err)
-			require.Equal(t, report, lenient)
+		for _, r := range []audit.Report{strict, lenient} {
+			require.LessOrEqual(t, r.Unfinished, r.Runs)
+			require.Len(t, r.Violations, min(r.Found, audit.DefaultKeep))
 		}
 	})
 }
