@@ -78,3 +78,31 @@ func TestRunsMayComeAndGoMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// fading is a queue of which a run goes between the look at the keys and the look at their runs.
+type fading struct {
+	queue
+
+	goes string
+}
+
+func (f *fading) Keys(priority int, last string, n int) ([]slots.Key, error) {
+	keys, err := f.queue.Keys(priority, last, n)
+	f.runs = slices.DeleteFunc(f.runs, func(r ready) bool { return r.id == f.goes })
+	return keys, err
+}
+
+// Who waits all the time is not passed over for one of lower priority because somebody else went.
+func TestWhoGoesMakesNoRoomForLowerPriorities(t *testing.T) {
+	runs := []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 2}, {"c1", "c", 0, 0}}
+	q := &fading{queue: queue{runs: runs}, goes: "a1"}
+	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 1}, 0, q, 1, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"b1"}, ids)
+	require.Equal(t, "b", served)
+
+	q = &fading{queue: queue{runs: append([]ready{{"b2", "b", 1, 3}}, runs...)}, goes: "a1"}
+	ids, _, err = slots.Select(slots.Pool{Name: "p", Capacity: 2}, 0, q, 2, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"b1", "b2"}, ids, "each once, though the queue shows it until the claim is stored")
+}
