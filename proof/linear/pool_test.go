@@ -39,9 +39,12 @@ func TestPoolsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
 			began, sum := time.Now(), tally{}
-			handles := share(at(t), lanes)
+			var handles []store.Store
 			spec := linear.Pool{Strict: name != "postgres"}.Spec() // whose claim is several looks: see slots.Queue
 			for s := seed(); sum.histories < max(1, *histories/4); s++ {
+				if sum.histories%25 == 0 { // a claim goes by all pools of its store
+					handles = share(at(t), lanes)
+				}
 				c := newContest(t, handles, s)
 				if wrong := judgePool(t, spec, c, &sum); wrong != "" {
 					r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(), patience)
