@@ -70,7 +70,9 @@ type person struct {
 
 // life is that of one run: people ask of it at the same time until it has ended; if it does not by itself, somebody cancels it.
 func (w *world) life(ctx context.Context, id string) {
-	spec, terms := draw(dice(w.seed, id), id)
+	rng := dice(w.seed, id)
+	spec, terms := draw(rng, id)
+	pace := []int{100, 300, 1200}[rng.IntN(3)] // some are so slow that deadlines come first
 	var all sync.WaitGroup
 	for i := range w.clients {
 		all.Go(func() {
@@ -81,7 +83,7 @@ func (w *world) life(ctx context.Context, id string) {
 						return
 					}
 				}
-				w.clock.ponder(ctx, time.Duration(p.rng.IntN(250))*time.Millisecond)
+				w.clock.ponder(ctx, time.Duration(p.rng.IntN(pace))*time.Millisecond)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package linear_test
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -20,7 +21,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 96, "how many histories of runs, and a quarter as many of pools, are recorded on each store")
+	histories = flag.Int("histories", 192, "how many histories of runs, and a quarter as many of pools, are recorded on each store")
 	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories of it")
 	refusedAt = flag.String("refused", "", "the folder for refused histories; empty: a new one among the temporary files")
 )
@@ -47,12 +48,21 @@ func refusedDir(tb testing.TB) string {
 }
 
 // tally is what was decided.
-type tally struct{ histories, calls, open int }
+type tally struct {
+	histories, calls, open int
+	events                 map[string]int // of the contract, by nodes
+}
 
 func (t *tally) add(history []porcupine.Operation) {
 	t.histories++
+	if t.events == nil {
+		t.events = make(map[string]int)
+	}
 	for _, op := range history {
 		t.calls++
+		if in, ok := op.Input.(linear.Input); ok && in.Change != nil {
+			t.events[cmp.Or(in.Change.Event, "report")]++
+		}
 		if op.Return == math.MaxInt64 {
 			t.open++
 		}
@@ -111,7 +121,7 @@ func TestRunsAreLinearizable(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%s in %s", &sum, time.Since(began).Round(time.Millisecond))
+			t.Logf("%s in %s; commits of nodes: %v", &sum, time.Since(began).Round(time.Millisecond), sum.events)
 		})
 	}
 }

@@ -152,7 +152,7 @@ func (w *world) live(batches, size int) {
 // wreak is what happens to hosts.
 func (w *world) wreak(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
-		w.clock.ponder(ctx, time.Duration(1+rng.IntN(8))*time.Second)
+		w.clock.ponder(ctx, time.Duration(500+rng.IntN(4000))*time.Millisecond)
 		n := w.nodes[rng.IntN(2)]
 		switch rng.IntN(6) {
 		case 0: // it is shut down, and started again
