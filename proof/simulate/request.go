@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 // What a store or a host says when it is out of order.
@@ -24,8 +26,12 @@ type request struct {
 	done chan struct{} // closed when the caller is answered
 	err  error         // instead of what apply found; set before done is closed
 
-	left    bool // guarded by world.mu; the caller's context ended, nobody waits for the answer
-	applied bool // the scheduler's; the answer is on its way
+	left    bool           // guarded by world.mu; the caller's context ended, nobody waits for the answer
+	doomed  bool           // the scheduler's; the caller is dead
+	applied bool           // the scheduler's; the answer is on its way
+	said    string         // what the store said, for the trace
+	claims  []hold         // that it made
+	commits []store.Commit // that it asks for
 }
 
 // compare orders requests that came to the gate in the same quiet moment, however their goroutines were scheduled.

@@ -3,7 +3,9 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -16,15 +18,18 @@ type view struct {
 	world *world
 	name  string // of the host or the person
 	skew  time.Duration
+	only  string // the run whose hints come here; empty: all
 
-	timers   []*timer // guarded by world.mu, and read freely while the world is quiescent
-	watchers []*func(store.Hint)
-	hints    []store.Hint // on their way here
-	dead     bool         // guarded by world.mu
-	paused   time.Time    // until then nothing happens here
-	cut      time.Time    // until then the store cannot be reached
-	hangs    bool         // what is asked while it is cut off waits; otherwise it fails
-	touched  int          // the step at which something came here
+	timers   []*timer            // guarded by world.mu, and read freely while the world is quiescent
+	watchers []*func(store.Hint) // guarded by world.mu
+	telling  sync.Mutex          // held while hints are passed on
+	hints    []store.Hint        // on their way here
+	dead     bool                // guarded by world.mu
+	paused   time.Time           // until then nothing happens here
+	cut      time.Time           // until then the store cannot be reached
+	hangs    bool                // what is asked while it is cut off waits; otherwise it fails
+	joins    int
+	touched  int // the step at which something came here
 }
 
 var (
@@ -39,7 +44,7 @@ func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
 	w.mu.Lock()
 	named := w.names.named(batch)
 	w.mu.Unlock()
-	r := &request{kind: "Commit", what: describe(named), store: true, apply: func() { out = w.commit(v, named) }}
+	r := &request{kind: "Commit", what: describe(named), store: true, commits: named, apply: func() { out = w.commit(v, named) }}
 	if err := v.ask(ctx, r); err != nil {
 		out = make([]error, len(batch))
 		for i := range out {
@@ -51,18 +56,21 @@ func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
 
 // describe names the commits of a batch.
 func describe(batch []store.Commit) string {
-	var text strings.Builder
+	var all [128]byte
+	text := all[:0]
 	for i := range batch {
 		c := &batch[i]
 		if i > 0 {
-			text.WriteByte(' ')
+			text = append(text, ", "...)
 		}
-		fmt.Fprintf(&text, "%s %d %s", c.Run.ID, c.Run.Version, c.Run.State)
+		text = append(append(text, c.Run.ID...), " v"...)
+		text = append(append(strconv.AppendUint(text, c.Run.Version, 10), ' '), c.Run.State...)
 		if c.Fence != nil {
-			fmt.Fprintf(&text, " as %s/%d", c.Fence.Node, c.Fence.Epoch)
+			text = append(append(append(text, " as "...), c.Fence.Node...), '/')
+			text = strconv.AppendUint(text, c.Fence.Epoch, 10)
 		}
 	}
-	return text.String()
+	return string(text)
 }
 
 // Claim implements store.Writer.
@@ -72,7 +80,7 @@ func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	req.Node = w.names.name(req.Node)
 	w.mu.Unlock()
 	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d told %t", req.Node, req.Max, req.Told), func() ([]store.Claimed, error) {
-		return w.claim(v, req)
+		return w.claim(req)
 	})
 }
 
@@ -84,10 +92,7 @@ func (v *view) Prune(ctx context.Context, before time.Time, limit int) (int, err
 // Run implements store.Reader.
 func (v *view) Run(ctx context.Context, id string) (store.Run, error) {
 	w := v.world
-	return do(ctx, v, "Run", id, func() (store.Run, error) {
-		r, err := w.store.Run(w.ctx, id)
-		return w.names.run(r), err
-	})
+	return do(ctx, v, "Run", id, func() (store.Run, error) { return w.run(v, id) })
 }
 
 // Spec implements store.Reader.

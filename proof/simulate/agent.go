@@ -1,0 +1,236 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// agent is the engine of one profile in one process. What it heard it says at the end, so that an answer that was lost, or came twice, is
+// missing there or stands there twice.
+type agent struct {
+	view     *view
+	kind     fsm.Profile
+	sessions map[string]*session // guarded by world.mu; the resident processes, by run
+	onLoss   func(string, error) // guarded by world.mu
+}
+
+// session is a resident process: what it has heard.
+type session struct {
+	heard  []string
+	busy   bool // a turn uses it
+	broken bool // it died meanwhile
+}
+
+var (
+	_ engine.Engine   = (*agent)(nil)
+	_ engine.Resident = (*agent)(nil)
+	_ engine.Checker  = (*agent)(nil)
+	_ engine.Reaper   = (*agent)(nil)
+)
+
+func newAgent(v *view, kind fsm.Profile) *agent {
+	return &agent{view: v, kind: kind, sessions: make(map[string]*session)}
+}
+
+// Profile implements engine.Engine.
+func (a *agent) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: a.kind, Reason: "as the plan says"}, nil
+}
+
+// RunTurn implements engine.Engine.
+func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	w := a.view.world
+	if err := a.step(ctx, t, "begins", func() { w.turns.begin(a.view, t) }); err != nil {
+		return a.broken(ctx, t, err)
+	}
+	defer w.turns.end(a.view, t)
+	heard, err := a.resume(t)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	p := w.script(t)
+	for i := range p.messages {
+		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("Step %d.", i+1)}); err != nil {
+			return a.broken(ctx, t, err)
+		}
+	}
+	if p.handle && a.kind == fsm.ProfileResumable {
+		if err := s.Handle(ctx, *handle(heard[:len(heard)-len(t.Answers)])); err != nil {
+			return a.broken(ctx, t, err)
+		}
+	}
+	if !a.view.rest(ctx.Done(), p.takes) {
+		if p.deaf {
+			_ = a.step(context.WithoutCancel(ctx), t, "goes on though it was told to end", func() {})
+		} else {
+			return a.broken(ctx, t, context.Cause(ctx))
+		}
+	}
+	if err := a.step(ctx, t, "ends", func() {}); err != nil && !p.deaf {
+		return a.broken(ctx, t, err)
+	}
+	return a.outcome(t, p, heard)
+}
+
+// step waits at the gate.
+func (a *agent) step(ctx context.Context, t engine.Turn, what string, apply func()) error {
+	return a.view.ask(ctx, &request{kind: "Agent", what: fmt.Sprintf("%s attempt %d %s", t.RunID, t.Attempt, what), apply: apply})
+}
+
+// resume is what the agent has heard by now, the answer of this turn included.
+func (a *agent) resume(t engine.Turn) (heard []string, err error) {
+	w := a.view.world
+	if a.kind == fsm.ProfileStickyProcess {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		s := a.sessions[t.RunID]
+		switch {
+		case !t.GoesOn():
+			s = &session{}
+			a.sessions[t.RunID] = s
+		case s == nil:
+			return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
+		}
+		s.busy = true
+		if t.GoesOn() {
+			s.heard = append(slices.Clone(s.heard), t.Input())
+		}
+		return s.heard, nil
+	}
+	if t.Handle != nil && len(t.Handle.Data) > 1 {
+		heard = strings.Split(string(t.Handle.Data[1:]), "|")
+	}
+	if t.GoesOn() {
+		if t.Handle == nil {
+			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the turn goes on and has no session"}
+		}
+		heard = append(heard, t.Input())
+	}
+	if t.Handle != nil && a.expired(t.RunID) {
+		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
+	}
+	return heard, nil
+}
+
+// expired reports that the provider has forgotten the run's session.
+func (a *agent) expired(runID string) bool {
+	p := a.view.world.runPlan(runID)
+	return p.expires > 0 && time.Since(epoch) > p.expires
+}
+
+// Check implements engine.Checker.
+func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
+	if a.expired(runID) {
+		a.view.world.saw("recovery found that a session had expired")
+		return engine.ErrHandleRefused
+	}
+	return nil
+}
+
+// Reap implements engine.Reaper.
+func (a *agent) Reap(_ context.Context, runID string) error {
+	if a.view.world.runPlan(runID).clings {
+		return errors.New("a process will not die")
+	}
+	return nil
+}
+
+// handle is a session that was told this much.
+func handle(heard []string) *engine.Handle {
+	return &engine.Handle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
+}
+
+// broken ends a turn that could not go on, and its process with it.
+func (a *agent) broken(ctx context.Context, t engine.Turn, err error) (engine.Outcome, error) {
+	a.drop(t.RunID)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return engine.Outcome{}, err
+}
+
+func (a *agent) drop(runID string) {
+	w := a.view.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(a.sessions, runID)
+}
+
+// outcome is what the turn leaves.
+func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outcome, error) {
+	w := a.view.world
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
+	if a.kind == fsm.ProfileStickyProcess {
+		w.mu.Lock()
+		s := a.sessions[t.RunID]
+		lost := s == nil || s.broken
+		if lost {
+			delete(a.sessions, t.RunID)
+		} else {
+			s.busy = false
+		}
+		w.mu.Unlock()
+		if lost {
+			return o, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the process died during the turn"}
+		}
+	} else {
+		o.Handle = handle(heard)
+	}
+	switch {
+	case p.fails:
+		return o, errors.New("the agent has no more ideas")
+	case p.asks && t.Mode == fsm.ModeInteractive:
+		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?", len(heard)+1), DefaultPolicy: p.policy}}
+	default:
+		o.FinalText = said(heard) + "\n" + interaction.DoneMarker + "\n"
+	}
+	return o, nil
+}
+
+// said is what an agent says that has heard these answers.
+func said(heard []string) string {
+	return fmt.Sprintf("I heard %d: [%s]", len(heard), strings.Join(heard, "|"))
+}
+
+// End implements engine.Resident.
+func (a *agent) End(_ context.Context, runID string) error {
+	a.drop(runID)
+	return nil
+}
+
+// OnLoss implements engine.Resident.
+func (a *agent) OnLoss(fn func(string, error)) func() {
+	w := a.view.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a.onLoss = fn
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		a.onLoss = nil
+	}
+}
+
+// lose lets the run's resident process die by itself.
+func (a *agent) lose(runID string) {
+	w := a.view.world
+	w.mu.Lock()
+	s, tell := a.sessions[runID], a.onLoss
+	if s != nil && s.busy {
+		s.broken, tell = true, nil
+	} else {
+		delete(a.sessions, runID)
+	}
+	w.mu.Unlock()
+	if s != nil && tell != nil {
+		go tell(runID, errors.New("killed"))
+	}
+}

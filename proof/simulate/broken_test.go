@@ -1,0 +1,165 @@
+package simulate_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/proof/simulate"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// careless is a store that accepts what is written under a right that was lost.
+type careless struct{ store.Store }
+
+func (s careless) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := s.Store.Commit(ctx, batch)
+	for i := range batch {
+		if errors.Is(errs[i], store.ErrStaleEpoch) {
+			c := batch[i]
+			c.Fence = nil
+			errs[i] = s.Store.Commit(ctx, []store.Commit{c})[0]
+		}
+	}
+	return errs
+}
+
+// torn is a store that keeps events apart from records, and loses some of them: those of every ninth commit.
+type torn struct {
+	store.Store
+	commits int
+	lost    map[string]map[uint64]bool
+}
+
+func (s *torn) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := s.Store.Commit(ctx, batch)
+	for i := range batch {
+		if s.commits++; errs[i] == nil && s.commits%9 == 0 {
+			for _, e := range batch[i].Events {
+				if s.lost[batch[i].Run.ID] == nil {
+					s.lost[batch[i].Run.ID] = make(map[uint64]bool)
+				}
+				s.lost[batch[i].Run.ID][e.Seq] = true
+			}
+		}
+	}
+	return errs
+}
+
+func (s *torn) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	all, err := s.Store.Events(ctx, id, after, limit)
+	var left []store.Event
+	for _, e := range all {
+		if !s.lost[id][e.Seq] {
+			left = append(left, e)
+		}
+	}
+	return left, err
+}
+
+// generous is a store that counts before it claims, and has one slot more than there are when two claim at one time.
+type generous struct {
+	store.Store
+	claims int
+}
+
+func (s *generous) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	pools, err := s.Pools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.claims++; s.claims%5 != 0 {
+		return s.Store.Claim(ctx, req)
+	}
+	set := func(more int) {
+		for _, p := range pools {
+			_ = s.SetPool(ctx, slots.Pool{Name: p.Name, Capacity: p.Capacity + more, KeyCapacity: p.KeyCapacity})
+		}
+	}
+	set(1)
+	defer set(0)
+	return s.Store.Claim(ctx, req)
+}
+
+// twice is a store that does not compare versions: who comes second, or tries again what had arrived, is stored behind the first.
+type twice struct{ store.Store }
+
+func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := s.Store.Commit(ctx, batch)
+	for i := range batch {
+		if errors.Is(errs[i], store.ErrConflict) {
+			if now, err := s.Run(ctx, batch[i].Run.ID); err == nil {
+				errs[i] = s.Store.Commit(ctx, []store.Commit{behind(batch[i], now)})[0]
+			}
+		}
+	}
+	return errs
+}
+
+// behind is the commit as it would follow the record.
+func behind(c store.Commit, now store.Run) store.Commit {
+	shift := now.Seq - (c.Run.Seq - uint64(len(c.Events)))
+	c.Expect, c.Run.Version, c.Run.Seq = now.Version, now.Version+1, c.Run.Seq+shift
+	events := make([]store.Event, len(c.Events))
+	for i, e := range c.Events {
+		from, to := fmt.Sprintf(`"seq":%d,`, e.Seq), fmt.Sprintf(`"seq":%d,`, e.Seq+shift)
+		events[i] = store.Event{Seq: e.Seq + shift, Body: bytes.Replace(e.Body, []byte(from), []byte(to), 1)}
+	}
+	c.Events = events
+	return c
+}
+
+// undead is a store that says that a lease is taken, and goes on taking what is written under it.
+type undead struct{ store.Store }
+
+func (s undead) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	gone, err := s.Store.Expire(ctx, now, ids...)
+	for _, n := range gone {
+		if n.Until.Before(now) {
+			_ = s.Join(ctx, n, now)
+		}
+	}
+	return gone, err
+}
+
+// keyless is a store that forgets the keys of accepted replies.
+type keyless struct{ store.Store }
+
+func (keyless) Settled(context.Context, string, string) (interaction.Record, error) {
+	return interaction.Record{}, store.ErrNotFound
+}
+
+// A check that cannot fail shows nothing: each broken store is found within few seeds.
+func TestABrokenStoreIsFound(t *testing.T) {
+	const within = 1500
+	for name, broken := range map[string]struct {
+		open func(store.Store) store.Store
+		why  string // a part of what is said of it; empty where much may follow
+	}{
+		"a stale epoch is accepted":           {func(s store.Store) store.Store { return careless{s} }, ""},
+		"events are stored apart":             {func(s store.Store) store.Store { return &torn{Store: s, lost: make(map[string]map[uint64]bool)} }, "its log has"},
+		"a claim goes beyond the capacity":    {func(s store.Store) store.Store { return &generous{Store: s} }, "slots are held, and there are"},
+		"a retry is applied twice":            {func(s store.Store) store.Store { return twice{s} }, "run "},
+		"an expired lease is as good as ever": {func(s store.Store) store.Store { return undead{s} }, ""},
+		"keys of replies are forgotten":       {func(s store.Store) store.Store { return keyless{s} }, "came too late, and it was accepted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := *from; seed < *from+within; seed++ {
+				if r := world(t, seed, simulate.Options{Store: broken.open}); len(r.Broken) > 0 {
+					t.Logf("seed %d: %s", seed, r.Broken)
+					require.Contains(t, strings.Join(r.Broken, "\n"), broken.why)
+					return
+				}
+			}
+			t.Errorf("%d worlds show nothing", within)
+		})
+	}
+}

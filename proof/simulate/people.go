@@ -1,0 +1,303 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// person is somebody who has to do with one run, at a client of their own.
+type person struct {
+	*lifecycle.Client
+	world   *world
+	view    *view
+	run     *runPlan
+	passive bool // only looks: a run that waits for ever keeps nobody here
+	gone    bool // guarded by world.mu
+
+	// What they were told, for the verdict.
+	accepted []told
+	canceled bool             // their cancel ended the run
+	seen     []contract.Event // by a follower
+	final    *store.Run       // by one who waits
+	refused  map[string]bool  // keys of replies that were not, for good
+	maybe    map[string]bool  // texts of replies without a key whose outcome they never learned
+}
+
+// told is a reply that was accepted.
+type told struct {
+	reply    interaction.Reply
+	replayed bool
+}
+
+// populate brings hosts and people into the world.
+func (w *world) populate() {
+	for i, skew := range w.plan.skews {
+		h := &host{world: w, name: string(rune('a' + i)), skew: skew}
+		h.idle = w.newView(h.name+"-idle", 0)
+		w.hosts = append(w.hosts, h)
+		go h.live()
+	}
+	for _, run := range w.plan.runs {
+		submitter := w.person(run, run.spec.ID+".submitter")
+		w.send(submitter, func() { submitter.submits(w.ctx) })
+	}
+	if w.plan.asks > 0 {
+		operator := w.person(w.plan.runs[0], "operator")
+		w.send(operator, func() { operator.recovers(w.ctx) })
+	}
+}
+
+func (w *world) person(run *runPlan, name string) *person {
+	v := w.newView(name, 0)
+	v.only = "-" // who does not follow needs no hints
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll})
+	if err != nil {
+		panic(err)
+	}
+	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool)}
+}
+
+// send lets a person live. It is called while the world is quiescent, or by somebody whose own life is not over.
+func (w *world) send(p *person, life func()) {
+	w.mu.Lock()
+	w.people = append(w.people, p)
+	w.mu.Unlock()
+	go func() {
+		life()
+		p.Close()
+		w.leaveView(p.view)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		p.gone = true
+	}()
+}
+
+// pause is a while of doing something else; false when the world ends.
+func (p *person) pause(d time.Duration) bool { return p.view.rest(p.world.ending, d) }
+
+// unclear reports whether an answer tells nothing: the call is to be made again.
+func unclear(err error) bool { return errors.Is(err, errOutage) || errors.Is(err, errCrashed) }
+
+// submits tries to submit the run for as long as it takes; then come the others who have to do with it.
+func (p *person) submits(ctx context.Context) {
+	for again := p.run.submitAt; p.pause(again); again = time.Second {
+		_, err := p.Submit(ctx, p.run.spec)
+		if err == nil {
+			break
+		}
+		if errors.Is(err, lifecycle.ErrUnknownPool) { // no host has been able to make it yet
+			continue
+		}
+		if !unclear(err) {
+			p.world.fault(fmt.Sprintf("%s cannot submit: %v", p.view.name, err))
+			return
+		}
+	}
+	w := p.world
+	for _, r := range p.run.repliers {
+		q := w.person(p.run, r.name)
+		w.send(q, func() { q.replies(ctx, r) })
+	}
+	for _, f := range p.run.followers {
+		q := w.person(p.run, f.name)
+		q.passive, q.view.only = true, p.run.spec.ID
+		w.send(q, func() { q.follows(f) })
+	}
+	if p.run.cancelAt > 0 {
+		q := w.person(p.run, p.run.spec.ID+".canceler")
+		w.send(q, func() { q.cancels(ctx) })
+	}
+	if p.run.waits {
+		q := w.person(p.run, p.run.spec.ID+".waiter")
+		q.passive, q.view.only = true, p.run.spec.ID
+		w.send(q, q.awaits)
+	}
+}
+
+// replies answers one question after the other, until the run has ended or the patience has.
+func (p *person) replies(ctx context.Context, plan *replierPlan) {
+	r := rand.New(rand.NewPCG(plan.seed, 0))
+	for range plan.patience {
+		if !p.pause(time.Duration(1 + r.Int64N(int64(plan.thinks)))) {
+			return
+		}
+		run, err := p.Get(ctx, p.run.spec.ID)
+		switch {
+		case err != nil:
+			continue
+		case run.State.Terminal():
+			if plan.clumsy && run.Interactions > 0 {
+				p.reply(ctx, plan, run.Interactions, "too late")
+			}
+			return
+		case run.State != fsm.StateWaitingUser:
+			continue
+		}
+		asked := run.Pending.ID
+		if plan.clumsy {
+			switch r.IntN(4) {
+			case 0:
+				p.reply(ctx, plan, asked+1, "nobody asked")
+			case 1:
+				p.reply(ctx, plan, asked-1, "again")
+			}
+		}
+		text := fmt.Sprintf("%s says yes to %d", plan.name, asked)
+		ok := p.reply(ctx, plan, asked, text)
+		if ok && plan.clumsy && plan.keyed && r.IntN(2) == 0 {
+			p.reply(ctx, plan, asked, "something else") // under the same key
+		}
+		if ok && plan.keyed && r.IntN(3) == 0 {
+			p.reply(ctx, plan, asked, text)
+		}
+	}
+}
+
+// reply replies to an interaction until the outcome is clear, and reports whether the reply was accepted, now or before. Without a key
+// there is no second try.
+func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
+	w := p.world
+	reply := interaction.Reply{ID: id, Text: text, Actor: plan.name}
+	if plan.keyed {
+		reply.Key = fmt.Sprintf("%s to %d", plan.name, id)
+	}
+	if id < 1 {
+		return false
+	}
+	for tried := false; ; tried = true {
+		receipt, err := p.Reply(ctx, p.run.spec.ID, reply)
+		var settled *lifecycle.SettledError
+		switch {
+		case err == nil:
+			if receipt.Replayed {
+				w.saw("a reply was acknowledged again")
+				if tried {
+					w.saw("a reply whose acknowledgement was lost turned out to be accepted")
+				}
+			}
+			p.accepted = append(p.accepted, told{reply, receipt.Replayed})
+			return true
+		case errors.As(err, &settled):
+			w.saw("a reply came second to " + string(settled.Resolution))
+			p.refused[reply.Key] = true
+			return false
+		case errors.Is(err, lifecycle.ErrKeyConflict):
+			w.saw("a key was used for another reply")
+			return false
+		case errors.Is(err, lifecycle.ErrNotWaiting):
+			w.saw("a reply to what was not asked was refused")
+			return false
+		case !unclear(err):
+			w.fault(fmt.Sprintf("%s replies to %d: %v", p.view.name, id, err))
+			return false
+		case !plan.keyed:
+			p.maybe[text] = true
+			return false
+		}
+		if !p.pause(time.Second) {
+			return false
+		}
+	}
+}
+
+// cancels has the run canceled.
+func (p *person) cancels(ctx context.Context) {
+	tried := false
+	for d := p.run.cancelAt; p.pause(d); d = time.Second {
+		err := p.Cancel(ctx, p.run.spec.ID, "no longer wanted")
+		switch {
+		case err == nil:
+			p.canceled = true
+			return
+		case errors.Is(err, lifecycle.ErrTerminal):
+			if tried {
+				p.world.saw("a cancel was tried again and found the run ended")
+			}
+			return
+		case !unclear(err):
+			p.world.fault(fmt.Sprintf("%s cancels: %v", p.view.name, err))
+			return
+		}
+		tried = true
+	}
+}
+
+// recovers asks for a recovery, twice (E6).
+func (p *person) recovers(ctx context.Context) {
+	for range 2 {
+		if !p.pause(p.world.plan.asks) {
+			return
+		}
+		done, err := p.Recover(ctx)
+		if err == nil && done != (lifecycle.Recovery{}) {
+			p.world.saw("an operator's recovery settled what the dead had left")
+		}
+		if err != nil && !unclear(err) {
+			p.world.fault("the operator recovers: " + err.Error())
+		}
+	}
+}
+
+// until is a context that ends when the world does.
+func (p *person) until() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(p.world.ctx)
+	go func() {
+		select {
+		case <-p.world.ending:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// follows reads the run's events, connecting anew after errors and as often as the plan says.
+func (p *person) follows(plan followerPlan) {
+	ctx, cancel := p.until()
+	defer cancel()
+	last := uint64(0)
+	for ctx.Err() == nil {
+		here := 0
+		for e, err := range p.Events(ctx, p.run.spec.ID, last) {
+			if err != nil {
+				break
+			}
+			p.seen = append(p.seen, e)
+			if last = e.Seq; e.Terminal() {
+				return
+			}
+			if here++; here == plan.breaks {
+				p.world.saw("a follower connected anew")
+				break
+			}
+		}
+		if !p.pause(100 * time.Millisecond) {
+			return
+		}
+	}
+}
+
+// awaits waits for the run's end.
+func (p *person) awaits() {
+	ctx, cancel := p.until()
+	defer cancel()
+	for {
+		run, err := p.Wait(ctx, p.run.spec.ID)
+		if err == nil {
+			p.final = &run
+			return
+		}
+		if !p.pause(time.Second) {
+			return
+		}
+	}
+}

@@ -1,0 +1,267 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+)
+
+// maxSteps is far beyond what any world needs: one that takes more goes round in circles.
+const maxSteps = 20_000
+
+// live lets one thing happen after the other, until everything is settled and everybody has gone home.
+func (w *world) live() {
+	w.populate()
+	for {
+		synctest.Wait()
+		w.collect()
+		now := time.Now()
+		if w.ended && w.gone() {
+			return
+		}
+		if !w.ended && w.settled() {
+			w.calm()
+			w.goHome()
+			continue
+		}
+		if w.step > maxSteps || w.broken() {
+			w.abort()
+			return
+		}
+		if !w.calmed && now.Sub(epoch) > w.plan.peace {
+			w.calm()
+		}
+		if !w.calmed && chance(w.rand, w.plan.rates.fault) && w.strike(now) {
+			continue
+		}
+		w.turn(now)
+	}
+}
+
+// collect takes in what came to the gate, in an order that no scheduling of goroutines can change.
+func (w *world) collect() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.step++
+	slices.SortStableFunc(w.arrived, (*request).compare)
+	w.waiting = append(w.waiting, w.arrived...)
+	w.arrived = nil
+}
+
+// choice is something that may happen next.
+type choice struct {
+	request int // of those that wait; -1: another thing
+	hints   *view
+	timers  *view
+}
+
+// turn lets one thing happen: an answer, a timer, a hint, or that time passes.
+func (w *world) turn(now time.Time) {
+	choices := w.choices(now)
+	if len(choices) == 0 || !w.calmed && chance(w.rand, w.plan.rates.advance) {
+		if w.pass(now) {
+			return
+		}
+		if len(choices) == 0 {
+			w.fault("nothing can happen any more, and not everything is settled: " + w.unsettled())
+			return
+		}
+	}
+	c := choices[0]
+	if w.calmed && !w.plan.calm || chance(w.rand, w.plan.rates.order) {
+		c = choices[w.rand.IntN(len(choices))]
+	}
+	switch {
+	case c.hints != nil:
+		c.hints.touched = w.step
+		w.note(c.hints.name, "hears of", c.hints.tell(w.rand, w.rates()))
+	case c.timers != nil:
+		w.note(c.timers.name, "is woken")
+		c.timers.touched = w.step
+		if !c.timers.tick(now, w.step) { // nobody waited yet
+			w.turn(now)
+		}
+	default:
+		w.serve(c.request)
+	}
+}
+
+func (w *world) rates() rates {
+	if w.calmed {
+		return rates{}
+	}
+	return w.plan.rates
+}
+
+// choices are what may happen now, in a stable order: answers in the order of their calls, then timers, then hints.
+func (w *world) choices(now time.Time) []choice {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.options[:0]
+	for i, r := range w.waiting {
+		hangs := r.store && !r.applied && r.view.hangs && r.view.cut.After(now)
+		if r.view.awake(now) && !hangs {
+			all = append(all, choice{request: i})
+		}
+	}
+	for _, v := range w.views {
+		if v.awake(now) && v.ticks(now) {
+			all = append(all, choice{timers: v})
+		}
+		if v.awake(now) && len(v.hints) > 0 && !v.cut.After(now) {
+			all = append(all, choice{hints: v})
+		}
+	}
+	w.options = all
+	return all
+}
+
+func (v *view) awake(now time.Time) bool { return !v.paused.After(now) }
+
+// serve lets a request have its effect, or its answer, or neither.
+func (w *world) serve(i int) {
+	r, rates := w.waiting[i], w.rates()
+	take := func() { w.waiting = slices.Delete(w.waiting, i, i+1) }
+	switch {
+	case r.doomed:
+		take()
+		w.answer(r, errCrashed)
+	case r.left && (r.applied || !r.store || w.rand.IntN(2) == 0):
+		take()
+		w.note(r.view.name, r.kind, r.what, "of a caller who gave up: dropped")
+	case r.left:
+		take()
+		w.apply(r)
+		w.saw("a call had its effect after its caller had given up")
+		w.note(r.view.name, r.kind, r.what, "of a caller who gave up: arrives")
+	case r.applied:
+		take()
+		w.reply(r, chance(w.rand, rates.lose))
+	case r.store && (r.view.cut.After(time.Now()) || chance(w.rand, rates.refuse)):
+		take()
+		w.counts.Faults++
+		w.note(r.view.name, r.kind, r.what, "fails")
+		for i := range r.commits {
+			w.failed[write{r.view.name, r.commits[i].Run.ID, r.commits[i].Run.Version}] = true
+		}
+		w.answer(r, errOutage)
+	default:
+		w.apply(r)
+		if r.store && chance(w.rand, rates.late) {
+			r.applied = true
+			w.counts.Faults++
+			w.note(r.view.name, r.kind, r.what, "is made; the answer is on its way")
+			return
+		}
+		take()
+		w.reply(r, r.store && chance(w.rand, rates.lose))
+	}
+}
+
+func (w *world) apply(r *request) {
+	if r.store {
+		w.counts.Operations++
+	}
+	w.claimed, w.said = nil, ""
+	r.apply()
+	r.claims, r.said = w.claimed, w.said
+}
+
+// reply answers a request that has had its effect.
+func (w *world) reply(r *request, lost bool) {
+	if !lost {
+		for _, h := range r.claims {
+			delete(w.unheard, h)
+		}
+		w.note(r.view.name, r.kind, r.what, r.said)
+		w.answer(r, nil)
+		return
+	}
+	w.counts.Faults++
+	for i := range r.commits {
+		w.lost[write{r.view.name, r.commits[i].Run.ID, r.commits[i].Run.Version}] = true
+	}
+	w.note(r.view.name, r.kind, r.what, "is made; the answer is lost")
+	w.answer(r, errOutage)
+}
+
+func (w *world) answer(r *request, err error) {
+	r.view.touched = w.step
+	r.answer(err)
+}
+
+// pass lets time go on to when the next thing is due; it reports false when nothing is.
+func (w *world) pass(now time.Time) bool {
+	var next time.Time
+	earliest := func(t time.Time) {
+		if t.After(now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	w.mu.Lock()
+	for _, v := range w.views {
+		if v.awake(now) {
+			earliest(v.next(now))
+		}
+		earliest(v.paused)
+		earliest(v.cut)
+	}
+	w.mu.Unlock()
+	if next.IsZero() {
+		return false
+	}
+	time.Sleep(next.Sub(now))
+	return true
+}
+
+// abort ends a world in which a promise was broken: all processes die.
+func (w *world) abort() {
+	if w.step > maxSteps {
+		w.fault(fmt.Sprintf("%d steps were not enough: %s", maxSteps, w.unsettled()))
+	}
+	w.goHome()
+	for range maxSteps {
+		for _, v := range w.all() {
+			w.kill(v)
+		}
+		synctest.Wait()
+		w.collect()
+		if w.gone() {
+			return
+		}
+		for _, r := range w.waiting {
+			if !r.left {
+				w.answer(r, errCrashed)
+			}
+		}
+		moved := len(w.waiting) > 0
+		w.waiting = nil
+		for _, v := range w.all() {
+			v.touched = w.step
+			moved = v.tick(time.Now(), w.step) || moved
+		}
+		if !moved {
+			time.Sleep(time.Second) // deadlines of contexts
+		}
+	}
+}
+
+// kill lets a process die: what it asked may still have its effect, and what the answer would have been nobody hears.
+func (w *world) kill(v *view) {
+	w.mu.Lock()
+	v.dead, v.paused, v.cut, v.hints = true, time.Time{}, time.Time{}, nil
+	w.mu.Unlock()
+	v.touched = w.step
+	for _, r := range w.waiting {
+		if r.view != v || r.left || r.doomed {
+			continue
+		}
+		r.doomed = true
+		if r.store && !r.applied && !w.ended && w.rand.IntN(2) == 0 {
+			w.apply(r)
+			w.saw("a process died after its call and before the answer")
+			w.note(v.name, r.kind, r.what, "is made by one who dies")
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package simulate
+
+import (
+	"fmt"
+
+	"github.com/interlude-go/interlude/engine"
+)
+
+// turns is what agents were asked to do.
+type turns struct {
+	world *world
+	calls map[string][]*call // by run, in order
+}
+
+// call is one turn that an agent was asked for.
+type call struct {
+	view    *view
+	attempt int
+	epoch   uint64
+	answer  int // the interaction that it goes on with; 0 in the first turn
+	text    string
+	over    bool // guarded by world.mu
+}
+
+// begin notes a call, while the world is quiescent. An attempt is executed once, whoever thinks that it is theirs; and its claim was
+// stored before.
+func (t *turns) begin(v *view, turn engine.Turn) {
+	w := t.world
+	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
+	if len(turn.Answers) > 0 {
+		c.answer, c.text = turn.Answers[0].ID, turn.Answers[0].Text
+	}
+	for _, o := range t.calls[turn.RunID] {
+		if o.attempt == c.attempt || o.epoch == c.epoch {
+			w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d was executed on %s, and again on %s as attempt %d under epoch %d",
+				turn.RunID, o.attempt, o.epoch, o.view.name, v.name, c.attempt, c.epoch))
+		}
+		if !o.over {
+			w.saw("a turn began while an earlier one of the run still executed elsewhere")
+		}
+	}
+	known := w.witness.runs[turn.RunID]
+	if known == nil || known.Epoch < c.epoch || known.Attempt < c.attempt {
+		w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d is executed and was never claimed", turn.RunID, c.attempt, c.epoch))
+	} else if known.Epoch > c.epoch {
+		w.saw("a turn began that was no longer the run's")
+	}
+	if w.unheard[hold{turn.RunID, c.epoch}] {
+		w.saw("a turn began whose claim was not acknowledged")
+	}
+	t.calls[turn.RunID] = append(t.calls[turn.RunID], c)
+}
+
+func (t *turns) end(v *view, turn engine.Turn) {
+	w := t.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range t.calls[turn.RunID] {
+		if c.view == v && c.attempt == turn.Attempt {
+			c.over = true
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package simulate
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// ending is what is left of a run when the world is over.
+type ending struct {
+	plan    *runPlan
+	run     store.Run
+	settled []interaction.Record
+	log     []contract.Event
+	calls   []*call
+	people  []*person
+}
+
+// judge compares what everybody was told with each other, after the end.
+func (w *world) judge() {
+	slices.SortFunc(w.people, func(p, o *person) int { return strings.Compare(p.view.name, o.view.name) })
+	var lines bytes.Buffer
+	for _, p := range w.plan.runs {
+		e, err := w.read(p, &lines)
+		if err != nil {
+			w.fault(fmt.Sprintf("run %s cannot be read after the end: %v", p.spec.ID, err))
+			continue
+		}
+		for _, check := range []func(*ending) string{e.answered, e.executed, e.followed, e.meant} {
+			if why := check(e); why != "" {
+				w.fault(fmt.Sprintf("run %s: %s", e.run.ID, why))
+			}
+		}
+		w.recount(e)
+	}
+	w.witness.pools()
+	report, err := contract.Check(&lines)
+	if err != nil {
+		w.fault(err.Error())
+	} else if report.Violation != nil {
+		w.fault(report.Violation.Error())
+	}
+	if len(w.witness.nodes) > 0 {
+		w.saw("a node left nothing but its lease behind")
+	}
+}
+
+// read collects what is left of a run; its log goes to lines.
+func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
+	e := &ending{plan: p, calls: w.turns.calls[p.spec.ID]}
+	var err error
+	if e.run, e.settled, err = w.store.History(w.ctx, p.spec.ID); err != nil {
+		return nil, err
+	}
+	stored, err := w.store.Events(w.ctx, p.spec.ID, 0, 10_000)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range stored {
+		w.trace.add(0, string(s.Body))
+		lines.Write(s.Body)
+		lines.WriteByte('\n')
+		event, err := contract.Decode(s.Body)
+		if err != nil {
+			return nil, err
+		}
+		e.log = append(e.log, event)
+	}
+	if uint64(len(e.log)) != e.run.Seq {
+		w.fault(fmt.Sprintf("run %s ends at event %d, and its log has %d", p.spec.ID, e.run.Seq, len(e.log)))
+	}
+	for _, q := range w.people {
+		if q.run == p {
+			e.people = append(e.people, q)
+		}
+	}
+	return e, nil
+}
+
+// answered says which reply was lost, or accepted twice: each that somebody was told is accepted stands in the history under its key,
+// and what stands there somebody said.
+func (e *ending) answered(*ending) string {
+	replies := make(map[int]told)
+	maybe := make(map[string]bool)
+	for _, p := range e.people {
+		for text := range p.maybe {
+			maybe[text] = true
+		}
+		for _, t := range p.accepted {
+			if first, twice := replies[t.reply.ID]; twice && first.reply != t.reply {
+				return fmt.Sprintf("two replies to %d were accepted: %q and %q", t.reply.ID, first.reply.Text, t.reply.Text)
+			}
+			replies[t.reply.ID] = t
+		}
+	}
+	for i, r := range e.settled {
+		if r.Question.ID != i+1 {
+			return fmt.Sprintf("the history has interaction %d in place %d", r.Question.ID, i+1)
+		}
+		for _, p := range e.people {
+			if r.Key != "" && p.refused[r.Key] {
+				return fmt.Sprintf("%s was told that the reply to %d came too late, and it was accepted", p.view.name, r.Question.ID)
+			}
+		}
+		t, known := replies[r.Question.ID]
+		delete(replies, r.Question.ID)
+		switch {
+		case known && (r.Resolution != interaction.UserReply || r.Response != t.reply.Text || r.Key != t.reply.Key):
+			return fmt.Sprintf("the reply %q to %d was accepted, and it was settled as %s with %q", t.reply.Text, r.Question.ID, r.Resolution, r.Response)
+		case !known && r.Resolution == interaction.UserReply && !maybe[r.Response] && r.Key == "":
+			return fmt.Sprintf("interaction %d was settled with %q, and nobody said so", r.Question.ID, r.Response)
+		}
+	}
+	for id, t := range replies {
+		return fmt.Sprintf("the reply %q to %d was accepted, and the history does not know it", t.reply.Text, id)
+	}
+	return ""
+}
+
+// answers are what agents were to go on with, in order.
+func (e *ending) answers() (texts []string) {
+	for _, r := range e.settled {
+		if r.Resolution != interaction.Abandoned {
+			texts = append(texts, r.Response)
+		}
+	}
+	return texts
+}
+
+// executed says which answer was not executed, or oftener than it may be: once, and again only where the run says that a turn may be repeated.
+func (e *ending) executed(*ending) string {
+	requeued := 0
+	for _, event := range e.log {
+		var c contract.StateChanged
+		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil && c.Trigger == string(fsm.EventRestartRequeue) {
+			requeued++
+		}
+	}
+	if requeued > 0 && !e.plan.spec.Repeatable {
+		return "a turn was repeated, which it may not be"
+	}
+	heard, answers := make(map[int]int), e.answers()
+	for _, c := range e.calls {
+		heard[c.answer]++
+		if c.answer > len(answers) {
+			return fmt.Sprintf("attempt %d went on with an answer to %d, which nobody gave", c.attempt, c.answer)
+		}
+		if c.answer > 0 && c.text != answers[c.answer-1] {
+			return fmt.Sprintf("attempt %d went on with %q, and the answer to %d is %q", c.attempt, c.text, c.answer, answers[c.answer-1])
+		}
+	}
+	for id, n := range heard {
+		if n > 1+requeued {
+			return fmt.Sprintf("the answer to %d was executed %d times, and %d turns were repeated", id, n, requeued)
+		}
+	}
+	if e.run.State != fsm.StateSucceeded {
+		return ""
+	}
+	for id := range len(answers) + 1 {
+		if heard[id] == 0 {
+			return fmt.Sprintf("it succeeded, and the answer to %d was never executed", id)
+		}
+	}
+	if want := said(answers); e.run.FinalText != want {
+		return fmt.Sprintf("its agent says %q, and should say %q", e.run.FinalText, want)
+	}
+	return ""
+}
+
+// followed says who missed an event, or saw what is not there.
+func (e *ending) followed(*ending) string {
+	for _, p := range e.people {
+		if p.final != nil && (p.final.Version != e.run.Version || p.final.State != e.run.State) {
+			return fmt.Sprintf("%s was told that it ended as %s at version %d, and it did as %s at %d", p.view.name, p.final.State, p.final.Version, e.run.State, e.run.Version)
+		}
+		if len(p.seen) > len(e.log) {
+			return fmt.Sprintf("%s saw %d events of %d", p.view.name, len(p.seen), len(e.log))
+		}
+		for i, s := range p.seen {
+			if s.Seq != uint64(i+1) || s.Type != e.log[i].Type || !s.TS.Equal(e.log[i].TS) {
+				return fmt.Sprintf("%s saw event %d, a %s, in place of %d, a %s", p.view.name, s.Seq, s.Type, i+1, e.log[i].Type)
+			}
+		}
+		follower := slices.ContainsFunc(e.plan.followers, func(f followerPlan) bool { return f.name == p.view.name })
+		if follower && e.run.State.Terminal() && len(p.seen) != len(e.log) {
+			return fmt.Sprintf("%s saw %d events of %d", p.view.name, len(p.seen), len(e.log))
+		}
+		if p.canceled && e.run.State != fsm.StateCanceled {
+			return fmt.Sprintf("%s was told that it is canceled, and it is %s", p.view.name, e.run.State)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,241 @@
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// witness remembers each run as it was last stored, and compares what is stored next with what the store promised. It is told by the
+// scheduler alone, while the world is quiescent.
+type witness struct {
+	world *world
+	runs  map[string]*store.Run
+	nodes map[string]bool
+}
+
+// hold is a claim.
+type hold struct {
+	runID string
+	epoch uint64
+}
+
+// commit stores a batch and looks at what became of it.
+func (w *world) commit(v *view, batch []store.Commit) []error {
+	errs := w.store.Commit(w.ctx, batch)
+	for i := range batch {
+		c := &batch[i]
+		key := write{v.name, c.Run.ID, c.Run.Version}
+		if errs[i] != nil {
+			w.said += "refused: " + errs[i].Error() + " "
+		}
+		switch err := errs[i]; {
+		case err == nil:
+			w.witness.stored(c)
+			if w.failed[key] {
+				w.saw("a write that had failed was made again")
+			}
+		case errors.Is(err, store.ErrStaleEpoch):
+			w.saw("a write under a lost lease or epoch was refused")
+		case errors.Is(err, store.ErrConflict) && c.Fence != nil:
+			w.saw("a worker's write met another version")
+		case errors.Is(err, store.ErrConflict):
+			w.saw("a race was lost by " + racer(c))
+		}
+	}
+	w.witness.pools()
+	return errs
+}
+
+// write is a commit as somebody tries it, once or oftener.
+type write struct {
+	who     string
+	runID   string
+	version uint64
+}
+
+// racer names what the commit of a client, or of a node that owns nothing, was for.
+func racer(c *store.Commit) string {
+	switch {
+	case c.Settled == nil && c.Run.State.Terminal():
+		return "a cancel or a recovery"
+	case c.Settled == nil:
+		return "a recovery"
+	case c.Settled.Resolution == interaction.Abandoned:
+		return "an end without an answer"
+	}
+	return string(c.Settled.Resolution)
+}
+
+// run reads a run for somebody, who may want to know whether a write of theirs has arrived.
+func (w *world) run(v *view, id string) (store.Run, error) {
+	r, err := w.store.Run(w.ctx, id)
+	if err == nil {
+		w.said = string(r.State) + " v" + strconv.FormatUint(r.Version, 10)
+		if w.lost[write{v.name, id, r.Version}] {
+			w.saw("a write whose acknowledgement was lost was found to have arrived")
+		}
+	}
+	return w.names.run(r), err
+}
+
+// claim claims and looks at what was started.
+func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
+	claimed, err := w.store.Claim(w.ctx, req)
+	for i := range claimed {
+		c := &claimed[i]
+		w.witness.look(c.Run.ID, nil)
+		if c.Run.Epoch == 0 || !c.Run.Slot || c.Run.Owner != req.Node {
+			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner, c.Run.Epoch))
+		}
+		w.unheard[hold{c.Run.ID, c.Run.Epoch}] = true // until the answer is heard
+		w.claimed = append(w.claimed, hold{c.Run.ID, c.Run.Epoch})
+		w.said += "starts " + c.Run.ID + " "
+		c.Run = w.names.run(c.Run)
+		if !req.Told {
+			w.saw("a poll found what no hint told of")
+		}
+	}
+	w.witness.pools()
+	return claimed, err
+}
+
+func (w *world) join(v *view, n store.Node, now time.Time) error {
+	n.Identity = "" // as if it were on another machine
+	w.mu.Lock()
+	name := w.names.join(v.name, n.ID)
+	w.mu.Unlock()
+	if v.joins++; v.joins > 1 {
+		w.saw("a node that had lost its lease joined again")
+	}
+	n.ID, w.said = name, "as "+name
+	err := w.store.Join(w.ctx, n, now)
+	if err == nil {
+		w.witness.nodes[name] = true
+	}
+	return err
+}
+
+func (w *world) expire(now time.Time, ids []string) ([]store.Node, error) {
+	gone, err := w.store.Expire(w.ctx, now, ids...)
+	for i := range gone {
+		delete(w.witness.nodes, gone[i].ID)
+		w.said += "takes the lease of " + gone[i].ID + " "
+		if len(ids) == 0 {
+			w.saw("a lease ran out and was taken")
+		}
+		gone[i].ID = w.names.id(gone[i].ID)
+	}
+	return gone, err
+}
+
+// stored compares a commit that was accepted with what was known.
+func (x *witness) stored(c *store.Commit) {
+	w, prev := x.world, x.runs[c.Run.ID]
+	if f := c.Fence; f != nil {
+		if prev == nil || prev.Owner != f.Node || prev.Epoch != f.Epoch || !x.nodes[f.Node] {
+			w.fault(fmt.Sprintf("run %s: a write was accepted under %s/%d, which has no right to it", c.Run.ID, f.Node, f.Epoch))
+		}
+	}
+	x.look(c.Run.ID, c)
+	now := x.runs[c.Run.ID]
+	if prev != nil && prev.State == fsm.StateWaitingUser && now.State == fsm.StateWaitingUser && prev.Owner != now.Owner {
+		w.saw("waiting_user → waiting_user: restart.preserve_waiting")
+	}
+}
+
+// look reads a run that was just written.
+func (x *witness) look(id string, c *store.Commit) {
+	w := x.world
+	run, err := w.store.Run(w.ctx, id)
+	if err != nil {
+		w.fault(fmt.Sprintf("run %s was stored and cannot be read: %v", id, err))
+		return
+	}
+	prev := x.runs[id]
+	if prev == nil {
+		prev = &store.Run{ID: id}
+	}
+	x.runs[id] = &run
+	if why := follows(prev, &run, c); why != "" {
+		w.fault(fmt.Sprintf("run %s, version %d: %s", id, run.Version, why))
+	}
+	if why := coherent(&run); why != "" {
+		w.fault(fmt.Sprintf("run %s, version %d: %s", id, run.Version, why))
+	}
+}
+
+// follows says why a record cannot be the next one of a run; empty when it can.
+func follows(prev, next *store.Run, c *store.Commit) string {
+	switch {
+	case next.Version != prev.Version+1:
+		return fmt.Sprintf("it follows version %d", prev.Version)
+	case prev.State.Terminal():
+		return "it changes what had ended as " + string(prev.State)
+	case next.Epoch < prev.Epoch:
+		return fmt.Sprintf("epoch %d follows %d", next.Epoch, prev.Epoch)
+	case next.Attempt < prev.Attempt || next.Attempt > prev.Attempt+1:
+		return fmt.Sprintf("attempt %d follows %d", next.Attempt, prev.Attempt)
+	case next.Attempt > prev.Attempt && next.Epoch == prev.Epoch:
+		return fmt.Sprintf("attempt %d has the epoch of the one before", next.Attempt)
+	case next.UpdatedAt.Before(prev.UpdatedAt):
+		return "time went back"
+	case c != nil && next.Seq != prev.Seq+uint64(len(c.Events)):
+		return fmt.Sprintf("it ends at event %d, %d of which are new, and the one before ended at %d", next.Seq, len(c.Events), prev.Seq)
+	}
+	return ""
+}
+
+// coherent says why what a record says of state, slot and question does not agree (I.10); empty when it does.
+func coherent(r *store.Run) string {
+	waits := r.State == fsm.StateWaitingUser
+	switch {
+	case waits != (r.Pending != nil):
+		return fmt.Sprintf("it is %s, and its question is %v", r.State, r.Pending)
+	case !waits && !r.Deadline.IsZero():
+		return fmt.Sprintf("it is %s and has a deadline", r.State)
+	case r.State == fsm.StateRunning && !r.Slot, r.State.Terminal() && r.Slot, waits && r.Slot != (r.Profile == fsm.ProfileStickyProcess):
+		return fmt.Sprintf("it is %s as %s, and that it holds a slot is %t", r.State, r.Profile, r.Slot)
+	case (r.State == fsm.StateFailed) && r.Error == nil, r.State == fsm.StateSucceeded && r.Error != nil:
+		return fmt.Sprintf("it is %s, and its error is %v", r.State, r.Error)
+	}
+	return ""
+}
+
+// pools counts the slots that runs hold, and compares them with what the store says and with what there are.
+func (x *witness) pools() {
+	w := x.world
+	held, byKey := 0, make(map[string]int)
+	for _, r := range x.runs {
+		if r.Slot {
+			held++
+			byKey[r.Key]++
+		}
+	}
+	all, err := w.store.Pools(w.ctx)
+	if err != nil {
+		w.fault(fmt.Sprintf("pools cannot be read: %v", err))
+		return
+	}
+	for _, p := range all {
+		if p.Held != held {
+			w.fault(fmt.Sprintf("the pool says that %d slots are held, and runs hold %d", p.Held, held))
+		}
+		if held > p.Capacity {
+			w.fault(fmt.Sprintf("%d slots are held, and there are %d", held, p.Capacity))
+		}
+		if held == p.Capacity {
+			w.saw("every slot was held")
+		}
+		for key, n := range byKey {
+			if key != "" && p.KeyCapacity > 0 && n > p.KeyCapacity {
+				w.fault(fmt.Sprintf("key %s holds %d slots, and may hold %d", key, n, p.KeyCapacity))
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// world is what lives under one seed.
+type world struct {
+	ctx   context.Context
+	plan  *plan
+	rand  *rand.Rand  // the scheduler's alone
+	store store.Store // as nothing stands between: for the scheduler and the verdict
+
+	mu      sync.Mutex
+	names   names      // guarded by mu
+	arrived []*request // guarded by mu; came since the world was quiescent
+	views   []*view    // guarded by mu; by name
+
+	processes int // guarded by mu; whose goroutines are not gone
+
+	waiting []*request // the scheduler's; at the gate
+	options []choice
+	hosts   []*host
+	people  []*person
+	step    int  // changed under mu
+	calmed  bool // nothing goes wrong any more
+	ending  chan struct{}
+	ended   bool
+
+	witness witness
+	turns   turns
+	claimed []hold         // by the last call
+	said    string         // of the last call, for the trace
+	unheard map[hold]bool  // claims whose answer was not heard
+	lost    map[write]bool // that were made and not acknowledged
+	failed  map[write]bool // that were not made
+	trace   trace
+
+	noting    sync.Mutex
+	sightings map[string]int // guarded by noting
+	faults    []string       // guarded by noting
+	counts    Counts         // the scheduler's
+}
+
+// Options are how a world is looked at.
+type Options struct {
+	// Trace keeps a readable line for each step.
+	Trace bool
+	// Store puts something between the world and its store, which is in memory. Nil: nothing.
+	Store func(store.Store) store.Store
+}
+
+// Counts are how much happened.
+type Counts struct {
+	Seeds, Steps, Operations, Faults int
+	Simulated                        time.Duration
+}
+
+// Add adds those of another world.
+func (c *Counts) Add(o Counts) {
+	c.Seeds += o.Seeds
+	c.Steps += o.Steps
+	c.Operations += o.Operations
+	c.Faults += o.Faults
+	c.Simulated += o.Simulated
+}
+
+func (c Counts) String() string {
+	return fmt.Sprintf("%d seeds, %.0f simulated hours, %d steps, %d store operations, %d faults", c.Seeds, c.Simulated.Hours(), c.Steps, c.Operations, c.Faults)
+}
+
+// Report is what became of a world.
+type Report struct {
+	Seed uint64
+	// Broken is which promises were, in words; empty when all were kept.
+	Broken []string
+	// Hash is that of all that happened: equal for equal seeds.
+	Hash uint64
+	// Trace is what happened, when it was asked for.
+	Trace []string
+	// Sightings counts the rare branches that were reached.
+	Sightings map[string]int
+	Counts    Counts
+}
+
+// Run lives a world from its beginning to its end, in a synctest bubble of its own.
+func Run(seed uint64, o Options) *Report {
+	r := rand.New(rand.NewPCG(seed, 0x696e7465726c7564))
+	w := newWorld(newPlan(r), r, o)
+	w.live()
+	if len(w.faults) == 0 {
+		w.judge()
+	}
+	slices.Sort(w.faults)
+	w.counts.Seeds, w.counts.Steps, w.counts.Simulated = 1, w.step, time.Since(epoch)
+	return &Report{Seed: seed, Broken: w.faults, Hash: w.trace.hash, Trace: w.trace.lines, Sightings: w.sightings, Counts: w.counts}
+}
+
+func newWorld(p *plan, r *rand.Rand, o Options) *world {
+	inner := memory.New()
+	w := &world{
+		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}),
+		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool), trace: trace{keep: o.Trace}, sightings: make(map[string]int),
+	}
+	if o.Store != nil {
+		w.store = o.Store(inner)
+	}
+	w.witness = witness{world: w, runs: make(map[string]*store.Run), nodes: make(map[string]bool)}
+	w.turns = turns{world: w, calls: make(map[string][]*call)}
+	inner.Watch(w.heard)
+	if p.calm {
+		w.saw("nothing went wrong in a world")
+	}
+	return w
+}
+
+// newView is the store as a process sees it that begins now.
+func (w *world) newView(name string, skew time.Duration) *view {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := &view{world: w, name: name, skew: skew}
+	i, _ := slices.BinarySearchFunc(w.views, name, func(v *view, name string) int { return strings.Compare(v.name, name) })
+	w.views = slices.Insert(slices.Clone(w.views), i, v) // by name, whoever comes first
+	return v
+}
+
+// all returns the views of all who live, by name.
+func (w *world) all() []*view {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.views // nobody changes it in place
+}
+
+// leaveView ends what a process sees.
+func (w *world) leaveView(v *view) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v.dead = true
+	w.views = slices.DeleteFunc(slices.Clone(w.views), func(o *view) bool { return o == v })
+}
+
+// script is what the run's agent does in the turn.
+func (w *world) script(t engine.Turn) turnPlan {
+	answered := 0
+	if len(t.Answers) > 0 {
+		answered = t.Answers[0].ID
+	}
+	turns := w.runPlan(t.RunID).turns
+	return turns[min(answered, len(turns)-1)]
+}
+
+func (w *world) runPlan(id string) *runPlan {
+	for _, r := range w.plan.runs {
+		if r.spec.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// saw counts a branch that only some worlds reach.
+func (w *world) saw(what string) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	w.sightings[what]++
+}
+
+// fault notes a promise that was broken.
+func (w *world) fault(what string) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	w.faults = append(w.faults, what)
+}
+
+func (w *world) broken() bool {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	return len(w.faults) > 0
+}
+
+// note adds a step to the trace: who, what, and what came of it.
+func (w *world) note(words ...string) { w.trace.add(time.Since(epoch), words...) }
