@@ -39,18 +39,21 @@ func TestPoolsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
 			began, sum := time.Now(), tally{}
-			var handles []store.Store
 			spec := linear.Pool{Strict: name != "postgres"}.Spec() // whose claim is several looks: see slots.Queue
-			for s := seed(); sum.histories < max(1, *histories/4); s++ {
-				if sum.histories%25 == 0 { // a claim goes by all pools of its store
-					handles = share(at(t), lanes)
-				}
-				c := newContest(t, handles, s)
-				if wrong := judgePool(t, spec, c, &sum); wrong != "" {
-					r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(), patience)
-					require.NoError(t, err)
-					t.Errorf("seed %d: %s: see %s and %s", s, wrong, r.Text, r.HTML)
-				}
+			const each = 25                                        // a claim goes by all pools of its store, so that these are made anew
+			for s := seed(); sum.histories < max(1, *histories/4); s += each {
+				t.Run(fmt.Sprint("seed ", s), func(t *testing.T) {
+					handles := share(at(t), lanes)
+					for i := uint64(0); i < each && sum.histories < max(1, *histories/4); i++ {
+						s := s + i
+						c := newContest(t, handles, s)
+						if wrong := judgePool(t, spec, c, &sum); wrong != "" {
+							r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(), patience)
+							require.NoError(t, err)
+							t.Errorf("seed %d: %s: see %s and %s", s, wrong, r.Text, r.HTML)
+						}
+					}
+				})
 			}
 			t.Logf("%s in %s", &sum, time.Since(began).Round(time.Millisecond))
 		})

@@ -93,6 +93,7 @@ func (c *contest) resize(s store.Store, client int, size slots.Pool) {
 	call := c.log.CallPool(client, linear.PoolInput{Size: &size})
 	if err := s.SetPool(c.Context(), size); err != nil {
 		c.Errorf("seed %d: %v", c.seed, err)
+		return
 	}
 	call.ReturnPool(linear.PoolOutput{})
 }
