@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,25 +21,31 @@ type stage struct {
 	scenario *crash.Scenario
 	store    store.Store
 	journal  crash.Journal
+	mute     bool // there are no hints
 }
+
+// longest is how long a host may take by its clock: the slowest waits for a lease or two.
+const longest = time.Hour
 
 // host plays one part. A host that its fault ends is left to itself, and may do nothing to the store any more.
 func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
 	s.Helper()
-	ctx, end := context.WithCancel(context.Background())
+	ctx, end := context.WithTimeout(context.Background(), longest)
 	defer end()
 	numbered := crash.NewStore(s.store, fault, end)
+	numbered.Mute = s.mute
 	h := crash.Host{Scenario: s.scenario, Case: "case", Store: numbered, Journal: &s.journal, Clock: lifecycle.SystemClock{}, Role: role}
 	if err := h.Play(ctx); !numbered.Gone() {
-		require.NoError(s, err)
+		require.NoError(s, err, "the %s host", role)
+		require.NoError(s, ctx.Err(), "the %s host did not come to an end", role)
 	}
 	return numbered
 }
 
 // inMemory plays the scenario with the fault, and returns the points of the host that had it.
-func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute bool) []crash.Point {
 	tb.Helper()
-	s := &stage{TB: tb, scenario: scenario, store: memory.New()}
+	s := &stage{TB: tb, scenario: scenario, store: memory.New(), mute: mute}
 	if scenario.Orphans {
 		s.host(crash.First, crash.Fault{})
 	}
@@ -57,10 +64,15 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []cras
 }
 
 // I9 E5 E6 C5: a host in this process ends at each point, or does not learn the answer; the next one brings the work to its end.
-func TestMemory(t *testing.T) {
-	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) (found []crash.Point) {
+func TestMemory(t *testing.T) { everywhere(t, false, memoryPlay(false)) }
+
+// I9 E5: the same where nobody is ever told of a commit: polling alone comes to the same end, with a look more here and there.
+func TestMemoryWithoutHints(t *testing.T) { everywhere(t, true, memoryPlay(true)) }
+
+func memoryPlay(mute bool) func(*testing.T, *crash.Scenario, crash.Fault) []crash.Point {
+	return func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) (found []crash.Point) {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) { found = inMemory(t, scenario, fault) })
+		synctest.Test(t, func(t *testing.T) { found = inMemory(t, scenario, fault, mute) })
 		return found
-	})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -132,13 +133,16 @@ func reply(p *Plan, question int) interaction.Reply {
 	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)), Actor: "ada"}
 }
 
-// rescued waits until recovery has done with the run, so that nobody meets it on its way there.
+// rescued waits until this host has recovered the run, so that nobody meets it on its way there: it has ended, or waits here for its reply,
+// or an earlier host came as far as that.
 func (p *person) rescued(ctx context.Context) error {
 	var err error
 	if late := p.until(ctx, func() bool {
 		var run store.Run
-		run, err = p.watch.Get(ctx, p.id)
-		return err != nil || run.Recovery != store.RecoveryNone || run.State.Terminal()
+		if run, err = p.watch.Get(ctx, p.id); err != nil || run.State.Terminal() {
+			return true
+		}
+		return p.plan.Replies != nil && (run.State != fsm.StateWaitingUser || p.Store.is(run.Owner))
 	}); late != nil {
 		return late
 	}

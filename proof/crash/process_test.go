@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -21,7 +23,13 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// Hosts wait for disks and clocks most of the time, so more scenarios are played at one time than there are processors, if -parallel says nothing else.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.NumCPU()))); err != nil {
+		panic(err)
+	}
+	pgtest.Main(m)
+}
 
 // program builds the host, without the race detector: it is started a thousand times.
 func program(tb testing.TB) string {
@@ -81,7 +89,7 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 // I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point; each case has a file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
-	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	everywhere(t, false, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
 		t.Helper()
 		dir, err := os.MkdirTemp("", "crash")
 		require.NoError(t, err)
@@ -102,7 +110,7 @@ func TestPostgreSQL(t *testing.T) {
 			dsn, schemas[scenario.Name] = pgtest.Schema(t)
 		}
 	}
-	everywhere(t, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
+	everywhere(t, false, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
 		t.Helper()
 		schema := schemas[scenario.Name]
 		if schema == "" {

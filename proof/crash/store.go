@@ -12,6 +12,9 @@ import (
 type Store struct {
 	store.Store
 
+	// Mute keeps the store's hints from the host.
+	Mute bool
+
 	fault Fault
 	end   func()
 
@@ -53,7 +56,7 @@ func (s *Store) View() store.Store {
 
 // Watch passes on the hints of the store below.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) {
-	if w, ok := s.Store.(store.Watcher); ok {
+	if w, ok := s.Store.(store.Watcher); ok && !s.Mute {
 		return w.Watch(fn)
 	}
 	return func() {}
@@ -94,12 +97,17 @@ func (s *Store) idled() bool {
 	return s.seen["claim: nothing"] && s.seen["due: nothing"] && s.seen["orphans: nothing"] && s.seen["renew: nothing"]
 }
 
+// is reports whether the host has joined as the node.
+func (s *Store) is(node string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return node == s.node
+}
+
 // alone reports whether the host is the only one that is registered: it has taken over from all before it.
 func (s *Store) alone(ctx context.Context) bool {
 	nodes, err := s.Store.Nodes(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return err == nil && len(nodes) == 1 && nodes[0].ID == s.node
+	return err == nil && len(nodes) == 1 && s.is(nodes[0].ID)
 }
 
 // Renewed is closed once the host has renewed its lease while it held a run.

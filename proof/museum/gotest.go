@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// tree is the project and a folder for what is made of it.
+type tree struct {
+	root, temp string
+}
+
+// patience is how long a check may take; one that hangs has not failed.
+const patience = 2 * time.Minute
+
+// overlay writes what the go command reads instead of the tree's files, and returns the name of the file that says so.
+func (t tree) overlay(name string, files map[string]string) (string, error) {
+	replace := make(map[string]string)
+	dir := filepath.Join(t.temp, name)
+	for file, text := range files {
+		own := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(own, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(t.root, filepath.FromSlash(file))] = own
+	}
+	body, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(t.temp, name+".json")
+	return path, os.WriteFile(path, body, 0o600)
+}
+
+// build makes the check's test program; the overlay may be empty.
+func (t tree) build(ctx context.Context, name, overlay string, c check) (string, error) {
+	program := filepath.Join(t.temp, name+".test")
+	dir := filepath.Join(t.root, filepath.FromSlash(c.pkg))
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", program, ".")
+	cmd.Dir, cmd.Env = dir, environment(overlay)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s does not compile: %w\n%s", c.pkg, err, out)
+	}
+	return program, nil
+}
+
+// environment is that of the go command, and of tests that call it themselves. Each module stands for itself, with the others of the tree beside it.
+func environment(overlay string) []string {
+	env := append(os.Environ(), "GOWORK=off")
+	if overlay != "" {
+		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	return env
+}
+
+// run runs the check. Failed says that a test said no, and said is how it said so. An error is that the check could not be made.
+func (t tree) run(ctx context.Context, program, overlay string, c check) (failed bool, said string, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	args := []string{"-test.failfast"}
+	for _, f := range c.flags {
+		switch f {
+		case "-run", "-short", "-parallel":
+			f = "-test." + f[1:]
+		}
+		args = append(args, f)
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(c.pkg))
+	cmd.Env = append(environment(overlay), "TMPDIR="+t.temp) // whatever a test that fails leaves behind
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return false, "", fmt.Errorf("%s hangs: %w", c, ctx.Err())
+	case bytes.Contains(out, []byte("no tests to run")):
+		return false, "", fmt.Errorf("%s: there is no such test", c)
+	case err == nil:
+		return false, "", nil
+	case !errors.As(err, &exit):
+		return false, "", err
+	}
+	return true, firstWords(string(out)), nil
+}
+
+var (
+	located = regexp.MustCompile(`^\s*\S+\.go:\d+:\s*(.*)`)
+	labeled = regexp.MustCompile(`^\s*(?:Error|Messages):\s*(.*)`)
+)
+
+// firstWords are what a failed test says first, in one line.
+func firstWords(out string) string {
+	var said []string
+	lines := strings.Split(out, "\n")
+	for i, line := range lines {
+		if m := labeled.FindStringSubmatch(line); m != nil {
+			said = append(said, describe(strings.TrimSpace(m[1]), lines[i+1:]))
+			continue
+		}
+		if len(said) > 0 && strings.TrimSpace(line) == "" {
+			break
+		}
+		if m := located.FindStringSubmatch(line); m != nil && m[1] != "" && len(said) == 0 {
+			return m[1]
+		}
+		if strings.HasPrefix(line, "panic: ") && len(said) == 0 {
+			return line
+		}
+	}
+	if len(said) == 0 {
+		return strings.TrimSpace(lines[0])
+	}
+	return strings.Join(said, "; ")
+}
+
+// describe is the text, with what stands below it where it ends with a colon: two lines at most.
+func describe(text string, below []string) string {
+	if !strings.HasSuffix(text, ":") {
+		return text
+	}
+	for _, line := range below[:min(2, len(below))] {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" || strings.HasPrefix(line, "Test:") || strings.HasPrefix(line, "Messages:") {
+			break
+		}
+		text += " " + line
+	}
+	return text
+}
