@@ -68,9 +68,14 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 		defer cancel()
 		return second(s.Expire(ctx, noon, "n"))
 	}
+	inVain := func(why string) {
+		require.ErrorIs(t, expire(), context.DeadlineExceeded, why)
+		// The server hears of it a moment later; until then it would still be done, once the row is free.
+		require.Eventually(t, func() bool { return w.sessions("wait_event_type = 'Lock'") == 0 }, time.Minute, 5*time.Millisecond)
+	}
 	w.commit(s, created("r"))
 	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-		require.ErrorIs(t, expire(), context.DeadlineExceeded, "while a claim of the node goes on")
+		inVain("while a claim of the node goes on")
 		return start(r, spec)
 	}})
 	require.NoError(t, err)
@@ -78,8 +83,8 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 
 	tx := w.begin(pgx.ReadCommitted)
 	w.commit(s.In(tx), fenced(report(claimed[0].Run), "n"))
-	require.ErrorIs(t, expire(), context.DeadlineExceeded, "while a write of the node goes on")
+	inVain("while a write of the node goes on")
 	require.NoError(t, tx.Commit(t.Context()))
-	require.NoError(t, expire())
+	require.NoError(t, second(s.Expire(t.Context(), noon, "n")))
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }
