@@ -79,23 +79,3 @@ func (c *Coverage) Missing(l *contract.Lifecycle) []string {
 
 // refusalID names one cell of a rejection.
 func refusalID(rule, state, event string) string { return rule + " " + state + " " + event }
-
-// probe offers every event to a state that was reached: what is refused there is refused by a rule.
-func (m *model) probe(s *State) {
-	k := probed{s.Run.State, m.facts(&s.Run)}
-	if m.probedAlready[k] {
-		return
-	}
-	m.probedAlready[k] = true
-	for event := range happenings {
-		r := m.law.next(k.from, event, k.holds)
-		if !r.taken() && r.code != "GUARD_NOT_MET" {
-			m.seen.rule(refusalID(r.rule, k.from.String(), event.String()))
-		}
-	}
-}
-
-type probed struct {
-	from  place
-	holds facts
-}

@@ -10,6 +10,7 @@ import (
 type law struct {
 	l       *contract.Lifecycle
 	rulings map[question]ruling
+	cells   [len(placeNamesArray)][happenings]facts // those that a cell's guards mention; the others change nothing there
 	gate    map[facts][]verdict
 }
 
@@ -48,7 +49,14 @@ type verdict struct {
 }
 
 func newLaw(l *contract.Lifecycle) *law {
-	return &law{l: l, rulings: map[question]ruling{}, gate: map[facts][]verdict{}}
+	w := &law{l: l, rulings: map[question]ruling{}, gate: map[facts][]verdict{}}
+	for _, t := range l.Transitions {
+		from, event := slices.Index(placeNames, t.From), slices.Index(happeningNames[:], t.Event)
+		for _, name := range contract.Mentioned(t.Guard) {
+			w.cells[from][event] |= 1 << slices.Index(factNames, name)
+		}
+	}
+	return w
 }
 
 // named are the facts as the interpreter takes them.
@@ -63,6 +71,7 @@ func named(holds facts) contract.Facts {
 }
 
 func (w *law) next(from place, event happening, holds facts) ruling {
+	holds &= w.cells[from][event]
 	q := question{from, event, holds}
 	if r, ok := w.rulings[q]; ok {
 		return r

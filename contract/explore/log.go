@@ -8,14 +8,15 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Log sums up the events of a run: two logs with one summary are judged alike, whatever comes next. It is kept apart from the record, so
-// that the two can disagree.
+// Log sums up the events of a run: of two logs with one summary either both or none is broken by what comes next. It is kept apart from the record, so
+// that the two can disagree. It has no place for final messages: one ends its turn, and another after that is wrong in any log.
 type Log struct {
-	State                        place
-	Attempt, Asked, Open, Autos  uint8
-	LastReply, LastAuto, LastSay uint8 // the question last settled so, the attempt of the last final message
-	Owed                         bool  // the last change of state accepted an answer
-	Begun                        bool
+	State                       place
+	Attempt, Asked, Open, Autos uint8
+	LastReply, LastAuto         uint8 // the question last settled so
+	Said                        bool  // the attempt has its final message; that an earlier one had it matters to no invariant
+	Owed                        bool  // the last change of state accepted an answer
+	Begun                       bool
 }
 
 // telling is what a commit has to tell.
@@ -136,8 +137,6 @@ func (l *Log) add(e contract.Emission, t *telling, trigger string) {
 		l.LastAuto = t.id
 	case contract.TypeInputRequired:
 		l.Asked, l.Open = t.next.pending, t.next.pending
-	case contract.TypeMessageFinal:
-		l.LastSay = t.next.attempt
 	}
 }
 

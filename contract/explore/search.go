@@ -16,6 +16,8 @@ type Options struct {
 	Without []Switch
 	// Bare leaves the logs out: only the record and the protocol are looked at.
 	Bare bool
+	// First ends All with the first scenario in which something is broken.
+	First bool
 	// Only looks for the breach of one invariant, by its id, and passes over all others.
 	Only string
 }
@@ -35,20 +37,21 @@ func Explore(o Options, sc Scenario) (Result, error) {
 	if err := o.Bounds.Check(); err != nil {
 		return Result{}, err
 	}
-	m := newModel(o, sc)
-	s := search{model: m, seen: newTable()}
-	return s.run(), nil
+	return explore(o, o.law(), sc), nil
 }
 
 // All explores every scenario, one after the other, and adds up.
 func All(o Options) (Result, error) {
 	var sum Result
+	if err := o.Bounds.Check(); err != nil {
+		return sum, err
+	}
+	law := o.law()
 	for _, sc := range Scenarios() {
-		r, err := Explore(o, sc)
-		if err != nil {
-			return sum, err
+		sum.Add(explore(o, law, sc))
+		if o.First && sum.Broken != nil {
+			break
 		}
-		sum.Add(r)
 	}
 	return sum, nil
 }
@@ -64,17 +67,25 @@ func (r *Result) Add(o Result) {
 	}
 }
 
-func newModel(o Options, sc Scenario) *model {
-	l := o.Contract
-	if l == nil {
-		l = contract.Load()
+func (o Options) law() *law {
+	if o.Contract == nil {
+		return newLaw(contract.Load())
 	}
-	m := &model{law: newLaw(l), bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, seen: newCoverage(), probedAlready: map[probed]bool{}}
+	return newLaw(o.Contract)
+}
+
+func explore(o Options, law *law, sc Scenario) Result {
+	s := search{model: newModel(o, law, sc), seen: newTable()}
+	return s.run()
+}
+
+func newModel(o Options, law *law, sc Scenario) *model {
+	m := &model{law: law, bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, seen: newCoverage(), probedAlready: map[probed]bool{}}
 	for _, sw := range o.Without {
 		m.off[sw] = true
 	}
 	for p := queued; p <= canceled; p++ {
-		m.ends[p] = p.terminal(l)
+		m.ends[p] = p.terminal(law.l)
 	}
 	m.policy = m.law.wait(sc.Sticky, sc.Strict)
 	m.judge = newJudge(m)
@@ -141,7 +152,10 @@ func (s *search) run() Result {
 // expand takes all steps from one state.
 func (s *search) expand(at uint32) {
 	from := *s.seen.at(at)
-	s.probe(&from)
+	if broken := s.probe(&from); s.counts(broken) {
+		s.broken = s.trace(at, nil, nil, broken)
+		return
+	}
 	s.ways.from(at, s.arrived(&from))
 	w := walk{model: s.model, from: &from}
 	w.step = func(a Action, next *State, broken string) {

@@ -16,7 +16,7 @@ type State struct {
 	// Faults is how many things broke.
 	Faults uint8
 	// Begun has a bit for each epoch whose turn was begun.
-	Begun uint8
+	Begun uint16
 	// Given is 1 + the answer that the last claim took up, 0 before the first.
 	Given uint8
 

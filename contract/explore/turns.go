@@ -75,7 +75,7 @@ func (w *walk) begins(s *State, i int, epoch uint8) string {
 	if w.scenario.Sticky && s.Run.Answer == 0 {
 		n.Resident = true // a new process; the turn after a question finds the one that waited
 	}
-	bit := uint8(1) << (epoch & 7)
+	bit := uint16(1) << (epoch & 15)
 	if s.Begun&bit != 0 {
 		return "PI-10: the turn of one claim is executed twice"
 	}

@@ -24,11 +24,10 @@ func (a Action) helps() bool {
 	return a.who != user(0) && a.who != user(1)
 }
 
-// arrived reports whether the state needs nobody to go on: the run is over, or waits for a person without a deadline, and its owner
-// lives or nobody needs to.
+// arrived reports whether the state needs nobody to go on: the run is over, or it may wait for a person without end (D1) and its owner lives.
 func (s *search) arrived(from *State) bool {
 	r := &from.Run
-	return s.over(r) || r.State == waiting && r.Deadline == 0 && !s.orphaned(from)
+	return s.over(r) || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky && !s.orphaned(from)
 }
 
 // stuck finds the first state from which no way leads on.

@@ -43,10 +43,19 @@ func run(args []string, out io.Writer) error {
 	flags.IntVar(&o.Bounds.Attempts, "attempts", o.Bounds.Attempts, "turns of the run at most")
 	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "things that break at most: crashes, leases that run out, lost acknowledgements, …")
 	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
+	flags.BoolVar(&o.Bare, "bare", false, "leave the logs out, as the model for Rumur does")
 	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
+	murphi := flags.String("murphi", "", "write the model for Rumur into this file, and explore nothing")
 	workers := flags.Int("j", runtime.NumCPU(), "scenarios explored at a time")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *murphi != "" {
+		text, err := explore.Murphi(contract.Source(), o.Bounds)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(*murphi, []byte(text), 0o644)
 	}
 	if *without == "list" {
 		for _, s := range explore.Switches() {
