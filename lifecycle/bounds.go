@@ -21,7 +21,7 @@ func bounded(text string, limit int) (string, bool) {
 		return text, false
 	}
 	cut := limit
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
+	for !utf8.RuneStart(text[cut]) { // the first byte is one
 		cut--
 	}
 	return text[:cut], true

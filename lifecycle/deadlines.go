@@ -76,10 +76,9 @@ func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
 		return 0
 	}
 	for i, err := range n.store.Commit(ctx, batch) {
-		switch {
-		case err == nil:
+		if err == nil {
 			fired++
-		case !errors.Is(err, store.ErrConflict) && ctx.Err() == nil:
+		} else if !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {
 			n.log.Error("deadline not fired; trying again", "run", batch[i].Run.ID, "err", err)
 		}
 	}

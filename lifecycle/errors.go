@@ -67,12 +67,10 @@ type WaitError struct {
 }
 
 func (e *WaitError) Error() string {
-	switch {
-	case e.Pending != 0:
+	if e.Pending != 0 {
 		return fmt.Sprintf("lifecycle: run %s waits for interaction %d, not for %d", e.RunID, e.Pending, e.ID)
-	default:
-		return fmt.Sprintf("lifecycle: run %s is %s and has asked %d interactions; it is not waiting for %d", e.RunID, e.State, e.Asked, e.ID)
 	}
+	return fmt.Sprintf("lifecycle: run %s is %s and has asked %d interactions; it is not waiting for %d", e.RunID, e.State, e.Asked, e.ID)
 }
 
 // Is makes errors.Is(err, ErrNotWaiting) true.

@@ -93,14 +93,15 @@ func (ev *evidence) ask(o engine.Outcome) {
 
 // reason says why the gate failed the turn, for a person.
 func (ev *evidence) reason(rule fsm.GateRule) string {
-	switch {
-	case ev.process.Status != engine.OK:
+	if ev.process.Status != engine.OK {
 		return shortened(orText(ev.process.Detail, "the turn's process "+string(ev.process.Status)))
-	case rule.Error == fsm.CodeOutputInvalid:
+	}
+	switch rule.Error {
+	case fsm.CodeOutputInvalid:
 		return shortened(fmt.Sprintf("the output is not valid: %v", ev.invalid))
-	case rule.Error == fsm.CodeInteractiveMaxAttemptExceeded:
+	case fsm.CodeInteractiveMaxAttemptExceeded:
 		return "max_attempt is reached and the run is not complete"
-	case rule.Error == fsm.CodeSessionResumeFailed:
+	case fsm.CodeSessionResumeFailed:
 		return "the engine gave no session handle, so a wait could never be resumed"
 	}
 	return string(rule.Error)

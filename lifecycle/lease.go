@@ -25,23 +25,24 @@ func (n *node) renewals(ctx context.Context) error {
 		}
 		asked := instant(n.clock)
 		held, err := n.renew(ctx, n.cfg.Lease-asked.Sub(n.renewed))
-		switch {
-		case err == nil:
+		if err == nil {
 			n.renewed, wait = asked, n.cfg.Lease/3
 			n.compare(held, asked)
-		case ctx.Err() != nil:
+			continue
+		}
+		if ctx.Err() != nil {
 			return nil
-		case errors.Is(err, store.ErrStaleEpoch):
+		}
+		if errors.Is(err, store.ErrStaleEpoch) {
 			n.die(engine.ErrStale)
 			return err
-		default:
-			n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
-			wait = n.cfg.Lease / 12
-			if left := n.cfg.Lease - instant(n.clock).Sub(n.renewed); left <= 0 {
-				n.interrupt(engine.ErrStale)
-			} else {
-				wait = min(wait, left)
-			}
+		}
+		n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
+		wait = n.cfg.Lease / 12
+		if left := n.cfg.Lease - instant(n.clock).Sub(n.renewed); left <= 0 {
+			n.interrupt(engine.ErrStale)
+		} else {
+			wait = min(wait, left)
 		}
 	}
 }

@@ -63,12 +63,13 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 // earlier looks for an accepted reply with the same key.
 func (c *Client) earlier(ctx context.Context, id, key, digest string) (_ interaction.Receipt, found bool, _ error) {
 	record, err := c.store.Settled(ctx, id, key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
+	if errors.Is(err, store.ErrNotFound) {
 		return interaction.Receipt{}, false, nil
-	case err != nil:
+	}
+	if err != nil {
 		return interaction.Receipt{}, false, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
-	case record.Digest != digest:
+	}
+	if record.Digest != digest {
 		return interaction.Receipt{}, true, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict, key, record.Question.ID, id)
 	}
 	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: key, AcceptedAt: record.ResolvedAt, Replayed: true}, true, nil

@@ -133,10 +133,10 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 				err = n.commit(ctx, cm)
 			}
 		}
-		switch {
-		case err == nil || ctx.Err() != nil:
+		if err == nil || ctx.Err() != nil {
 			return
-		case errors.Is(err, store.ErrConflict):
+		}
+		if errors.Is(err, store.ErrConflict) {
 			continue
 		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)

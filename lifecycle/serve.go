@@ -38,10 +38,10 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 			}
 			return err
 		}
-		switch err = n.serve(ctx); {
-		case !errors.Is(err, store.ErrStaleEpoch):
+		if err = n.serve(ctx); !errors.Is(err, store.ErrStaleEpoch) {
 			return err
-		case ctx.Err() != nil: // what it held is the others' to settle, and nothing here goes on
+		}
+		if ctx.Err() != nil { // what it held is the others' to settle, and nothing here goes on
 			return nil
 		}
 		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id)
@@ -157,12 +157,12 @@ func (n *node) claims(ctx context.Context) error {
 		for _, c := range claimed {
 			n.begin(c)
 		}
-		switch {
-		case errors.Is(err, store.ErrStaleEpoch):
+		if errors.Is(err, store.ErrStaleEpoch) {
 			return err
-		case err != nil:
+		}
+		if err != nil {
 			n.log.Error("claim failed; trying again", "err", err)
-		case len(claimed) == room:
+		} else if len(claimed) == room {
 			continue
 		}
 		if idle.wait(ctx) != nil {

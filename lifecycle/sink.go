@@ -64,10 +64,10 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 		return nil, nil
 	}
 	t.reports++
-	switch {
-	case t.reports < maxReports:
+	if t.reports < maxReports {
 		return events, nil
-	case t.reports == maxReports:
+	}
+	if t.reports == maxReports {
 		return []telling{told(engine.Diagnostic{
 			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is in the transcript only", maxReports),
 		})}, nil

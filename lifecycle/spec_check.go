@@ -55,38 +55,52 @@ func (s Spec) Validate() error {
 // wrong looks at what stands for itself. Nearly every spec is right, so a value is described only when it is not: this must not
 // allocate.
 func (s *Spec) wrong() *SpecError {
-	switch {
-	case s.ID != "" && !idPattern.MatchString(s.ID):
+	if s.ID != "" && !idPattern.MatchString(s.ID) {
 		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
-	case s.Prompt == "" || len(s.Prompt) > MaxPrompt:
+	}
+	if s.Prompt == "" || len(s.Prompt) > MaxPrompt {
 		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}
-	case !utf8.ValidString(s.Prompt):
+	}
+	if !utf8.ValidString(s.Prompt) {
 		return &SpecError{"Prompt", "not UTF-8", "valid UTF-8", nil}
-	case s.Mode != "" && s.Mode != Auto && s.Mode != Interactive:
+	}
+	if s.Mode != "" && s.Mode != Auto && s.Mode != Interactive {
 		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}
-	case s.Engine != "" && !namePattern.MatchString(s.Engine):
+	}
+	if s.Engine != "" && !namePattern.MatchString(s.Engine) {
 		return &SpecError{"Engine", quote(s.Engine), "1 to 63 of [A-Za-z0-9._/-]", nil}
-	case s.MaxAttempts < 0:
+	}
+	if s.MaxAttempts < 0 {
 		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared", nil}
-	case s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0:
+	}
+	if s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0 {
 		return &SpecError{"SessionTimeout", s.SessionTimeout.String(), "whole seconds, at least 1s", nil}
-	case s.MaxAutoDecisions < 0:
+	}
+	if s.MaxAutoDecisions < 0 {
 		return &SpecError{"MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0", nil}
-	case s.TurnTimeout < 0:
+	}
+	if s.TurnTimeout < 0 {
 		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}
-	case s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds:
+	}
+	if s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds {
 		return &SpecError{"RepairRounds", fmt.Sprint(s.RepairRounds), fmt.Sprintf("0 to %d", MaxRepairRounds), nil}
-	case s.Pool != "" && !namePattern.MatchString(s.Pool):
+	}
+	if s.Pool != "" && !namePattern.MatchString(s.Pool) {
 		return &SpecError{"Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]", nil}
-	case len(s.Key) > 255 || !utf8.ValidString(s.Key):
+	}
+	if len(s.Key) > 255 || !utf8.ValidString(s.Key) {
 		return &SpecError{"Key", bytesOf(len(s.Key)), "at most 255 bytes of UTF-8", nil}
-	case s.Priority < -1000 || s.Priority > 1000:
+	}
+	if s.Priority < -1000 || s.Priority > 1000 {
 		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
-	case !inCalendar(s.NotBefore):
+	}
+	if !inCalendar(s.NotBefore) {
 		return &SpecError{"NotBefore", fmt.Sprintf("in the year %d", s.NotBefore.UTC().Year()), "a year of 0 to 9999", nil}
-	case len(s.Labels) > MaxLabels:
+	}
+	if len(s.Labels) > MaxLabels {
 		return &SpecError{"Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
-	case len(s.WorkDir) > 4096:
+	}
+	if len(s.WorkDir) > 4096 {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
 	}
 	return nil

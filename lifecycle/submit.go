@@ -34,15 +34,15 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
-	switch err = c.commit(ctx, cm); {
-	case err == nil:
-		c.alarm.at(run.NotBefore)
-		return cm.Run, nil
-	case errors.Is(err, store.ErrExists):
+	err = c.commit(ctx, cm)
+	if errors.Is(err, store.ErrExists) {
 		return c.again(ctx, run)
-	default:
+	}
+	if err != nil {
 		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
 	}
+	c.alarm.at(run.NotBefore)
+	return cm.Run, nil
 }
 
 // again answers a submission whose id is taken.

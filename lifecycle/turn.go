@@ -191,11 +191,10 @@ func failed(code fsm.Code, err error) engine.Outcome {
 
 // interrupted names the reason for which the library itself ended the turn.
 func interrupted(ctx context.Context, p engine.Process) engine.Process {
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-	case errors.Is(cause, engine.ErrTurnTimeout):
+	cause := context.Cause(ctx)
+	if errors.Is(cause, engine.ErrTurnTimeout) {
 		p.Status, p.Code = engine.TimedOut, fsm.CodeTurnTimeout
-	default:
+	} else if cause != nil {
 		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	}
 	return p
@@ -216,8 +215,7 @@ func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outco
 	})
 	var violation *contract.SchemaViolation
 	var refusal *fsm.Refusal
-	switch {
-	case errors.As(err, &violation), errors.As(err, &refusal), errors.Is(err, store.ErrInvalid):
+	if errors.As(err, &violation) || errors.As(err, &refusal) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 			return transition(run, &change{
@@ -270,15 +268,16 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 			return t.run, err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
-		switch err = t.node.commit(t.node.live, cm); {
-		case err == nil:
+		if err = t.node.commit(t.node.live, cm); err == nil {
 			t.run = cm.Run
 			t.node.alarm.at(t.run.Deadline)
 			return t.run, nil
-		case errors.Is(err, store.ErrStaleEpoch):
+		}
+		if errors.Is(err, store.ErrStaleEpoch) {
 			t.cancel(engine.ErrStale)
 			return t.run, err
-		case errors.Is(err, store.ErrInvalid), t.node.live.Err() != nil:
+		}
+		if errors.Is(err, store.ErrInvalid) || t.node.live.Err() != nil {
 			return t.run, err
 		}
 		t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
@@ -286,11 +285,12 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 			return t.run, err
 		}
 		wait = min(2*wait, t.node.cfg.Poll)
-		switch arrived, err := t.arrived(&cm.Run); {
-		case err != nil:
+		arrived, err := t.arrived(&cm.Run)
+		if err != nil {
 			t.cancel(err)
 			return t.run, err
-		case arrived:
+		}
+		if arrived {
 			t.node.alarm.at(t.run.Deadline)
 			return t.run, nil
 		}
@@ -305,10 +305,10 @@ var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknow
 // alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
 func (t *turn) arrived(run *store.Run) (bool, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
-	switch {
-	case err != nil || stored.Epoch != t.epoch:
+	if err != nil || stored.Epoch != t.epoch {
 		return false, nil
-	case stored.Version < t.run.Version:
+	}
+	if stored.Version < t.run.Version {
 		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version, t.run.Version)
 	}
 	made := stored.Version == run.Version && stored.State == run.State
