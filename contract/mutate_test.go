@@ -13,7 +13,7 @@ import (
 // mutant is a contract that says one thing differently.
 type mutant struct {
 	name string
-	l    *Lifecycle
+	l    func() *Lifecycle // made anew each time
 }
 
 // copyOf is a deep copy.
@@ -34,9 +34,11 @@ type mutants struct {
 }
 
 func (m *mutants) add(name string, change func(l *Lifecycle)) {
-	l := copyOf(m.t, m.base)
-	change(l)
-	m.all = append(m.all, mutant{name, l})
+	m.all = append(m.all, mutant{name, func() *Lifecycle {
+		l := copyOf(m.t, m.base)
+		change(l)
+		return l
+	}})
 }
 
 // others are the names in the list but one.

@@ -29,9 +29,13 @@ func TestEveryMutantIsCaught(t *testing.T) {
 
 	caught := map[string]int{}
 	var survivors []string
-	for _, mutant := range m.all {
-		by := caughtBy(mutant.l, recorded)
-		if by == "" && sameDecisions(m.base, mutant.l) {
+	for i, mutant := range m.all {
+		if i%eachMutant != 0 {
+			continue
+		}
+		l := mutant.l()
+		by := caughtBy(l, recorded)
+		if by == "" && sameDecisions(m.base, l) {
 			by = "equal"
 		}
 		caught[by]++

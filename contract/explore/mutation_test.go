@@ -81,8 +81,15 @@ func TestChangedContractsAreCaught(t *testing.T) {
 	unmet := own.Coverage.Missing(contract.Load())
 	by := map[string]int{}
 	var alive []string
+	explained := 0 // of those that are tried
 	all := mutants(t)
-	for _, m := range all {
+	for i, m := range all {
+		if i%eachMutant != 0 {
+			continue
+		}
+		if survivors[m.name] != "" {
+			explained++
+		}
 		how := caught(t, m.l, unmet)
 		by[how]++
 		if how == "" {
@@ -94,7 +101,7 @@ func TestChangedContractsAreCaught(t *testing.T) {
 	for _, name := range alive {
 		require.Contains(t, survivors, name)
 	}
-	require.Len(t, alive, len(survivors), "what is explained as a survivor is caught")
+	require.Len(t, alive, explained, "what is explained as a survivor is caught")
 }
 
 // small is enough to meet nearly every rule.

@@ -9,7 +9,7 @@ import (
 
 // Options say what is explored.
 type Options struct {
-	// Contract is the one that is explored; nil for the one that this program was built with.
+	// Contract is the one that is explored, and not changed; nil for the one that this program was built with.
 	Contract *contract.Lifecycle
 	Bounds   Bounds
 	// Without are the guards that are taken away.

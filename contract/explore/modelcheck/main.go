@@ -36,7 +36,7 @@ var errBroken = errors.New("an invariant is broken")
 
 func run(args []string, out io.Writer) error {
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) } // who reads no output wants none
-	o := explore.Options{Bounds: explore.Usual()}
+	o := explore.Options{Contract: contract.Load(), Bounds: explore.Usual()}
 	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
 	flags.IntVar(&o.Bounds.Nodes, "nodes", o.Bounds.Nodes, "nodes that execute runs")
 	flags.IntVar(&o.Bounds.Questions, "questions", o.Bounds.Questions, "questions that the agent asks at most")

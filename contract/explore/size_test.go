@@ -1,0 +1,14 @@
+//go:build !race
+
+package explore_test
+
+import "github.com/interlude-go/interlude/contract/explore"
+
+var (
+	explored = explore.Usual() // by the ordinary test, with
+	least    = 1_000_000       // states at the least, and
+	unmet    []string          // what is never met within its bounds
+)
+
+// eachMutant is how many mutants there are for each one that is tried.
+const eachMutant = 1

@@ -1,0 +1,6 @@
+//go:build race
+
+package contract
+
+// Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them without the race detector.
+const eachMutant = 16
