@@ -1,0 +1,17 @@
+// Command mutation changes one token of a package's code at a time (a < that becomes <=, an && that becomes ||, a continue that
+// becomes break, …) and looks whether a test fails. Most of it is done by gremlins; the rest here, because gremlins
+//
+//   - passes over what Go's coverage does not count, tables and constants and the conditions of cases: these are tried here, one by one;
+//   - takes a change that does not compile for one that a test has seen: these are found by the type checker, and left out.
+//
+// A change that no test sees must be explained in survivors/<package>.txt; an explanation of what does not survive must go; and nine of ten
+// changes must be seen in each package, explained or not.
+//
+//	cd proof
+//	go run ./mutation                                  # fsm, slots, interaction and lifecycle; hours
+//	go run ./mutation -packages fsm,slots              # minutes
+//	go run ./mutation -packages slots -survivors       # and what is not explained, as it would stand in the list
+//	go run ./mutation -packages lifecycle -files wait  # only the files with this in their name; their share alone is judged
+//
+// What is changed is a copy of the tree, with what is not committed yet; the tree is not touched. GOFLAGS is passed on: GOFLAGS=-short makes it faster.
+package main

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// small is a module with one package, in a folder of its own, and what gremlins reports of it.
+func small(t *testing.T) (root string, mutants []mutant) {
+	t.Helper()
+	root = t.TempDir()
+	dir := filepath.Join(root, "small")
+	require.NoError(t, os.Mkdir(dir, 0o750))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.org/sm\n\ngo 1.25.0\n"), 0o600))
+	for _, name := range []string{"small.go", "small_test.go"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "small", name+".txt"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	report, err := os.ReadFile("testdata/small/report.json")
+	require.NoError(t, err)
+	mutants, err = readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) })
+	require.NoError(t, err)
+	return root, mutants
+}
+
+// What gremlins passes over is tried: tables, constants and cases; what it takes for killed and does not compile is no mutant.
+func TestWhatGremlinsPassesOverIsTried(t *testing.T) {
+	root, mutants := small(t)
+	src, err := load(t.Context(), root, "small")
+	require.NoError(t, err)
+	spent, err := settle(t.Context(), src, root, "small", mutants, time.Minute)
+	require.NoError(t, err)
+	require.Positive(t, spent)
+	became := map[string]status{}
+	for _, m := range mutants {
+		became[m.after] = m.status
+	}
+	require.Equal(t, map[string]status{
+		"var Limit = 1 >> 3":       killed,
+		"const Hidden = 5 - 1":     notCovered,
+		"case n <= 0:":             killed,
+		"case n >= 0:":             killed,
+		"case n >= Limit:":         killed,
+		"case n <= Limit:":         killed,
+		`return "much of " - "it"`: notViable,
+		"for n >= 5 {":             lived,
+		"for n <= 5 {":             timedOut,
+		"n++":                      timedOut,
+		"func Untested(a, b bool) bool { return a || b }": notCovered,
+	}, became)
+}
+
+func list(t *testing.T, text string) []entry {
+	t.Helper()
+	entries, err := parseList(text)
+	require.NoError(t, err)
+	return entries
+}
+
+const (
+	hidden = "small.go ARITHMETIC_BASE\n- const Hidden = 5 + 1\n+ const Hidden = 5 - 1\nNobody uses it.\n\n"
+	loop   = "# Two lines of reason.\nsmall.go CONDITIONALS_BOUNDARY\n- for n > 5 {\n+ for n >= 5 {\nThe loop has\nno effect.\n\n"
+	cases  = "small.go CONDITIONALS_BOUNDARY\n- case n < 0:\n+ case n <= 0:\nx\n\n" + "small.go CONDITIONALS_NEGATION\n- case n < 0:\n+ case n >= 0:\nx\n\n" +
+		"small.go CONDITIONALS_BOUNDARY\n- case n > Limit:\n+ case n >= Limit:\nx\n\n" + "small.go CONDITIONALS_NEGATION\n- case n > Limit:\n+ case n <= Limit:\nx\n\n" +
+		"small.go INVERT_BITWISE\n- var Limit = 1 << 3\n+ var Limit = 1 >> 3\nx\n\n"
+	untested = "small.go INVERT_LOGICAL\n- func Untested(a, b bool) bool { return a && b }\n+ func Untested(a, b bool) bool { return a || b }\nx\n"
+)
+
+// Each survivor needs its reason, one that does not survive must have none, and too few that are seen cannot be explained away.
+func TestTheJudgeCanSayNo(t *testing.T) {
+	_, mutants := small(t)
+	v := judge("small", mutants, nil, true)
+	require.Equal(t, map[status]int{killed: 1, lived: 1, timedOut: 2, notCovered: 7}, v.count)
+	require.Len(t, v.unexplained, 8)
+	require.ErrorContains(t, v.err(), "small: 3 of 11 mutants are seen, 27.3 %: want 90 %")
+	require.ErrorContains(t, v.err(), "small/small.go:17:8: CONDITIONALS_BOUNDARY lived and is not explained: for n >= 5 {")
+
+	v = judge("small", mutants, list(t, hidden+loop+cases+untested), true)
+	require.Empty(t, v.unexplained)
+	require.Empty(t, v.stale)
+	require.EqualError(t, v.err(), "small: 3 of 11 mutants are seen, 27.3 %: want 90 %", "all is explained, and still too little is seen")
+
+	for i := range mutants {
+		if m := &mutants[i]; m.status == notCovered {
+			m.status = killed
+		}
+	}
+	v = judge("small", mutants, list(t, loop), true)
+	require.NoError(t, v.err(), "10 of 11, and one is explained")
+	v = judge("small", mutants, list(t, loop+loop), true)
+	require.ErrorContains(t, v.err(), "small/small.go: CONDITIONALS_BOUNDARY is explained and does not survive: for n >= 5 {", "one reason for each")
+	require.Len(t, v.stale, 1)
+	v = judge("small", mutants, list(t, hidden+loop), true)
+	require.ErrorContains(t, v.err(), "does not survive: const Hidden = 5 - 1")
+	v = judge("small", mutants, list(t, hidden+loop), false)
+	require.NoError(t, v.err(), "where files were left out, nobody knows")
+	v = judge("small", mutants, list(t, loop+"small.go INCREMENT_DECREMENT\n- n--\n+ n++\nIt is slower.\n"), true)
+	require.NoError(t, v.err(), "what ends too late today may have survived yesterday")
+	require.ErrorContains(t, judge("none", nil, nil, true).err(), "0 of 0")
+
+	var out strings.Builder
+	require.NoError(t, table(&out, []verdict{judge("small", mutants, nil, true)}))
+	require.Regexp(t, `small\s+11\s+8\s+2\s+1\s+0\s+90\.9 %\s+0\s+0s`, out.String())
+}
+
+// A report that is not whole, or of another tree, is not judged.
+func TestAReportOfAnotherTreeIsRefused(t *testing.T) {
+	read := func(string) ([]byte, error) { return []byte("a < b\n"), nil }
+	for report, want := range map[string]string{
+		`{`: "reading the report of gremlins",
+		`{"files":[{"file_name":"x.go","mutations":[{"type":"INVERT_LOGICAL","status":"KILLED","line":2,"column":3}]}]}`:          "x.go has no line 2",
+		`{"files":[{"file_name":"x.go","mutations":[{"type":"INVERT_LOGICAL","status":"KILLED","line":1,"column":3}]}]}`:          "INVERT_LOGICAL does not change",
+		`{"files":[{"file_name":"x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"RUNNABLE","line":1,"column":3}]}]}`: "gremlins did not try it",
+	} {
+		_, err := readReport([]byte(report), read)
+		require.ErrorContains(t, err, want)
+	}
+	all, err := readReport([]byte(`{"files":[{"file_name":"p/x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"KILLED","line":1,"column":3}]}]}`), read)
+	require.NoError(t, err)
+	require.Equal(t, "a <= b", all[0].after)
+	require.Equal(t, "a <= b\n", string(all[0].source))
+}
+
+func TestAnEntryIsWhole(t *testing.T) {
+	for _, text := range []string{"x.go INVERT_LOGICAL\n- a && b\n+ a || b\n", "x.go NOTHING\n- a\n+ b\nx\n", "x.go INVERT_LOGICAL\na && b\na || b\nx\n"} {
+		_, err := parseList(text)
+		require.ErrorContains(t, err, "want the file and the mutator")
+	}
+	e := list(t, loop)[0]
+	require.Equal(t, "The loop has no effect.", e.reason)
+	again := list(t, e.String())
+	require.Equal(t, e, again[0])
+}
+
+// Every list is of this tree: its lines stand there, and its mutators make of them what they say.
+func TestTheListsFitTheTree(t *testing.T) {
+	root, err := rootOf(".")
+	require.NoError(t, err)
+	lists, err := filepath.Glob("survivors/*.txt")
+	require.NoError(t, err)
+	for _, path := range lists {
+		entries, err := readList(path)
+		require.NoError(t, err)
+		pkg := strings.TrimSuffix(filepath.Base(path), ".txt")
+		for _, e := range entries {
+			text, err := os.ReadFile(filepath.Join(root, pkg, e.file))
+			require.NoError(t, err)
+			require.True(t, e.fits(text), "%s/%s has no such line any more, or %s does not change it so:\n%s", pkg, e.file, e.kind, e)
+		}
+	}
+}
+
+func TestWhatGitIgnoresIsNotCopied(t *testing.T) {
+	root, err := rootOf(".")
+	require.NoError(t, err)
+	to := t.TempDir()
+	require.NoError(t, copyTree(t.Context(), root, to))
+	require.FileExists(t, filepath.Join(to, "go.mod"))
+	require.FileExists(t, filepath.Join(to, "fsm", "machine.go"))
+	require.NoDirExists(t, filepath.Join(to, ".tools"))
+	require.NoError(t, forgetful(to, "fsm"))
+	require.FileExists(t, filepath.Join(to, "fsm", "testdata", "rapid"))
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// entry is a mutant in the list of those that survive, with the reason why no test can see it.
+type entry struct {
+	file, kind    string
+	before, after string
+	reason        string
+}
+
+// same is the entry without its reason.
+func (e entry) same() entry {
+	e.reason = ""
+	return e
+}
+
+// String is the entry as it stands in the list.
+func (e entry) String() string {
+	return fmt.Sprintf("%s %s\n- %s\n+ %s\n%s\n", e.file, e.kind, e.before, e.after, e.reason)
+}
+
+// readList reads survivors/<package>.txt; there may be none.
+func readList(path string) ([]entry, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the list of survivors: %w", err)
+	}
+	list, err := parseList(string(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+// parseList reads entries, with an empty line between two. A line that begins with # is for readers only.
+func parseList(text string) ([]entry, error) {
+	var list []entry
+	for block := range strings.SplitSeq(text, "\n\n") {
+		var lines []string
+		for line := range strings.Lines(block) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		if len(lines) < 4 {
+			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with +, and the reason", lines[0])
+		}
+		file, kind, _ := strings.Cut(lines[0], " ")
+		before, isBefore := strings.CutPrefix(lines[1], "- ")
+		after, isAfter := strings.CutPrefix(lines[2], "+ ")
+		if swaps[kind] == nil || !isBefore || !isAfter {
+			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with +, and the reason", lines[0])
+		}
+		list = append(list, entry{file, kind, before, after, strings.Join(lines[3:], " ")})
+	}
+	return list, nil
+}
+
+// fits says whether the entry's line stands in the text of its file, and its mutator makes the other line of it.
+func (e entry) fits(text []byte) bool {
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		if strings.TrimSpace(line) != e.before {
+			continue
+		}
+		for column := range len(line) {
+			m := mutant{file: e.file, line: number, column: column + 1, kind: e.kind}
+			if m.apply(text) == nil && m.after == e.after {
+				return true
+			}
+		}
+	}
+	return false
+}

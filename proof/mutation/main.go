@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutation:", err)
+		os.Exit(1)
+	}
+}
+
+// run judges the packages that the arguments name.
+func run(ctx context.Context, args []string) (err error) {
+	flags := flag.NewFlagSet("mutation", flag.ExitOnError)
+	packages := flags.String("packages", "fsm,slots,interaction,lifecycle", "folders of the root module")
+	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list")
+	verbose := flags.Bool("v", false, "print what gremlins prints")
+	h := hunt{progress: io.Discard}
+	flags.StringVar(&h.program, "gremlins", "", "program of gremlins "+gremlinsVersion+"; it is installed in .tools when empty")
+	flags.IntVar(&h.workers, "workers", runtime.NumCPU(), "mutants that are tried at the same time")
+	flags.IntVar(&h.coefficient, "coefficient", 5, "a mutant may take so many times what the tests take")
+	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
+		h.files, err = regexp.Compile(s)
+		return err
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *verbose {
+		h.progress = os.Stderr
+	}
+	root, err := rootOf(".")
+	if err != nil {
+		return err
+	}
+	if h.program == "" {
+		if h.program, err = install(ctx, root); err != nil {
+			return err
+		}
+	}
+	temp, err := os.MkdirTemp("", "mutation")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	if err := copyTree(ctx, root, temp); err != nil {
+		return err
+	}
+	var verdicts []verdict
+	for pkg := range strings.SplitSeq(*packages, ",") {
+		list, err := readList(filepath.Join(root, "proof", "mutation", "survivors", pkg+".txt"))
+		if err != nil {
+			return err
+		}
+		mutants, spent, err := h.mutants(ctx, temp, pkg)
+		if err != nil {
+			return err
+		}
+		v := judge(pkg, mutants, list, h.files == nil)
+		v.spent = spent
+		verdicts = append(verdicts, v)
+	}
+	return report(verdicts, *survivors)
+}
+
+// report prints the table, and what is not explained; its error is what is wrong.
+func report(verdicts []verdict, survivors bool) error {
+	wrong := []error{table(os.Stdout, verdicts)}
+	for _, v := range verdicts {
+		wrong = append(wrong, v.err())
+		if !survivors {
+			continue
+		}
+		for _, m := range v.unexplained {
+			fmt.Printf("\n# %s/%s:%d\n%s", v.pkg, m.file, m.line, m.entry())
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// mutants lets gremlins try the mutants of a package, and tries here what it passed over. Spent is the time of the processors.
+func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent time.Duration, _ error) {
+	if err := forgetful(root, pkg); err != nil {
+		return nil, 0, err
+	}
+	src, err := load(ctx, root, pkg)
+	if err != nil {
+		return nil, 0, err
+	}
+	began := time.Now()
+	if out, err := command(ctx, root, "go", "test", "-count=1", "./"+pkg).CombinedOutput(); err != nil {
+		return nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
+	}
+	patience := time.Duration(h.coefficient) * max(10*time.Second, time.Since(began))
+	report, spent, err := h.unleash(ctx, root, pkg)
+	if err != nil {
+		return nil, spent, err
+	}
+	all, err := readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(src.dir, file)) })
+	if err != nil {
+		return nil, spent, err
+	}
+	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) }) // files of other systems
+	more, err := settle(ctx, src, root, pkg, all, patience)
+	return all, spent + more, err
+}
+
+// settle finds the mutants that do not compile, and tries those that gremlins passed over.
+func settle(ctx context.Context, src *source, root, pkg string, all []mutant, patience time.Duration) (spent time.Duration, _ error) {
+	for i := range all {
+		m := &all[i]
+		if src.check(m.file, m.source) != nil {
+			m.status = notViable
+		}
+		if m.status != notCovered {
+			continue
+		}
+		became, took, err := try(ctx, root, pkg, *m, patience)
+		spent += took
+		if err != nil {
+			return spent, err
+		}
+		m.status = became
+	}
+	return spent, nil
+}
