@@ -34,6 +34,11 @@ func says(last uint64) store.Hint { return store.Hint{RunID: "r", State: fsm.Sta
 func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 	large := brings(1, 1)
 	large.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes))
+	half := func(seq uint64) store.Hint {
+		hint := brings(seq, seq)
+		hint.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes/2))
+		return hint
+	}
 	var many []store.Hint
 	for seq := uint64(1); seq <= maxPushed+10; seq++ {
 		many = append(many, brings(seq, seq))
@@ -67,6 +72,7 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 		{"of another run", 3, []store.Hint{{RunID: "s", Seq: 4, Events: logged(4, 4)}}, 3, true},
 		{"more than is kept", 0, many, maxPushed, false},
 		{"larger than is kept", 0, []store.Hint{large, brings(2, 2)}, 1, false},
+		{"larger than is kept, together", 0, []store.Hint{half(1), half(2), half(3), half(4)}, 2, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHub(nil)
@@ -228,4 +234,38 @@ func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhoLeavesIsForgotten, and nobody else.
+func TestWhoLeavesIsForgotten(t *testing.T) {
+	h := newHub(nil)
+	all := []*follower{h.read("r"), h.read("r"), h.await("r")}
+	all[1].close()
+	h.publish(store.Hint{RunID: "r", State: fsm.StateSucceeded, Seq: 1})
+	for i, woken := range []bool{true, false, true} {
+		require.Equal(t, woken, len(all[i].hints) == 1)
+	}
+	all[0].close()
+	all[2].close()
+	require.Empty(t, h.followers)
+}
+
+// TestAHintOfNothingWakesEverybody: whoever follows a run, and whoever looks at all hints.
+func TestAHintOfNothingWakesEverybody(t *testing.T) {
+	h := newHub(nil)
+	seen := 0
+	defer h.observe(func(store.Hint) { seen++ }).close()
+	var all []*follower
+	for i := range 20 {
+		all = append(all, h.read(fmt.Sprint("r", i)), h.await(fmt.Sprint("r", i)))
+	}
+	const times = 30 // they are in no order
+	for range times {
+		h.publish(store.Hint{})
+		for _, f := range all {
+			require.Len(t, f.hints, 1)
+			<-f.hints
+		}
+	}
+	require.Equal(t, times, seen)
 }

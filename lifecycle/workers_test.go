@@ -42,6 +42,24 @@ func (a agent) RunTurn(ctx context.Context, t engine.Turn, _ engine.Sink) (engin
 	return finished(), nil
 }
 
+// sinking is a resumable engine that reports while its turn goes on.
+type sinking func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
+
+func (sinking) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable}, nil
+}
+
+func (e sinking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	return e(ctx, t, s)
+}
+
+// asking is the outcome of a turn that ends with a question.
+func asking(prompt string) engine.Outcome {
+	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
+	o.Handle = &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session")}
+	return o
+}
+
 func finished() engine.Outcome {
 	return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "ok\n__SKILL_DONE__\n"}
 }
@@ -60,7 +78,9 @@ func serve(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 // serveBeside is serve for one of several in the bubble.
 func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	tb.Helper()
-	cfg.Logger = slog.New(slog.DiscardHandler)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	lc, err := New(cfg)
 	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(tb.Context())

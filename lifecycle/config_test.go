@@ -1,0 +1,156 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// TestWhatIsWrongWithAConfigIsSaid, with the field, its value and what it should be.
+func TestWhatIsWrongWithAConfigIsSaid(t *testing.T) {
+	const limits = "; want at least 1, 1s and 1ms"
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		says   string
+	}{
+		{"no engine", func(c *Config) { c.Engine = nil }, "lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes nothing"},
+		{"an engine that is nil", func(c *Config) { c.Engines = map[string]engine.Engine{"good": nil} }, `lifecycle: Config.Engines["good"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"an engine without a name", func(c *Config) { c.Engines = map[string]engine.Engine{"": agent{}} }, `lifecycle: Config.Engines[""]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"an engine with a bad name", func(c *Config) { c.Engines = map[string]engine.Engine{"a b": agent{}} }, `lifecycle: Config.Engines["a b"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"a pool without a slot", func(c *Config) { c.Pools = []slots.Pool{{Name: "p"}} }, "lifecycle: Config.Pools: slots: invalid pool: capacity of p is 0, want 1 to "},
+		{"fewer turns than none", func(c *Config) { c.Concurrency = -1 }, "lifecycle: Config: Concurrency is -1, Lease 15s, Poll 1s" + limits},
+		{"a short lease", func(c *Config) { c.Lease = time.Second - 1 }, "lifecycle: Config: Concurrency is 64, Lease 999.999999ms, Poll 1s" + limits},
+		{"a lease of the past", func(c *Config) { c.Lease = -time.Second }, "lifecycle: Config: Concurrency is 64, Lease -1s, Poll 1s" + limits},
+		{"a short poll", func(c *Config) { c.Poll = time.Millisecond - 1 }, "lifecycle: Config: Concurrency is 64, Lease 15s, Poll 999.999µs" + limits},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := Config{Engine: agent{}}
+			c.change(&cfg)
+			_, err := New(cfg)
+			require.Error(t, err)
+			require.True(t, strings.HasPrefix(err.Error(), c.says), err.Error())
+		})
+	}
+}
+
+func TestAConfigNeedsOnlyAnEngine(t *testing.T) {
+	lc, err := New(Config{Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	require.IsType(t, &memory.Store{}, lc.store)
+	require.Same(t, slog.Default(), lc.log)
+	require.Equal(t, Config{Store: lc.store, Engine: agent{}, Concurrency: 64, Lease: 15 * time.Second, Grace: 10 * time.Second, Poll: time.Second}, lc.cfg)
+	run, err := lc.Submit(t.Context(), Spec{Prompt: "x"})
+	require.NoError(t, err)
+	require.Equal(t, DefaultEngine, run.Engine)
+
+	least := Config{Engines: map[string]engine.Engine{"other": agent{}}, Concurrency: 1, Lease: time.Second, Poll: time.Millisecond, Grace: -1}
+	lc, err = New(least)
+	require.NoError(t, err, "the least that is allowed")
+	defer lc.Close()
+	least.Store = lc.store
+	require.Equal(t, least, lc.cfg)
+	_, err = lc.Submit(t.Context(), Spec{Prompt: "x"})
+	require.EqualError(t, err, `lifecycle: invalid spec: Engine is "", want the name of a configured engine`)
+	_, err = lc.Submit(t.Context(), Spec{Prompt: "x", Engine: "other"})
+	require.NoError(t, err)
+	require.Len(t, least.Engines, 1, "the host's map is its own")
+}
+
+// TestTheFoldersOfRunsHaveOnePlace: wherever the host goes later.
+func TestTheFoldersOfRunsHaveOnePlace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	lc, err := New(Config{Engine: agent{}, Dir: "runs"})
+	require.NoError(t, err)
+	defer lc.Close()
+	here, err := filepath.Abs("runs")
+	require.NoError(t, err)
+	require.Equal(t, here, lc.cfg.Dir)
+}
+
+// TestPoolsAreThoseOfTheConfig: A2, what the host names is set; the default pool is made where nobody has said how large it is, and left as it
+// is where somebody has.
+func TestPoolsAreThoseOfTheConfig(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		stored, given []slots.Pool
+		want          map[string]int
+	}{
+		{"nobody says anything", nil, nil, map[string]int{"default": slots.DefaultCapacity}},
+		{"another pool", nil, []slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": slots.DefaultCapacity, "p": 3}},
+		{"the default pool", nil, []slots.Pool{{Name: "default", Capacity: 3}}, map[string]int{"default": 3}},
+		{"the default pool among others", nil, []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 3}, {Name: "p", Capacity: 2}}, map[string]int{"default": 3, "o": 1, "p": 2}},
+		{"it is stored", []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 5}}, nil, map[string]int{"default": 5, "o": 1}},
+		{"it is stored, and another is given", []slots.Pool{{Name: "default", Capacity: 5}}, []slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": 5, "p": 3}},
+		{"it is stored, and given anew", []slots.Pool{{Name: "default", Capacity: 5}}, []slots.Pool{{Name: "default", Capacity: 3}}, map[string]int{"default": 3}},
+		{"another is stored", []slots.Pool{{Name: "p", Capacity: 3}}, nil, map[string]int{"default": slots.DefaultCapacity, "p": 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := memory.New()
+			defer s.Close()
+			for _, p := range c.stored {
+				require.NoError(t, s.SetPool(t.Context(), p))
+			}
+			lc, err := New(Config{Store: s, Engine: agent{}, Pools: c.given})
+			require.NoError(t, err)
+			defer lc.Close()
+			pools, err := s.Pools(t.Context())
+			require.NoError(t, err)
+			got := make(map[string]int)
+			for _, p := range pools {
+				got[p.Name] = p.Capacity
+			}
+			require.Equal(t, c.want, got)
+		})
+	}
+}
+
+// poolless is a store that cannot tell its pools, or set them.
+type poolless struct {
+	store.Store
+	tell, set error
+}
+
+func (s poolless) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	pools, err := s.Store.Pools(ctx)
+	return pools, errors.Join(err, s.tell)
+}
+
+func (s poolless) SetPool(context.Context, slots.Pool) error { return s.set }
+
+func TestPoolsThatCannotBeSetAreAnError(t *testing.T) {
+	away := errors.New("connection refused")
+	_, err := New(Config{Store: poolless{memory.New(), away, nil}, Engine: agent{}})
+	require.EqualError(t, err, "lifecycle: read pools: connection refused")
+	_, err = New(Config{Store: poolless{memory.New(), nil, away}, Engine: agent{}})
+	require.EqualError(t, err, "lifecycle: set pool default: connection refused")
+}
+
+// TestOneServes: a second Serve of the same Lifecycle is refused as long as the first goes on, and welcome afterwards.
+func TestOneServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}})
+		require.ErrorIs(t, lc.Serve(t.Context()), ErrServing)
+		stop()
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		synctest.Wait()
+		require.ErrorIs(t, lc.Serve(ctx), ErrServing)
+		cancel()
+		require.NoError(t, <-served)
+	})
+}
