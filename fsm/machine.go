@@ -20,7 +20,7 @@ type call struct {
 	context.Context //nolint:containedctx // it is the context: the library has no other way to hand a value to a guard
 	state           State
 	facts           Facts
-	taken           int // index of the transition whose guard holds, -1 when there is none
+	taken           int // index of the transition whose guard held; of no meaning when the machine took none
 }
 
 // errUnhandled is the machine's answer when no guard holds.
@@ -69,7 +69,7 @@ func Next(s State, e Event, f Facts) (Transition, error) {
 	if !slices.Contains(knownStates, s) {
 		return Transition{}, &Refusal{State: s, Event: e, Facts: f, Code: CodeEventNotAllowed}
 	}
-	c := &call{Context: context.Background(), state: s, facts: f, taken: -1}
+	c := &call{Context: context.Background(), state: s, facts: f}
 	if err := machine.FireCtx(c, e); err != nil {
 		return Transition{}, refuse(s, e, f)
 	}
