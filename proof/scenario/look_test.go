@@ -1,0 +1,271 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+)
+
+// What people look at.
+func init() {
+	commands["events"] = command{words: []string{"RUN"}, named: []string{"after", "limit"}, flags: []string{"raw"}, do: showEvents}
+	commands["history"] = command{words: []string{"RUN"}, do: showHistory}
+	commands["view"] = command{words: []string{"RUN"}, do: showRun}
+	commands["prompt"] = command{words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+		w.agents.mu.Lock()
+		defer w.agents.mu.Unlock()
+		var text strings.Builder
+		for line := range strings.Lines(w.agents.prompts[a.words["RUN"]]) {
+			text.WriteString("| " + strings.TrimRight(line, " \n") + "\n")
+		}
+		return strings.ReplaceAll(text.String(), w.dir, "DIR"), nil
+	}}
+	commands["inbox"] = listing((*lifecycle.Client).Inbox)
+	commands["runs"] = listing((*lifecycle.Client).Runs)
+	commands["pools"] = command{do: func(w *world, _ *args) (string, error) {
+		pools, err := w.base.Pools(w.ctx)
+		text := ""
+		for _, p := range pools {
+			text += fmt.Sprintf("%s capacity=%d key_capacity=%d held=%d\n", p.Name, p.Capacity, p.KeyCapacity, p.Held)
+		}
+		return text, err
+	}}
+	commands["nodes"] = command{do: func(w *world, _ *args) (string, error) {
+		nodes, err := w.base.Nodes(w.ctx)
+		names := make(map[string]string)
+		for _, n := range w.board.leased(nodes) {
+			names[w.board.nodeName(n.ID)] = fmt.Sprintf("%s lease ends at %s\n", w.board.nodeName(n.ID), w.at(n.Until))
+		}
+		text := ""
+		for _, name := range w.order {
+			text += names[name]
+		}
+		if text == "" {
+			text = "no node\n"
+		}
+		return text, err
+	}}
+	commands["follow"] = command{words: []string{"READER", "RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow}
+	commands["read"] = command{words: []string{"READER"}, do: readOn}
+}
+
+func showEvents(w *world, a *args) (string, error) {
+	all, err := w.events(a.words["RUN"], uint64(a.number("after")))
+	if errors.Is(err, store.ErrNotFound) {
+		return fault(err), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	if n := a.number("limit"); n > 0 {
+		all = all[:min(n, len(all))]
+	}
+	for _, e := range all {
+		line, err := w.eventLine(e)
+		if err != nil {
+			return "", err
+		}
+		if a.flags["raw"] {
+			line = "  " + string(e.Body)
+		}
+		text += line + "\n"
+	}
+	return text, nil
+}
+
+func showHistory(w *world, a *args) (string, error) {
+	all, err := w.client("").History(w.ctx, a.words["RUN"])
+	if err != nil {
+		return fault(err), nil
+	}
+	text := ""
+	for _, r := range all {
+		q := r.Question
+		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.at(q.AskedAt))
+		if r.Resolution == "" {
+			text += " open\n"
+			continue
+		}
+		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.at(r.ResolvedAt))
+		for _, field := range [][2]string{{"response", r.Response}, {"actor", r.Actor}, {"key", r.Key}, {"reason", r.AutoDecideReason}} {
+			if field[1] != "" {
+				text += fmt.Sprintf(" %s=%q", field[0], field[1])
+			}
+		}
+		text += "\n"
+	}
+	if text == "" {
+		text = "no question\n"
+	}
+	return text, nil
+}
+
+// showRun is all of a record that a host would show.
+func showRun(w *world, a *args) (string, error) {
+	r, err := w.client("").Get(w.ctx, a.words["RUN"])
+	if err != nil {
+		return fault(err), nil
+	}
+	text := w.status(&r) + "\n"
+	add := func(is bool, format string, args ...any) {
+		if is {
+			text += "  " + fmt.Sprintf(format, args...) + "\n"
+		}
+	}
+	add(true, "mode=%s strict=%t profile=%q pool=%s priority=%d", r.Mode, r.Strict, r.Profile, r.Pool, r.Priority)
+	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.at(r.CreatedAt), w.at(r.UpdatedAt), w.at(r.QueuedAt), r.Version, r.Epoch, r.Seq)
+	if r.Pending != nil {
+		add(true, "pending: %s", question(r.Pending))
+	}
+	if r.Answer != nil {
+		add(true, "answer: %s %q", r.Answer.Resolution, r.Answer.Text)
+	}
+	add(!r.LastAutoDecisionAt.IsZero(), "last_auto_decision_at=%s", w.at(r.LastAutoDecisionAt))
+	add(r.RecoveryReason != "", "recovered_at=%s reason=%q", w.at(r.RecoveredAt), r.RecoveryReason)
+	add(r.Output != nil, "output: %s", r.Output)
+	add(r.FinalText != "", "final_text: %q", r.FinalText)
+	if r.Error != nil {
+		add(true, "error: %s %q", r.Error.Code, r.Error.Message)
+	}
+	add(len(r.Warnings) > 0, "warnings: %s", r.Warnings)
+	add(r.CancelReason != "", "cancel_reason: %q", r.CancelReason)
+	add(!r.FinishedAt.IsZero(), "finished=%s", w.at(r.FinishedAt))
+	return text, nil
+}
+
+func question(q *interaction.Question) string {
+	text := fmt.Sprintf("%d %s %q", q.ID, q.Kind, q.Prompt)
+	for _, o := range q.Options {
+		text += fmt.Sprintf(" [%s]", o.Label)
+	}
+	if q.DefaultPolicy != "" {
+		text += " policy=" + string(q.DefaultPolicy)
+	}
+	return text
+}
+
+// listing is a command that lists runs.
+func listing(ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page, error)) command {
+	return command{named: []string{"state", "pool", "key", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
+		q := lifecycle.Query{Pool: a.named["pool"], Key: a.named["key"], Limit: a.number("limit"), Newest: a.flags["newest"]}
+		if s := a.named["state"]; s != "" {
+			q.States = []fsm.State{fsm.State(s)}
+		}
+		if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
+			q.Labels = map[string]string{name: text}
+		}
+		if last := a.named["after"]; last != "" {
+			r, err := w.base.Run(w.ctx, last)
+			if err != nil {
+				return "", err
+			}
+			q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+		}
+		page, err := ask(w.client("").Client, w.ctx, q)
+		if err != nil {
+			return fault(err), nil
+		}
+		text := ""
+		for i := range page.Runs {
+			r := &page.Runs[i]
+			text += w.status(r)
+			if r.Pending != nil {
+				text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.at(r.Pending.AskedAt))
+			}
+			text += "\n"
+		}
+		switch {
+		case text == "":
+			text = "none\n"
+		case page.Next != "":
+			text += "and more\n"
+		}
+		return text, nil
+	}}
+}
+
+// reader follows a run, as a browser's stream does.
+type reader struct {
+	name string
+	next chan struct{} // receives for each event that a slow one may take; nil: it takes all
+
+	mu   sync.Mutex
+	got  []string // guarded by mu; not told yet
+	last uint64   // guarded by mu
+}
+
+func follow(w *world, a *args) (string, error) {
+	c := w.client("")
+	r := &reader{name: a.words["READER"], last: uint64(a.number("after"))}
+	if w.readers[r.name] != nil {
+		return "", fmt.Errorf("%s reads already", r.name)
+	}
+	if a.flags["slowly"] {
+		r.next = make(chan struct{}, 100)
+	}
+	w.readers[r.name] = r
+	w.reading = append(w.reading, r.name)
+	go func() {
+		for event, err := range c.Events(w.ctx, a.words["RUN"], r.last) {
+			if err != nil {
+				r.keep(0, strings.TrimSpace(fault(err)))
+				return
+			}
+			r.keep(event.Seq, strconv.FormatUint(event.Seq, 10))
+			if r.next != nil {
+				select {
+				case <-r.next:
+				case <-w.agents.over:
+					return
+				}
+			}
+		}
+		r.keep(0, "the end")
+	}()
+	return "", nil
+}
+
+func (r *reader) keep(seq uint64, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if seq > 0 && seq != r.last+1 {
+		text += " AFTER A GAP"
+	}
+	r.last = max(seq, r.last)
+	r.got = append(r.got, text)
+}
+
+// readOn lets a slow reader take all that there is.
+func readOn(w *world, a *args) (string, error) {
+	r := w.readers[a.words["READER"]]
+	if r == nil || r.next == nil {
+		return "", fmt.Errorf("nobody reads slowly as %s", a.words["READER"])
+	}
+	for range cap(r.next) - len(r.next) {
+		r.next <- struct{}{}
+	}
+	return "", nil
+}
+
+// followed is what readers have got since it was last told.
+func (w *world) followed() (text string) {
+	for _, name := range w.reading {
+		r := w.readers[name]
+		r.mu.Lock()
+		if len(r.got) > 0 {
+			text += fmt.Sprintf("%s reads %s\n", name, strings.Join(r.got, " "))
+		}
+		r.got = nil
+		r.mu.Unlock()
+	}
+	return text
+}

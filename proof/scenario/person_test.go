@@ -1,0 +1,209 @@
+package scenario_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// What people do.
+func init() {
+	commands["submit"] = command{
+		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
+		named: []string{
+			"mode", "profile", "session-timeout", "max-attempts", "max-auto-decisions", "turn-timeout", "repair-rounds", "pool", "key", "priority",
+			"not-before", "label", "work-dir", "as",
+		},
+		body: "the agent's turns, a line each; before them schema JSON and prompt TEXT", do: submit,
+	}
+	commands["reply"] = command{words: []string{"RUN", "QUESTION"}, flags: []string{"held"}, named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply}
+	commands["cancel"] = command{words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"}, body: "the reason", do: cancel}
+	commands["recover"] = command{flags: []string{"held"}, named: []string{"as"}, do: recoverOnce}
+	commands["prune"] = command{named: []string{"older-than"}, do: prune}
+	commands["hold"] = command{words: []string{"WHO", "CALL"}, do: hold}
+	commands["release"] = command{words: []string{"WHO"}, flags: []string{string(fails), string(unheard)}, do: release}
+	commands["advance"] = command{words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
+		w.timers.advance(value(a, a.words["TIME"], time.ParseDuration))
+		return "", nil
+	}}
+}
+
+func submit(w *world, a *args) (string, error) {
+	spec := lifecycle.Spec{
+		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]), AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
+		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"), MaxAutoDecisions: a.number("max-auto-decisions"),
+		TurnTimeout: a.duration("turn-timeout"), RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
+		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
+	}
+	if profile := a.named["profile"]; profile != "resumable" {
+		spec.Engine = profile
+	}
+	if later := a.duration("not-before"); later != 0 {
+		spec.NotBefore = time.Now().Add(later)
+	}
+	if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
+		spec.Labels = map[string]string{name: text}
+	}
+	lines, err := readScript(a.body, &spec)
+	if err == nil {
+		err = a.err
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(lines) > 0 {
+		w.agents.mu.Lock()
+		w.agents.scripts[spec.ID] = &script{lines: lines}
+		w.agents.mu.Unlock()
+	}
+	if !slices.Contains(w.runs, spec.ID) {
+		w.runs = append(w.runs, spec.ID)
+	}
+	c := w.client(a.named["as"])
+	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+		r, err := c.Submit(ctx, spec)
+		if err != nil {
+			return fault(err)
+		}
+		return fmt.Sprintf("submitted %s: %s\n", r.ID, r.State)
+	})
+}
+
+// readScript reads what stands below a submission.
+func readScript(body string, spec *lifecycle.Spec) (all []turnLine, _ error) {
+	for line := range strings.Lines(body) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "schema "); ok {
+			spec.OutputSchema = []byte(text)
+			continue
+		}
+		if text, ok := strings.CutPrefix(line, "prompt "); ok {
+			spec.Prompt, _ = unquoted(text)
+			continue
+		}
+		turn, err := readTurn(line)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, turn)
+	}
+	return all, nil
+}
+
+func reply(w *world, a *args) (string, error) {
+	text, quoted := unquoted(a.body)
+	if !quoted {
+		text = a.body
+	}
+	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"], Actor: a.named["actor"]}
+	c := w.client(a.named["as"])
+	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+		receipt, err := c.Reply(ctx, a.words["RUN"], r)
+		if err != nil {
+			return fault(err)
+		}
+		text := fmt.Sprintf("accepted reply to %s question %d", receipt.RunID, receipt.ID)
+		if receipt.Key != "" {
+			text += " key=" + receipt.Key
+		}
+		text += " at " + w.at(receipt.AcceptedAt)
+		if receipt.Replayed {
+			text += ", as before"
+		}
+		return text + "\n"
+	})
+}
+
+func cancel(w *world, a *args) (string, error) {
+	c := w.client(a.named["as"])
+	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+		if err := c.Cancel(ctx, a.words["RUN"], a.body); err != nil {
+			return fault(err)
+		}
+		return "canceled " + a.words["RUN"] + "\n"
+	})
+}
+
+func recoverOnce(w *world, a *args) (string, error) {
+	c := w.client(a.named["as"])
+	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+		done, err := c.Recover(ctx)
+		if err != nil {
+			return fault(err)
+		}
+		return fmt.Sprintf("recovered nodes=%d preserved=%d requeued=%d failed=%d\n", done.Nodes, done.Preserved, done.Requeued, done.Failed)
+	})
+}
+
+func prune(w *world, a *args) (string, error) {
+	n, err := w.client("").Prune(w.ctx, time.Now().Add(-a.duration("older-than")))
+	if err != nil {
+		return fault(err), nil
+	}
+	return fmt.Sprintf("pruned %d\n", n), nil
+}
+
+// who is the process of that name, client or node.
+func (w *world) who(name string) (*view, error) {
+	if n := w.nodes[name]; n != nil {
+		return n.view, nil
+	}
+	if c := w.clients[name]; c != nil {
+		return c.view, nil
+	}
+	return nil, fmt.Errorf("there is no node or client %s", name)
+}
+
+func hold(w *world, a *args) (string, error) {
+	kinds := []string{"commit", "claim", "renew", "expire"}
+	if !slices.Contains(kinds, a.words["CALL"]) {
+		return "", fmt.Errorf("nothing is held but %s", strings.Join(kinds, ", "))
+	}
+	v, err := w.who(a.words["WHO"])
+	if err != nil {
+		return "", err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.stop = a.words["CALL"]
+	return "", nil
+}
+
+func release(w *world, a *args) (string, error) {
+	v, err := w.who(a.words["WHO"])
+	if err != nil {
+		return "", err
+	}
+	v.mu.Lock()
+	h := v.held
+	v.mu.Unlock()
+	if h == nil {
+		return "", errors.New("nothing is held there")
+	}
+	f := arrives
+	for _, other := range []fate{fails, unheard} {
+		if a.flags[string(other)] {
+			f = other
+		}
+	}
+	h.goes <- f
+	w.quiet()
+	c := w.clients[a.words["WHO"]]
+	if c == nil || c.call == nil {
+		return "", nil
+	}
+	select {
+	case text := <-c.call:
+		c.call = nil
+		return text, nil
+	default:
+		return "", errors.New("the call does not return")
+	}
+}

@@ -1,0 +1,191 @@
+package scenario_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// step is one thing that an agent does in a turn: a verb and its words.
+type step struct {
+	verb  string
+	words []string
+	named map[string]string
+}
+
+// script is what a run's agent does: a line for each time that it is called.
+type script struct {
+	lines []turnLine
+	used  int
+}
+
+type turnLine []step
+
+// verbs are what an agent can do, with the most words that each takes and the options that it knows.
+var verbs = map[string]struct {
+	words int
+	named []string
+	ends  bool
+}{
+	"message": {words: 1},
+	"warn":    {words: 1},
+	"handle":  {},
+	"work":    {words: 1},
+	"ask":     {words: 2, named: []string{"options", "policy", "context", "handle", "output"}, ends: true},
+	"asks":    {words: 9, ends: true},
+	"say":     {words: 1, named: []string{"handle"}, ends: true},
+	"done":    {words: 1, named: []string{"handle"}, ends: true},
+	"output":  {words: 1, named: []string{"handle"}, ends: true},
+	"fail":    {words: 2, named: []string{"text"}, ends: true},
+	"error":   {words: 1, ends: true},
+	"panic":   {words: 1, ends: true},
+}
+
+// readTurn reads one line of a script: steps with semicolons between them. The last one ends the turn.
+func readTurn(line string) (turnLine, error) {
+	words, err := split(line)
+	if err != nil {
+		return nil, err
+	}
+	var turn turnLine
+	for len(words) > 0 {
+		end := slices.Index(words, ";")
+		if end < 0 {
+			end = len(words)
+		}
+		s, err := readStep(words[:end])
+		if err != nil {
+			return nil, err
+		}
+		turn = append(turn, s)
+		words = words[min(end+1, len(words)):]
+	}
+	for i, s := range turn {
+		if last := i == len(turn)-1; verbs[s.verb].ends != last && (!last || s.verb != "work") {
+			return nil, fmt.Errorf("a turn has one end, and nothing after it: %s", line)
+		}
+	}
+	return turn, nil
+}
+
+func readStep(words []string) (step, error) {
+	if len(words) == 0 {
+		return step{}, fmt.Errorf("nothing stands between two semicolons")
+	}
+	s := step{verb: words[0], named: make(map[string]string)}
+	known, ok := verbs[s.verb]
+	if !ok {
+		return s, fmt.Errorf("no agent can %q", s.verb)
+	}
+	for _, w := range words[1:] {
+		text, quoted := unquoted(w)
+		key, value, named := strings.Cut(w, "=")
+		switch {
+		case quoted:
+			s.words = append(s.words, text)
+		case named && slices.Contains(known.named, key):
+			value, _ = unquoted(value)
+			s.named[key] = value
+		default:
+			s.words = append(s.words, w)
+		}
+	}
+	if len(s.words) > known.words {
+		return s, fmt.Errorf("%s takes %d words, and is given %q", s.verb, known.words, s.words)
+	}
+	return s, nil
+}
+
+// split parts a line at its spaces, but for those in quotation marks; a semicolon is a word of its own.
+func split(line string) (words []string, _ error) {
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		word := ""
+		for line != "" && line[0] != ' ' {
+			if line[0] != '"' && line[0] != '`' {
+				word, line = word+line[:1], line[1:]
+				continue
+			}
+			text, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				return nil, fmt.Errorf("a quotation mark is not closed: %s", line)
+			}
+			word, line = word+text, line[len(text):]
+		}
+		if last := strings.TrimSuffix(word, ";"); last != word && last != "" {
+			words = append(words, last, ";")
+			continue
+		}
+		words = append(words, word)
+	}
+	return words, nil
+}
+
+func unquoted(word string) (string, bool) {
+	text, err := strconv.Unquote(word)
+	if err != nil {
+		return word, false
+	}
+	return text, true
+}
+
+func (s step) word(i int) string {
+	if i < len(s.words) {
+		return s.words[i]
+	}
+	return ""
+}
+
+// question is what "ask [KIND] PROMPT" asks.
+func (s step) question() interaction.Question {
+	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0), Context: s.named["context"], DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
+	if len(s.words) == 2 {
+		q.Kind, q.Prompt = interaction.Kind(s.words[0]), s.words[1]
+	}
+	if all := s.named["options"]; all != "" {
+		for _, o := range strings.Split(all, ",") {
+			q.Options = append(q.Options, interaction.Option{Label: o, Value: o})
+		}
+	}
+	return q
+}
+
+// outcome is the evidence of a turn that ends with the step.
+func (s step) outcome() (engine.Outcome, error) {
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
+	switch s.verb {
+	case "ask":
+		o.Questions = []interaction.Question{s.question()}
+		o.Output = raw(s.named["output"])
+	case "asks":
+		for _, prompt := range s.words {
+			o.Questions = append(o.Questions, interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
+		}
+	case "say":
+		o.FinalText = s.word(0)
+	case "done":
+		o = engine.Done(s.word(0))
+	case "output":
+		o.Output = raw(s.word(0))
+	case "fail":
+		o.Process = engine.Process{Status: engine.Failed, Code: fsm.Code(s.word(0)), Detail: s.word(1)}
+		o.FinalText = s.named["text"]
+	case "error":
+		return o, fmt.Errorf("%s", s.word(0))
+	case "panic":
+		panic(s.word(0))
+	}
+	return o, nil
+}
+
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
