@@ -194,7 +194,7 @@ func report(prev *store.Run, now time.Time, session *store.Session, events ...te
 	}
 	c := store.Commit{Run: next, Expect: prev.Version}
 	for _, e := range events {
-		if code, ok := e.data["code"].(string); ok && e.kind == contract.TypeWarning {
+		if code, isWarning := e.data["code"].(string); isWarning { // a message has none
 			c.Run.Warnings = warned(c.Run.Warnings, fsm.Warning(code))
 		}
 		if err := tell(&c, e.kind, e.data); err != nil {

@@ -189,7 +189,7 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
 		recovery: store.FailedReconciled, settled: abandoned(run, now),
 	}
-	if run.State == fsm.StateRunning || run.Slot {
+	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
 		ch.warnings = c.reap(ctx, run)
 	}
 	switch {

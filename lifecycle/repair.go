@@ -30,10 +30,7 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 		}
 		next := evidenceOf(runTurn(ctx, e, in, (*sink)(t)))
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
-		if next.Handle == nil {
-			next.Handle = o.Handle
-		}
-		o = next
+		o = next // without a handle, where it has none: that of the round before is stored
 	}
 	return o
 }
@@ -55,7 +52,7 @@ func (t *turn) askAgain(ctx context.Context, ev evidence, why string) error {
 	if f := ev.final; f != nil {
 		text, cut := bounded(f.text, maxMessage)
 		data := make(map[string]any, 3)
-		message(data, text, cut || f.truncated, f.ref)
+		message(data, text, cut, f.ref)
 		events = append(events, telling{contract.TypeMessageIntermediate, data})
 	}
 	events = append(events, told(engine.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))

@@ -42,10 +42,10 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	} else if !info.IsDir() {
 		return w, fmt.Errorf("workspace: %s is not a folder", w.work)
 	}
+	if l.cfg.Dir == "" {
+		return w, nil
+	}
 	for _, dir := range []string{w.artifacts, w.transcripts} {
-		if dir == "" {
-			continue
-		}
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return w, fmt.Errorf("workspace: %w", err)
 		}
