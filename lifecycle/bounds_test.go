@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,11 +40,12 @@ func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				e := sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
-					require.NoError(t, s.Message(ctx, engine.Message{Text: strings.Repeat("m", message+over)}))
-					require.NoError(t, s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w", detail+over)}))
 					o := asking("?")
 					o.FinalText = strings.Repeat("f", final+over)
-					return o, nil
+					return o, errors.Join(
+						s.Message(ctx, engine.Message{Text: strings.Repeat("m", message+over)}),
+						s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w", detail+over)}),
+					)
 				})
 				lc, stop := serve(t, Config{Store: newStore(t), Engine: e})
 				submit(t, lc, "r")

@@ -1,0 +1,181 @@
+package lifecycle
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// TestASessionIsStoredAsSoonAsItIsKnown: E2, a handle that the engine tells while its turn goes on is the run's from then on, whatever else is reported,
+// until it tells another.
+func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := make(chan struct{})
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			data := []byte("one")
+			one := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "1", Data: data})
+			copy(data, "xxx") // it is the engine's again
+			<-step
+			message := s.Message(ctx, engine.Message{Text: "well"})
+			<-step
+			two := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "2", Data: []byte("two")})
+			<-step
+			return finished(), errors.Join(one, message, two)
+		})})
+		submit(t, lc, "r")
+		synctest.Wait()
+		one, two := &store.Session{Engine: "agent", Version: "1", Data: []byte("one")}, &store.Session{Engine: "agent", Version: "2", Data: []byte("two")}
+		for _, want := range []*store.Session{one, one, two} {
+			require.Equal(t, want, in(t, lc.Client, "r", fsm.StateRunning).Session)
+			step <- struct{}{}
+			synctest.Wait()
+		}
+		require.Equal(t, two, in(t, lc.Client, "r", fsm.StateSucceeded).Session)
+		stop()
+	})
+}
+
+// TestAHandleHasItsLimits, at their edges: what cannot be kept is refused, and the turn may go on.
+func TestAHandleHasItsLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := make(map[int]error)
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			for _, size := range []int{0, 1, 65_536, 65_537} {
+				said[size] = s.Handle(ctx, engine.Handle{Engine: "agent", Data: bytes.Repeat([]byte("x"), size)})
+			}
+			o := finished()
+			o.Handle = &engine.Handle{Engine: "agent"}
+			return o, nil
+		})})
+		submit(t, lc, "r")
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Equal(t, []fsm.Warning{fsm.WarnEngineDiagnostic}, run.Warnings, "of the outcome's handle")
+		require.Len(t, run.Session.Data, 65_536, "the last one that could be kept")
+		require.EqualError(t, said[0], "engine: handle has 0 bytes, want 1 to 65536")
+		require.NoError(t, said[1])
+		require.NoError(t, said[65_536])
+		require.EqualError(t, said[65_537], "engine: handle has 65537 bytes, want 1 to 65536")
+		stop()
+	})
+}
+
+// TestNothingIsReportedAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is stored.
+func TestNothingIsReportedAfterTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var kept engine.Sink
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			kept = s
+			return asking("?"), nil
+		})})
+		submit(t, lc, "r")
+		synctest.Wait()
+		before := in(t, lc.Client, "r", fsm.StateWaitingUser)
+		for _, err := range []error{
+			kept.Message(t.Context(), engine.Message{Text: "by the way"}),
+			kept.Warn(t.Context(), engine.Diagnostic{Code: fsm.WarnEngineDiagnostic}),
+			kept.Handle(t.Context(), engine.Handle{Engine: "agent", Data: []byte("late")}),
+		} {
+			require.ErrorIs(t, err, engine.ErrStale)
+			require.ErrorContains(t, err, "the turn has ended")
+		}
+		require.Equal(t, before, in(t, lc.Client, "r", fsm.StateWaitingUser))
+		stop()
+	})
+}
+
+// TestTheReportsOfATurnAreBounded: the last place is for saying that there were more; a session is stored beyond it.
+func TestTheReportsOfATurnAreBounded(t *testing.T) {
+	worker := &turn{}
+	one := []telling{{contract.TypeMessageIntermediate, map[string]any{"text": "x"}}}
+	for n := 1; n <= 10_002; n++ {
+		events, err := worker.admit(one)
+		require.NoError(t, err)
+		switch {
+		case n < 10_000:
+			require.Equal(t, one, events)
+		case n == 10_000:
+			require.Equal(t, []telling{{contract.TypeWarning, map[string]any{
+				"code": "ENGINE_OUTPUT_TRUNCATED", "detail": "more than 10000 messages in one turn; the rest is in the transcript only",
+			}}}, events)
+		default:
+			require.Empty(t, events)
+		}
+		none, err := worker.admit(nil)
+		require.NoError(t, err)
+		require.Empty(t, none)
+	}
+}
+
+// refuses is a store that does not take what it is told to refuse.
+type refuses struct {
+	store.Store
+	which func(c *store.Commit) error
+	asked int
+}
+
+func (s *refuses) Commit(ctx context.Context, batch []store.Commit) []error {
+	if len(batch) == 1 && batch[0].Fence != nil {
+		if err := s.which(&batch[0]); err != nil {
+			s.asked++
+			return []error{err}
+		}
+	}
+	return s.Store.Commit(ctx, batch)
+}
+
+// TestAResultThatTheStoreRefusesFailsTheTurn: F7, once and for all, since it would be refused again; the operator is told.
+func TestAResultThatTheStoreRefusesFailsTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
+			if c.Run.State == fsm.StateSucceeded {
+				return errors.Join(store.ErrInvalid, errors.New("output is too large"))
+			}
+			return nil
+		}}, &journal{}
+		lc, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log)})
+		submit(t, lc, "r")
+		pass(time.Minute)
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Equal(t, fsm.CodeProtocolSchemaViolation, run.Error.Code)
+		require.Contains(t, run.Error.Message, "output is too large")
+		require.Equal(t, 1, s.asked)
+		require.Len(t, log.told(), 1)
+		require.Contains(t, log.told()[0], "ERROR turn's result refused: ")
+		stop()
+	})
+}
+
+// TestAReportThatTheStoreRefusesIsTheEnginesToHandle: once, and the turn goes on.
+func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
+			if c.Run.State == fsm.StateRunning {
+				return store.ErrInvalid
+			}
+			return nil
+		}}
+		var said error
+		lc, stop := serve(t, Config{Store: s, Engine: sinking(func(ctx context.Context, _ engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+			said = sink.Message(ctx, engine.Message{Text: "x"})
+			return finished(), nil
+		})})
+		submit(t, lc, "r")
+		pass(time.Minute)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.ErrorIs(t, said, store.ErrInvalid)
+		require.Equal(t, 1, s.asked)
+		stop()
+	})
+}

@@ -1,0 +1,123 @@
+package lifecycle
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// missing are those of the turn's folders that are named and do not exist.
+func missing(t engine.Turn) (all []string) {
+	for _, dir := range []string{t.WorkDir, t.ArtifactDir, t.TranscriptDir, t.HomeDir} {
+		if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
+			all = append(all, dir)
+		}
+	}
+	return all
+}
+
+// TestTheFoldersOfARun: H3 I3 I4, they are made for its first turn. Once the run has a session, what its agent worked on must be there, and is not made again.
+func TestTheFoldersOfARun(t *testing.T) {
+	given := t.TempDir()
+	for name, c := range map[string]struct {
+		dir  bool
+		spec Spec
+		want func(base string) engine.Turn
+	}{
+		"none": {false, Spec{}, func(string) engine.Turn { return engine.Turn{} }},
+		"of the host's": {true, Spec{}, func(base string) engine.Turn {
+			return engine.Turn{WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
+		}},
+		"the caller's own": {false, Spec{WorkDir: given}, func(string) engine.Turn { return engine.Turn{WorkDir: given} }},
+		"both": {true, Spec{WorkDir: given}, func(base string) engine.Turn {
+			return engine.Turn{WorkDir: given, ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			host := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := Config{Store: newStore(t)}
+				if c.dir {
+					cfg.Dir = host
+				}
+				var turns []engine.Turn
+				var lacks [][]string
+				cfg.Engine = agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+					turns, lacks = append(turns, turn), append(lacks, missing(turn))
+					if turn.Attempt < 3 {
+						return asking("?"), nil
+					}
+					return finished(), nil
+				}}
+				lc, stop := serve(t, cfg)
+				base := filepath.Join(host, "r")
+				c.spec.ID, c.spec.Prompt = "r", "x"
+				_, err := lc.Submit(t.Context(), c.spec)
+				require.NoError(t, err)
+				for id := 1; id <= 2; id++ {
+					pass(time.Second)
+					in(t, lc.Client, "r", fsm.StateWaitingUser)
+					if id == 2 {
+						require.NoError(t, os.RemoveAll(filepath.Join(base, "home")))
+						require.NoError(t, os.RemoveAll(filepath.Join(base, "artifacts")))
+					}
+					_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes"})
+					require.NoError(t, err)
+				}
+				pass(time.Second)
+				in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.Len(t, turns, 3)
+				for i, turn := range turns {
+					want := c.want(base)
+					require.Equal(t, []string{want.WorkDir, want.ArtifactDir, want.TranscriptDir, want.HomeDir}, []string{turn.WorkDir, turn.ArtifactDir, turn.TranscriptDir, turn.HomeDir})
+					if i == 2 && c.dir {
+						require.Equal(t, []string{turn.HomeDir}, lacks[i], "what an agent keeps at home cannot be made again")
+					} else {
+						require.Empty(t, lacks[i])
+					}
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestAFileInTheWayOfAFolderFailsTheTurn: I3, and says which.
+func TestAFileInTheWayOfAFolderFailsTheTurn(t *testing.T) {
+	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {
+		t.Run(at, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, at)), 0o750))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, at), nil, 0o600))
+			synctest.Test(t, func(t *testing.T) {
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}, Dir: dir})
+				submit(t, lc, "r")
+				synctest.Wait()
+				run := in(t, lc.Client, "r", fsm.StateFailed)
+				require.Equal(t, fsm.CodeWorkspaceMissing, run.Error.Code)
+				require.Contains(t, run.Error.Message, "workspace: ")
+				require.Contains(t, run.Error.Message, filepath.Join(dir, at))
+				stop()
+			})
+		})
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", WorkDir: file})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, "workspace: "+file+" is not a folder", in(t, lc.Client, "r", fsm.StateFailed).Error.Message)
+		stop()
+	})
+}
