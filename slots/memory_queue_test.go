@@ -1,6 +1,7 @@
 package slots_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -71,6 +72,9 @@ func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	q.looks++
 	all := make([][]string, len(wants))
 	for i, want := range wants {
+		if want.N < 1 {
+			panic(fmt.Sprintf("%+v: N is at least 1", want))
+		}
 		all[i] = q.oldest(priority, want)
 		q.rows += len(all[i])
 	}

@@ -106,3 +106,73 @@ func TestWhoGoesMakesNoRoomForLowerPriorities(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"b1", "b2"}, ids, "each once, though the queue shows it until the claim is stored")
 }
+
+// changing is a queue in which something happens after each look at its keys.
+type changing struct {
+	queue
+
+	after []func(q *queue) // of the first look, of the second, …
+}
+
+func (c *changing) Keys(priority int, last string, n int) ([]slots.Key, error) {
+	keys, err := c.queue.Keys(priority, last, n)
+	if len(c.after) > 0 {
+		c.after[0](&c.queue)
+		c.after = c.after[1:]
+	}
+	return keys, err
+}
+
+// gone makes runs go.
+func gone(q *queue, ids ...string) {
+	q.runs = slices.DeleteFunc(q.runs, func(r ready) bool { return slices.Contains(ids, r.id) })
+}
+
+// A key of which some runs are picked already is looked at again past them: what came meanwhile is not passed over for lower priorities.
+func TestWhoComesMeanwhileIsNotPassedOver(t *testing.T) {
+	q := &changing{queue: queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 1}, {"c1", "c", 1, 1}, {"e1", "e", 1, 1}, {"z1", "z", 0, 0}}}}
+	q.after = []func(*queue){
+		func(q *queue) {
+			gone(q, "a1", "c1", "e1")
+			q.runs = append(q.runs, ready{"d1", "d", 1, 1})
+		},
+		func(q *queue) {
+			gone(q, "d1")
+			q.runs = append(q.runs, ready{"b2", "b", 1, 2}, ready{"b3", "b", 1, 3}, ready{"b4", "b", 1, 4})
+		},
+	}
+	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 4}, 0, q, 4, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{"b1", "b2", "b3", "b4"}, ids)
+	require.Equal(t, "b", served)
+}
+
+// fleeting is a queue that has runs of as many keys as are asked for, which are gone when it is asked for them.
+type fleeting struct{ rounds map[int]int } // by priority
+
+func (f fleeting) Priority(below int) (int, bool, error) {
+	return min(2, below-1), below > 1, nil
+}
+
+func (f fleeting) Keys(priority int, _ string, n int) ([]slots.Key, error) {
+	f.rounds[priority]++
+	keys := make([]slots.Key, n)
+	for i := range keys {
+		keys[i].Name = fmt.Sprint("key", i)
+	}
+	return keys, nil
+}
+
+func (f fleeting) Oldest(_ int, wants []slots.Want) ([][]string, error) {
+	return make([][]string, len(wants)), nil
+}
+
+// I13: runs that are always gone when they are looked at cost eight looks more, in all, and then the lower priorities have their turn.
+func TestRunsThatAreAlwaysGoneAreGivenUp(t *testing.T) {
+	f := fleeting{rounds: map[int]int{}}
+	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 3}, 0, f, 3, "k")
+	require.NoError(t, err)
+	require.Empty(t, ids)
+	require.Equal(t, "k", served)
+	require.Equal(t, map[int]int{2: 9, 1: 1}, f.rounds)
+}

@@ -77,7 +77,7 @@ func (c *choice) round(priority, free int) (others bool, _ error) {
 	if err != nil {
 		return false, err
 	}
-	for turn, more := 0, true; more && free > 0; turn++ {
+	for turn, more := 0, true; more; turn++ {
 		more = false
 		for i := range shares {
 			if s := &shares[i]; turn < len(s.ids) && free > 0 {
@@ -172,9 +172,7 @@ func (c *choice) fill(priority, free int, shares []share) error {
 		for i, s := range hungry {
 			had := c.before[lane{priority, s.key}]
 			s.more = len(ids[i]) == wants[i].N && wants[i].N < s.room+len(had)
-			if len(had) > 0 {
-				ids[i] = slices.DeleteFunc(ids[i], func(id string) bool { return slices.Contains(had, id) })
-			}
+			ids[i] = slices.DeleteFunc(ids[i], func(id string) bool { return slices.Contains(had, id) })
 			left -= len(ids[i]) - len(s.ids)
 			s.ids = ids[i]
 		}

@@ -32,9 +32,11 @@ func TestAKeyAtItsCapacityIsSkipped(t *testing.T) {
 
 func TestPoolValidation(t *testing.T) {
 	require.NoError(t, slots.Pool{Name: slots.DefaultPool, Capacity: 1}.Validate())
+	require.NoError(t, slots.Pool{Name: "p", Capacity: slots.MaxCapacity, KeyCapacity: slots.MaxCapacity}.Validate())
 	for _, p := range []slots.Pool{
 		{Capacity: 1}, {Name: "a b", Capacity: 1}, {Name: "p"}, {Name: "p", Capacity: -1},
 		{Name: "p", Capacity: slots.MaxCapacity + 1}, {Name: "p", Capacity: 1, KeyCapacity: -1},
+		{Name: "p", Capacity: 1, KeyCapacity: slots.MaxCapacity + 1},
 	} {
 		require.ErrorIs(t, p.Validate(), slots.ErrInvalidPool, "%+v", p)
 	}
@@ -98,6 +100,19 @@ func TestSelectKeepsItsPromises(t *testing.T) {
 			}
 		}
 	})
+}
+
+// D5: what some keys do not need goes to the others, to the last slot, before anybody of lower priority has one.
+func TestWhatSomeKeysDoNotNeedIsForTheOthers(t *testing.T) {
+	q := &queue{runs: []ready{{"low", "a", 0, 0}}}
+	for key, n := range map[string]int{"a": 30, "b": 2, "c": 2, "d": 5} {
+		for i := range n {
+			q.runs = append(q.runs, ready{fmt.Sprint(key, i), key, 1, i})
+		}
+	}
+	ids, _, err := q.choose(slots.Pool{Name: "p", Capacity: 16}, nil, 16, "d")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1", "a2", "d2", "a3", "d3", "a4", "d4", "a5", "a6"}, ids)
 }
 
 // A tenant with 100,000 queued runs does not delay another's first.
