@@ -1,0 +1,210 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// saysIn is the outcome of a turn that ends with the text, in the session if there is one.
+func saysIn(text, session string) engine.Outcome {
+	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text}
+	if session != "" {
+		o.Handle = &engine.Handle{Engine: "agent", Data: []byte(session)}
+	}
+	return o
+}
+
+// repairing submits a run whose output must be {"ok":true}, with so many rounds.
+func repairing(tb testing.TB, lc *Lifecycle, rounds int, change ...func(*Spec)) {
+	tb.Helper()
+	spec := Spec{ID: "r", Prompt: "x", Mode: Auto, RepairRounds: rounds, OutputSchema: []byte(`{"type":"object","properties":{"ok":{"const":true}},"required":["ok"]}`)}
+	for _, c := range change {
+		c(&spec)
+	}
+	_, err := lc.Submit(tb.Context(), spec)
+	require.NoError(tb, err)
+}
+
+// TestARepairGoesOnWithTheLatestSession: B3, told through the sink or with an outcome; what a later round does not tell stays as it was.
+func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink   string
+		rounds []string // the session that each outcome tells
+		seen   []string // by each round
+		kept   string
+	}{
+		"told through the sink alone":    {"sink", []string{"", "", ""}, []string{"", "sink", "sink"}, "sink"},
+		"told with the first outcome":    {"", []string{"one", "", ""}, []string{"", "one", "one"}, "one"},
+		"told with each outcome":         {"sink", []string{"one", "two", "three"}, []string{"", "one", "two"}, "three"},
+		"told anew in the middle, alone": {"sink", []string{"", "two", ""}, []string{"", "sink", "two"}, "two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen []string
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, turn engine.Turn, s engine.Sink) (engine.Outcome, error) {
+					n := len(seen)
+					session := ""
+					if turn.Handle != nil {
+						session = string(turn.Handle.Data)
+					}
+					seen = append(seen, session)
+					var err error
+					if n == 0 && c.sink != "" {
+						err = s.Handle(ctx, engine.Handle{Engine: "agent", Data: []byte(c.sink)})
+					}
+					text := `{"ok":false}`
+					if n == 2 {
+						text = `{"ok":true}`
+					}
+					return saysIn(text, c.rounds[n]), err
+				})})
+				repairing(t, lc, 5)
+				synctest.Wait()
+				run := in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.Equal(t, c.seen, seen)
+				require.Equal(t, c.kept, string(run.Session.Data))
+				stop()
+			})
+		})
+	}
+}
+
+// TestThereAreAsManyRoundsAsTheSpecSays: B3, and no round without a session that can be told what is wrong, or with one that cannot be kept.
+func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
+	for name, c := range map[string]struct {
+		rounds  int
+		session string
+		turns   int
+	}{
+		"none":                            {0, "s", 1},
+		"one":                             {1, "s", 2},
+		"as many as there can be":         {MaxRepairRounds, "s", MaxRepairRounds + 1},
+		"without a session":               {3, "", 1},
+		"with a session that is too long": {3, strings.Repeat("x", engine.MaxHandle+1), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turns := 0
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+					turns++
+					return saysIn(`{"ok":false}`, c.session), nil
+				}}})
+				repairing(t, lc, c.rounds)
+				synctest.Wait()
+				run := in(t, lc.Client, "r", fsm.StateFailed)
+				require.Equal(t, fsm.CodeOutputInvalid, run.Error.Code)
+				require.Contains(t, run.Error.Message, "the output is not valid: ")
+				require.Equal(t, c.turns, turns)
+				stop()
+			})
+		})
+	}
+}
+
+// TestARoundThatCannotBeStoredIsNotBegun: F8, nor one after the turn's time is over; the turn was interrupted then, or took too long.
+func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
+	for name, c := range map[string]struct {
+		refused error
+		lasts   time.Duration // that the store takes for it
+		code    fsm.Code
+	}{
+		"the store refuses it":             {refused: store.ErrInvalid, code: fsm.CodeTurnInterrupted},
+		"it is stored when time is over":   {lasts: 2 * time.Minute, code: fsm.CodeTurnTimeout},
+		"it is refused when time is over":  {refused: store.ErrInvalid, lasts: 2 * time.Minute, code: fsm.CodeTurnTimeout},
+		"it is stored just before its end": {lasts: time.Minute - 1, code: fsm.CodeOutputInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				turns := 0
+				s := &refuses{Store: newStore(t), which: func(cm *store.Commit) error {
+					if cm.Run.State == fsm.StateRunning {
+						time.Sleep(c.lasts) // the bubble's time
+						return c.refused
+					}
+					return nil
+				}}
+				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+					turns++
+					return saysIn(`{"ok":false}`, "s"), nil
+				}}})
+				repairing(t, lc, 1, func(s *Spec) { s.TurnTimeout = time.Minute })
+				pass(time.Hour)
+				run := in(t, lc.Client, "r", fsm.StateFailed)
+				require.Equal(t, c.code, run.Error.Code, run.Error.Message)
+				if c.code == fsm.CodeOutputInvalid {
+					require.Equal(t, 2, turns)
+				} else {
+					require.Equal(t, 1, turns)
+					require.Equal(t, "the turn was interrupted before its output was repaired", run.Error.Message)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestALongTextBeforeARepairIsCutAsAMessageIs, and says so.
+func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
+	for length, cut := range map[int]bool{maxMessage: false, maxMessage + 1: true, maxFinalText + 1: true} {
+		synctest.Test(t, func(t *testing.T) {
+			said := strings.Repeat("x", length)
+			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+				if turn.Repair == "" {
+					return saysIn(said, "s"), nil
+				}
+				return saysIn(`{"ok":true}`, ""), nil
+			}}})
+			repairing(t, lc, 1)
+			synctest.Wait()
+			in(t, lc.Client, "r", fsm.StateSucceeded)
+			var messages []string
+			for event, err := range lc.Events(t.Context(), "r", 0) {
+				require.NoError(t, err)
+				var data struct {
+					Text, Code, Detail string
+					Truncated          bool
+				}
+				require.NoError(t, event.Decode(&data))
+				switch event.Type {
+				case contract.TypeMessageIntermediate:
+					require.Equal(t, cut, data.Truncated, "%d bytes", length)
+					messages = append(messages, data.Text)
+				case contract.TypeWarning:
+					require.Equal(t, string(fsm.WarnOutputRepairRequested), data.Code)
+					require.Contains(t, data.Detail, "round 1 of 1: no JSON output was found")
+				}
+			}
+			require.Equal(t, []string{said[:min(length, maxMessage)]}, messages)
+			stop()
+		})
+	}
+}
+
+// TestAnEngineThatFailsInARepairFailsTheTurn: B1, whatever it said before.
+func TestAnEngineThatFailsInARepairFailsTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+			if turn.Repair == "" {
+				return saysIn(`{"ok":false}`, "s"), nil
+			}
+			return engine.Outcome{}, errors.New("no fuel")
+		}}})
+		repairing(t, lc, 3)
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Equal(t, fsm.CodeEngineFailed, run.Error.Code)
+		require.Equal(t, "no fuel", run.Error.Message)
+		stop()
+	})
+}

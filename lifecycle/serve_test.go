@@ -1,0 +1,218 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// TestAGoodLifeTellsTheOperatorNothing: what is logged as a warning or an error is worth reading.
+func TestAGoodLifeTellsTheOperatorNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &journal{}
+		process := newMortal()
+		lc, stop := serve(t, Config{
+			Store: newStore(t), Engine: asksOnce(), Engines: map[string]engine.Engine{"process": process}, Logger: slog.New(log), Concurrency: 2,
+		})
+		for id, name := range map[string]string{"resumed": "", "replied": "process", "canceled": "process"} {
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", Engine: name})
+			require.NoError(t, err)
+		}
+		_, err := lc.Submit(t.Context(), Spec{ID: "decided", Prompt: "x", AutoDecide: true, SessionTimeout: time.Second})
+		require.NoError(t, err)
+		synctest.Wait()
+		for _, id := range []string{"resumed", "replied"} {
+			_, err := lc.Reply(t.Context(), id, interaction.Reply{ID: 1, Text: "yes"})
+			require.NoError(t, err)
+		}
+		require.NoError(t, lc.Cancel(t.Context(), "canceled", ""))
+		pass(time.Hour)
+		for _, id := range []string{"resumed", "replied", "decided"} {
+			in(t, lc.Client, id, fsm.StateSucceeded)
+		}
+		stop()
+		require.Empty(t, log.told())
+	})
+}
+
+// troubled is a store that is away for one call, or all, and remembers what it was asked.
+type troubled struct {
+	*cut
+	joins, claims, expires error
+
+	mu       sync.Mutex
+	requests []store.ClaimRequest // guarded by mu
+}
+
+func (s *troubled) Join(ctx context.Context, n store.Node, now time.Time) error {
+	if s.joins != nil {
+		return s.joins
+	}
+	return s.Store.Join(ctx, n, now)
+}
+
+func (s *troubled) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
+	s.mu.Lock()
+	s.requests = append(s.requests, req)
+	err := s.claims
+	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Claim(ctx, req)
+}
+
+func (s *troubled) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
+	if s.expires != nil {
+		return nil, s.expires
+	}
+	return s.Store.Expire(ctx, now, ids...)
+}
+
+// asked are the claims since the last call of it.
+func (s *troubled) asked() []store.ClaimRequest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.requests
+	s.requests = nil
+	return all
+}
+
+// TestAStoreThatCannotBeJoinedIsAnError, unless the host wants to end anyway.
+func TestAStoreThatCannotBeJoinedIsAnError(t *testing.T) {
+	s := &troubled{cut: &cut{Store: newStore(t)}, joins: errors.New("connection refused")}
+	lc, err := New(Config{Store: s, Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	require.EqualError(t, lc.Serve(t.Context()), "lifecycle: join the store: connection refused")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, lc.Serve(ctx))
+}
+
+// TestWhatAStoreRefusesIsToldAndTriedAgain, once in a poll, and when something may have fallen due.
+func TestWhatAStoreRefusesIsToldAndTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := &troubled{cut: &cut{Store: newStore(t)}, claims: errors.New("connection refused")}, &journal{}
+		lc, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log), Poll: 2 * time.Second})
+		pass(10*time.Second + 1)
+		tries := log.told()
+		require.GreaterOrEqual(t, len(tries), 6)
+		require.LessOrEqual(t, len(tries), 12)
+		for _, line := range tries {
+			require.Equal(t, "ERROR claim failed; trying again: connection refused", line)
+		}
+		s.mu.Lock()
+		s.claims = nil
+		s.mu.Unlock()
+		submit(t, lc, "r")
+		pass(2 * time.Second)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		s.expires = errors.New("connection refused")
+		stop()
+		require.Equal(t, append(tries, "WARN lease not given back; it runs out by itself: connection refused"), log.told())
+	})
+}
+
+// TestAClaimAsksForAsManyAsThereIsRoomFor: never more than would hold up the store.
+func TestAClaimAsksForAsManyAsThereIsRoomFor(t *testing.T) {
+	for concurrency, most := range map[int]int{1: 1, 2: 2, 255: 255, 256: 256, 257: 256, 1000: 256} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &troubled{cut: &cut{Store: newStore(t)}}
+			_, stop := serve(t, Config{Store: s, Engine: agent{}, Concurrency: concurrency})
+			requests := s.asked()
+			require.NotEmpty(t, requests)
+			for _, r := range requests {
+				require.Equal(t, most, r.Max, "room for %d", concurrency)
+			}
+			stop()
+		})
+	}
+}
+
+// hinting is a store that is asked, and has hints.
+type hinting struct {
+	*troubled
+	store.Watcher
+}
+
+// TestAClaimSaysWhetherAHintTold of something that may be claimed, so that a store may trust what it knows otherwise.
+func TestAClaimSaysWhetherAHintTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		below := newStore(t)
+		s := hinting{&troubled{cut: &cut{Store: below}}, below}
+		goOn := make(chan struct{})
+		e, _ := until(goOn)
+		lc, stop := serve(t, Config{Store: s, Engine: e})
+		told := func() (all []bool) {
+			for _, r := range s.asked() {
+				all = append(all, r.Told)
+			}
+			return all
+		}
+		require.NotContains(t, told(), true)
+		pass(3 * time.Second)
+		looks := told()
+		require.NotContains(t, looks, true)
+		require.GreaterOrEqual(t, len(looks), 3, "in each poll, too")
+		submit(t, lc, "r")
+		synctest.Wait()
+		require.Equal(t, []bool{true}, told(), "one that started a turn is no reason to ask again")
+		close(goOn)
+		synctest.Wait()
+		require.NotContains(t, told(), true, "the end of a run makes room, and nothing to claim")
+		stop()
+	})
+}
+
+// TestATurnThatEndsWellWhileTheHostShutsDownCounts: B1, what an agent brings in the time that it has is its outcome, whatever it was told meanwhile.
+func TestATurnThatEndsWellWhileTheHostShutsDownCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var why atomic.Value
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Grace: -1, Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+			<-ctx.Done()
+			why.Store(context.Cause(ctx))
+			return finished(), nil
+		}}})
+		submit(t, lc, "r")
+		synctest.Wait()
+		began := time.Now()
+		stop()
+		require.Equal(t, began, time.Now(), "there was no grace")
+		require.ErrorIs(t, why.Load().(error), engine.ErrShutdown)
+		in(t, clientOf(t, s), "r", fsm.StateSucceeded)
+	})
+}
+
+// TestAStoreThatNeverAnswersDoesNotKeepAHost: what cannot be stored is given up when the grace is over, and ten seconds for telling it, and left to recovery.
+func TestAStoreThatNeverAnswersDoesNotKeepAHost(t *testing.T) {
+	for grace, ends := range map[time.Duration]time.Duration{time.Second: 11 * time.Second, 30 * time.Second: time.Minute, -1: 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s, log := &refuses{Store: newStore(t), which: func(*store.Commit) error { return errors.New("disk full") }}, &journal{}
+			lc, stop := serve(t, Config{Store: s, Grace: grace, Lease: time.Hour, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+				<-ctx.Done()
+				return engine.Outcome{}, context.Cause(ctx)
+			}}})
+			submit(t, lc, "r")
+			pass(time.Second)
+			began := time.Now()
+			stop()
+			require.Equal(t, ends, time.Since(began))
+			in(t, clientOf(t, s.Store), "r", fsm.StateRunning)
+			require.Contains(t, log.told(), "ERROR turn's result not stored; recovery settles the run: disk full")
+		})
+	}
+}
