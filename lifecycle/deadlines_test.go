@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -38,6 +40,13 @@ func (s *overdue) Due(context.Context, time.Time, int) ([]Run, time.Time, error)
 	due := s.batches[0]
 	s.batches = s.batches[1:]
 	return due, time.Time{}, nil
+}
+
+// so is what it was asked so far, how many batches are left, and what was settled.
+func (s *overdue) so() (looked []time.Time, left int, settled map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.looked), len(s.batches), maps.Clone(s.settled)
 }
 
 func (s *overdue) Commit(_ context.Context, batch []store.Commit) []error {
@@ -88,12 +97,14 @@ func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
 				}
 				log := &journal{}
 				_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log)})
-				require.Len(t, s.looked, c.looks)
-				for _, at := range s.looked {
-					require.Equal(t, s.looked[0], at)
+				looked, _, _ := s.so()
+				require.Len(t, looked, c.looks)
+				for _, at := range looked {
+					require.Equal(t, looked[0], at)
 				}
 				pass(time.Second)
-				require.Empty(t, s.batches)
+				_, left, _ := s.so()
+				require.Zero(t, left)
 				require.Empty(t, log.told(), "who was not first has nothing to tell")
 				stop()
 			})
@@ -116,7 +127,8 @@ func TestADeadlineThatCannotBeFiredHoldsUpNoOther(t *testing.T) {
 		s.batches = [][]Run{due}
 		log := &journal{}
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log)})
-		require.Equal(t, map[string]int{"a0": 1, "a4": 1}, s.settled)
+		_, _, settled := s.so()
+		require.Equal(t, map[string]int{"a0": 1, "a4": 1}, settled)
 		told := log.told()
 		require.Len(t, told, 3)
 		require.Equal(t, "ERROR deadline cannot be fired: lifecycle: run has a deadline and no question", told[0])

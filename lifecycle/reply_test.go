@@ -1,0 +1,135 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// consulted is a store that remembers which lookups a reply cost, and cannot do some.
+type consulted struct {
+	store.Store
+	keys, histories int
+	settled         error
+	history         error
+}
+
+func (s *consulted) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	s.keys++
+	if s.settled != nil {
+		return interaction.Record{}, s.settled
+	}
+	return s.Store.Settled(ctx, id, key)
+}
+
+func (s *consulted) History(ctx context.Context, id string) (Run, []interaction.Record, error) {
+	s.histories++
+	if s.history != nil {
+		return Run{}, nil, s.history
+	}
+	return s.Store.History(ctx, id)
+}
+
+// TestAReplyAsksOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried it: not with the first question, nor without one.
+func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &consulted{Store: newStore(t)}
+		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
+		reply := func(id int, key string) (interaction.Receipt, error) {
+			s.keys, s.histories = 0, 0
+			receipt, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes", Key: key})
+			pass(time.Second)
+			return receipt, err
+		}
+		submit(t, lc, "r")
+		pass(time.Second)
+		first, err := reply(1, "a")
+		require.NoError(t, err)
+		require.Zero(t, s.keys, "the first reply")
+		_, err = reply(2, "")
+		require.NoError(t, err)
+		require.Zero(t, s.keys, "without a key")
+		_, err = reply(3, "b")
+		require.NoError(t, err)
+		require.Equal(t, 1, s.keys, "an earlier reply may have carried it")
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+
+		again, err := reply(1, "a")
+		require.NoError(t, err)
+		first.Replayed = true
+		require.Equal(t, first, again)
+		require.Equal(t, 1, s.keys)
+		require.Zero(t, s.histories)
+
+		_, err = reply(1, "")
+		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is succeeded")
+		require.Zero(t, s.keys)
+		_, err = reply(4, "")
+		require.EqualError(t, err, "lifecycle: run r is succeeded and has asked 3 interactions; it is not waiting for 4")
+		require.Zero(t, s.histories, "it never asked that")
+		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "no", Key: "a"})
+		require.ErrorIs(t, err, ErrKeyConflict)
+		require.EqualError(t, err, `lifecycle: idempotency key was used for another reply: key "a" settled interaction 1 of run r`)
+		stop()
+	})
+}
+
+// TestAReplyToWhatIsNotAskedSaysWhatIs: C4, and the run waits as before.
+func TestAReplyToWhatIsNotAskedSaysWhatIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksThrice()})
+		submit(t, lc, "r")
+		synctest.Wait()
+		before := in(t, lc.Client, "r", fsm.StateWaitingUser)
+		for id := 2; id <= 3; id++ {
+			_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes"})
+			require.ErrorIs(t, err, ErrNotWaiting)
+			require.EqualError(t, err, fmt.Sprintf("lifecycle: run r waits for interaction 1, not for %d", id))
+			var wrong *WaitError
+			require.ErrorAs(t, err, &wrong)
+			require.Equal(t, WaitError{RunID: "r", ID: id, State: fsm.StateWaitingUser, Pending: 1, Asked: 1}, *wrong)
+		}
+		require.Equal(t, before, in(t, lc.Client, "r", fsm.StateWaitingUser))
+		_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+		require.ErrorIs(t, err, ErrSettled)
+		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is waiting_user")
+		stop()
+	})
+}
+
+// TestAReplyThatCannotBeLookedUpIsNotRefused: C5, whether it was accepted is not known then, and the error says no more than that.
+func TestAReplyThatCannotBeLookedUpIsNotRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &consulted{Store: newStore(t), settled: errAway, history: errAway}
+		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
+		submit(t, lc, "r")
+		pass(time.Second)
+		_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes", Key: "a"})
+		require.NoError(t, err)
+		pass(time.Second)
+		for _, key := range []string{"a", ""} {
+			_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes", Key: key})
+			require.ErrorIs(t, err, errAway)
+			require.EqualError(t, err, "lifecycle: reply to run r: connection refused")
+			for _, refusal := range []error{ErrSettled, ErrNotWaiting, ErrKeyConflict, ErrInvalidReply} {
+				require.False(t, errors.Is(err, refusal))
+			}
+		}
+		_, err = lc.Reply(t.Context(), "unknown", interaction.Reply{ID: 1, Text: "yes"})
+		require.ErrorIs(t, err, ErrNotFound)
+		require.ErrorContains(t, err, "lifecycle: reply to run unknown: ")
+		stop()
+	})
+}
