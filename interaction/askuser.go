@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,7 @@ func parseYAML(text string) (map[string]any, error) {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return nil, fmt.Errorf("question is no YAML: %w", err)
 	}
-	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+	if len(doc.Content) != 1 {
 		return nil, errors.New("question is empty")
 	}
 	nodes := 0
@@ -109,16 +110,16 @@ func plain(n *yaml.Node, level int, nodes *int) (any, error) {
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		tree := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
+		tree := make(map[string]any)
+		for pair := range slices.Chunk(n.Content, 2) {
+			key, value := pair[0], pair[1]
 			if key.Kind != yaml.ScalarNode || key.Tag == "!!merge" {
 				return nil, fmt.Errorf("line %d: keys are plain words", key.Line)
 			}
 			if _, twice := tree[key.Value]; twice {
 				return nil, fmt.Errorf("line %d: key %.40q stands twice", key.Line, key.Value)
 			}
-			v, err := plain(n.Content[i+1], level+1, nodes)
+			v, err := plain(value, level+1, nodes)
 			if err != nil {
 				return nil, err
 			}

@@ -27,15 +27,12 @@ const (
 
 // cut makes s valid UTF-8 of at most limit bytes, without NUL, and reports whether it was shortened.
 func cut(s string, limit int) (string, bool) {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
-	}
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if len(s) <= limit {
 		return s, false
 	}
 	end := limit
-	for end > 0 && !utf8.RuneStart(s[end]) {
+	for !utf8.RuneStart(s[end]) { // a valid text begins with one
 		end--
 	}
 	return s[:end], true

@@ -47,7 +47,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.Context = n.cut("context", q.Context, MaxContext)
 	q.Options = n.options(q.Options)
 	q.RequiredFields = n.fields(q.RequiredFields)
-	if len(q.UIHints) > 0 {
+	if q.UIHints != nil {
 		if hints, err := json.Marshal(q.UIHints); err != nil || len(hints) > MaxUIHints || depth(q.UIHints) > MaxDepth || len(q.UIHints) > MaxOptions {
 			n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: want JSON of at most %d bytes", MaxUIHints))
 			q.UIHints = nil

@@ -29,28 +29,16 @@ func Patch(p PromptParts) string {
 	if p.Mode == fsm.ModeAuto {
 		mode = autoText
 	}
-	schema := unmarkable(p.OutputSchema)
-
-	var b strings.Builder
-	b.Grow(len(task) + len(mode) + len(p.ArtifactDir) + len(schema) + 512) // room for the rest: a prompt is made for each turn
-	part := func(texts ...string) {
-		for _, t := range texts {
-			b.WriteString(t)
-		}
-		b.WriteString("\n\n")
-	}
-	part(task)
-	part(patchBegin)
+	parts := []string{task, patchBegin}
 	if p.ArtifactDir != "" {
-		part("## Artifacts\nWrite every file that is a result of your work into this folder: ", p.ArtifactDir)
+		parts = append(parts, "## Artifacts\nWrite every file that is a result of your work into this folder: "+p.ArtifactDir)
 	}
-	part(mode)
+	parts = append(parts, mode)
 	if len(p.OutputSchema) > 0 {
-		part("## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n",
-			schema, "\n```")
+		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n"+
+			unmarkable(p.OutputSchema)+"\n```")
 	}
-	b.WriteString(patchEnd + "\n")
-	return b.String()
+	return strings.Join(append(parts, patchEnd), "\n\n") + "\n"
 }
 
 const autoText = `## Working alone

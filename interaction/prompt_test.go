@@ -59,6 +59,8 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 	got := interaction.Patch(interaction.PromptParts{Task: before + "And this.", Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n", "And this.", "Working alone")
 	require.NotContains(t, got, "ask_user")
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + strings.TrimSpace(strings.TrimPrefix(before, "Do it.")) + "And this.", Mode: fsm.ModeAuto})
+	inOrder(t, got, "Do it.\n\nAnd this.\n", "Working alone")
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
 
@@ -67,7 +69,7 @@ func TestARepairSaysWhatIsWrong(t *testing.T) {
 	auto := interaction.RepairText(fsm.ModeAuto, "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")
 	require.NotContains(t, auto, interaction.DoneMarker)
-	require.Contains(t, interaction.RepairText(fsm.ModeInteractive, "x"), "\n"+interaction.DoneMarker+"\n")
+	inOrder(t, interaction.RepairText(fsm.ModeInteractive, "answer: want integer"), "answer: want integer", "Write your final message again", "\n"+interaction.DoneMarker+"\n")
 }
 
 // FuzzPatch: whatever the task is, patching it again changes nothing, and nothing of the other mode is left (H3).

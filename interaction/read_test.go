@@ -41,6 +41,17 @@ func TestDoneMarker(t *testing.T) {
 		"B6/JSON in prose is none":             {`The answer is {"a":1}, I think.`, "", false, "", `The answer is {"a":1}, I think.`},
 		"B5/JSON that does not parse is none":  {`{"a":`, "", false, "", `{"a":`},
 		"B5/an open fence is none":             {"```json\n{\"a\":1}", "", false, "", "```json\n{\"a\":1}"},
+		"B4/after lines that open no fence":    {"~~no~~\n``no\n`no\n``` `no` ```\n``` no`\n    ```\n__SKILL_DONE__", "", true, "", "~~no~~\n``no\n`no\n``` `no` ```\n``` no`\n    ```"},
+		"B4/in a fence of tildes about ticks":  {"~~~ a`b\n__SKILL_DONE__\n~~~", "", false, "", "~~~ a`b\n__SKILL_DONE__\n~~~"},
+		"B4/in a fence that is indented":       {"x\n   ```\n__SKILL_DONE__\n   ```", "", false, "", "x\n   ```\n__SKILL_DONE__\n   ```"},
+		"B4/indented by a tab it is no marker": {"\t__SKILL_DONE__", "", false, "", "__SKILL_DONE__"},
+		"B6/a list is the whole message":       {"[1, 2]", "", false, "[1, 2]", "[1, 2]"},
+		"B6/a number alone is no output":       {"42", "", false, "", "42"},
+		"B6/a quoted word alone is no output":  {`"yes"`, "", false, "", `"yes"`},
+		"B6/a fence of code beside it":         {"```python\nx\n```\n```json\n{\"a\":1}\n```", "", false, `{"a":1}`, "```python\nx\n```\n```json\n{\"a\":1}\n```"},
+		"B6/a nameless fence that is a list":   {"```\n[1]\n```", "", false, `[1]`, "```\n[1]\n```"},
+		"B6/a nameless fence of text":          {"```\n42\n```", "", false, "", "```\n42\n```"},
+		"B6/a nameless fence of nothing":       {"```\n\n```", "", false, "", "```\n\n```"},
 		"B2/structured output wins":            {`{"a":1}`, `{"b":2}`, false, `{"b":2}`, `{"a":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +128,8 @@ func TestMalformedQuestions(t *testing.T) {
 		"no end":             {"<ASK_USER_YAML>\nkind: confirm\nprompt: x", fsm.WarnAskUserMalformed},
 		"an open fence":      {"```ask_user\nkind: confirm\nprompt: x", fsm.WarnAskUserMalformed},
 		"anchors":            {tagged("a: &a [1]\nprompt: x\nkind: confirm\nb: *a"), fsm.WarnAskUserMalformed},
+		"an anchor alone":    {tagged("prompt: &a x\nkind: confirm"), fsm.WarnAskUserMalformed},
+		"nothing at all":     {"<ASK_USER_YAML></ASK_USER_YAML>", fsm.WarnAskUserMalformed},
 		"a merge key":        {tagged("prompt: x\n<<: {kind: confirm}"), fsm.WarnAskUserMalformed},
 		"a tag of its own":   {tagged("prompt: !!binary aGVsbG8=\nkind: confirm"), fsm.WarnAskUserMalformed},
 		"a key twice":        {tagged("prompt: x\nprompt: y\nkind: confirm"), fsm.WarnAskUserMalformed},
@@ -131,6 +144,7 @@ func TestMalformedQuestions(t *testing.T) {
 			require.Len(t, r.Diagnostics, 1)
 			require.Equal(t, c.code, r.Diagnostics[0].Code)
 			require.NotEmpty(t, r.Diagnostics[0].Detail)
+			require.NotContains(t, strings.TrimPrefix(r.Text, "<ASK_USER_YAML>\nkind: confirm\nprompt: x"), "ASK_USER_YAML>", "only a tag without an end is left in the text")
 		})
 	}
 	t.Run("C2/an unknown kind becomes open_text", func(t *testing.T) {
@@ -143,10 +157,30 @@ func TestMalformedQuestions(t *testing.T) {
 		require.Equal(t, interaction.Question{Kind: interaction.Confirm, Prompt: "x", DefaultPolicy: interaction.EngineJudgement}, *r.Question)
 		require.Len(t, r.Diagnostics, 4)
 	})
+	t.Run("C2/an option needs a label or a value", func(t *testing.T) {
+		r := interaction.Read(tagged("kind: choose_one\nprompt: x\noptions: [{label: One}, {value: two}, three]"), nil)
+		require.Empty(t, r.Diagnostics)
+		require.Equal(t, []interaction.Option{{Label: "One", Value: "One"}, {Label: "two", Value: "two"}, {Label: "three", Value: "three"}}, r.Question.Options)
+		for _, without := range []string{"{}", "[three]", "{label: [a]}"} {
+			r = interaction.Read(tagged("kind: choose_one\nprompt: x\noptions: [{label: One}, "+without+"]"), nil)
+			require.Nil(t, r.Question.Options)
+			require.Equal(t, "options is left out: want a list of texts, or of label and value", r.Diagnostics[0].Detail)
+		}
+	})
 	t.Run("C2/the first of several counts", func(t *testing.T) {
 		r := interaction.Read(tagged("kind: confirm\nprompt: one")+"\n"+tagged("kind: confirm\nprompt: two"), nil)
 		require.Equal(t, "one", r.Question.Prompt)
 		require.Equal(t, fsm.WarnAskUserSurplus, r.Diagnostics[0].Code)
+	})
+	t.Run("C2/code that looks like a question asks nothing", func(t *testing.T) {
+		for _, text := range []string{
+			"```javascript\n{\"ask_user\":{\"kind\":\"confirm\",\"prompt\":\"x\"}}\n```", "```json\n{\"ask_user\":{\"kind\":\"confirm\",\"prompt\":\"x\"}}",
+		} {
+			r := interaction.Read(text, nil)
+			require.Nil(t, r.Question)
+			require.Empty(t, r.Diagnostics)
+			require.Equal(t, text, r.Text)
+		}
 	})
 	t.Run("C2/a quoted tag asks nothing", func(t *testing.T) {
 		r := interaction.Read("Write `<ASK_USER_YAML>` to ask.\n> <ASK_USER_YAML>\n```\n<ASK_USER_YAML>\n```\n", nil)

@@ -56,7 +56,7 @@ func segments(text string) (all []segment, unended bool) {
 				all, text = append(all, s), after
 				continue
 			}
-			unended = unended || end < 0
+			unended = unended || end == -1
 		}
 		lines += len(line)
 		text = rest

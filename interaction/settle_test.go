@@ -145,6 +145,7 @@ func TestPatch(t *testing.T) {
 	again.Mode = fsm.ModeAuto
 	require.Equal(t, auto, interaction.Patch(again), "H3: a prompt of the other mode is patched anew")
 	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Artifacts", "no folder, no word of it")
+	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Schema", "no schema, no word of it")
 
 	// What the prompt teaches is what Read understands.
 	r := interaction.Read(interactive[strings.Index(interactive, "<ASK_USER_YAML>"):strings.Index(interactive, "The reply comes")], nil)

@@ -19,7 +19,7 @@ func unpatched(task string) string {
 	var begins []int // where in kept the marks stand that have no end yet
 	gap := false
 	keep := func(text string) {
-		if gap && text != "" && len(kept) > 0 && !unicode.IsSpace(rune(text[0])) {
+		if gap && text != "" && !unicode.IsSpace(rune(text[0])) {
 			kept = append(kept, "\n\n"...) // what was apart must not grow together, into a mark for instance
 		}
 		gap = gap && text == ""

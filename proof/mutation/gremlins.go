@@ -83,9 +83,7 @@ func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spe
 	cmd.Stdout = io.MultiWriter(&out, h.progress)
 	cmd.Stderr = cmd.Stdout
 	err = cmd.Run()
-	if cmd.ProcessState != nil {
-		spent = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	}
+	spent = took(cmd)
 	if err != nil {
 		return nil, spent, fmt.Errorf("gremlins on %s: %w\n%s", pkg, err, out.Bytes())
 	}

@@ -34,7 +34,12 @@ func TestWhatGremlinsPassesOverIsTried(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
 	require.NoError(t, err)
-	spent, err := settle(t.Context(), src, root, "small", mutants, time.Minute)
+	for i := range mutants {
+		if m := &mutants[i]; strings.HasPrefix(m.after, "return") {
+			m.status = timedOut // as on a busy machine
+		}
+	}
+	spent, err := trial{root: root, pkg: "small", patience: 3 * time.Second}.settle(t.Context(), src, mutants)
 	require.NoError(t, err)
 	require.Positive(t, spent)
 	became := map[string]status{}

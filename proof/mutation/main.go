@@ -105,10 +105,12 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 		return nil, 0, err
 	}
 	began := time.Now()
-	if out, err := command(ctx, root, "go", "test", "-count=1", "./"+pkg).CombinedOutput(); err != nil {
+	t := trial{root: root, pkg: pkg, flags: src.flags}
+	args := append([]string{"test", "-count=1", "./" + pkg}, t.flags...)
+	if out, err := command(ctx, root, "go", args...).CombinedOutput(); err != nil {
 		return nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 	}
-	patience := time.Duration(h.coefficient) * max(10*time.Second, time.Since(began))
+	t.patience = max(20*time.Second, time.Duration(h.coefficient)*time.Since(began))
 	report, spent, err := h.unleash(ctx, root, pkg)
 	if err != nil {
 		return nil, spent, err
@@ -118,22 +120,23 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 		return nil, spent, err
 	}
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) }) // files of other systems
-	more, err := settle(ctx, src, root, pkg, all, patience)
+	more, err := t.settle(ctx, src, all)
 	return all, spent + more, err
 }
 
-// settle finds the mutants that do not compile, and tries those that gremlins passed over.
-func settle(ctx context.Context, src *source, root, pkg string, all []mutant, patience time.Duration) (spent time.Duration, _ error) {
+// settle finds the mutants that do not compile, and tries those that gremlins passed over, and again those that took it too long: the
+// machine may have been busy, or a test busy with making its counter-example small.
+func (t trial) settle(ctx context.Context, src *source, all []mutant) (spent time.Duration, _ error) {
 	for i := range all {
 		m := &all[i]
 		if src.check(m.file, m.source) != nil {
 			m.status = notViable
 		}
-		if m.status != notCovered {
+		if m.status != notCovered && m.status != timedOut {
 			continue
 		}
-		became, took, err := try(ctx, root, pkg, *m, patience)
-		spent += took
+		became, more, err := t.try(ctx, *m)
+		spent += more
 		if err != nil {
 			return spent, err
 		}

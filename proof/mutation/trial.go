@@ -30,38 +30,60 @@ func said(err error) error {
 	return err
 }
 
-// try runs the tests of the package with the change, and says whether they see it. Spent is the time of the processors.
-func try(ctx context.Context, root, pkg string, m mutant, patience time.Duration) (_ status, spent time.Duration, err error) {
+// trial runs the tests of one package with a mutant in it.
+type trial struct {
+	root, pkg string
+	flags     []string      // of the test program
+	patience  time.Duration // how long the tests may take
+}
+
+// try says whether the tests see the mutant. Spent is the time of the processors.
+func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration, err error) {
 	temp, err := os.MkdirTemp("", "mutant")
 	if err != nil {
 		return "", 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	changed, overlay := filepath.Join(temp, m.file), filepath.Join(temp, "overlay.json")
-	body, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, filepath.FromSlash(pkg), m.file): changed}})
+	body, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root, filepath.FromSlash(t.pkg), m.file): changed}})
 	if err != nil {
 		return "", 0, err
 	}
 	if err := errors.Join(os.WriteFile(changed, m.source, 0o600), os.WriteFile(overlay, body, 0o600)); err != nil {
 		return "", 0, err
 	}
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := command(within, root, "go", "test", "-failfast", "-timeout", patience.String(), "-overlay", overlay, "./"+pkg)
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState != nil {
-		spent = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	program := filepath.Join(temp, "package.test")
+	build := command(ctx, t.root, "go", "test", "-c", "-o", program, "-overlay", overlay, "./"+t.pkg)
+	out, err := build.CombinedOutput()
+	spent = took(build)
+	if err != nil {
+		return "", spent, fmt.Errorf("%s:%d: %s does not compile, which the type checker did not see: %w\n%s", m.file, m.line, m.after, err, out)
 	}
+	within, cancel := context.WithTimeout(ctx, t.patience)
+	defer cancel()
+	tests := command(within, filepath.Join(t.root, filepath.FromSlash(t.pkg)), program, append([]string{"-test.failfast"}, t.flags...)...)
+	err = tests.Run()
+	spent += took(tests)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return "", spent, ctx.Err()
-	case within.Err() != nil || strings.Contains(string(out), "panic: test timed out after"):
+	case within.Err() != nil:
 		return timedOut, spent, nil
-	case err == nil:
-		return m.status, spent, nil
 	case errors.As(err, &exit):
 		return killed, spent, nil
+	case err != nil:
+		return "", spent, fmt.Errorf("trying %s:%d: %w", m.file, m.line, err)
+	case m.status == notCovered:
+		return notCovered, spent, nil
 	}
-	return "", spent, fmt.Errorf("trying %s:%d: %w", m.file, m.line, err)
+	return lived, spent, nil
+}
+
+// took is the time of the processors that a command took which has ended.
+func took(cmd *exec.Cmd) time.Duration {
+	if cmd.ProcessState == nil {
+		return 0
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // source is a package as the type checker takes it. It is not safe for concurrent use.
@@ -24,11 +25,12 @@ type source struct {
 	files    map[string]*ast.File // by name
 	set      *token.FileSet
 	importer types.Importer
+	flags    []string // of the test program
 }
 
 // load lists and parses the package in the folder below root.
 func load(ctx context.Context, root, pkg string) (*source, error) {
-	cmd := command(ctx, root, "go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", "./"+pkg)
+	cmd := command(ctx, root, "go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export,TestImports,XTestImports", "./"+pkg)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", pkg, said(err))
@@ -38,13 +40,17 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		var p struct {
 			ImportPath, Dir, Export string
-			GoFiles                 []string
+
+			GoFiles, TestImports, XTestImports []string
 		}
 		if err := dec.Decode(&p); err != nil {
 			return nil, fmt.Errorf("listing %s: %w", pkg, err)
 		}
 		exports[p.ImportPath] = p.Export
-		s.path, s.dir, s.names = p.ImportPath, p.Dir, p.GoFiles // the last one is the package itself
+		s.path, s.dir, s.names, s.flags = p.ImportPath, p.Dir, p.GoFiles, nil // the last one is the package itself
+		if slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "pgregory.net/rapid") {
+			s.flags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"} // that there is a counter-example is enough
+		}
 	}
 	s.importer = importer.ForCompiler(s.set, "gc", func(path string) (io.ReadCloser, error) {
 		if exports[path] == "" {
