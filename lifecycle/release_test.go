@@ -158,7 +158,7 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 		"it waited and was answered":                {fsm.StateWaitingUser, held(7, fsm.StateQueued, "n", 2), nil, true, false},
 		"it waited and was answered, held by none":  {fsm.StateWaitingUser, held(7, fsm.StateQueued, "", 2), nil, false, false},
 		"it waited and was taken over":              {fsm.StateWaitingUser, held(7, fsm.StateWaitingUser, "m", 2), nil, false, false},
-		"another was first, and it is ours":        {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), nil, false, false},
+		"another was first, and it is ours":         {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), nil, false, false},
 		"it did not wait, and somebody was first":   {fsm.StateRunning, held(7, fsm.StateQueued, "n", 2), nil, false, false},
 		"nobody can say":                            {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), errAway, false, false},
 		"what was acknowledged before is not there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "n", 2), nil, false, true},

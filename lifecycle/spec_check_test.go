@@ -125,6 +125,9 @@ func TestASpecThatIsRightIsAccepted(t *testing.T) {
 		"long labels":                func(s *Spec) { s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)} },
 		"a deep folder":              func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
 		"a boolean schema":           func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },
+		"a short prompt and a long schema": func(s *Spec) {
+			s.Prompt, s.OutputSchema = "x", json.RawMessage(`{"title":"`+strings.Repeat("x", 5000)+`"}`)
+		},
 	} {
 		s := whole()
 		change(&s)
