@@ -123,7 +123,7 @@ func (a *agents) line(t engine.Turn) (turnLine, error) {
 func (a *agent) do(ctx context.Context, now step, t engine.Turn, s engine.Sink) error {
 	switch now.verb {
 	case "message":
-		return s.Message(ctx, engine.Message{Text: now.word(0)})
+		return s.Message(ctx, engine.Message{Text: now.word(0), RawRef: now.ref()})
 	case "warn":
 		return s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: now.word(0)})
 	case "handle":

@@ -127,5 +127,5 @@ func (w *world) do(d *datadriven.TestData) (string, error) {
 	if answer+news == "" {
 		return "ok\n", nil
 	}
-	return answer + news, nil
+	return strings.ReplaceAll(answer+news, w.dir, "DIR"), nil // which has another name each time
 }

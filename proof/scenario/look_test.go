@@ -26,7 +26,7 @@ func init() {
 		for line := range strings.Lines(w.agents.prompts[a.words["RUN"]]) {
 			text.WriteString("| " + strings.TrimRight(line, " \n") + "\n")
 		}
-		return strings.ReplaceAll(text.String(), w.dir, "DIR"), nil
+		return text.String(), nil
 	}}
 	commands["inbox"] = listing((*lifecycle.Client).Inbox)
 	commands["runs"] = listing((*lifecycle.Client).Runs)

@@ -43,7 +43,7 @@ type node struct {
 // newNode starts a process that serves.
 func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node, error) {
 	n := &node{view: w.newView(name), agents: make(map[fsm.Profile]*agent), served: make(chan struct{})}
-	n.standby = true
+	n.standby, n.begins = standby, true
 	cfg.Engines = make(map[string]engine.Engine)
 	for _, kind := range fsm.Profiles() {
 		a := &agent{agents: w.agents, view: n.view, kind: kind, alive: make(map[string]bool)}
@@ -59,11 +59,6 @@ func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node,
 	n.cancel = cancel
 	w.nodes[name] = n
 	w.order = append(w.order, name)
-	if !standby {
-		n.mu.Lock()
-		n.standby = false
-		n.mu.Unlock()
-	}
 	go func() {
 		defer close(n.served)
 		err := n.lc.Serve(ctx)
@@ -80,6 +75,11 @@ func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node,
 			w.board.say(fmt.Sprintf("%s has left", name))
 		}
 	}()
+	w.quiet()
+	n.mu.Lock()
+	n.begins = false
+	n.mu.Unlock()
+	n.hintAnything()
 	return n, nil
 }
 

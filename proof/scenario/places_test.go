@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"flag"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +15,13 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+// More stories are played at one time than there are processors, if -parallel says nothing else.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	pgtest.Main(m)
+}
 
 // opener opens one more handle on a story's store, as one more process would. It is called in the story's bubble.
 type opener func(tb testing.TB) store.Store

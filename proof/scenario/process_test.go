@@ -3,6 +3,8 @@ package scenario_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -65,6 +67,9 @@ func init() {
 		return "", w.agents.finish(a.words["RUN"], w.order, a.named["node"])
 	}}
 	commands["agent"] = command{words: []string{"RUN", "FATE"}, do: agentFate}
+	commands["remove-folders"] = command{words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+		return "", os.RemoveAll(filepath.Join(w.dir, filepath.Base(a.words["RUN"])))
+	}}
 	commands["pool"] = command{words: []string{"POOL"}, named: []string{"capacity", "key-capacity"}, do: func(w *world, a *args) (string, error) {
 		p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"), KeyCapacity: a.number("key-capacity")}
 		if err := w.base.SetPool(w.ctx, p); err != nil {

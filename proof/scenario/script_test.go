@@ -33,14 +33,14 @@ var verbs = map[string]struct {
 	named []string
 	ends  bool
 }{
-	"message": {words: 1},
+	"message": {words: 1, named: []string{"offset"}},
 	"warn":    {words: 1},
 	"handle":  {},
 	"work":    {words: 1},
 	"ask":     {words: 2, named: []string{"options", "policy", "context", "handle", "output"}, ends: true},
 	"asks":    {words: 9, ends: true},
 	"say":     {words: 1, named: []string{"handle"}, ends: true},
-	"done":    {words: 1, named: []string{"handle"}, ends: true},
+	"done":    {words: 1, named: []string{"handle", "offset"}, ends: true},
 	"output":  {words: 1, named: []string{"handle"}, ends: true},
 	"fail":    {words: 2, named: []string{"text"}, ends: true},
 	"error":   {words: 1, ends: true},
@@ -170,6 +170,7 @@ func (s step) outcome() (engine.Outcome, error) {
 		o.FinalText = s.word(0)
 	case "done":
 		o = engine.Done(s.word(0))
+		o.FinalRef = s.ref()
 	case "output":
 		o.Output = raw(s.word(0))
 	case "fail":
@@ -181,6 +182,15 @@ func (s step) outcome() (engine.Outcome, error) {
 		panic(s.word(0))
 	}
 	return o, nil
+}
+
+// ref points into the transcript.
+func (s step) ref() *engine.RawRef {
+	offset, err := strconv.ParseInt(s.named["offset"], 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &engine.RawRef{File: "transcript", Offset: offset, Length: 1}
 }
 
 func raw(text string) json.RawMessage {

@@ -96,6 +96,9 @@ func (w *world) at(t time.Time) string { return "+" + t.Sub(w.begun).String() }
 // untold are fields of events that a story does without: times, which are known, and what was submitted.
 var untold = []string{"updated_at", "accepted_at", "asked_at", "contract_version", "max_auto_decisions", "pool", "profile", "from", "to", "trigger", "terminal"}
 
+// usual are values that go without saying.
+var usual = map[string]string{"default_decision_policy": `"engine_judgement"`}
+
 // first are the fields that come first.
 var first = []string{"mode", "interaction_id", "kind", "prompt", "options", "code"}
 
@@ -116,7 +119,7 @@ func (w *world) eventLine(e store.Event) (string, error) {
 	keys := slices.Sorted(maps.Keys(data))
 	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 	for _, k := range keys {
-		if !slices.Contains(untold, k) {
+		if !slices.Contains(untold, k) && usual[k] != string(data[k]) {
 			text += fmt.Sprintf(" %s=%s", k, w.bare(data[k]))
 		}
 	}

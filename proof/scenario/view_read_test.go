@@ -50,7 +50,7 @@ func (v *view) Settled(ctx context.Context, id, key string) (interaction.Record,
 
 // Due implements store.Reader.
 func (v *view) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, err error) {
-	if v.idles() {
+	if v.idles() || v.begun() {
 		return nil, time.Time{}, nil
 	}
 	due, err = look(ctx, v, "look", func() (due []store.Run, err error) {

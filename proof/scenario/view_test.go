@@ -44,6 +44,7 @@ type view struct {
 	gone    bool          // guarded by mu; killed
 	cut     bool          // guarded by mu; each call fails
 	standby bool          // guarded by mu; there is nothing to claim, due or left behind
+	begins  bool          // guarded by mu; there is nothing to claim or due: what dead nodes left comes first
 	awake   chan struct{} // guarded by mu; nil: awake; otherwise closed when it is again
 	stop    string        // guarded by mu; the kind of call of which the next one is held
 	held    *held         // guarded by mu
@@ -123,6 +124,13 @@ func (v *view) idles() bool {
 	return v.standby
 }
 
+// begun reports whether the node has just begun.
+func (v *view) begun() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.begins
+}
+
 func every(n int, err error) []error {
 	all := make([]error, n)
 	for i := range all {
@@ -168,7 +176,7 @@ func describe(batch []store.Commit) string {
 
 // Claim implements store.Writer.
 func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	if v.idles() {
+	if v.idles() || v.begun() {
 		return nil, nil
 	}
 	f, err := v.arrive(ctx, "claim", func() string { return "claim" })

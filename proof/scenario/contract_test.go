@@ -1,0 +1,170 @@
+package scenario_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/explain"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// What the contract says. The generated machine and the contract's own reading of itself must say the same.
+func init() {
+	commands["next"] = command{words: []string{"STATE", "EVENT"}, named: []string{"facts"}, do: next}
+	commands["decide"] = command{named: []string{"facts"}, do: decide}
+	commands["wait"] = command{words: []string{"PROFILE", "STRICT"}, do: wait}
+	commands["explain"] = command{words: []string{"ID"}, do: explained}
+	commands["check"] = command{words: []string{"RUN"}, body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: check}
+}
+
+// facts are those named, as the machine and as the contract have them.
+func facts(a *args) (set fsm.Facts, named contract.Facts) {
+	named = make(contract.Facts)
+	for _, name := range strings.Split(a.named["facts"], ",") {
+		if name == "" {
+			continue
+		}
+		fact, ok := fsm.FactNamed(name)
+		if !ok {
+			a.err = fmt.Errorf("there is no fact %s", name)
+		}
+		set, named[name] = set|fact, true
+	}
+	return set, named
+}
+
+func next(_ *world, a *args) (string, error) {
+	set, named := facts(a)
+	var machine string
+	t, err := fsm.Next(fsm.State(a.words["STATE"]), fsm.Event(a.words["EVENT"]), set)
+	var refusal *fsm.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		machine = fmt.Sprintf("refused: %s by %s\n", refusal.Code, refusal.Rule)
+	case err != nil:
+		return "", err
+	default:
+		machine = fmt.Sprintf("%s by %s slot=%s\n", t.To, t.ID, t.Slot)
+	}
+	verdict := contract.Load().Next(a.words["STATE"], a.words["EVENT"], named)
+	reference := fmt.Sprintf("refused: %s by %s\n", verdict.Code, verdict.Rule)
+	if t := verdict.Transition; t != nil {
+		reference = fmt.Sprintf("%s by %s slot=%s\n", t.To, t.ID, t.Slot)
+	}
+	return machine, alike(machine, reference)
+}
+
+func alike(machine, reference string) error {
+	if machine != reference {
+		return fmt.Errorf("the machine says %q, and the contract %q", machine, reference)
+	}
+	return nil
+}
+
+func decide(_ *world, a *args) (string, error) {
+	set, named := facts(a)
+	rule := fsm.Decide(set)
+	machine := ruling(rule.ID, string(rule.Outcome), string(rule.Error))
+	other, ok := contract.Load().Decide(named)
+	if !ok {
+		return "", errors.New("the contract does not decide")
+	}
+	return machine, alike(machine, ruling(other.ID, other.Outcome, other.Error))
+}
+
+func ruling(id, outcome, code string) string {
+	return strings.TrimSpace(fmt.Sprintf("%s by %s %s", outcome, id, code)) + "\n"
+}
+
+func wait(_ *world, a *args) (string, error) {
+	strict, err := strconv.ParseBool(strings.TrimPrefix(a.words["STRICT"], "strict:"))
+	if err != nil {
+		return "", errors.New("STRICT is strict:true or strict:false")
+	}
+	rule, ok := fsm.Wait(fsm.Profile(a.words["PROFILE"]), strict)
+	other, known := contract.Load().Wait(a.words["PROFILE"], strict)
+	if !ok || !known {
+		return "", fmt.Errorf("there is no profile %s", a.words["PROFILE"])
+	}
+	machine := fmt.Sprintf("slot=%s on_deadline=%s by %s\n", rule.Slot, rule.OnDeadline, rule.ID)
+	return machine, alike(machine, fmt.Sprintf("slot=%s on_deadline=%s by %s\n", other.Slot, other.OnDeadline, other.ID))
+}
+
+func explained(_ *world, a *args) (string, error) {
+	text := ""
+	for _, e := range explain.New(contract.Load(), nil).Find(a.words["ID"]) {
+		text += strings.TrimSpace(fmt.Sprintf("%s, %s %s", e.ID, e.Kind, e.Name)) + "\n  " + e.Doc + "\n"
+		for _, f := range e.Says {
+			text += fmt.Sprintf("  %s: %s\n", f.Name, f.Text)
+		}
+		text += fmt.Sprintf("  requirements: %s\n", strings.Join(e.Requirements, " "))
+	}
+	if text == "" {
+		return "", fmt.Errorf("the contract knows no %s", a.words["ID"])
+	}
+	return text, nil
+}
+
+// check forges a copy of a run's log and has the contract judge it.
+func check(w *world, a *args) (string, error) {
+	stored, err := w.events(a.words["RUN"], 0)
+	if err != nil {
+		return fault(err), nil
+	}
+	log := make([][]byte, len(stored))
+	for i, e := range stored {
+		log[i] = e.Body
+	}
+	for line := range strings.Lines(a.body) {
+		if log, err = forge(log, strings.TrimSpace(line)); err != nil {
+			return "", err
+		}
+	}
+	report, err := contract.Check(bytes.NewReader(bytes.Join(log, []byte("\n"))))
+	if err != nil {
+		return "", err
+	}
+	if v := report.Violation; v != nil {
+		return fmt.Sprintf("line %d breaks %s: %s\n", v.Line, v.Invariant, v.Explanation), nil
+	}
+	return fmt.Sprintf("%d events keep every invariant\n", report.Lines), nil
+}
+
+// forge does one thing to a log. Events are named by their numbers in the original.
+func forge(log [][]byte, line string) ([][]byte, error) {
+	words, err := split(line)
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int, 0, 2)
+	for _, w := range words[1:min(3, len(words))] {
+		if n, err := strconv.Atoi(w); err == nil && n >= 1 && n <= len(log) {
+			numbers = append(numbers, n-1)
+		}
+	}
+	log = slices.Clone(log)
+	switch {
+	case words[0] == "without" && len(words) == 2 && len(numbers) == 1:
+		return slices.Delete(log, numbers[0], numbers[0]+1), nil
+	case words[0] == "twice" && len(words) == 2 && len(numbers) == 1:
+		return slices.Insert(log, numbers[0]+1, log[numbers[0]]), nil
+	case words[0] == "swap" && len(words) == 3 && len(numbers) == 2:
+		log[numbers[0]], log[numbers[1]] = log[numbers[1]], log[numbers[0]]
+		return log, nil
+	case words[0] == "change" && len(words) == 4 && len(numbers) >= 1:
+		from, _ := unquoted(words[2])
+		to, _ := unquoted(words[3])
+		changed := bytes.Replace(log[numbers[0]], []byte(from), []byte(to), 1)
+		if bytes.Equal(changed, log[numbers[0]]) {
+			return nil, fmt.Errorf("event %s has no %s", words[1], from)
+		}
+		log[numbers[0]] = changed
+		return log, nil
+	}
+	return nil, fmt.Errorf("a log is forged by without N, twice N, swap N M or change N OLD NEW, and not by %q", line)
+}
