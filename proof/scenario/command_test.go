@@ -13,6 +13,7 @@ import (
 
 // command is one that stories know.
 type command struct {
+	doc   string   // what it does
 	words []string // that it takes, in order; those that end with ? may be left out
 	named []string // what it takes as name=value
 	flags []string // what it takes as a mere name
@@ -20,8 +21,14 @@ type command struct {
 	do    func(w *world, a *args) (string, error)
 }
 
-// commands are all of them.
-var commands = make(map[string]command)
+// commands are all of them, by name.
+var commands = func() map[string]command {
+	all := make(map[string]command)
+	for _, some := range []map[string]command{people, processes, looks, rulings} {
+		maps.Copy(all, some)
+	}
+	return all
+}()
 
 // usage is how a command is written.
 func (c command) usage(name string) string {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -14,12 +15,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What people look at.
-func init() {
-	commands["events"] = command{words: []string{"RUN"}, named: []string{"after", "limit"}, flags: []string{"raw"}, do: showEvents}
-	commands["history"] = command{words: []string{"RUN"}, do: showHistory}
-	commands["view"] = command{words: []string{"RUN"}, do: showRun}
-	commands["prompt"] = command{words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+// looks are those for what people look at.
+var looks = map[string]command{
+	"events":  {doc: "the log of a run. raw: as it is stored", words: []string{"RUN"}, named: []string{"after", "limit"}, flags: []string{"raw"}, do: showEvents},
+	"history": {doc: "the questions of a run, and how they were settled", words: []string{"RUN"}, do: showHistory},
+	"view":    {doc: "a run as it stands", words: []string{"RUN"}, do: showRun},
+	"prompt": {doc: "what a run's agent was given at last", words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
 		w.agents.mu.Lock()
 		defer w.agents.mu.Unlock()
 		var text strings.Builder
@@ -27,18 +28,18 @@ func init() {
 			text.WriteString("| " + strings.TrimRight(line, " \n") + "\n")
 		}
 		return text.String(), nil
-	}}
-	commands["inbox"] = listing((*lifecycle.Client).Inbox)
-	commands["runs"] = listing((*lifecycle.Client).Runs)
-	commands["pools"] = command{do: func(w *world, _ *args) (string, error) {
+	}},
+	"inbox": listing("runs that wait for a person, the oldest question first", (*lifecycle.Client).Inbox),
+	"runs":  listing("runs, in the order of their creation", (*lifecycle.Client).Runs),
+	"pools": {doc: "pools, and the slots that are held in them", do: func(w *world, _ *args) (string, error) {
 		pools, err := w.base.Pools(w.ctx)
 		text := ""
 		for _, p := range pools {
 			text += fmt.Sprintf("%s capacity=%d key_capacity=%d held=%d\n", p.Name, p.Capacity, p.KeyCapacity, p.Held)
 		}
 		return text, err
-	}}
-	commands["nodes"] = command{do: func(w *world, _ *args) (string, error) {
+	}},
+	"nodes": {doc: "nodes, and their leases", do: func(w *world, _ *args) (string, error) {
 		nodes, err := w.base.Nodes(w.ctx)
 		names := make(map[string]string)
 		for _, n := range w.board.leased(nodes) {
@@ -52,9 +53,11 @@ func init() {
 			text = "no node\n"
 		}
 		return text, err
-	}}
-	commands["follow"] = command{words: []string{"READER", "RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow}
-	commands["read"] = command{words: []string{"READER"}, do: readOn}
+	}},
+	"stats":  {doc: "what there is to do, as an operator sees it", do: stats},
+	"await":  {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
+	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER", "RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
+	"read":   {doc: "has a slow reader take all that there is", words: []string{"READER"}, do: readOn},
 }
 
 func showEvents(w *world, a *args) (string, error) {
@@ -154,8 +157,8 @@ func question(q *interaction.Question) string {
 }
 
 // listing is a command that lists runs.
-func listing(ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page, error)) command {
-	return command{named: []string{"state", "pool", "key", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
+func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page, error)) command {
+	return command{doc: doc, named: []string{"state", "pool", "key", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
 		q := lifecycle.Query{Pool: a.named["pool"], Key: a.named["key"], Limit: a.number("limit"), Newest: a.flags["newest"]}
 		if s := a.named["state"]; s != "" {
 			q.States = []fsm.State{fsm.State(s)}
@@ -242,6 +245,45 @@ func (r *reader) keep(seq uint64, text string) {
 	}
 	r.last = max(seq, r.last)
 	r.got = append(r.got, text)
+}
+
+// await is told of like what a reader reads.
+func await(w *world, a *args) (string, error) {
+	c := w.client("")
+	r := &reader{name: a.words["READER"]}
+	if w.readers[r.name] != nil {
+		return "", fmt.Errorf("%s reads already", r.name)
+	}
+	w.readers[r.name] = r
+	w.reading = append(w.reading, r.name)
+	go func() {
+		run, err := c.Wait(w.ctx, a.words["RUN"])
+		if err != nil {
+			r.keep(0, strings.TrimSpace(fault(err)))
+			return
+		}
+		r.keep(0, "the end: "+string(run.State))
+	}()
+	return "", nil
+}
+
+func stats(w *world, _ *args) (string, error) {
+	surveyor, ok := w.base.(store.Surveyor)
+	if !ok {
+		return "", errors.New("the store has no figures")
+	}
+	s, err := surveyor.Survey(w.ctx, time.Now().UTC())
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("queued=%d delayed=%d ready=%d running=%d waiting=%d due=%d nodes=%d", s.Queued, s.Delayed, s.Ready, s.Running, s.Waiting, s.Due, s.Nodes)
+	if !s.OldestReady.IsZero() {
+		text += " oldest_ready=" + w.at(s.OldestReady)
+	}
+	if !s.OldestWaiting.IsZero() {
+		text += " oldest_waiting=" + w.at(s.OldestWaiting)
+	}
+	return text + "\n", nil
 }
 
 // readOn lets a slow reader take all that there is.

@@ -44,7 +44,9 @@ type node struct {
 func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node, error) {
 	n := &node{view: w.newView(name), agents: make(map[fsm.Profile]*agent), served: make(chan struct{})}
 	n.standby, n.begins = standby, true
-	cfg.Engines = make(map[string]engine.Engine)
+	if cfg.Engines == nil {
+		cfg.Engines = make(map[string]engine.Engine)
+	}
 	for _, kind := range fsm.Profiles() {
 		a := &agent{agents: w.agents, view: n.view, kind: kind, alive: make(map[string]bool)}
 		n.agents[kind], cfg.Engines[string(kind)] = a, a

@@ -13,26 +13,27 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// What people do.
-func init() {
-	commands["submit"] = command{
+// people are the commands for what people do, and for what becomes of their calls.
+var people = map[string]command{
+	"submit": {
+		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
 		named: []string{
 			"mode", "profile", "session-timeout", "max-attempts", "max-auto-decisions", "turn-timeout", "repair-rounds", "pool", "key", "priority",
 			"not-before", "label", "work-dir", "as",
 		},
-		body: "the agent's turns, a line each; before them schema JSON and prompt TEXT", do: submit,
-	}
-	commands["reply"] = command{words: []string{"RUN", "QUESTION"}, flags: []string{"held"}, named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply}
-	commands["cancel"] = command{words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"}, body: "the reason", do: cancel}
-	commands["recover"] = command{flags: []string{"held"}, named: []string{"as"}, do: recoverOnce}
-	commands["prune"] = command{named: []string{"older-than"}, do: prune}
-	commands["hold"] = command{words: []string{"WHO", "CALL"}, do: hold}
-	commands["release"] = command{words: []string{"WHO"}, flags: []string{string(fails), string(unheard)}, do: release}
-	commands["advance"] = command{words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
+		body: "the agent's turns", do: submit,
+	},
+	"reply":   {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"}, named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
+	"cancel":  {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"}, body: "the reason", do: cancel},
+	"recover": {doc: "settles what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
+	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
+	"hold":    {doc: "has the next call of a node or client stop just before the store: commit, claim, renew or expire", words: []string{"WHO", "CALL"}, do: hold},
+	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, and the caller is not told", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)}, do: release},
+	"advance": {doc: "lets time pass", words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
 		w.timers.advance(value(a, a.words["TIME"], time.ParseDuration))
 		return "", nil
-	}}
+	}},
 }
 
 func submit(w *world, a *args) (string, error) {

@@ -7,53 +7,54 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 )
 
-// What becomes of nodes and agents.
-func init() {
-	commands["node"] = command{words: []string{"NODE"}, flags: []string{"standby", "folders"}, named: []string{"lease", "poll", "concurrency", "grace"}, do: startNode}
-	commands["serve"] = onNode(nil, func(w *world, n *node, _ *args) error {
+// processes are those for what becomes of nodes and agents.
+var processes = map[string]command{
+	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the profile of that name, too, a real process that says how it was called", words: []string{"NODE"}, flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "poll", "concurrency", "grace"}, do: startNode},
+	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
 		if err := w.alone(n.name); err != nil {
 			return err
 		}
 		n.stands(false)
 		n.hintAnything()
 		return nil
-	})
-	commands["claim"] = onNode(nil, func(w *world, n *node, _ *args) error {
+	}),
+	"claim": onNode("has a node that stands by claim what it may, once", nil, func(w *world, n *node, _ *args) error {
 		n.stands(false)
 		n.hintAnything()
 		w.quiet()
 		n.stands(true)
 		return nil
-	})
-	commands["stop"] = onNode(nil, func(_ *world, n *node, _ *args) error {
+	}),
+	"stop": onNode("shuts a node down in good order", nil, func(_ *world, n *node, _ *args) error {
 		n.cancel()
 		return nil
-	})
-	commands["kill"] = onNode([]string{"stored"}, kill)
-	commands["pause"] = onNode(nil, func(_ *world, n *node, _ *args) error {
+	}),
+	"kill": onNode("ends a node's process at once. stored: after the call that was held, before its answer", []string{"stored"}, kill),
+	"pause": onNode("has a node stand still: its timers, and its calls", nil, func(_ *world, n *node, _ *args) error {
 		n.pause()
 		return nil
-	})
-	commands["resume"] = onNode([]string{"standby"}, func(w *world, n *node, a *args) error {
+	}),
+	"resume": onNode("has it go on", []string{"standby"}, func(w *world, n *node, a *args) error {
 		n.stands(a.flags["standby"])
 		if err := w.alone(n.name); err != nil && !a.flags["standby"] {
 			return err
 		}
 		n.resume()
 		return nil
-	})
-	commands["cut"] = onNode(nil, func(_ *world, n *node, _ *args) error {
+	}),
+	"cut": onNode("takes the store from a node: each call fails", nil, func(_ *world, n *node, _ *args) error {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.cut = true
 		return nil
-	})
-	commands["mend"] = onNode([]string{"standby"}, func(w *world, n *node, a *args) error {
+	}),
+	"mend": onNode("gives it back", []string{"standby"}, func(w *world, n *node, a *args) error {
 		n.stands(a.flags["standby"])
 		if err := w.alone(n.name); err != nil && !a.flags["standby"] {
 			return err
@@ -62,26 +63,26 @@ func init() {
 		defer n.mu.Unlock()
 		n.cut = false
 		return nil
-	})
-	commands["finish"] = command{words: []string{"RUN"}, named: []string{"node"}, do: func(w *world, a *args) (string, error) {
+	}),
+	"finish": {doc: "lets a turn that works go on, on that node if several work at it", words: []string{"RUN"}, named: []string{"node"}, do: func(w *world, a *args) (string, error) {
 		return "", w.agents.finish(a.words["RUN"], w.order, a.named["node"])
-	}}
-	commands["agent"] = command{words: []string{"RUN", "FATE"}, do: agentFate}
-	commands["remove-folders"] = command{words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+	}},
+	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, cannot-be-ended", words: []string{"RUN", "FATE"}, do: agentFate},
+	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
 		return "", os.RemoveAll(filepath.Join(w.dir, filepath.Base(a.words["RUN"])))
-	}}
-	commands["pool"] = command{words: []string{"POOL"}, named: []string{"capacity", "key-capacity"}, do: func(w *world, a *args) (string, error) {
+	}},
+	"pool": {doc: "makes or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"}, do: func(w *world, a *args) (string, error) {
 		p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"), KeyCapacity: a.number("key-capacity")}
 		if err := w.base.SetPool(w.ctx, p); err != nil {
 			return fault(err), nil
 		}
 		return fmt.Sprintf("pool %s capacity=%d key_capacity=%d\n", p.Name, p.Capacity, p.KeyCapacity), nil
-	}}
+	}},
 }
 
 // onNode is a command about a node that lives.
-func onNode(flags []string, do func(w *world, n *node, a *args) error) command {
-	return command{words: []string{"NODE"}, flags: flags, do: func(w *world, a *args) (string, error) {
+func onNode(doc string, flags []string, do func(w *world, n *node, a *args) error) command {
+	return command{doc: doc, words: []string{"NODE"}, flags: flags, do: func(w *world, a *args) (string, error) {
 		n := w.nodes[a.words["NODE"]]
 		if n == nil {
 			return "", fmt.Errorf("there is no node %s", a.words["NODE"])
@@ -116,6 +117,9 @@ func startNode(w *world, a *args) (string, error) {
 	}
 	if a.flags["folders"] {
 		cfg.Dir = w.dir
+	}
+	if a.flags["shell"] {
+		cfg.Engines = map[string]engine.Engine{"shell": w.shell}
 	}
 	n, err := w.newNode(name, cfg, a.flags["standby"])
 	if err != nil {

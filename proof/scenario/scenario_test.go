@@ -86,13 +86,23 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// Whoever looks up a section finds stories there.
-func TestEverySectionHasStories(t *testing.T) {
-	found := make(map[string]int)
+// Whoever looks up a requirement finds a story, and several in its section.
+func TestEveryRequirementHasAStory(t *testing.T) {
+	table, err := os.ReadFile(filepath.FromSlash("../../docs/requirements.md"))
+	require.NoError(t, err)
+	ids := regexp.MustCompile(`(?m)^\| ([A-I][0-9]+) \|`).FindAllStringSubmatch(string(table), -1)
+	require.NotEmpty(t, ids)
+	told, sections := make(map[string]bool), make(map[string]int)
 	for _, s := range stories(t) {
-		found[s.section]++
+		sections[s.section]++
+		for _, id := range strings.Fields(s.ids) {
+			told[id] = true
+		}
+	}
+	for _, id := range ids {
+		require.True(t, told[id[1]], "no story tells of %s", id[1])
 	}
 	for _, section := range strings.Split("abcdefghi", "") {
-		require.GreaterOrEqual(t, found[section], 3, "section %s", section)
+		require.GreaterOrEqual(t, sections[section], 3, "stories of section %s", section)
 	}
 }

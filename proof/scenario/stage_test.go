@@ -1,10 +1,12 @@
 package scenario_test
 
 import (
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 
 	"github.com/cockroachdb/datadriven"
+	"github.com/stretchr/testify/require"
 )
 
 // stage is where a story is played: a bubble of its own, in which time passes only while a command is done. The channels are made outside of
@@ -27,11 +29,19 @@ const verdict = "the end"
 func newStage(t *testing.T, p place) *stage {
 	t.Helper()
 	open, dir := p.make(t), t.TempDir()
+	processes, err := newShell(t.Context(), filepath.Join(dir, "processes"))
+	require.NoError(t, err)
 	s := &stage{commands: make(chan *datadriven.TestData), told: make(chan told), ended: make(chan struct{})}
 	go func() {
 		defer close(s.ended)
+		defer func() {
+			if err := processes.close(); err != nil {
+				t.Error(err)
+			}
+		}()
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, open, dir)
+			w.shell = processes
 			defer w.end()
 			for d := range s.commands {
 				if d.Cmd == verdict {

@@ -37,6 +37,7 @@ type world struct {
 	runs    []string // ids, in the order of their submission
 	told    map[string]store.Run
 	dir     string
+	shell   *shell
 
 	readers map[string]*reader
 	reading []string // names of readers
