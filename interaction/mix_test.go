@@ -73,6 +73,15 @@ func TestQuestionAndOutputInOneObject(t *testing.T) {
 		require.Empty(t, r.Diagnostics)
 		require.Nil(t, r.Output)
 	})
+	t.Run("C2/another question handed in is one too many", func(t *testing.T) {
+		fence := "```json\n{\"ask_user\":{\"kind\":\"confirm\",\"prompt\":\"Go on?\"}}\n```"
+		for _, other := range []string{`{"ask_user":{"kind":"confirm","prompt":"Stop?"}}`, `{"ask_user":{"kind":"confirm"}}`} {
+			r := interaction.Read(fence, json.RawMessage(other))
+			require.Equal(t, "Go on?", r.Question.Prompt)
+			require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus, Detail: "2 questions in one turn; only the first is asked"}}, r.Diagnostics)
+			require.Nil(t, r.Output)
+		}
+	})
 }
 
 // C2: the person sees what a question that cannot be read meant to ask.

@@ -61,6 +61,11 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 	require.NotContains(t, got, "ask_user")
 	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + strings.TrimSpace(strings.TrimPrefix(before, "Do it.")) + "And this.", Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n\nAnd this.\n", "Working alone")
+	patch := strings.TrimSpace(strings.TrimPrefix(before, "Do it."))
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + "And this <!-- interlude: word -->.", Mode: fsm.ModeAuto})
+	inOrder(t, got, "Do it.\n\nAnd this <!-- interlude: word -->.\n", "Working alone")
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + patch + "<!-- interlude: word -->", Mode: fsm.ModeAuto})
+	inOrder(t, got, "Do it.\n\n<!-- interlude: word -->\n", "Working alone")
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
 

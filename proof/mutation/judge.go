@@ -19,6 +19,7 @@ type verdict struct {
 	spent time.Duration // of the processors
 
 	unexplained []mutant
+	late        []mutant // took their tests too long
 	stale       []entry
 }
 
@@ -39,6 +40,7 @@ func judge(pkg string, mutants []mutant, list []entry, all bool) verdict {
 			}
 		case timedOut:
 			late[m.entry()]++
+			v.late = append(v.late, m)
 		}
 	}
 	for _, e := range list {

@@ -30,7 +30,7 @@ func main() {
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("mutation", flag.ExitOnError)
 	packages := flags.String("packages", "fsm,slots,interaction,lifecycle", "folders of the root module")
-	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list")
+	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list, and what takes the tests too long")
 	verbose := flags.Bool("v", false, "print what gremlins prints")
 	h := hunt{progress: io.Discard}
 	flags.StringVar(&h.program, "gremlins", "", "program of gremlins "+gremlinsVersion+"; it is installed in .tools when empty")
@@ -87,6 +87,9 @@ func report(verdicts []verdict, survivors bool) error {
 		wrong = append(wrong, v.err())
 		if !survivors {
 			continue
+		}
+		for _, m := range v.late {
+			fmt.Printf("# too long: %s/%s:%d: %s\n", v.pkg, m.file, m.line, m.after)
 		}
 		for _, m := range v.unexplained {
 			fmt.Printf("\n# %s/%s:%d\n%s", v.pkg, m.file, m.line, m.entry())
