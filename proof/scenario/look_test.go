@@ -1,6 +1,7 @@
 package scenario_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // looks are those for what people look at.
 var looks = map[string]command{
-	"events":  {doc: "the log of a run. raw: as it is stored", words: []string{"RUN"}, named: []string{"after", "limit"}, flags: []string{"raw"}, do: showEvents},
+	"events":  {doc: "the log of a run. raw: as it is stored; page: so many events at a time", words: []string{"RUN"}, named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
 	"history": {doc: "the questions of a run, and how they were settled", words: []string{"RUN"}, do: showHistory},
 	"view":    {doc: "a run as it stands", words: []string{"RUN"}, do: showRun},
 	"prompt": {doc: "what a run's agent was given at last", words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
@@ -61,7 +62,7 @@ var looks = map[string]command{
 }
 
 func showEvents(w *world, a *args) (string, error) {
-	all, err := w.events(a.words["RUN"], uint64(a.number("after")))
+	all, err := w.pages(a.words["RUN"], uint64(a.number("after")), cmp.Or(a.number("page"), store.MaxBatch))
 	if errors.Is(err, store.ErrNotFound) {
 		return fault(err), nil
 	}

@@ -207,9 +207,14 @@ func (w *world) check(id string) error {
 }
 
 // events reads the stored events after the cursor.
-func (w *world) events(id string, after uint64) (all []store.Event, _ error) {
+func (w *world) events(id string, after uint64) ([]store.Event, error) {
+	return w.pages(id, after, store.MaxBatch)
+}
+
+// pages reads them so many at a time.
+func (w *world) pages(id string, after uint64, size int) (all []store.Event, _ error) {
 	for {
-		page, err := w.base.Events(w.ctx, id, after, store.MaxBatch)
+		page, err := w.base.Events(w.ctx, id, after, size)
 		if err != nil || len(page) == 0 {
 			return all, err
 		}
