@@ -17,4 +17,5 @@ else
 	echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
 fi
 # SQLite is C that was translated to Go: it has no races of Go's kind, and is ten times slower when watched.
-exec go test -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 20m "$@" "${packages[@]}"
+# Many tests wait for other processes and for disks: one package more than there are processors keeps these busy.
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race -gcflags=modernc.org/sqlite/lib=-race=false -timeout 20m "$@" "${packages[@]}"

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"crypto/rand"
+	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +14,12 @@ import (
 	"github.com/interlude-go/interlude/store/storetest"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil { // each is a schema of its own; the command line may say more
+		panic(err)
+	}
+	pgtest.Main(m)
+}
 
 // place is a store that remembers where it is, for reopening.
 type place struct {

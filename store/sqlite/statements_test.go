@@ -19,7 +19,7 @@ func TestManyListingsKeepFewStatements(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 4}))
 	put(t, s, newRun("run", 10))
-	for n := range 1500 {
+	for n := range 800 {
 		q := store.Query{States: make([]fsm.State, n+1)}
 		q.States[n] = fsm.StateQueued
 		page, err := s.Runs(t.Context(), q)
