@@ -50,6 +50,12 @@ func run(args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is no flag; -h shows them", flags.Arg(0))
+	}
+	if err := o.Bounds.Check(); err != nil {
+		return err
+	}
 	if *murphi != "" {
 		text, err := explore.Murphi(contract.Source(), o.Bounds)
 		if err != nil {

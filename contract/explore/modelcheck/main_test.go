@@ -22,5 +22,6 @@ func TestItTellsFiguresAndStories(t *testing.T) {
 	require.NoError(t, run([]string{"-without", "list"}, &out))
 	require.Contains(t, out.String(), "fence.epoch\n")
 	require.ErrorContains(t, run([]string{"-without", "luck"}, &out), "-without list")
-	require.ErrorContains(t, run([]string{"-nodes", "9"}, &out), "want 1 to 3")
+	require.EqualError(t, run([]string{"-nodes", "9"}, &out), "explore: nodes is 9, want 1 to 3")
+	require.EqualError(t, run([]string{"three"}, &out), `"three" is no flag; -h shows them`)
 }
