@@ -170,10 +170,14 @@ func (w *world) verdict() error {
 			wrong = append(wrong, fmt.Errorf("the call of %s was never released", name))
 		}
 	}
+	held := make(map[string]int)
 	for _, id := range w.runs {
 		r, err := w.base.Run(w.ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // pruned
+		}
+		if r.Slot {
+			held[r.Pool]++
 		}
 		if err == nil && r.State.Terminal() && (r.Slot || r.Owner != "" || r.Pending != nil) {
 			err = errors.New("it has ended, and holds something")
@@ -185,7 +189,18 @@ func (w *world) verdict() error {
 			wrong = append(wrong, fmt.Errorf("run %s: %w", id, err))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(append(wrong, w.slots(held))...)
+}
+
+// slots says where slots were leaked, or counted twice.
+func (w *world) slots(held map[string]int) error {
+	pools, err := w.base.Pools(w.ctx)
+	for _, p := range pools {
+		if p.Held != held[p.Name] && err == nil {
+			err = fmt.Errorf("%d slots of pool %s are held, and %d by runs", p.Held, p.Name, held[p.Name])
+		}
+	}
+	return err
 }
 
 // check holds the run's whole log against the contract.

@@ -121,7 +121,7 @@ func TestAStoryHasATitle(t *testing.T) {
 	}
 }
 
-// forged is a store that tells another cause than it was told.
+// forged is a store that tells another cause than it was told, and counts wrongly.
 type forged struct{ store.Store }
 
 func (f forged) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
@@ -132,8 +132,17 @@ func (f forged) Events(ctx context.Context, id string, after uint64, limit int) 
 	return all, err
 }
 
-// G4: the contract's checker looks at every log that a story leaves.
-func TestAStorysLogsAreChecked(t *testing.T) {
+// Pools count a slot that nobody has.
+func (f forged) Pools(ctx context.Context) ([]store.PoolUse, error) {
+	pools, err := f.Store.Pools(ctx)
+	for i := range pools {
+		pools[i].Held++
+	}
+	return pools, err
+}
+
+// G4, D1: the contract's checker looks at every log that a story leaves, and slots are counted.
+func TestWhatAStoryLeavesIsChecked(t *testing.T) {
 	liar := place{"a liar", func(tb testing.TB) opener {
 		tb.Helper()
 		open := places[0].make(tb)
@@ -152,5 +161,7 @@ paint: succeeded attempt=1
   (n1 executes attempt 1: the prompt)
   3 conversation.state.changed running -> succeeded, turn.failed
 `
-	require.Contains(t, faults(t, liar, story), "story.txt: run paint: its log breaks the contract: ")
+	said := faults(t, liar, story)
+	require.Contains(t, said, "story.txt: run paint: its log breaks the contract: ")
+	require.Contains(t, said, "1 slots of pool default are held, and 0 by runs")
 }
