@@ -220,10 +220,10 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 // unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal counts: an
 // engine that cannot tell now is asked again by the turn itself.
 func (c *Client) unresumable(ctx context.Context, run *Run) string {
-	if run.Pending == nil {
+	switch {
+	case run.Pending == nil:
 		return "the pending question is missing"
-	}
-	if run.Session == nil {
+	case run.Session == nil:
 		return "the session handle is missing"
 	}
 	checker, ok := c.engines[run.Engine].(engine.Checker)

@@ -9,6 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
 )
 
 // repair has the agent give an output again that is not valid, in rounds of the same attempt, as often as the spec allows (B3, B5). The last
@@ -24,8 +25,8 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 			o.Process = engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before its output was repaired"}
 			return o
 		}
-		in.Repair, in.Answers, in.Handle = interaction.RepairText(t.run.Mode, why), nil, o.Handle
-		if s := t.run.Session; in.Handle == nil && s != nil {
+		in.Repair, in.Answers, in.Handle = interaction.RepairText(in.Mode, why), nil, o.Handle
+		if s := t.session(); in.Handle == nil && s != nil {
 			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 		}
 		next := evidenceOf(runTurn(ctx, e, in, (*sink)(t)))
@@ -33,6 +34,13 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 		o = next // without a handle, where it has none: that of the round before is stored
 	}
 	return o
+}
+
+// session is the run's, as last stored.
+func (t *turn) session() *store.Session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run.Session
 }
 
 // repairable weighs what the round left, and reports whether the gate would fail the turn for its output and there is a session that can be told so.

@@ -63,13 +63,12 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 // earlier looks for an accepted reply with the same key.
 func (c *Client) earlier(ctx context.Context, id, key, digest string) (_ interaction.Receipt, found bool, _ error) {
 	record, err := c.store.Settled(ctx, id, key)
-	if errors.Is(err, store.ErrNotFound) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return interaction.Receipt{}, false, nil
-	}
-	if err != nil {
+	case err != nil:
 		return interaction.Receipt{}, false, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
-	}
-	if record.Digest != digest {
+	case record.Digest != digest:
 		return interaction.Receipt{}, true, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict, key, record.Question.ID, id)
 	}
 	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: key, AcceptedAt: record.ResolvedAt, Replayed: true}, true, nil

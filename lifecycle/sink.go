@@ -42,21 +42,21 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...tel
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
+	t.mu.Lock() // from the admission to the commit: between the two the turn might end
+	defer t.mu.Unlock()
 	events, err := t.admit(events)
 	if err != nil || (session == nil && len(events) == 0) {
 		return err
 	}
-	_, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
+	_, err = t.put(func(run *store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}
 	return err
 }
 
-// admit refuses reports after the turn, and drops those beyond its limit; the last place is for saying so.
+// admit refuses reports after the turn, and drops those beyond its limit; the last place is for saying so. The caller holds mu.
 func (t *turn) admit(events []telling) ([]telling, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.closed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}

@@ -179,3 +179,67 @@ func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
 		stop()
 	})
 }
+
+// TestReportsRaceWithTheEndOfTheirTurn: F8 I2, an engine must not report after it returned, and where it does all the same, each report is stored before the
+// outcome or refused, and the outcome is of a record that nobody changes meanwhile.
+func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
+	for range 30 {
+		const reporters = 8
+		said := make(chan error, reporters)
+		lc, stop := serving(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			begun := make(chan struct{}, reporters)
+			for i := range reporters {
+				go func() {
+					begun <- struct{}{}
+					if i%2 == 0 {
+						said <- s.Handle(ctx, engine.Handle{Engine: "agent", Data: []byte("late")})
+					} else {
+						said <- s.Message(ctx, engine.Message{Text: "by the way"})
+					}
+				}()
+			}
+			<-begun
+			return asking("?"), nil
+		})})
+		submit(t, lc, "r")
+		stored := 0
+		for range reporters {
+			if err := <-said; err == nil {
+				stored++
+			} else {
+				require.True(t, errors.Is(err, engine.ErrStale) || errors.Is(err, context.Canceled), err.Error())
+			}
+		}
+		waits := false
+		for event, err := range lc.Events(t.Context(), "r", 0) {
+			require.NoError(t, err)
+			if event.Type == contract.TypeInputRequired {
+				waits = true
+				require.NoError(t, lc.Cancel(t.Context(), "r", ""))
+			}
+			require.False(t, waits && event.Type == contract.TypeMessageIntermediate, "after the end of its turn")
+		}
+		run, err := lc.Get(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateCanceled, run.State)
+		require.GreaterOrEqual(t, int(run.Version), 4+stored)
+		stop()
+	}
+}
+
+// serving is serve outside of a bubble.
+func serving(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
+	tb.Helper()
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	lc, err := New(cfg)
+	require.NoError(tb, err)
+	ctx, cancel := context.WithCancel(tb.Context())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	return lc, func() {
+		tb.Helper()
+		cancel()
+		require.NoError(tb, <-served)
+		lc.Close()
+	}
+}

@@ -256,11 +256,15 @@ func (t *turn) verdict(profile fsm.Profile, o engine.Outcome) change {
 	return ch
 }
 
-// commit stores a change of this worker under its fence, and tries again as long as the store is out of order
-// and the node lives. It returns the run as it then stands.
+// commit stores a change of this worker. It returns the run as it then stands.
 func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.put(build)
+}
+
+// put stores the change under the worker's fence, and tries again as long as the store is out of order and the node lives. The caller holds mu.
+func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	wait := 20 * time.Millisecond
 	for {
 		cm, err := build(&t.run, stamp(t.node.clock))
