@@ -159,8 +159,8 @@ func question(q *interaction.Question) string {
 
 // listing is a command that lists runs.
 func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page, error)) command {
-	return command{doc: doc, named: []string{"state", "pool", "key", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
-		q := lifecycle.Query{Pool: a.named["pool"], Key: a.named["key"], Limit: a.number("limit"), Newest: a.flags["newest"]}
+	return command{doc: doc, named: []string{"state", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
+		q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"]}
 		if s := a.named["state"]; s != "" {
 			q.States = []fsm.State{fsm.State(s)}
 		}

@@ -15,7 +15,7 @@ import (
 
 // processes are those for what becomes of nodes and agents.
 var processes = map[string]command{
-	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the profile of that name, too, a real process that says how it was called", words: []string{"NODE"}, flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "poll", "concurrency", "grace"}, do: startNode},
+	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the profile of that name, too, a real process that says how it was called", words: []string{"NODE"}, flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "concurrency", "grace"}, do: startNode},
 	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
 		if err := w.alone(n.name); err != nil {
 			return err
@@ -108,9 +108,6 @@ func startNode(w *world, a *args) (string, error) {
 	cfg := lifecycle.Config{Lease: 30 * time.Second, Poll: 5 * time.Second, Concurrency: a.number("concurrency"), Grace: a.duration("grace")}
 	if a.named["lease"] != "" {
 		cfg.Lease = a.duration("lease")
-	}
-	if a.named["poll"] != "" {
-		cfg.Poll = a.duration("poll")
 	}
 	if a.named["grace"] == "0s" {
 		cfg.Grace = -1

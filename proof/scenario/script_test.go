@@ -37,14 +37,13 @@ var verbs = map[string]struct {
 	"warn":    {words: 1},
 	"handle":  {},
 	"work":    {words: 1},
-	"ask":     {words: 2, named: []string{"options", "policy", "context", "handle", "output"}, ends: true},
+	"ask":     {words: 2, named: []string{"options", "policy", "handle", "output"}, ends: true},
 	"asks":    {words: 9, ends: true},
 	"say":     {words: 1, named: []string{"handle"}, ends: true},
 	"done":    {words: 1, named: []string{"handle", "offset"}, ends: true},
 	"output":  {words: 1, named: []string{"handle"}, ends: true},
 	"fail":    {words: 2, named: []string{"text"}, ends: true},
 	"error":   {words: 1, ends: true},
-	"panic":   {words: 1, ends: true},
 }
 
 // readTurn reads one line of a script: steps with semicolons between them. The last one ends the turn.
@@ -143,7 +142,7 @@ func (s step) word(i int) string {
 
 // question is what "ask [KIND] PROMPT" asks.
 func (s step) question() interaction.Question {
-	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0), Context: s.named["context"], DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
+	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0), DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
 	if len(s.words) == 2 {
 		q.Kind, q.Prompt = interaction.Kind(s.words[0]), s.words[1]
 	}
@@ -178,8 +177,6 @@ func (s step) outcome() (engine.Outcome, error) {
 		o.FinalText = s.named["text"]
 	case "error":
 		return o, fmt.Errorf("%s", s.word(0))
-	case "panic":
-		panic(s.word(0))
 	}
 	return o, nil
 }
