@@ -14,4 +14,5 @@
 //	go run ./mutation -packages lifecycle -files wait  # only the files with this in their name; their share alone is judged
 //
 // What is changed is a copy of the tree, with what is not committed yet; the tree is not touched. GOFLAGS is passed on: GOFLAGS=-short makes it faster.
+// A change that makes a loop endless may take gigabytes of memory before its time is up: with little, use -workers 1.
 package main
