@@ -52,6 +52,7 @@ type hunt struct {
 	coefficient int            // a mutant may take so many times what compiling and running the tests takes with coverage
 	files       *regexp.Regexp // of the package; all when nil
 	progress    io.Writer      // what gremlins says meanwhile
+	together    bool           // gremlins finds the mutants, and does not try them
 }
 
 // unleash runs gremlins on the package of the module at root and returns its report. Spent is the time of the processors.
@@ -76,6 +77,9 @@ func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spe
 		if h.files != nil && !h.files.MatchString(e.Name()) {
 			args = append(args, "--exclude-files", "^"+regexp.QuoteMeta(e.Name())+"$")
 		}
+	}
+	if h.together {
+		args = append(args, "--dry-run")
 	}
 	cmd := command(ctx, root, h.program, append(args, "./"+pkg)...)
 	cmd.Env = append(cmd.Env, "TMPDIR="+temp)

@@ -24,7 +24,7 @@ func small(t *testing.T) (root string, mutants []mutant) {
 	}
 	report, err := os.ReadFile("testdata/small/report.json")
 	require.NoError(t, err)
-	mutants, err = readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) })
+	mutants, err = readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) }, false)
 	require.NoError(t, err)
 	return root, mutants
 }
@@ -123,10 +123,10 @@ func TestAReportOfAnotherTreeIsRefused(t *testing.T) {
 		`{"files":[{"file_name":"x.go","mutations":[{"type":"INVERT_LOGICAL","status":"KILLED","line":1,"column":3}]}]}`:          "INVERT_LOGICAL does not change",
 		`{"files":[{"file_name":"x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"RUNNABLE","line":1,"column":3}]}]}`: "gremlins did not try it",
 	} {
-		_, err := readReport([]byte(report), read)
+		_, err := readReport([]byte(report), read, false)
 		require.ErrorContains(t, err, want)
 	}
-	all, err := readReport([]byte(`{"files":[{"file_name":"p/x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"KILLED","line":1,"column":3}]}]}`), read)
+	all, err := readReport([]byte(`{"files":[{"file_name":"p/x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"KILLED","line":1,"column":3}]}]}`), read, false)
 	require.NoError(t, err)
 	require.Equal(t, "a <= b", all[0].after)
 	require.Equal(t, "a <= b\n", string(all[0].source))

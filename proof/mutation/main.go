@@ -36,6 +36,7 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.StringVar(&h.program, "gremlins", "", "program of gremlins "+gremlinsVersion+"; it is installed in .tools when empty")
 	flags.IntVar(&h.workers, "workers", runtime.NumCPU(), "mutants that are tried at the same time")
 	flags.IntVar(&h.coefficient, "coefficient", 5, "a mutant may take so many times what the tests take")
+	flags.BoolVar(&h.together, "together", false, "compile all mutants into one test program, which is told which one is meant: minutes in place of hours")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
@@ -118,13 +119,37 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	if err != nil {
 		return nil, spent, err
 	}
-	all, err := readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(src.dir, file)) })
+	all, err := readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(src.dir, file)) }, h.together)
 	if err != nil {
 		return nil, spent, err
 	}
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) }) // files of other systems
+	if h.together {
+		more, err := h.choose(ctx, t, src, all)
+		return all, spent + more, err
+	}
 	more, err := t.settle(ctx, src, all)
 	return all, spent + more, err
+}
+
+// choose tries all of the mutants, from one program as far as that is possible.
+func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (spent time.Duration, err error) {
+	for i := range all {
+		if src.check(all[i].file, all[i].source) != nil {
+			all[i].status = notViable
+		}
+	}
+	temp, err := os.MkdirTemp("", "woven")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	c, spent, err := t.choose(ctx, src, temp, all)
+	if err != nil {
+		return spent, err
+	}
+	more, err := c.settle(ctx, all, h.workers)
+	return spent + more, err
 }
 
 // settle finds the mutants that do not compile, and tries those that gremlins passed over, and again those that took it too long: the

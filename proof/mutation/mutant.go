@@ -15,6 +15,7 @@ const (
 	timedOut   status = "TIMED OUT"
 	notCovered status = "NOT COVERED"
 	notViable  status = "NOT VIABLE"
+	runnable   status = "RUNNABLE" // not tried yet
 )
 
 // mutant is one change of one token.

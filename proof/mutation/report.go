@@ -19,8 +19,9 @@ type gremlinsReport struct {
 	} `json:"files"`
 }
 
-// readReport reads the mutants of a package from the report of gremlins; read returns the text of one of the package's files.
-func readReport(report []byte, read func(file string) ([]byte, error)) ([]mutant, error) {
+// readReport reads the mutants of a package from the report of gremlins; read returns the text of one of the package's files. Untried says
+// that gremlins was to find mutants only.
+func readReport(report []byte, read func(file string) ([]byte, error), untried bool) ([]mutant, error) {
 	var r gremlinsReport
 	if err := json.Unmarshal(report, &r); err != nil {
 		return nil, fmt.Errorf("reading the report of gremlins: %w", err)
@@ -37,6 +38,9 @@ func readReport(report []byte, read func(file string) ([]byte, error)) ([]mutant
 			switch m.status {
 			case killed, lived, timedOut, notCovered, notViable:
 			default:
+				if untried && m.status == runnable {
+					break
+				}
 				return nil, fmt.Errorf("%s:%d: a mutant is %q: gremlins did not try it", file, g.Line, g.Status)
 			}
 			if err := m.apply(text); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 )
@@ -87,4 +88,31 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 	require.NoError(t, second(s.Expire(t.Context(), noon, "n")))
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
+}
+
+// D5, A7: the slots of a pool are counted by one claim at a time: whoever else claims waits, even for runs that are free, and counts what the first has taken.
+func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
+	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	b := w.open(postgres.Options{NoListen: true, NoNotify: true})
+	require.NoError(t, a.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1}))
+	w.commit(a, created("first"))
+	w.commit(a, created("second"))
+	take := func(ctx context.Context, s *postgres.Store, starting func()) ([]store.Claimed, error) {
+		return s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+			starting()
+			return start(r, spec)
+		}})
+	}
+	claimed, err := take(t.Context(), a, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, err := take(ctx, b, func() { t.Error("a slot was given twice") })
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Eventually(t, func() bool { return w.sessions("wait_event_type = 'Lock'") == 0 }, time.Minute, 5*time.Millisecond)
+	})
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	claimed, err = take(t.Context(), b, func() { t.Error("the slot is held") })
+	require.NoError(t, err)
+	require.Empty(t, claimed)
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/interlude-go/interlude/proof/mutation/chosen"
+)
+
+//go:embed chosen/chosen.go
+var chosenText string
+
+// chooser tries the mutants of a package that one test program has all of.
+type chooser struct {
+	trial
+	program string
+	in      map[int]bool // numbers of those that it has
+}
+
+// choose compiles the package's tests once, with all mutants that compile.
+func (t trial) choose(ctx context.Context, src *source, temp string, all []mutant) (_ *chooser, spent time.Duration, err error) {
+	w, err := newWeave(src, all)
+	if err != nil {
+		return nil, 0, err
+	}
+	files, err := w.woven(os.ReadFile)
+	if err != nil {
+		return nil, 0, err
+	}
+	replace := make(map[string]string, len(files))
+	for name, text := range files {
+		replace[name] = filepath.Join(temp, filepath.Base(name))
+		if err := os.WriteFile(replace[name], text, 0o600); err != nil {
+			return nil, 0, err
+		}
+	}
+	body, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, 0, err
+	}
+	c := &chooser{trial: t, program: filepath.Join(temp, "woven.test"), in: w.in}
+	overlay := filepath.Join(temp, "woven.json")
+	if err := os.WriteFile(overlay, body, 0o600); err != nil {
+		return nil, 0, err
+	}
+	build := command(ctx, t.root, "go", "test", "-c", "-o", c.program, "-overlay", overlay, "./"+t.pkg)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, took(build), fmt.Errorf("%s does not compile with all mutants: %w\n%s", t.pkg, err, out)
+	}
+	return c, took(build), nil
+}
+
+// settle tries all of them, so many at the same time; those that the program does not have by themselves.
+func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent time.Duration, _ error) {
+	var mu sync.Mutex // guards spent
+	tries, ctx := errgroup.WithContext(ctx)
+	tries.SetLimit(workers)
+	for i := range all {
+		m := &all[i]
+		if m.status == notViable {
+			continue
+		}
+		tries.Go(func() error {
+			try := func() (status, time.Duration, error) { return c.run(ctx, i+1, *m) }
+			if !c.in[i+1] {
+				try = func() (status, time.Duration, error) { return c.try(ctx, *m) }
+			}
+			became, took, err := try()
+			mu.Lock()
+			defer mu.Unlock()
+			spent += took
+			m.status = became
+			return err
+		})
+	}
+	err := tries.Wait()
+	return spent, err
+}
+
+// run has the program's tests see one of its mutants.
+func (c *chooser) run(ctx context.Context, id int, m mutant) (status, time.Duration, error) {
+	within, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	tests := command(within, filepath.Join(c.root, filepath.FromSlash(c.pkg)), c.program, append([]string{"-test.failfast"}, c.flags...)...)
+	tests.Env = append(tests.Env, chosen.Variable+"="+strconv.Itoa(id))
+	err := tests.Run()
+	return verdictOf(ctx, within, m, err), took(tests), unexpected(ctx, m, err)
+}
+
+// verdictOf says what became of a mutant whose tests ended so.
+func verdictOf(ctx, within context.Context, m mutant, err error) status {
+	switch {
+	case within.Err() != nil && ctx.Err() == nil:
+		return timedOut
+	case err != nil:
+		return killed
+	case m.status == notCovered:
+		return notCovered
+	}
+	return lived
+}
+
+// unexpected is an error of the trial itself, and not of the tests.
+func unexpected(ctx context.Context, m mutant, err error) error {
+	var exit *exec.ExitError
+	if ctx.Err() != nil || err == nil || errors.As(err, &exit) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, exec.ErrWaitDelay) {
+		return ctx.Err()
+	}
+	return fmt.Errorf("trying %s:%d: %w", m.file, m.line, err)
+}
