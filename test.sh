@@ -5,8 +5,9 @@ cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
 command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing: the race detector needs a C compiler" >&2; exit 1; }
 .ci/postgres.sh
+# The last of the workspace first: the stores take longest.
 packages=()
-while read -r module; do packages+=("$module/..."); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
+while read -r module; do packages=("$module/..." "${packages[@]}"); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 # engine/adk needs a newer Go than the others, and is not of the workspace.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
 	(cd engine/adk && GOWORK=off go test -race -timeout 10m "$@" ./...)
