@@ -7,7 +7,7 @@ command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing
 .ci/postgres.sh
 # The last of the workspace first: the stores take longest.
 packages=()
-while read -r module; do packages=("$module/..." "${packages[@]}"); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
+while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
 # engine/adk needs a newer Go than the others, and is not of the workspace.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
 	(cd engine/adk && GOWORK=off go test -race -timeout 10m "$@" ./...)
