@@ -43,10 +43,11 @@ func TestANodeThatFreezesInAClaim(t *testing.T) {
 func TestAWayThatIsDead(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
-	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 500 * time.Millisecond})
+	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: time.Second})
 	require.NoError(t, err)
 	defer s.Close()
-	r := w.commit(s, report(w.commit(s, created("r"))))
+	r := w.commit(direct, report(w.commit(direct, created("r")))) // which may take longer on a busy machine
+	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
 	p.freeze()
 	began := time.Now()
 	err = w.try(s, report(r))
@@ -59,5 +60,5 @@ func TestAWayThatIsDead(t *testing.T) {
 	p.cut() // what was on the way is lost
 	p.thaw()
 	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
-	w.commit(s, report(r))
+	require.Eventually(t, func() bool { return w.try(s, report(w.load(direct, "r"))) == nil }, patience, time.Millisecond)
 }
