@@ -3,7 +3,6 @@ package linear_test
 import (
 	"crypto/rand"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,15 +50,7 @@ func inFile(tb testing.TB) func() store.Store {
 func onServer(tb testing.TB) func() store.Store {
 	tb.Helper()
 	dsn, _ := pgtest.Schema(tb)
-	if strings.Contains(dsn, "://") {
-		mark := "?"
-		if strings.Contains(dsn, "?") {
-			mark = "&"
-		}
-		dsn += mark + "synchronous_commit=off"
-	} else {
-		dsn += " synchronous_commit=off"
-	}
+	dsn = pgtest.With(dsn, "synchronous_commit=off")
 	schema := "linear_" + rand.Text()
 	return func() store.Store {
 		tb.Helper()

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"flag"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,14 +44,7 @@ func places(t *testing.T) []place {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "runs.db")
 	dsn, _ := pgtest.Schema(t)
-	switch {
-	case !strings.Contains(dsn, "://"):
-		dsn += " synchronous_commit=off"
-	case strings.Contains(dsn, "?"):
-		dsn += "&synchronous_commit=off"
-	default:
-		dsn += "?synchronous_commit=off"
-	}
+	dsn = pgtest.With(dsn, "synchronous_commit=off")
 	schema := "metamorphic_" + rand.Text()
 	both := func(open func(t *testing.T) keeper) func(t *testing.T) (node, front keeper, shut func()) {
 		return func(t *testing.T) (keeper, keeper, func()) {

@@ -4,10 +4,8 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -72,7 +70,9 @@ func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent 
 			continue
 		}
 		tries.Go(func() error {
-			try := func() (status, time.Duration, error) { return c.run(ctx, i+1, *m) }
+			try := func() (status, time.Duration, error) {
+				return c.run(ctx, c.program, *m, chosen.Variable+"="+strconv.Itoa(i+1))
+			}
 			if !c.in[i+1] {
 				try = func() (status, time.Duration, error) { return c.try(ctx, *m) }
 			}
@@ -86,36 +86,4 @@ func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent 
 	}
 	err := tries.Wait()
 	return spent, err
-}
-
-// run has the program's tests see one of its mutants.
-func (c *chooser) run(ctx context.Context, id int, m mutant) (status, time.Duration, error) {
-	within, cancel := context.WithTimeout(ctx, c.patience)
-	defer cancel()
-	tests := command(within, filepath.Join(c.root, filepath.FromSlash(c.pkg)), c.program, append([]string{"-test.failfast"}, c.flags...)...)
-	tests.Env = append(tests.Env, chosen.Variable+"="+strconv.Itoa(id))
-	err := tests.Run()
-	return verdictOf(ctx, within, m, err), took(tests), unexpected(ctx, m, err)
-}
-
-// verdictOf says what became of a mutant whose tests ended so.
-func verdictOf(ctx, within context.Context, m mutant, err error) status {
-	switch {
-	case within.Err() != nil && ctx.Err() == nil:
-		return timedOut
-	case err != nil:
-		return killed
-	case m.status == notCovered:
-		return notCovered
-	}
-	return lived
-}
-
-// unexpected is an error of the trial itself, and not of the tests.
-func unexpected(ctx context.Context, m mutant, err error) error {
-	var exit *exec.ExitError
-	if ctx.Err() != nil || err == nil || errors.As(err, &exit) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, exec.ErrWaitDelay) {
-		return ctx.Err()
-	}
-	return fmt.Errorf("trying %s:%d: %w", m.file, m.line, err)
 }

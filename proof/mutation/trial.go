@@ -59,11 +59,18 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 	if err != nil {
 		return "", spent, fmt.Errorf("%s:%d: %s does not compile, which the type checker did not see: %w\n%s", m.file, m.line, m.after, err, out)
 	}
+	became, more, err := t.run(ctx, program, m)
+	return became, spent + more, err
+}
+
+// run says whether the tests of the program, which has the mutant, see it. The environment is added to that of the tests.
+func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (_ status, spent time.Duration, err error) {
 	within, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
 	tests := command(within, filepath.Join(t.root, filepath.FromSlash(t.pkg)), program, append([]string{"-test.failfast"}, t.flags...)...)
+	tests.Env = append(tests.Env, environment...)
 	err = tests.Run()
-	spent += took(tests)
+	spent = took(tests)
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"flag"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,14 +55,7 @@ var places = []place{
 	{"postgres", func(tb testing.TB) opener {
 		tb.Helper()
 		dsn, schema := pgtest.Schema(tb)
-		switch {
-		case !strings.Contains(dsn, "://"):
-			dsn += " synchronous_commit=off"
-		case strings.Contains(dsn, "?"):
-			dsn += "&synchronous_commit=off"
-		default:
-			dsn += "?synchronous_commit=off"
-		}
+		dsn = pgtest.With(dsn, "synchronous_commit=off")
 		return func(tb testing.TB) store.Store {
 			tb.Helper()
 			s, err := postgres.Open(tb.Context(), dsn, postgres.Options{Schema: schema, NoListen: true, NoNotify: true})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
 // goroutines are those that run this package's code, or that of a pool, for a store.
@@ -40,7 +41,7 @@ func (w *world) named(o postgres.Options) (s *postgres.Store, application string
 	w.Helper()
 	application = "app_" + rand.Text()
 	o.Schema = w.schema
-	s, err := postgres.Open(w.Context(), with(w.dsn, "application_name="+application), o)
+	s, err := postgres.Open(w.Context(), pgtest.With(w.dsn, "application_name="+application), o)
 	require.NoError(w, err)
 	return s, application
 }
@@ -100,11 +101,11 @@ func TestTheContextOfOpen(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	application := "app_" + rand.Text()
-	_, err = postgres.Open(ctx, with(w.dsn, "application_name="+application), postgres.Options{Schema: w.schema})
+	_, err = postgres.Open(ctx, pgtest.With(w.dsn, "application_name="+application), postgres.Options{Schema: w.schema})
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, postgres.Migrate(ctx, w.dsn, w.schema), context.Canceled)
 	w.requireNothingLeft(application)
-	_, err = postgres.Open(t.Context(), with(w.dsn, "application_name="+application), postgres.Options{Schema: w.schema + "none", NoMigrate: true})
+	_, err = postgres.Open(t.Context(), pgtest.With(w.dsn, "application_name="+application), postgres.Options{Schema: w.schema + "none", NoMigrate: true})
 	require.ErrorIs(t, err, postgres.ErrOlder)
 	w.requireNothingLeft(application)
 }

@@ -92,7 +92,7 @@ func newPooler(tb testing.TB) *pooler {
 	u := url.URL{Scheme: "postgres", User: url.User(server.User), Host: net.JoinHostPort("127.0.0.1", port), Path: "/" + server.Database, RawQuery: "sslmode=disable"}
 	p.dsn = u.String()
 	require.Eventually(tb, func() bool {
-		conn, err := pgx.Connect(tb.Context(), with(p.dsn, "default_query_exec_mode=exec"))
+		conn, err := pgx.Connect(tb.Context(), pgtest.With(p.dsn, "default_query_exec_mode=exec"))
 		return err == nil && conn.Close(tb.Context()) == nil
 	}, patience, 10*time.Millisecond)
 	return p
@@ -107,7 +107,7 @@ func TestStoreThroughAPooler(t *testing.T) {
 	}
 	var opened atomic.Int64
 	inTurn := func() string {
-		return with(p.dsn, "default_query_exec_mode="+stateless[int(opened.Add(1))%len(stateless)])
+		return pgtest.With(p.dsn, "default_query_exec_mode="+stateless[int(opened.Add(1))%len(stateless)])
 	}
 	also := func(tb testing.TB, s store.Store) store.Store { tb.Helper(); return at(tb, inTurn(), s.(*place).o) }
 	storetest.Harness{
@@ -127,7 +127,7 @@ func TestStoreThroughAPooler(t *testing.T) {
 // With a direct connection to listen on, hints arrive through a pooler too.
 func TestHintsThroughAPooler(t *testing.T) {
 	p := newPooler(t)
-	w := &world{t, with(p.dsn, "default_query_exec_mode=exec"), "interlude"}
+	w := &world{t, pgtest.With(p.dsn, "default_query_exec_mode=exec"), "interlude"}
 	a, b := w.open(postgres.Options{ListenDSN: p.direct}), w.open(postgres.Options{ListenDSN: p.direct})
 	w.furnish(a)
 	life(w, a)

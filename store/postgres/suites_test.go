@@ -29,14 +29,14 @@ func isolated(tb testing.TB, isolation string) string {
 		EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = %L', current_database(), '`+isolation+`'); END $$`)
 	require.NoError(tb, err)
 	require.NoError(tb, conn.Close(tb.Context()))
-	return with(dsn, "synchronous_commit=off")
+	return pgtest.With(dsn, "synchronous_commit=off")
 }
 
 // The suite passes with every mode and every default isolation. Each case has the next of them, and each of its handles another mode.
 func TestStoreInEveryMode(t *testing.T) {
 	var opened atomic.Int64
 	inTurn := func(dsn string) string {
-		return with(dsn, "default_query_exec_mode="+modes[int(opened.Add(1))%len(modes)])
+		return pgtest.With(dsn, "default_query_exec_mode="+modes[int(opened.Add(1))%len(modes)])
 	}
 	suites := make([]suite, len(isolations))
 	for i, isolation := range isolations {

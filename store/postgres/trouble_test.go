@@ -101,7 +101,7 @@ func TestAStatementTimeout(t *testing.T) {
 func TestAPoolThatIsUsedUp(t *testing.T) {
 	w, other := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(other, created("r"))
-	pool, err := pgxpool.New(t.Context(), with(w.dsn, "pool_max_conns=3"))
+	pool, err := pgxpool.New(t.Context(), pgtest.With(w.dsn, "pool_max_conns=3"))
 	require.NoError(t, err)
 	defer pool.Close()
 	s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true, Timeout: 300 * time.Millisecond})

@@ -21,21 +21,6 @@ import (
 // patience is how long a test waits for a server before it gives up.
 const patience = 30 * time.Second
 
-// with adds settings, as key=value, to a connection string of either form. Values have no spaces.
-func with(dsn string, settings ...string) string {
-	for _, s := range settings {
-		switch key, value, _ := strings.Cut(s, "="); {
-		case !strings.Contains(dsn, "://"):
-			dsn += " " + s
-		case strings.Contains(dsn, "?"):
-			dsn += "&" + key + "=" + url.QueryEscape(value)
-		default:
-			dsn += "?" + key + "=" + url.QueryEscape(value)
-		}
-	}
-	return dsn
-}
-
 // world is a schema of a test's own, and stores in it: nodes, as it were.
 type world struct {
 	testing.TB
@@ -57,7 +42,7 @@ func newWorld(tb testing.TB, o postgres.Options) (*world, *postgres.Store) {
 func (w *world) open(o postgres.Options, settings ...string) *postgres.Store {
 	w.Helper()
 	o.Schema = w.schema
-	s, err := postgres.Open(w.Context(), with(w.dsn, settings...), o)
+	s, err := postgres.Open(w.Context(), pgtest.With(w.dsn, settings...), o)
 	require.NoError(w, err)
 	w.Cleanup(func() { require.NoError(w, s.Close()) })
 	return s
@@ -215,7 +200,7 @@ func (w *world) newRole(attributes string) (name, dsn string) {
 	})
 	u, err := url.Parse(w.dsn)
 	if err != nil || u.Scheme == "" {
-		return name, with(w.dsn, "user="+name, "password=pw")
+		return name, pgtest.With(w.dsn, "user="+name, "password=pw")
 	}
 	u.User = url.UserPassword(name, "pw")
 	return name, u.String()

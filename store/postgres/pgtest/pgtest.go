@@ -15,6 +15,7 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,21 @@ func Schema(tb testing.TB) (dsn, schema string) {
 	dsn = shared.do(tb, "")
 	tb.Cleanup(func() { shared.do(tb, "SET lock_timeout = '30s'; DROP SCHEMA IF EXISTS "+quoted+" CASCADE") })
 	return dsn, schema
+}
+
+// With adds settings, each as name=value without spaces, to a DSN of either form.
+func With(dsn string, settings ...string) string {
+	for _, s := range settings {
+		switch key, value, _ := strings.Cut(s, "="); {
+		case !strings.Contains(dsn, "://"):
+			dsn += " " + s
+		case strings.Contains(dsn, "?"):
+			dsn += "&" + key + "=" + url.QueryEscape(value)
+		default:
+			dsn += "?" + key + "=" + url.QueryEscape(value)
+		}
+	}
+	return dsn
 }
 
 // Start starts a server for this test alone, to be restarted and killed, and stops it when the test ends.

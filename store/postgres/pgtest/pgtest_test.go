@@ -61,6 +61,11 @@ func TestEachTestHasADatabase(t *testing.T) {
 	}
 }
 
+func TestSettingsAreAddedToEitherForm(t *testing.T) {
+	require.Equal(t, "host=/tmp a=1 b=x", With("host=/tmp", "a=1", "b=x"))
+	require.Equal(t, "postgres://h/d?a=1&b=x%3D%26", With("postgres://h/d", "a=1", "b=x=&"))
+}
+
 func TestEachTestHasASchema(t *testing.T) {
 	var names []string
 	for range 2 {
