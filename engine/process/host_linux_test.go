@@ -36,8 +36,12 @@ func init() {
 
 // serve has "FOLDER RUN…" start processes for the runs, one after the other, until somebody kills it.
 func serve(task string) int {
-	if task == headless {
+	switch task {
+	case headless:
 		leaveFirstThread()
+	case heavy:
+		growHeavy()
+		return 0
 	}
 	words := strings.Fields(task)
 	table := process.NewTable(words[0])

@@ -201,7 +201,7 @@ func (p *Process) sweep() bool {
 	p.mu.Lock()
 	swept := p.swept
 	p.mu.Unlock()
-	if swept || !sweep(p.record.Token) {
+	if swept || !sweep(p.record.Token, p.cmd.Process.Pid) {
 		return swept || !sweeps
 	}
 	p.mu.Lock()

@@ -21,8 +21,7 @@ func (t *Table) Reap(ctx context.Context, runID string) error {
 		if procid.Alive(r.Worker) == procid.Living {
 			continue
 		}
-		endGroup(r)
-		if !sweep(r.Token) && procid.Alive(r.Identity) != procid.Dead {
+		if !sweep(r.Token, endGroup(r)) && procid.Alive(r.Identity) != procid.Dead {
 			broken = errors.Join(broken, fmt.Errorf("processes of run %s may still be alive: %s", runID, r.Identity))
 			continue
 		}

@@ -77,7 +77,7 @@ func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
 	marked, markedIdentity := bystander(t, "INTERLUDE_TOKEN=TOKEN3")
 	recorded(t, dir, "r3", "TOKEN3", deadIdentity(t), markedIdentity)
 	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r3"))
-	until(t, "the marked process has ended", func() bool { return !lives(marked) })
+	require.False(t, lives(marked))
 }
 
 // E7: also those of a group are ended that dropped their environment.
@@ -107,7 +107,8 @@ func TestAGroupIsEndedWithItsLeader(t *testing.T) {
 	require.NoError(t, err)
 	recorded(t, dir, "r1", "TOKEN", deadIdentity(t), identity)
 	require.NoError(t, process.NewTable(dir).Reap(t.Context(), "r1"))
-	until(t, "the whole group has ended", func() bool { return !lives(bare) && !lives(cmd.Process.Pid) })
+	require.False(t, lives(bare))
+	require.False(t, lives(cmd.Process.Pid))
 }
 
 // E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host that took the run over.
@@ -131,5 +132,5 @@ func TestABrokenRecordIsReported(t *testing.T) {
 	err := process.NewTable(dir).Reap(t.Context(), "r1")
 	require.ErrorContains(t, err, "r1@HALF.json")
 	require.ErrorContains(t, err, "r1@STOLEN.json")
-	until(t, "the readable one is reaped", func() bool { return !lives(pid) })
+	require.False(t, lives(pid), "the readable one is reaped")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/interlude-go/interlude/internal/procid"
 )
 
 // sweeps says that processes are found by the token that they carry.
@@ -22,19 +24,20 @@ const (
 )
 
 // sweep kills every process of this machine that carries the token, wherever it went, and reports whether all are
-// gone.
+// gone, with those of the killed group; 0 is no group.
 //
 // One look is not enough. A process that ended between the listing and the look at it may have started another meanwhile, which is not
-// listed; and one that is just starting a program shows no environment for a moment. Then it looks again.
-func sweep(token string) bool {
-	s := sweeper{token: token, unclear: make(map[int]int)}
+// listed; and one that is just starting a program shows no environment for a moment. Then it looks again. A process that is killed shows none
+// either while it gives back its memory, and holds its files open until afterwards: it is waited for by its identity.
+func sweep(token string, group int) bool {
+	s := sweeper{token: token, group: group, unclear: make(map[int]int), killed: make(map[string]bool)}
 	doubted := 0
 	for deadline := time.Now().Add(sweepTime); ; {
 		found, doubt, err := s.look()
 		if err != nil {
 			return false
 		}
-		if found == 0 {
+		if found == 0 && !s.dying() {
 			if doubted++; !doubt || doubted > doubts {
 				return true
 			}
@@ -49,8 +52,10 @@ func sweep(token string) bool {
 // sweeper looks for what carries a token.
 type sweeper struct {
 	token string
+	group int
 	// unclear counts by number the looks at processes that show no environment and may never do so.
 	unclear map[int]int
+	killed  map[string]bool // by identity: those that may not be gone yet
 }
 
 // look kills what carries the token, and says whether it may have missed something.
@@ -69,7 +74,7 @@ func (s *sweeper) look() (found int, doubt bool, err error) {
 		case err == nil && len(env) > 0:
 			if holds(env, s.token) {
 				found++
-				kill(pid, s.token)
+				s.kill(pid)
 			}
 		case err == nil, errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ESRCH):
 			doubt = s.doubts(pid) || doubt
@@ -98,15 +103,48 @@ func (s *sweeper) doubts(pid int) bool {
 
 // kill ends the process if it carries the token. It is held by a descriptor while it is looked at, so that its number cannot
 // pass to another.
-func kill(pid int, token string) {
+func (s *sweeper) kill(pid int) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return
 	}
-	if carries(pid, token) {
-		_ = p.Kill() // it may have ended meanwhile
+	defer func() { _ = p.Release() }()
+	if id, err := procid.Of(pid); err == nil && carries(pid, s.token) && p.Kill() == nil {
+		s.killed[id] = true
 	}
-	_ = p.Release()
+}
+
+// dying reports whether one that was killed, by number or with the group, is not gone yet.
+func (s *sweeper) dying() bool {
+	for id := range s.killed {
+		if procid.Alive(id) == procid.Living {
+			return true
+		}
+		delete(s.killed, id)
+	}
+	if s.group == 0 || syscall.Kill(-s.group, 0) != nil {
+		return false
+	}
+	names, err := os.ReadDir("/proc") // the group has somebody, if only a zombie that nobody waits for
+	if err != nil {
+		return false
+	}
+	for _, n := range names {
+		if pid, err := strconv.Atoi(n.Name()); err == nil && inGroup(pid, s.group) && !isGone(pid) {
+			return true
+		}
+	}
+	return false
+}
+
+func isGone(pid int) bool {
+	_, err := procid.Of(pid)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+func inGroup(pid, group int) bool {
+	of, err := syscall.Getpgid(pid)
+	return err == nil && of == group
 }
 
 // carries reports whether the token is in the environment that the process was started with.

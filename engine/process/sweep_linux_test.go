@@ -5,6 +5,6 @@ import "testing"
 // What a turn pays for being sure that nothing is left of it.
 func BenchmarkSweep(b *testing.B) {
 	for b.Loop() {
-		sweep("NOBODY")
+		sweep("NOBODY", 0)
 	}
 }

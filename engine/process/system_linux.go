@@ -39,21 +39,23 @@ func awaitExit(pid int) {
 }
 
 // endGroup kills the group of a recorded process that lives, for those of it that dropped their environment. The leader is
-// stopped first, by a descriptor: then it cannot end between the look at it and the signal to its group.
-func endGroup(r record) {
+// stopped first, by a descriptor: then it cannot end between the look at it and the signal to its group. It returns the group that it killed, or 0.
+func endGroup(r record) int {
 	pid, ok := procid.PID(r.Identity)
 	if !ok {
-		return
+		return 0
 	}
 	leader, err := os.FindProcess(pid)
 	if err != nil {
-		return
+		return 0
 	}
 	defer func() { _ = leader.Release() }()
 	if procid.Alive(r.Identity) != procid.Living || !carries(pid, r.Token) || leader.Signal(syscall.SIGSTOP) != nil {
-		return
+		return 0
 	}
 	if procid.Alive(r.Identity) == procid.Living {
 		killGroup(pid)
+		return pid
 	}
+	return 0
 }

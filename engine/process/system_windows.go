@@ -16,10 +16,10 @@ func (p *Process) reap() error {
 	return err
 }
 
-func endGroup(record)    {}
-func group(*exec.Cmd)    {}
-func terminateGroup(int) {}
-func killGroup(int)      {}
-func sweep(string) bool  { return false }
+func endGroup(record) int    { return 0 }
+func group(*exec.Cmd)        {}
+func terminateGroup(int)     {}
+func killGroup(int)          {}
+func sweep(string, int) bool { return false }
 
 func private(fs.FileInfo) bool { return false }
