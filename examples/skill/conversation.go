@@ -29,6 +29,7 @@ type conversation struct {
 	open  *contract.InputRequired // the question that waits for a reply
 	quiet bool                    // there are no more replies
 	turn  int                     // the one that runs; 0: none
+	here  bool                    // it began here
 
 	warned map[contract.Warning]bool // what was warned of here
 	times
@@ -56,6 +57,10 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 		case c.quiet, c.open == nil && !c.in.types():
 			lines = nil // for the next question
 		}
+		death := c.death.now
+		if c.turn == 0 || !c.here {
+			death = nil // its turn has begun, and is shown first
+		}
 		select {
 		case told, more := <-events:
 			if !more || ctx.Err() != nil {
@@ -79,7 +84,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 			if err := c.reply(ctx, text); err != nil && ctx.Err() == nil {
 				return failed, err
 			}
-		case <-c.death.now:
+		case <-death:
 			c.kill(fmt.Sprintf("in the middle of turn %d", c.turn))
 		case <-tick.C:
 			if c.turn > 0 {

@@ -110,7 +110,7 @@ func (c *conversation) changed(e contract.Event, s contract.StateChanged, fresh 
 	}
 	switch fsm.Event(s.Trigger) {
 	case fsm.EventTurnStarted:
-		c.turn, c.turnBegan = e.Meta.Attempt, e.TS
+		c.turn, c.turnBegan, c.here = e.Meta.Attempt, e.TS, fresh
 		c.note(bold, fmt.Sprintf("▸ turn %d", c.turn), fresh)
 	case fsm.EventRestartPreserveWaiting:
 		c.note(green, "↻ its host died; the question still stands", fresh)
