@@ -40,29 +40,30 @@ type Report struct {
 // to its end. Package audit goes on after a violation, and takes logs of other producers.
 //
 // A log that ends between two events that belong to one commit is a violation: what a store keeps never does.
-func Check(r io.Reader) (Report, error) { return embedded().CheckLog(r) }
+func Check(r io.Reader) (Report, error) { return NewChecker().log(r) }
 
 // CheckLog is Check under this contract.
-func (l *Lifecycle) CheckLog(r io.Reader) (Report, error) {
-	checker := l.Checker()
+func (l *Lifecycle) CheckLog(r io.Reader) (Report, error) { return l.Checker().log(r) }
+
+func (c *Checker) log(r io.Reader) (Report, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	report := func(v *Violation) Report {
-		tally := checker.Tally()
+		tally := c.Tally()
 		return Report{Lines: tally.Lines, Runs: tally.Runs, Violation: v}
 	}
 	for {
 		line, err := readLine(lines)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return report(nil), fmt.Errorf("contract: reading the log after line %d: %w", checker.line, err)
+			return report(nil), fmt.Errorf("contract: reading the log after line %d: %w", c.line, err)
 		}
-		if v := checker.Line(line); v != nil {
+		if v := c.Line(line); v != nil {
 			return report(v), nil
 		}
 		if err != nil {
 			break
 		}
 	}
-	if left := checker.Close(); len(left) > 0 {
+	if left := c.Close(); len(left) > 0 {
 		return report(&left[0]), nil
 	}
 	return report(nil), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Checker decides the invariants event by event. After its first violation a run is not judged any further: what
@@ -47,24 +48,37 @@ type namedRule struct {
 }
 
 // NewChecker returns a Checker of the contract that this program was built with.
-func NewChecker() *Checker { return embedded().Checker() }
+func NewChecker() *Checker { return embedded().checker(embeddedRules()) }
 
 // Checker returns a Checker of this contract. It panics when the contract is unsound; Parse returns none such.
-func (l *Lifecycle) Checker() *Checker {
-	c := &Checker{l: l, runs: map[string]*view{}}
+func (l *Lifecycle) Checker() *Checker { return l.checker(l.rules()) }
+
+func (l *Lifecycle) checker(r ruleSet) *Checker {
+	return &Checker{l: l, schema: r.schema, rules: r.rules, runs: map[string]*view{}, closed: newClosedRuns(r.rules)}
+}
+
+// ruleSet is the invariants of a contract, executable. It is shared by checkers and not changed.
+type ruleSet struct {
+	schema string // the id of the one that asks for valid events; "": none does
+	rules  []namedRule
+}
+
+// embeddedRules are those of the contract that this program was built with.
+var embeddedRules = sync.OnceValue(func() ruleSet { return embedded().rules() })
+
+func (l *Lifecycle) rules() (set ruleSet) {
 	for _, v := range l.Invariants {
 		r, err := l.rule(v)
 		if err != nil {
 			panic(fmt.Errorf("%w: %s: %w", ErrContract, v.ID, err))
 		}
 		if v.Kind == "schema_valid" {
-			c.schema = v.ID
+			set.schema = v.ID
 			continue
 		}
-		c.rules = append(c.rules, namedRule{v.ID, r})
+		set.rules = append(set.rules, namedRule{v.ID, r})
 	}
-	c.closed = newClosedRuns(c.rules)
-	return c
+	return set
 }
 
 // Line takes the next line of a log and returns what it violates, or nil.

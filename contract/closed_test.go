@@ -92,6 +92,7 @@ func TestALineThatCannotBeReadSpoilsItsRunOnly(t *testing.T) {
 // A long log of many runs costs little for each that has ended.
 func TestEndedRunsCostLittle(t *testing.T) {
 	log := string(logs(t, "good")["question-and-answer"])
+	require.Empty(t, findings(NewChecker(), log), "what all checkers share is there")
 	c := NewChecker()
 	before := heap()
 	const runs = 500

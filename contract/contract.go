@@ -14,15 +14,8 @@ var source []byte
 //go:embed lifecycle.schema.json
 var metaSchema []byte
 
-// embedded is the contract that this program was built with, for readers inside the package that do not change it. A contract that does not
-// parse cannot be committed: the package's first test parses it.
-var embedded = sync.OnceValue(func() *Lifecycle {
-	l, err := Parse(source)
-	if err != nil {
-		panic(err)
-	}
-	return l
-})
+// embedded is the contract that this program was built with, for readers inside the package that do not change it.
+var embedded = sync.OnceValue(Load)
 
 // Version returns the version of the contract that this program was built with. A run records the one it was made under.
 func Version() string { return embedded().Version }
@@ -32,9 +25,9 @@ func Source() []byte { return bytes.Clone(source) }
 
 // Load returns the contract that this program was built with. It is a fresh copy, the caller's to change.
 func Load() *Lifecycle {
-	l, err := Parse(source)
-	if err != nil {
-		panic(err) // see embedded
+	l := new(Lifecycle)
+	if err := decodeStrict(source, l); err != nil { // what does not parse cannot be committed: the package's first test parses it
+		panic(err)
 	}
 	return l
 }

@@ -16,6 +16,7 @@ func TestEmbeddedContractIsSound(t *testing.T) {
 	t.Parallel()
 	l, err := Parse(Source())
 	require.NoError(t, err)
+	require.Equal(t, l, Load())
 	require.Equal(t, l.Version, Version())
 }
 

@@ -9,7 +9,8 @@ import "github.com/interlude-go/interlude/contract/explore"
 var (
 	explored = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}
 	least    = 100_000
+	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 2}
 	unmet    = []string{`nothing ever came out as "refused: key conflict"`} // it takes a second question
 )
 
-const eachMutant = 8
+const eachMutant = 40

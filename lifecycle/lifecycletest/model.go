@@ -219,10 +219,10 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // the machine, and on a lifecycle with this store. A sequence with a refused event is the same sequence without it, since a refused event
 // changes nothing, which each step shows.
 var sequences = []story{
-	{"G3 G2 A3 A7/every sequence of up to six events", func(t *testing.T, h Harness) {
+	{"G3 G2 A3 A7/every sequence of few events", func(t *testing.T, h Harness) {
 		for _, v := range variants {
 			ls := newLives(t, h, v)
-			ls.walk(nil, 6)
+			ls.walk(nil, depth)
 			ls.end()
 		}
 	}},

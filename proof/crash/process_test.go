@@ -57,6 +57,7 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 	cmd := exec.CommandContext(ctx, c.program, append(append([]string{
 		"-scenario", scenario.Name, "-case", c.id, "-journal", c.journal, "-base", strconv.FormatInt(c.base.UnixMicro(), 10),
 	}, c.store...), flags...)...)
+	cmd.Env = append(os.Environ(), "GOGC=off") // it is over before there is anything to collect
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	err := cmd.Run()
