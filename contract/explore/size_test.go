@@ -7,8 +7,9 @@ import "github.com/interlude-go/interlude/contract/explore"
 var (
 	explored = explore.Usual() // by the ordinary test, with
 	least    = 1_000_000       // states at the least, and
-	twice    = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2}
-	unmet    []string // what is never met within its bounds
+	unmet    []string          // what is never met within its bounds
+
+	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // where two things happen
 )
 
 // eachMutant is how many mutants there are for each one that is tried.

@@ -52,7 +52,7 @@ func sweep(token string, group int) bool {
 // sweeper looks for what carries a token.
 type sweeper struct {
 	token string
-	group int
+	group int // that was killed, or 0
 	// unclear counts by number the looks at processes that show no environment and may never do so.
 	unclear map[int]int
 	killed  map[string]bool // by identity: those that may not be gone yet
@@ -109,7 +109,8 @@ func (s *sweeper) kill(pid int) {
 		return
 	}
 	defer func() { _ = p.Release() }()
-	if id, err := procid.Of(pid); err == nil && carries(pid, s.token) && p.Kill() == nil {
+	id, err := procid.Of(pid)
+	if carries(pid, s.token) && p.Kill() == nil && err == nil { // it may have ended meanwhile
 		s.killed[id] = true
 	}
 }
