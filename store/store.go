@@ -128,6 +128,17 @@ type Meter interface {
 	Stats() Stats
 }
 
+// Identified is implemented by a store that can tell its data from the data of every other store. The stores of this project are
+// Identified, and storetest requires it of every store.
+type Identified interface {
+	// Identity returns a random text of at most 64 letters, digits and hyphens. It is made once, together with the store's data, and kept
+	// with them: it is the same in every process that opens the store and after every restart, and another one for every other store.
+	// A copy of the data (a restored backup, a cloned database) keeps the identity of the original. Whoever marks things outside the
+	// store as belonging to one of its runs, a folder for instance, marks them with the identity and the run's id: two stores may
+	// have runs of the same id.
+	Identity(ctx context.Context) (string, error)
+}
+
 // Stats are counts of what was made durable.
 type Stats struct {
 	Commits uint64 // entries of Commit and runs of Claim

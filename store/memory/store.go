@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,6 +27,8 @@ type Store struct {
 	served map[string]string // by pool: the key served last, a hint for fairness
 	first  string            // the pool at which the last claim began, a hint for fairness
 	stats  store.Stats
+
+	identity string // never changes
 }
 
 // entry is a run and all that belongs to it.
@@ -38,18 +41,26 @@ type entry struct {
 }
 
 var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Watcher  = (*Store)(nil)
-	_ store.Meter    = (*Store)(nil)
-	_ store.Surveyor = (*Store)(nil)
+	_ store.Store      = (*Store)(nil)
+	_ store.Watcher    = (*Store)(nil)
+	_ store.Meter      = (*Store)(nil)
+	_ store.Surveyor   = (*Store)(nil)
+	_ store.Identified = (*Store)(nil)
 )
 
 // New returns an empty store.
 func New() *Store {
 	return &Store{
 		runs: make(map[string]*entry), index: newIndex(), nodes: make(map[string]*store.Node),
-		pools: make(map[string]slots.Pool), served: make(map[string]string),
+		pools: make(map[string]slots.Pool), served: make(map[string]string), identity: rand.Text(),
 	}
+}
+
+// Identity implements store.Identified.
+func (s *Store) Identity(ctx context.Context) (string, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.identity, s.open(ctx)
 }
 
 // Close ends the store; every later call answers store.ErrClosed.

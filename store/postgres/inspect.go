@@ -127,7 +127,7 @@ func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 
 // needed are the rights that a node needs, by table.
 const needed = `(VALUES
-	('migrations', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']), ('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']), ('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
 

@@ -76,6 +76,7 @@ var (
 	_ store.Watcher    = (*Store)(nil)
 	_ store.Meter      = (*Store)(nil)
 	_ store.Surveyor   = (*Store)(nil)
+	_ store.Identified = (*Store)(nil)
 	_ store.Timekeeper = (*Store)(nil)
 )
 

@@ -120,10 +120,11 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 }
 
 var (
-	runText     = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
-	specText    = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
-	settledText = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
-	historyText = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
+	runText      = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	identityText = sql(`SELECT identity FROM interlude.store`)
+	specText     = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
+	settledText  = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
+	historyText  = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 )
 
@@ -139,6 +140,18 @@ func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
 		}
 		return store.Decode(record)
 	}, id)
+}
+
+// Identity implements store.Identified.
+func (r *reader) Identity(ctx context.Context) (string, error) {
+	all, err := collectRows(ctx, r, r.texts[identityText], pgx.RowTo[string])
+	if err == nil && len(all) != 1 {
+		err = fmt.Errorf("%w: the table store has %d rows, want one", store.ErrCorrupt, len(all))
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0], nil
 }
 
 // Spec implements store.Reader.

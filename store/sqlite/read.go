@@ -96,6 +96,18 @@ func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 	return spec, err
 }
 
+// Identity implements store.Identified.
+func (s *Store) Identity(ctx context.Context) (identity string, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.one(`SELECT identity FROM store`)
+		if err == nil {
+			identity = r.text(0)
+		}
+		return err
+	})
+	return identity, err
+}
+
 // errEnough ends a query early.
 var errEnough = errors.New("sqlite: enough")
 

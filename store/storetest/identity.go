@@ -1,0 +1,52 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// identity asks for the store's identity, which every store must have.
+func identity(ctx context.Context, s store.Store) (string, error) {
+	identified, ok := s.(store.Identified)
+	if !ok {
+		return "", fmt.Errorf("%T has no method Identity: every store implements store.Identified", s)
+	}
+	return identified.Identity(ctx)
+}
+
+func (w *world) identity(s store.Store) string {
+	w.Helper()
+	id, err := identity(w.ctx, s)
+	require.NoError(w, err)
+	require.Regexp(w, `^[0-9A-Za-z-]{16,64}$`, id)
+	return id
+}
+
+var identityCases = []promised{
+	{
+		"identity/it belongs to the data",
+		"The identity is the same for every handle, whatever is written and deleted meanwhile, and after each restart; another store has another one.",
+		func(w *world) {
+			first := w.identity(w.store)
+			require.Equal(w, first, w.identity(w.also()))
+			w.finished("a")
+			_, err := w.store.Prune(w.ctx, w.tick(), 1)
+			require.NoError(w, err)
+			other := w.harness.Open(w)
+			w.Cleanup(func() { require.NoError(w, other.Close()) })
+			require.NotEqual(w, first, w.identity(other))
+			require.Equal(w, first, w.identity(w.store))
+			if w.harness.Reopen == nil {
+				return
+			}
+			for name, restart := range w.restarts() {
+				w.store = restart(w, w.store)
+				require.Equal(w, first, w.identity(w.store), name)
+			}
+		},
+	},
+}
