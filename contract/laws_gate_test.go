@@ -26,18 +26,20 @@ func tableB(f Facts) (requirement string, o outcome) {
 		return "B2", outcome{event: "turn.succeeded"}
 	case !f["interactive"]:
 		return "B3", outcome{event: "turn.failed", code: "OUTPUT_INVALID"}
-	case f["done_marker"] && valid:
+	case f["done_marker"] && !f["not_done_said"] && valid:
 		return "B4", outcome{event: "turn.succeeded"}
-	case f["done_marker"]:
+	case f["done_marker"] && !f["not_done_said"]:
 		return "B5", outcome{event: "turn.failed", code: "OUTPUT_INVALID"}
-	case !f["question_asked"] && f["schema_declared"] && f["output_valid"] && f["schema_permissive"]:
+	case !f["question_asked"] && !f["not_done_said"] && f["schema_declared"] && f["output_valid"] && f["schema_permissive"]:
 		return "B6 permissive", outcome{event: "turn.succeeded", warnings: []string{soft, permissive}}
-	case !f["question_asked"] && f["schema_declared"] && f["output_valid"]:
+	case !f["question_asked"] && !f["not_done_said"] && f["schema_declared"] && f["output_valid"]:
 		return "B6", outcome{event: "turn.succeeded", warnings: []string{soft}}
 	case f["attempts_exhausted"]:
 		return "B7", outcome{event: "turn.failed", code: "INTERACTIVE_MAX_ATTEMPT_EXCEEDED"}
 	case !f["sticky"] && !f["handle_present"]:
 		return "B11", outcome{event: "turn.failed", code: "SESSION_RESUME_FAILED"}
+	case f["not_done_said"] && (f["done_marker"] || f["output_valid"]):
+		return "B8 not done", outcome{event: "turn.needs_input"}
 	case f["question_asked"] && f["output_valid"]:
 		return "B10", outcome{event: "turn.needs_input"}
 	}
@@ -45,7 +47,7 @@ func tableB(f Facts) (requirement string, o outcome) {
 }
 
 // gateFacts are those that section B speaks of.
-var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive", "done_marker", "question_asked", "attempts_exhausted", "sticky", "handle_present"}
+var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive", "done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present"}
 
 // impossible reports whether the facts contradict each other: an output is judged by a declared schema only.
 func impossible(f Facts) bool {
@@ -97,6 +99,7 @@ func gateLaws() []law {
 		{"B6 against a schema that accepts everything, with two", byRequirement("B6 permissive")},
 		{"B7 the last attempt fails", byRequirement("B7")},
 		{"B8 B9 otherwise the run waits", byRequirement("B8")},
+		{"B8 an output that says it is not done waits, beside the marker and though it is valid", byRequirement("B8 not done")},
 		{"B10 a question wins over soft completion", byRequirement("B10")},
 		{"B11 no handle fails, never waits", byRequirement("B11")},
 	}

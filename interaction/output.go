@@ -63,7 +63,9 @@ func (r *reader) marked(fields map[string]json.RawMessage) {
 	case "true":
 		r.Done = true
 	case "false":
+		r.NotDone = true
 	default:
+		r.NotDone = true
 		r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done", DoneMarker))
 	}
 	delete(fields, DoneMarker)

@@ -24,6 +24,8 @@ type Diagnostic struct {
 type Reading struct {
 	// Done: the text or the output carries the done marker.
 	Done bool
+	// NotDone: the output's done field is there and is not true. It outweighs every sign of completion (B8).
+	NotDone bool
 	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
 	Output json.RawMessage
 	// Question is the explicit question; nil when there is none that can be read.
@@ -38,7 +40,7 @@ type Reading struct {
 // takes time in proportion to the text.
 //
 // Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or is the field
-// "__SKILL_DONE__": true of the output object; false says "not done" (B4).
+// "__SKILL_DONE__": true of the output object (B4); false, or any other value of that field, says "not done" (B8).
 //
 // Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or its only fenced JSON block. JSON embedded in
 // prose is none (B6).

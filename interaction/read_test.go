@@ -30,8 +30,9 @@ func TestDoneMarker(t *testing.T) {
 		"B4/in an open fence it is no marker":  {"~~~\n__SKILL_DONE__", "", false, "", "~~~\n__SKILL_DONE__"},
 		"B4/indented as code it is no marker":  {"    __SKILL_DONE__", "", false, "", "__SKILL_DONE__"},
 		"B4/a field of the output":             {`{"a":1,"__SKILL_DONE__":true}`, "", true, `{"a":1}`, `{"a":1,"__SKILL_DONE__":true}`},
-		"B4/false says not done":               {`{"a":1,"__SKILL_DONE__":false}`, "", false, `{"a":1}`, `{"a":1,"__SKILL_DONE__":false}`},
-		"B4/a text is neither":                 {`{"a":1,"__SKILL_DONE__":"true"}`, "", false, `{"a":1}`, `{"a":1,"__SKILL_DONE__":"true"}`},
+		"B8/false says not done":               {`{"a":1,"__SKILL_DONE__":false}`, "", false, `{"a":1}`, `{"a":1,"__SKILL_DONE__":false}`},
+		"B8/a text is neither":                 {`{"a":1,"__SKILL_DONE__":"true"}`, "", false, `{"a":1}`, `{"a":1,"__SKILL_DONE__":"true"}`},
+		"B8/false beside the marker's line":    {"{\"a\":1,\"__SKILL_DONE__\":false}\n__SKILL_DONE__", "", true, `{"a":1}`, `{"a":1,"__SKILL_DONE__":false}`},
 		"B4/a field of structured output":      {"Here.", `{"a":1,"__SKILL_DONE__":true}`, true, `{"a":1}`, "Here."},
 		"B6/the whole message is JSON":         {` {"a":1} `, "", false, `{"a":1}`, `{"a":1}`},
 		"B4/marker and the whole rest JSON":    {"{\"a\":1}\n__SKILL_DONE__", "", true, `{"a":1}`, `{"a":1}`},
@@ -62,6 +63,7 @@ func TestDoneMarker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := interaction.Read(c.text, json.RawMessage(c.structured))
 			require.Equal(t, c.done, r.Done)
+			require.Equal(t, strings.HasPrefix(name, "B8/"), r.NotDone)
 			require.Equal(t, c.output, string(r.Output))
 			require.Equal(t, c.shown, r.Text)
 			require.Nil(t, r.Question)

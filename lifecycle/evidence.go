@@ -52,6 +52,7 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 	}
 	set(o.Process.Status == engine.OK, fsm.FactProcessOK)
 	set(ev.reading.Done, fsm.FactDoneMarker)
+	set(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	set(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(spec.OutputSchema) > 0 {
 		declared, err := compiled(spec.OutputSchema)
@@ -88,7 +89,11 @@ func (ev *evidence) ask(o engine.Outcome) {
 		ev.question = *ev.reading.Question
 		return
 	}
-	ev.question = interaction.Baseline(ev.reading.Text)
+	text := ev.reading.Text
+	if text == "" && ev.reading.NotDone { // the output is all that it said
+		text = string(ev.reading.Output)
+	}
+	ev.question = interaction.Baseline(text)
 }
 
 // reason says why the gate failed the turn, for a person.

@@ -88,7 +88,7 @@ func (w *law) next(from place, event happening, holds facts) ruling {
 }
 
 // evidence are the facts that a turn itself brings; the others stand in the record.
-const evidence = processOK | doneMarker | questionAsked | schemaDeclared | outputValid | schemaPermissive | handlePresent
+const evidence = processOK | doneMarker | notDoneSaid | questionAsked | schemaDeclared | outputValid | schemaPermissive | handlePresent
 
 // verdicts are the ways in which a turn can end when the record says what it says: every evidence is put before the gate.
 func (w *law) verdicts(record facts) []verdict {

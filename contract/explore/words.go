@@ -67,11 +67,13 @@ const (
 	schemaDeclared
 	outputValid
 	schemaPermissive
+	notDoneSaid
 )
 
 var factNames = []string{
 	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed", "strict", "auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked", "schema_declared", "output_valid", "schema_permissive",
+	"not_done_said",
 }
 
 // when returns the fact if it holds.

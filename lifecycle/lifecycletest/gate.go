@@ -17,6 +17,9 @@ var answerSchema = json.RawMessage(`{"type":"object","properties":{"answer":{"ty
 
 func withSchema(s *lifecycle.Spec) { s.OutputSchema = answerSchema }
 
+// withAny declares a schema that accepts everything.
+func withAny(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{}`) }
+
 func auto(s *lifecycle.Spec) { s.Mode = lifecycle.Auto }
 
 func attempts(n int) func(*lifecycle.Spec) { return func(s *lifecycle.Spec) { s.MaxAttempts = n } }
@@ -55,6 +58,11 @@ var gateCases = []gateCase{
 	{"B7 no completion in the last attempt fails", []func(*lifecycle.Spec){attempts(1)}, Says("What now?"), fsm.StateFailed, fsm.CodeInteractiveMaxAttemptExceeded, nil, ""},
 	{"B7 B10 an explicit question in the last attempt fails too", []func(*lifecycle.Spec){attempts(1)}, Wonders("What now?"), fsm.StateFailed, fsm.CodeInteractiveMaxAttemptExceeded, nil, ""},
 	{"B8 no completion waits for the user", []func(*lifecycle.Spec){attempts(2)}, Says("What now?"), fsm.StateWaitingUser, "", nil, ""},
+	{"B8 an output that says it is not done waits, though any object completes softly", []func(*lifecycle.Spec){withAny}, Says(`{"__SKILL_DONE__":false,"message":"Which?"}`), fsm.StateWaitingUser, "", nil, ""},
+	{"B8 and so does structured output", []func(*lifecycle.Spec){withAny}, Returns(map[string]any{"__SKILL_DONE__": false, "message": "Which?"}), fsm.StateWaitingUser, "", nil, ""},
+	{"B8 and one that passes a stricter schema", []func(*lifecycle.Spec){withSchema}, Says(`{"__SKILL_DONE__":false,"answer":42}`), fsm.StateWaitingUser, "", nil, ""},
+	{"B8 not done outweighs the marker beside it", []func(*lifecycle.Spec){withAny}, Done(`{"__SKILL_DONE__":false}`), fsm.StateWaitingUser, "", nil, ""},
+	{"B2 auto mode has nobody to wait for: not done makes no difference", []func(*lifecycle.Spec){auto, withAny}, Says(`{"__SKILL_DONE__":false,"a":1}`), fsm.StateSucceeded, "", nil, `{"a":1}`},
 	{"B11 a resumable engine without a handle fails", nil, Forgets(Wonders("Which?")), fsm.StateFailed, fsm.CodeSessionResumeFailed, nil, ""},
 	{"B10 an explicit question wins over soft completion", []func(*lifecycle.Spec){withSchema}, func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
