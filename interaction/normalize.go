@@ -21,12 +21,14 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Normalize brings a question within the limits and fills in what it leaves open: an unknown kind becomes open_text, an
-// unknown policy engine_judgement, a missing prompt the generic one (C1, C2). The diagnostics say what was changed.
+// Normalize brings a question within the limits and fills in what it leaves open: no kind is open_text, no policy
+// engine_judgement. An unknown kind or policy becomes the same, and a missing prompt the generic one (C1, C2); the diagnostics say so.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	switch q.Kind {
 	case ChooseOne, Confirm, FillFields, OpenText, RiskAck:
+	case "":
+		q.Kind = OpenText
 	default:
 		n.odd(fsm.WarnAskUserUnknownKind, fmt.Sprintf("kind %.40q is asked as %s", q.Kind, OpenText))
 		q.Kind = OpenText

@@ -159,6 +159,11 @@ func TestMalformedQuestions(t *testing.T) {
 		require.Equal(t, interaction.OpenText, r.Question.Kind)
 		require.Equal(t, fsm.WarnAskUserUnknownKind, r.Diagnostics[0].Code)
 	})
+	t.Run("C1/none is open_text, and nothing odd", func(t *testing.T) {
+		r := interaction.Read(tagged("prompt: What next?"), nil)
+		require.Equal(t, interaction.OpenText, r.Question.Kind)
+		require.Empty(t, r.Diagnostics)
+	})
 	t.Run("C2/a broken part is left out", func(t *testing.T) {
 		r := interaction.Read(tagged("kind: confirm\nprompt: x\noptions: yes\nrequired_fields: {}\nui_hints: []\ndefault_decision_policy: maybe"), nil)
 		require.Equal(t, interaction.Question{Kind: interaction.Confirm, Prompt: "x", DefaultPolicy: interaction.EngineJudgement}, *r.Question)

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -23,6 +24,7 @@ type evidence struct {
 	asking   []engine.Diagnostic // matter only when the run asks
 	process  engine.Process
 	invalid  error // why the output fails the schema
+	lost     error // why the session that the engine handed over cannot be stored
 }
 
 // weigh reads the outcome of a turn. It decides nothing.
@@ -30,9 +32,9 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 	ev := evidence{reading: interaction.Read(o.FinalText, o.Output), process: o.Process, warnings: o.Diagnostics}
 	session, err := sessionOf(o.Handle)
 	if err != nil {
-		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
+		ev.warnings = append(slices.Clip(ev.warnings), engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
 	}
-	ev.session = session
+	ev.session, ev.lost = session, err
 	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
@@ -43,6 +45,9 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 	then.Profile = profile
 	if session != nil {
 		then.Session = session
+	}
+	if err != nil { // an earlier one is not what the engine would go on with
+		then.Session = nil
 	}
 	ev.facts = facts(&then)
 	set := func(is bool, fact fsm.Facts) {
@@ -107,6 +112,9 @@ func (ev *evidence) reason(rule fsm.GateRule) string {
 	case fsm.CodeInteractiveMaxAttemptExceeded:
 		return "max_attempt is reached and the run is not complete"
 	case fsm.CodeSessionResumeFailed:
+		if ev.lost != nil {
+			return fmt.Sprintf("the session that the engine handed over cannot be stored, so a wait could never be resumed: %v", ev.lost)
+		}
 		return "the engine gave no session handle, so a wait could never be resumed"
 	}
 	return string(rule.Error)

@@ -49,9 +49,8 @@ func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, g
 	run := t.run
 	t.mu.Unlock()
 	ev = weigh(t.spec, run, profile, o)
-	lost := o.Handle != nil && ev.session == nil // it cannot be stored
 	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
-	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && !lost
+	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && ev.lost == nil
 }
 
 // askAgain stores that a round of repair begins: what the agent said until then, and the session that it goes on with.

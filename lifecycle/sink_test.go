@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -69,6 +70,35 @@ func TestAHandleHasItsLimits(t *testing.T) {
 		require.EqualError(t, said[65_537], "engine: handle has 65537 bytes, want 1 to 65536")
 		stop()
 	})
+}
+
+// TestASessionThatCannotBeStoredIsTheReason: B11, the run does not wait with it, nor with an earlier one, and says what is wrong with it.
+func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
+	for attempt := 1; attempt <= 2; attempt++ {
+		synctest.Test(t, func(t *testing.T) {
+			lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+				o := asking("?")
+				if turn.Attempt == attempt {
+					o.Handle = &engine.Handle{Engine: "agent", Data: make([]byte, engine.MaxHandle+1)}
+				}
+				return o, nil
+			})})
+			submit(t, lc, "r")
+			synctest.Wait()
+			if attempt == 2 {
+				in(t, lc.Client, "r", fsm.StateWaitingUser)
+				_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+				require.NoError(t, err)
+				synctest.Wait()
+			}
+			run := in(t, lc.Client, "r", fsm.StateFailed)
+			require.Equal(t, &store.Failure{
+				Code:    fsm.CodeSessionResumeFailed,
+				Message: "the session that the engine handed over cannot be stored, so a wait could never be resumed: engine: handle has 65537 bytes, want 1 to 65536",
+			}, run.Error)
+			stop()
+		})
+	}
 }
 
 // TestNothingIsReportedAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is stored.

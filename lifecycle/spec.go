@@ -82,7 +82,7 @@ type Spec struct {
 	// Labels are for filtering; at most MaxLabels, keys to 63 bytes and values to 255.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// WorkDir is the agent's working folder; it must exist when a turn starts. Empty: a folder of the run's own under Config.Dir.
+	// WorkDir is the agent's working folder; it must exist when a turn starts. A relative one is made absolute by Submit. Empty: a folder of the run's own under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
 }
 

@@ -103,6 +103,9 @@ func (s *Spec) wrong() *SpecError {
 	if len(s.WorkDir) > 4096 {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
 	}
+	if !utf8.ValidString(s.WorkDir) || strings.IndexByte(s.WorkDir, 0) >= 0 {
+		return &SpecError{"WorkDir", quote(s.WorkDir), "valid UTF-8 without NUL", nil}
+	}
 	return nil
 }
 

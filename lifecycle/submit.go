@@ -16,6 +16,10 @@ import (
 // and spec again returns the run as it is by then; another spec is ErrSpecConflict. A spec that is
 // wrong is a *SpecError, a pool that nobody configured ErrUnknownPool; nothing is stored then.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
+	var err error
+	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
+		return Run{}, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not known", err}
+	}
 	if err := spec.Validate(); err != nil {
 		return Run{}, err
 	}

@@ -31,7 +31,10 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 		}
 	}
 	if spec.WorkDir != "" {
-		w.work = spec.WorkDir
+		var err error
+		if w.work, err = absolute(spec.WorkDir); err != nil { // an earlier release stored it as it was given
+			return w, fmt.Errorf("workspace: %w", err)
+		}
 	} else if run.Session == nil {
 		if err := os.MkdirAll(w.work, 0o750); err != nil {
 			return w, fmt.Errorf("workspace: %w", err)
@@ -51,6 +54,14 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 		}
 	}
 	return w, nil
+}
+
+// absolute makes a relative folder absolute, in the process's own; an empty one and an absolute one stay as they are.
+func absolute(dir string) (string, error) {
+	if dir == "" || filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	return filepath.Abs(dir)
 }
 
 // input is what the engine is given for the attempt.

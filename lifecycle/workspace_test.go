@@ -28,6 +28,8 @@ func missing(t engine.Turn) (all []string) {
 // TestTheFoldersOfARun: H3 I3 I4, they are made for its first turn. Once the run has a session, what its agent worked on must be there, and is not made again.
 func TestTheFoldersOfARun(t *testing.T) {
 	given := t.TempDir()
+	here, err := os.Getwd()
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		dir  bool
 		spec Spec
@@ -37,7 +39,8 @@ func TestTheFoldersOfARun(t *testing.T) {
 		"of the host's": {true, Spec{}, func(base string) engine.Turn {
 			return engine.Turn{WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
 		}},
-		"the caller's own": {false, Spec{WorkDir: given}, func(string) engine.Turn { return engine.Turn{WorkDir: given} }},
+		"the caller's own":                   {false, Spec{WorkDir: given}, func(string) engine.Turn { return engine.Turn{WorkDir: given} }},
+		"a relative one, as Submit found it": {false, Spec{WorkDir: "."}, func(string) engine.Turn { return engine.Turn{WorkDir: here} }},
 		"both": {true, Spec{WorkDir: given}, func(base string) engine.Turn {
 			return engine.Turn{WorkDir: given, ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
 		}},
