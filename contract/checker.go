@@ -113,7 +113,7 @@ func salvage(body []byte) (run string, seq uint64) {
 		RunID string `json:"run_id"`
 		Seq   uint64 `json:"seq"`
 	}
-	_ = json.Unmarshal(body, &e) // members that have another type stay empty
+	_ = json.Unmarshal(bytes.TrimPrefix(body, byteOrderMark), &e) // members that have another type stay empty
 	if !isRunID(e.RunID) {
 		return "", 0
 	}

@@ -39,6 +39,9 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	if err := payload.Validate(plain); err != nil {
 		return refuse(err)
 	}
+	if err := shapes()[typ].plainIntegers(plain, ""); err != nil {
+		return refuse(err)
+	}
 	var buf bytes.Buffer
 	buf.Grow(512)
 	enc := json.NewEncoder(&buf)
@@ -52,6 +55,9 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	}
 	if buf.Len() > MaxEvent {
 		return refuse(fmt.Errorf("%d bytes encoded, at most %d", buf.Len(), MaxEvent))
+	}
+	if err := unambiguous(buf.Bytes()); err != nil { // names of hints that are no UTF-8 may have become the same
+		return refuse(err)
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), nil
 }

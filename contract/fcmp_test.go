@@ -2,6 +2,8 @@ package contract
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,6 +177,89 @@ func TestDecodeRefusesWhatIsNoEvent(t *testing.T) {
 	require.ErrorIs(t, err, ErrEvent)
 	_, err = Verify([]byte(strings.Replace(string(good), `diagnostic.warning`, `run.exploded`, 1)))
 	require.ErrorIs(t, err, ErrEvent)
+}
+
+// F8, G4: what readers understand differently is no event for Decode either, and is told as what it is: a member given twice, a member whose name
+// differs in case, half of a character.
+func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
+	t.Parallel()
+	body, err := Encode(header(), TypeStateChanged, samples()[TypeStateChanged])
+	require.NoError(t, err)
+	good := string(body)
+	asked, err := Encode(header(), TypeInputRequired, samples()[TypeInputRequired])
+	require.NoError(t, err)
+	for _, c := range []struct{ body, old, new, says string }{
+		{good, `"to":"failed"`, `"to":"failed","to":"succeeded"`, `key "to" is given twice`},
+		{good, `"code":"ENGINE_FAILED"`, `"code":"ENGINE_FAILED","\u0063ode":"TURN_TIMEOUT"`, `key "code" is given twice`},
+		{good, `"seq":7`, `"seq":7,"seq":8`, `key "seq" is given twice`},
+		{good, `"attempt":2`, `"attempt":2,"attempt":3`, `key "attempt" is given twice`},
+		{string(asked), `"wide":true`, `"wide":[{"x":1,"x":2}]`, `key "x" is given twice`},
+		{good, `"seq"`, `"SEQ"`, `the envelope has no member "SEQ"; it is written "seq"`},
+		{good, `"seq":7`, `"seq":7,"Seq":8`, `the envelope has no member "Seq"; it is written "seq"`},
+		{good, `"attempt"`, `"Attempt"`, `meta has no member "Attempt"; it is written "attempt"`},
+		{good, `"seq":7`, `"seq":7,"x":8`, `the envelope has no member "x"`},
+		{good, `exit 1`, `exit \ud83d`, `the escape \ud83d at byte`},
+		{good, `exit 1`, `exit \ude00\ud83d`, `the escape \ude00 at byte`},
+		{good, `exit 1`, `exit \ud83d\ud83d\ude00`, `the escape \ud83d at byte`},
+		{good, `{"protocol`, "\ufeff" + `{"protocol`, "byte order mark"},
+	} {
+		spoiled := strings.Replace(c.body, c.old, c.new, 1)
+		require.NotEqual(t, c.body, spoiled, c.new)
+		_, err := Decode([]byte(spoiled))
+		require.ErrorIs(t, err, ErrEvent, c.new)
+		require.ErrorContains(t, err, c.says)
+		_, err = Verify([]byte(spoiled))
+		require.ErrorContains(t, err, c.says)
+	}
+	for _, text := range []string{`\ud83d\ude00`, `\\ud83d`, `\u0000`} {
+		e, err := Verify([]byte(strings.Replace(good, `exit 1`, text, 1)))
+		require.NoError(t, err, text)
+		require.Contains(t, string(e.Data), text)
+	}
+}
+
+// F1, G4: an unknown type is told as that, whatever else is foreign about the event, and an integer that is written as a fraction as that.
+func TestVerifySaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	body, err := Encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
+	require.NoError(t, err)
+	foreign := strings.NewReplacer(TypeReplyAccepted, "raw.stdout", `"seq":7`, `"seq":7,"raw_ref":null`).Replace(string(body))
+	_, err = Verify([]byte(foreign))
+	require.ErrorContains(t, err, `the contract has no event type "raw.stdout"`)
+	for _, number := range []string{"1.0", "1e0", "10e-1", "92233720368547758080"} {
+		_, err = Verify([]byte(strings.Replace(string(body), `"interaction_id":1`, `"interaction_id":`+number, 1)))
+		require.ErrorContains(t, err, "/interaction_id is written "+number+": an integer is written as its digits")
+		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": json.Number(number), "resolution_mode": "user_reply", "accepted_at": epoch})
+		require.ErrorContains(t, err, "an integer is written as its digits")
+	}
+}
+
+// F1: the members that Decode knows are those of the schema.
+func TestTheEnvelopeHasItsMembers(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		Properties map[string]object
+	}
+	raw, ok := EventSchema("")
+	require.True(t, ok)
+	var schema object
+	require.NoError(t, json.Unmarshal(raw, &schema))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(schema.Properties)), envelopeMembers)
+	require.ElementsMatch(t, slices.Collect(maps.Keys(schema.Properties["meta"].Properties)), metaMembers)
+}
+
+// F7: two names of hints that are no UTF-8 would become one member, given twice.
+func TestNamesThatBecomeOneAreRefused(t *testing.T) {
+	t.Parallel()
+	data := samples()[TypeInputRequired]
+	data["ui_hints"] = map[string]any{"\xff": 1, "x": 2}
+	body, err := Encode(header(), TypeInputRequired, data)
+	require.NoError(t, err)
+	_, err = Verify(body)
+	require.NoError(t, err)
+	data["ui_hints"] = map[string]any{"\xff": 1, "\xfe": 2}
+	_, err = Encode(header(), TypeInputRequired, data)
+	require.ErrorContains(t, err, "is given twice")
 }
 
 // F7: the longest text that the schema allows still fits into an event, whatever its characters.

@@ -1,9 +1,13 @@
 package contract
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
-// valueEnd returns where the JSON value at i ends, or -1 for what is no JSON, has spaces between its parts, or is nested deeper than
-// maxOpenDepth. It checks the syntax as strictly as encoding/json does.
+// valueEnd returns where the JSON value at i ends, or -1 for what is not JSON in the form that Encode writes: without spaces between its
+// parts, the members of each object sorted by name and none of them twice, no escape of half a character, and nested no deeper than
+// maxOpenDepth. It checks the syntax as strictly as encoding/json does. What is -1 here may still be JSON; decodeSlow decides that.
 func valueEnd(b []byte, i, depth int) int {
 	if i >= len(b) || depth > maxOpenDepth {
 		return -1
@@ -29,13 +33,22 @@ func objectEnd(b []byte, i, depth int) int {
 	if i++; at(b, i) == '}' {
 		return i + 1
 	}
+	var last []byte // the name before, with its quotes
 	for {
 		if at(b, i) != '"' {
 			return -1
 		}
+		first := i
 		if i = stringEnd(b, i); at(b, i) != ':' {
 			return -1
 		}
+		// Names are compared as they are written. Two that differ only in how they are escaped would pass for different ones, so a
+		// name with an escape is not decided here.
+		name := b[first:i]
+		if bytes.Compare(name[:len(name)-1], last) <= 0 || bytes.IndexByte(name, '\\') >= 0 {
+			return -1
+		}
+		last = name[:len(name)-1]
 		i = valueEnd(b, i+1, depth+1)
 		switch at(b, i) {
 		case ',':
@@ -97,9 +110,17 @@ func escapeEnd(b []byte, i int) int {
 				return -1
 			}
 		}
+		if isSurrogate(b[i+2], b[i+3]) {
+			return -1 // Encode writes no pair of surrogates, and half a pair is no character
+		}
 		return i + 5
 	}
 	return -1
+}
+
+// isSurrogate reports whether the four hexadecimal digits of an escape, of which these are the first two, name half of a character.
+func isSurrogate(first, second byte) bool {
+	return (first == 'd' || first == 'D') && (second == '8' || second == '9' || second >= 'A' && second <= 'F' || second >= 'a' && second <= 'f')
 }
 
 func numberEnd(b []byte, i int) int {

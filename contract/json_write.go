@@ -152,6 +152,9 @@ func appendOpenObject(dst []byte, m map[string]any, depth int) ([]byte, bool) {
 	var room [manyKeys]string
 	names := room[:0]
 	for name := range m {
+		if !utf8.ValidString(name) { // what is no character is replaced, and two names may become one
+			return dst, false
+		}
 		names = append(names, name)
 	}
 	slices.Sort(names)

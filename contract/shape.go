@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -156,4 +157,33 @@ func (s *shape) appendObject(dst []byte, v any) ([]byte, bool) {
 		}
 	}
 	return append(dst, '}'), found == len(m)
+}
+
+// plainIntegers names an integer that is not written as its digits. A schema takes 1.0 and 1e2 for integers too, but readers with typed
+// numbers do not.
+func (s *shape) plainIntegers(v any, path string) error {
+	switch {
+	case s == nil:
+	case s.kind == kindInteger:
+		if _, ok := integer(v); !ok {
+			return fmt.Errorf("%s is written %.40v: an integer is written as its digits, within 64 bits", path, v)
+		}
+	case s.kind == kindArray:
+		items, _ := v.([]any)
+		for i, item := range items {
+			if err := s.items.plainIntegers(item, fmt.Sprintf("%s/%d", path, i)); err != nil {
+				return err
+			}
+		}
+	case s.kind == kindObject:
+		object, _ := v.(map[string]any)
+		for _, m := range s.members {
+			if item, ok := object[m.name]; ok {
+				if err := m.shape.plainIntegers(item, path+"/"+m.name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 )
@@ -16,9 +17,24 @@ func Verify(body []byte) (Event, error) {
 	}
 	e, err := Decode(body)
 	if err != nil {
-		return Event{}, err
+		return Event{}, orUnknownType(body, err)
 	}
 	return e, e.verify(body)
+}
+
+// orUnknownType says of a line with a type that the contract does not have that, and not what else is wrong: nobody knows how it should be.
+func orUnknownType(body []byte, err error) error {
+	var e struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.Type == "" || schemas().payloads[e.Type] != nil {
+		return err
+	}
+	return unknownType(e.Type)
+}
+
+func unknownType(typ string) error {
+	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
 }
 
 // verifyFast knows an event in the form that Encode gives it, by its shape. It refuses any other form, and whatever is wrong.
@@ -47,7 +63,7 @@ func verifyFast(body []byte) (Event, bool) {
 func (e Event) verify(body []byte) error {
 	payload, ok := schemas().payloads[e.Type]
 	if !ok {
-		return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, e.Type)
+		return unknownType(e.Type)
 	}
 	if !utf8.Valid(body) { // which decoding would mend in silence
 		return fmt.Errorf("%w: it is not UTF-8, at byte %d", ErrEvent, notUTF8(body))
@@ -61,6 +77,9 @@ func (e Event) verify(body []byte) error {
 		return fmt.Errorf("%w: envelope: %w", ErrEvent, err)
 	}
 	if err := payload.Validate(whole["data"]); err != nil {
+		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
+	}
+	if err := shapes()[e.Type].plainIntegers(whole["data"], ""); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
 	return nil
