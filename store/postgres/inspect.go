@@ -60,12 +60,7 @@ func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	if err != nil {
 		return have, err
 	}
-	var wrong []error
-	for i, m := range known {
-		if a := have.Applied[i]; a.Version != m.Version || a.Name != m.Name || a.Sum != m.Sum {
-			wrong = append(wrong, fmt.Errorf("%w: migration %d is recorded as %d, %s (%s), this package's is %s (%s)", ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
-		}
-	}
+	wrong := have.recorded(known)
 	unfit, err := indexes(ctx, conn, schema, known)
 	if err != nil {
 		return have, err

@@ -145,6 +145,9 @@ func migrateOnce(ctx context.Context, db beginner, schema string, known []Migrat
 			return err
 		}
 		have, err := status(ctx, tx, schema)
+		if err == nil {
+			err = errors.Join(have.recorded(known)...)
+		}
 		if err != nil || have.Version >= len(known) { // a newer schema is looked at by fits
 			return err
 		}

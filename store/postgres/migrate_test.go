@@ -39,6 +39,21 @@ func (w *world) status() postgres.Status {
 	return have
 }
 
+// frozen are the sums of the migrations. A new one is added here by the commit that adds it; none is ever changed, because the schemas
+// that it made do not change with it.
+var frozen = []string{"f2be2064e868e6ec", "5c48a46ee7e53c6f"}
+
+// J8: a schema that was made by another text of a migration is refused when it is opened, and not by the first statement that fails.
+func TestASchemaOfAnotherText(t *testing.T) {
+	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
+	require.NoError(t, s.Close())
+	w.exec(`UPDATE interlude.migrations SET sum = 'other' WHERE version = 1`)
+	err := refused(t, w.dsn, postgres.Options{Schema: w.schema})
+	require.ErrorIs(t, err, postgres.ErrForeign)
+	require.ErrorContains(t, err, "migration 1")
+	require.ErrorIs(t, postgres.Migrate(t.Context(), w.dsn, w.schema), postgres.ErrForeign)
+}
+
 func TestMigrationsAreListed(t *testing.T) {
 	files, err := os.ReadDir("migrations")
 	require.NoError(t, err)
@@ -50,6 +65,11 @@ func TestMigrationsAreListed(t *testing.T) {
 		require.Regexp(t, fmt.Sprintf(`^%04d_`, m.Version), m.Name, "so that they stand in their order")
 		require.Len(t, m.Sum, 16)
 	}
+	sums := make([]string, len(all))
+	for i, m := range all {
+		sums[i] = m.Sum
+	}
+	require.Equal(t, frozen, sums, "a migration that was on the main branch never changes (J8)")
 	all[0].Name = "changed"
 	require.NotEqual(t, "changed", postgres.Migrations()[0].Name, "the list is the caller's")
 	require.Panics(t, func() { postgres.NewMigration(2, "x.sql", "-- oldest: 3\n") })

@@ -153,6 +153,9 @@ func newKnowing(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migr
 // begin sees to a schema that this package can work with.
 func (s *Store) begin(ctx context.Context) error {
 	have, err := s.contact(ctx)
+	if err == nil {
+		err = errors.Join(have.recorded(s.versions)...)
+	}
 	if err == nil && have.Version < len(s.versions) && !s.o.NoMigrate {
 		if err = migrate(ctx, s.pool, s.o.Schema, s.versions); err == nil {
 			have, err = s.contact(ctx)

@@ -50,6 +50,18 @@ func status(ctx context.Context, q querier, schema string) (s Status, _ error) {
 	return s, err
 }
 
+// recorded says which of the migrations that were applied have another text than this package's.
+func (s Status) recorded(known []Migration) (wrong []error) {
+	for i, m := range known[:min(len(known), len(s.Applied))] {
+		if a := s.Applied[i]; a.Version != m.Version || a.Name != m.Name || a.Sum != m.Sum {
+			wrong = append(wrong, fmt.Errorf("%w: migration %d is recorded as %d, %s (%s), this package's is %s (%s): a development version from before the first "+
+				"release made the tables, or they were changed by hand: use the version that made them, or another schema (Options.Schema)",
+				ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
+		}
+	}
+	return wrong
+}
+
 // fits says whether this package, which knows so many versions, can work with the schema as it is.
 func (s Status) fits(known int) error {
 	switch {

@@ -15,7 +15,9 @@
 // PRAGMA data_version while somebody watches. The file must be on a local disk, and its folder writable: FILE-wal and FILE-shm
 // stand beside it. Copy it with SQLite's backup or VACUUM INTO, or with all three files while nobody has it open.
 //
-// A file that is not a database, belongs to another program, was written by a newer version, or is damaged is refused and
+// The file is private to its user (0600) unless Options.FileMode says otherwise.
+//
+// A file that is not a database, belongs to another program, was written by a newer version, has another schema than its version says, or is damaged is refused and
 // left as it is. When the disk is full or read-only, commits fail with an error that says so, what was stored stays
 // readable, and commits work again when there is room.
 //

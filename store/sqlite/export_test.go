@@ -1,6 +1,9 @@
 package sqlite
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // The bounds that tests go up to, and beyond.
 const (
@@ -70,4 +73,14 @@ func (s *Store) Recent() (runs, bytes int) {
 		return nil
 	})
 	return runs, bytes
+}
+
+// Describe lists the columns and indexes of the store's file.
+func (s *Store) Describe() (lines []string, _ error) {
+	err := s.look(func(w *writer) (err error) {
+		lines, err = w.describe()
+		slices.Sort(lines)
+		return err
+	})
+	return lines, err
 }

@@ -6,29 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // applicationID marks a file as this package's: "ILud".
 const applicationID = 0x494c7564
 
-// inspect refuses a file that is not this package's, before anything is written to it.
-func inspect(path string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
+// inspect refuses a file that is not this package's, before anything is written to it. It makes a file that does not exist.
+func inspect(path string, mode fs.FileMode) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return create(path, mode)
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%w: it is a folder: name a file in it", ErrNotDatabase)
+	case !info.Mode().IsRegular(): // opening a named pipe would wait for somebody who writes to it
+		return fmt.Errorf("%w: it is no regular file (%s)", ErrNotDatabase, info.Mode().Type())
+	case info.Size() == 0:
 		return nil
 	}
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return err
-	}
-	if info.IsDir() {
-		return fmt.Errorf("%w: it is a folder", ErrNotDatabase)
-	}
 	head := make([]byte, 100)
 	if _, err := io.ReadFull(f, head); err != nil || !bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
 		return ErrNotDatabase
@@ -45,7 +50,41 @@ func inspect(path string) error {
 	if id := field(68); id != 0 && id != applicationID {
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	}
-	return inspectSchema(path)
+	return unwritable(path, inspectSchema(path))
+}
+
+// create makes an empty file, so that it has the mode from its first moment. SQLite gives the same one to the files that it makes beside it.
+func create(path string, mode fs.FileMode) error {
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s does not exist: make it, or correct the path: %w", folder, err)
+	} else if err == nil && !info.IsDir() {
+		return fmt.Errorf("%s is a file and no folder: correct the path: %w", folder, fs.ErrInvalid)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, mode)
+	if err != nil {
+		return fmt.Errorf("%w: no file can be made in the folder: %w", ErrReadOnly, err)
+	}
+	return errors.Join(f.Chmod(mode), f.Close()) // the mode that was asked for, whatever the process's umask takes away
+}
+
+// unwritable adds to an error of SQLite's what cannot be written: the file, or the folder in which it makes others.
+func unwritable(path string, err error) error {
+	if !errors.Is(err, ErrReadOnly) {
+		return err
+	}
+	f, opening := os.OpenFile(path, os.O_RDWR, 0)
+	if opening != nil {
+		return fmt.Errorf("%w: %w", err, opening)
+	}
+	_ = f.Close() // nothing was written
+	return fmt.Errorf("%w: the file may be written; its folder must be, too, for %s-wal and %[2]s-shm", err, filepath.Base(path))
+}
+
+// newer says that a file cannot be used because this package is too old.
+func newer(version int64) error {
+	return fmt.Errorf("%w: schema version is %d, this package knows %d: use a version of the package that is at least as new as the one "+
+		"that wrote the file; there is no way back but a backup", ErrNewer, version, len(migrations))
 }
 
 // inspectSchema reads the version and the tables through a read-only connection, since they may still stand in the WAL.
@@ -74,7 +113,9 @@ func inspectSchema(path string) error {
 	case id != applicationID:
 		return fmt.Errorf("%w: application_id is %#x", ErrForeign, id)
 	case version > int64(len(migrations)):
-		return fmt.Errorf("%w: schema version is %d, this package knows %d", ErrNewer, version, len(migrations))
+		return newer(version)
+	case version < 1:
+		return fmt.Errorf("%w: it has tables and schema version %d: %s", ErrSchema, version, otherSchema)
 	}
-	return nil
+	return explain(c.checkSchema(int(version)))
 }

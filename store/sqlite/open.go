@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -34,6 +35,10 @@ type Options struct {
 	NoGroupCommit bool
 	// CacheKiB is the page cache of each connection; 16 MiB when zero.
 	CacheKiB int
+	// FileMode is what Open gives to a file that it makes, and SQLite to those that it makes beside it (FILE-wal, FILE-shm), whatever the
+	// umask: 0600 when zero, since runs hold what people say. Use 0660 to share the file with a group, in a folder that the group
+	// may write. A file that exists keeps its mode.
+	FileMode fs.FileMode
 	// MaxPages limits the file's size, for tests of a full disk; 0: no limit.
 	MaxPages int
 }
@@ -58,9 +63,10 @@ var (
 	_ store.Identified = (*Store)(nil)
 )
 
-// Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist. The error
-// matches ErrNotDatabase, ErrForeign, ErrNewer or ErrCorrupt for a file that is not this package's or is damaged; such a file is left as
-// it is. Close the store when done.
+// Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist: a path that is
+// wrong would otherwise go unnoticed, and the runs with it; the error matches fs.ErrNotExist. It matches ErrReadOnly when the
+// file or its folder cannot be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt for a file that is not this
+// package's, or not of this version, or is damaged; such a file is left as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -73,13 +79,13 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := inspect(path); err != nil {
+	if err := inspect(path, o.FileMode); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount)}
 	if err := s.open(path, o); err != nil {
 		s.hangUp()
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, explain(err))
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
 	}
 	s.ended.Go(s.writer.run)
 	if o.WatchInterval > 0 {
@@ -100,6 +106,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CacheKiB == 0 {
 		o.CacheKiB = 16 << 10
+	}
+	if o.FileMode == 0 {
+		o.FileMode = 0o600
+	}
+	if o.FileMode&^0o666 != 0 || o.FileMode&0o600 != 0o600 {
+		return o, fmt.Errorf("%w: options: FileMode is %#o, want 0600 and no more than 0666", store.ErrInvalid, uint32(o.FileMode))
 	}
 	if o.Synchronous != Full && o.Synchronous != Normal || o.BusyTimeout < 0 || o.CacheKiB < 0 || o.MaxPages < 0 {
 		return o, fmt.Errorf("%w: options: Synchronous is %q (want FULL or NORMAL), BusyTimeout %s, CacheKiB %d, MaxPages %d (want 0 or more)",

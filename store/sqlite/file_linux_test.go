@@ -1,0 +1,125 @@
+package sqlite_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// masked sets the process's umask for the test.
+func masked(t *testing.T, mask int) {
+	t.Helper()
+	before := syscall.Umask(mask)
+	t.Cleanup(func() { syscall.Umask(before) })
+}
+
+// J8: what people say is private: every file that a store makes is its user's alone, whatever the umask, unless the options say otherwise.
+// A file that exists keeps its mode.
+func TestFilesArePrivate(t *testing.T) {
+	modes := func(path string, o sqlite.Options) map[string]fs.FileMode {
+		s, err := sqlite.Open(t.Context(), path, o)
+		require.NoError(t, err)
+		require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 4}))
+		_, err = s.Runs(t.Context(), store.Query{})
+		require.NoError(t, err)
+		found := make(map[string]fs.FileMode)
+		files, err := os.ReadDir(filepath.Dir(path))
+		require.NoError(t, err)
+		for _, f := range files {
+			info, err := f.Info()
+			require.NoError(t, err)
+			found[f.Name()] = info.Mode().Perm()
+		}
+		require.NoError(t, s.Close())
+		return found
+	}
+	all := func(mode fs.FileMode) map[string]fs.FileMode {
+		return map[string]fs.FileMode{"runs.db": mode, "runs.db-wal": mode, "runs.db-shm": mode}
+	}
+	shared := quick
+	shared.FileMode = 0o660
+	masked(t, 0o022)
+	path := filepath.Join(t.TempDir(), "runs.db")
+	require.Equal(t, all(0o600), modes(path, quick))
+	require.Equal(t, all(0o600), modes(path, shared), "it exists")
+	require.Equal(t, all(0o660), modes(filepath.Join(t.TempDir(), "runs.db"), shared))
+	older := filepath.Join(t.TempDir(), "runs.db")
+	require.NoError(t, os.WriteFile(older, nil, 0o644)) //nolint:gosec // as earlier versions made it
+	require.Equal(t, all(0o644), modes(older, quick))
+
+	for _, mode := range []fs.FileMode{0o400, 0o060, 0o700, fs.ModeSticky | 0o600} {
+		_, err := sqlite.Open(t.Context(), path, sqlite.Options{FileMode: mode})
+		require.ErrorIs(t, err, store.ErrInvalid)
+		require.ErrorContains(t, err, "FileMode")
+	}
+}
+
+// J8: an error of Open says what is wrong with the path, and nothing is made.
+func TestAPathThatCannotBeUsed(t *testing.T) {
+	refused := func(path string, want error, says string) {
+		t.Helper()
+		s, err := sqlite.Open(t.Context(), path, quick)
+		require.ErrorIs(t, err, want)
+		require.ErrorContains(t, err, says)
+		require.Nil(t, s)
+	}
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "no", "such")
+	refused(filepath.Join(missing, "runs.db"), fs.ErrNotExist, "the folder "+missing+" does not exist: make it")
+	require.NoDirExists(t, missing)
+	refused(dir, sqlite.ErrNotDatabase, "it is a folder")
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, []byte("Dear diary"), 0o600))
+	refused(file, sqlite.ErrNotDatabase, file)
+	refused(filepath.Join(file, "runs.db"), syscall.ENOTDIR, file)
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	refused(pipe, sqlite.ErrNotDatabase, "it is no regular file")
+	require.NoError(t, os.Symlink(filepath.Join(missing, "runs.db"), filepath.Join(dir, "link")))
+	refused(filepath.Join(dir, "link"), sqlite.ErrReadOnly, "no such file")
+}
+
+// J8: a file or folder that this user may not write is named.
+func TestAFolderThatMayNotBeWritten(t *testing.T) {
+	existing := made(t)
+	folder := filepath.Dir(existing)
+	if os.Getuid() == 0 { // whom no permission binds: the thread goes on as somebody else, as far as files are concerned
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		for _, path := range []string{existing, folder} {
+			require.NoError(t, os.Chown(path, 65534, 65534))
+		}
+		for up := filepath.Dir(folder); up != filepath.Dir(up); up = filepath.Dir(up) {
+			info, err := os.Stat(up)
+			require.NoError(t, err)
+			if info.Mode()&0o011 != 0o011 {
+				require.NoError(t, os.Chmod(up, info.Mode()|0o011))
+			}
+		}
+		require.NoError(t, syscall.Setfsuid(65534))
+		defer func() { require.NoError(t, syscall.Setfsuid(0)) }()
+	}
+	require.NoError(t, os.Chmod(folder, 0o500))
+	defer os.Chmod(folder, 0o700) //nolint:errcheck,gosec // so that it can be removed
+	_, err := sqlite.Open(t.Context(), filepath.Join(folder, "new.db"), quick)
+	require.ErrorIs(t, err, sqlite.ErrReadOnly)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	require.ErrorContains(t, err, "no file can be made in the folder")
+	_, err = sqlite.Open(t.Context(), existing, quick)
+	require.ErrorIs(t, err, sqlite.ErrReadOnly)
+	require.ErrorContains(t, err, "runs.db-wal")
+	require.NoError(t, os.Chmod(folder, 0o700)) //nolint:gosec // a folder
+	require.NoError(t, os.Chmod(existing, 0o400))
+	_, err = sqlite.Open(t.Context(), existing, quick)
+	require.ErrorIs(t, err, sqlite.ErrReadOnly)
+	require.ErrorIs(t, err, fs.ErrPermission)
+}

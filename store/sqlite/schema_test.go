@@ -1,0 +1,174 @@
+package sqlite_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// frozen are the SHA-256 sums of the migrations. A new one is added here by the commit that adds it; none is ever changed, because the
+// files that it made do not change with it.
+var frozen = map[string]string{
+	"migrations/0001_runs.sql":     "e69220b9b5fd88d8552bfbc3140f1bb3b46160fde18aa4aca56efe3e9081ff6f",
+	"migrations/0002_identity.sql": "140f17bba26c94dd33f8e098df26b48bd3cc1c5a835f70e43710bc735bf7689b",
+}
+
+// J8: a migration that was on the main branch stays as it is.
+func TestMigrationsAreFrozen(t *testing.T) {
+	sums := make(map[string]string)
+	for _, name := range sqlite.Migrations() {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		sum := sha256.Sum256(text)
+		sums[name] = hex.EncodeToString(sum[:])
+	}
+	require.Equal(t, frozen, sums)
+}
+
+// dumped is a file that a SQL text of testdata makes.
+func dumped(t *testing.T, name string, change ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "runs.db")
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	for _, statements := range append([]string{string(text)}, change...) {
+		_, err = db.ExecContext(t.Context(), statements)
+		require.NoError(t, err)
+	}
+	require.NoError(t, db.Close())
+	return path
+}
+
+// J8 E1: a file of the first schema is migrated with all that it holds, and its runs go on from where they stood: what had ended reads as
+// before, who waited is answered, what was queued or interrupted is executed.
+func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
+	path := dumped(t, "version1.sql")
+	s, err := sqlite.Open(t.Context(), path, quick)
+	require.NoError(t, err)
+	defer s.Close()
+	fresh, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quick)
+	require.NoError(t, err)
+	defer fresh.Close()
+	require.Equal(t, describe(t, fresh), describe(t, s), "a migrated file is as a new one")
+	id, err := s.Identity(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, id)
+
+	agent := engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		if len(turn.Answers) == 0 {
+			return engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?"}), nil
+		}
+		return engine.Output(map[string]string{"colour": turn.Answers[0].Text})
+	})
+	l, err := lifecycle.New(lifecycle.Config{Store: s, Engine: agent, Poll: 10 * time.Millisecond})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(ctx) }()
+	defer func() { cancel(); require.NoError(t, <-served) }()
+
+	for id, want := range map[string]fsm.State{"finished": fsm.StateSucceeded, "failed": fsm.StateFailed, "canceled": fsm.StateCanceled} {
+		r, err := l.Get(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, want, r.State, id)
+	}
+	r, err := l.Get(ctx, "finished")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"colour":"red","run":"<finished>"}`, string(r.Output))
+	again, err := l.Reply(ctx, "finished", interaction.Reply{ID: 1, Text: "red", Key: "key-1"})
+	require.NoError(t, err)
+	require.True(t, again.Replayed, "what was accepted stays so")
+	for _, id := range []string{"parked", "long", "queued", "interrupted"} {
+		require.Eventually(t, func() bool {
+			q, err := l.Pending(ctx, id)
+			return err == nil && q != nil
+		}, time.Minute, time.Millisecond, id)
+		_, err := l.Reply(ctx, id, interaction.Reply{ID: 1, Text: "blue"})
+		require.NoError(t, err, id)
+	}
+	for _, id := range []string{"parked", "long", "queued", "interrupted", "answered"} {
+		r, err := l.Wait(ctx, id)
+		require.NoError(t, err)
+		require.Equal(t, fsm.StateSucceeded, r.State, id)
+		seq := uint64(0)
+		for event, err := range l.Events(ctx, id, 0) {
+			require.NoError(t, err, id)
+			seq++
+			require.Equal(t, seq, event.Seq, id)
+		}
+		require.Equal(t, r.Seq, seq, id)
+	}
+	found, err := l.Runs(ctx, lifecycle.Query{Labels: map[string]string{"team": "blue"}})
+	require.NoError(t, err)
+	require.Len(t, found.Runs, 7)
+	found, err = l.Runs(ctx, lifecycle.Query{Labels: map[string]string{`we"ird`: "$[0]"}})
+	require.NoError(t, err)
+	require.Len(t, found.Runs, 1)
+}
+
+func describe(t *testing.T, s *sqlite.Store) []string {
+	t.Helper()
+	lines, err := s.Describe()
+	require.NoError(t, err)
+	return lines
+}
+
+// J8: a file whose schema is not what its version says is refused before anything is written to it, and the error says what is wrong and
+// what to do; what an operator adds is no fault.
+func TestAFileOfAnotherSchema(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		want   error
+		says   []string
+	}{
+		"of an earlier commit":  {`ALTER TABLE runs DROP COLUMN first; ALTER TABLE runs DROP COLUMN tail; DROP TABLE specs`, sqlite.ErrSchema, []string{"runs.first", "start with a new file"}},
+		"with an index gone":    {`DROP INDEX runs_ready`, sqlite.ErrSchema, []string{"runs_ready", "schema version 1"}},
+		"with another index":    {`DROP INDEX runs_ready; CREATE INDEX runs_ready ON runs (pool)`, sqlite.ErrSchema, []string{"runs_ready"}},
+		"with another type":     {`ALTER TABLE nodes DROP COLUMN until; ALTER TABLE nodes ADD COLUMN until TEXT`, sqlite.ErrSchema, []string{"nodes.until"}},
+		"without a version":     {`PRAGMA user_version = 0`, sqlite.ErrSchema, []string{"schema version 0"}},
+		"of a negative version": {`PRAGMA user_version = -1`, sqlite.ErrSchema, []string{"schema version -1"}},
+		"of a later version":    {`PRAGMA user_version = 1000`, sqlite.ErrNewer, []string{"1000", "use a version"}},
+		"of a version too far":  {`PRAGMA user_version = 2`, sqlite.ErrSchema, []string{"store.identity"}},
+		"with additions":        {`ALTER TABLE nodes ADD COLUMN zone TEXT; CREATE TABLE mine (a); CREATE INDEX mine_runs ON runs (key)`, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := dumped(t, "version1.sql", c.change)
+			before, err := os.ReadFile(path)
+			require.NoError(t, err)
+			s, err := sqlite.Open(t.Context(), path, quick)
+			if c.want == nil {
+				require.NoError(t, err)
+				require.NoError(t, s.Close())
+				return
+			}
+			require.ErrorIs(t, err, c.want)
+			for _, text := range c.says {
+				require.ErrorContains(t, err, text)
+			}
+			after, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, before, after, "left as it is")
+			files, err := os.ReadDir(filepath.Dir(path))
+			require.NoError(t, err)
+			for _, f := range files {
+				require.True(t, f.Name() == "runs.db" || strings.HasPrefix(f.Name(), "runs.db-"), f.Name())
+			}
+		})
+	}
+}
