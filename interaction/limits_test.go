@@ -168,10 +168,18 @@ func TestOutputIsTakenUpToItsLimit(t *testing.T) {
 	output := func(size int) string { return `{"a":"` + strings.Repeat("x", size-len(`{"a":""}`)) + `"}` }
 	r := interaction.Read("", json.RawMessage(output(interaction.MaxOutput)))
 	require.Len(t, r.Output, interaction.MaxOutput)
-	require.Empty(t, r.Diagnostics)
-	r = interaction.Read("", json.RawMessage(output(interaction.MaxOutput+1)))
-	require.Nil(t, r.Output)
-	require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnEngineOutputTruncated, Detail: "output has 1048577 bytes, at most 1048576 are taken"}}, r.Diagnostics)
+	require.Nil(t, r.OutputFault)
+	over := output(interaction.MaxOutput + 1)
+	for _, r := range []interaction.Reading{
+		interaction.Read("", json.RawMessage(over)), interaction.Read(over, nil), interaction.Read("Here:\n```json\n"+over+"\n```", nil),
+	} {
+		require.Nil(t, r.Output)
+		require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: "output has 1048577 bytes, at most 1048576 are taken"}, r.OutputFault)
+		require.Contains(t, r.Baseline().Prompt, r.OutputFault.Detail)
+	}
+	r = interaction.Read("{", json.RawMessage(`{"a":`))
+	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed, Detail: "structured output is no valid JSON"}, r.OutputFault)
+	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
 // C2: what is odd about one text is told in sixteen diagnostics at most.

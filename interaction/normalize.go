@@ -21,6 +21,19 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
+// Baseline is the question for a turn that was read so. When all that the agent said is an output, it is shown; when that
+// was not taken, the person is told so (C2, I11).
+func (r Reading) Baseline() Question {
+	text := r.Text
+	if text == "" && r.NotDone {
+		text = string(r.Output)
+	}
+	if f := r.OutputFault; f != nil {
+		text = "The agent handed over an output that is not taken: " + f.Detail + ". How should it go on?\n\n" + text
+	}
+	return Baseline(text)
+}
+
 // Normalize brings a question within the limits and fills in what it leaves open: no kind is open_text, no policy
 // engine_judgement. An unknown kind or policy becomes the same, and a missing prompt the generic one (C1, C2); the diagnostics say so.
 func Normalize(q Question) (Question, []Diagnostic) {

@@ -14,14 +14,18 @@ import (
 // output finds the output, and the marker and the question in it.
 func (r *reader) output(structured json.RawMessage) {
 	found := bytes.TrimSpace(structured)
-	if len(found) == 0 || string(found) == "null" {
+	given := len(found) > 0 && string(found) != "null"
+	if !given {
 		found = r.candidate()
 	}
 	switch {
 	case len(found) == 0:
 	case len(found) > MaxOutput:
-		r.odd(fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput))
+		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
 	case !json.Valid(found):
+		if given { // what only looks like an output in the text stays there
+			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
+		}
 	case found[0] == '{':
 		r.object(found)
 	default:

@@ -28,6 +28,8 @@ type Reading struct {
 	NotDone bool
 	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
 	Output json.RawMessage
+	// OutputFault says why what was handed over as output is not taken; nil when nothing was, or it is. It is never silent (B2, B3, I11).
+	OutputFault *Diagnostic
 	// Question is the explicit question; nil when there is none that can be read.
 	Question *Question
 	// Diagnostics concern the question and the marker.

@@ -35,6 +35,9 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 		ev.warnings = append(slices.Clip(ev.warnings), engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
 	}
 	ev.session, ev.lost = session, err
+	if f := ev.reading.OutputFault; f != nil {
+		ev.warnings = append(slices.Clip(ev.warnings), engine.Diagnostic{Code: f.Code, Detail: f.Detail})
+	}
 	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
@@ -94,11 +97,7 @@ func (ev *evidence) ask(o engine.Outcome) {
 		ev.question = *ev.reading.Question
 		return
 	}
-	text := ev.reading.Text
-	if text == "" && ev.reading.NotDone { // the output is all that it said
-		text = string(ev.reading.Output)
-	}
-	ev.question = interaction.Baseline(text)
+	ev.question = ev.reading.Baseline()
 }
 
 // reason says why the gate failed the turn, for a person.
@@ -121,6 +120,9 @@ func (ev *evidence) reason(rule fsm.GateRule) string {
 }
 
 func validOutput(s *schema.Schema, r interaction.Reading) error {
+	if r.OutputFault != nil {
+		return errors.New(r.OutputFault.Detail)
+	}
 	if r.Output == nil {
 		return errors.New("no JSON output was found: it must be the whole final message or its only fenced JSON block")
 	}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -23,6 +26,12 @@ func withAny(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{}`) }
 func auto(s *lifecycle.Spec) { s.Mode = lifecycle.Auto }
 
 func attempts(n int) func(*lifecycle.Spec) { return func(s *lifecycle.Spec) { s.MaxAttempts = n } }
+
+// huge is an output of more bytes than are taken, and tooLarge its text.
+var huge, tooLarge = func() (map[string]any, string) {
+	text := strings.Repeat("x", interaction.MaxOutput)
+	return map[string]any{"answer": text}, `{"answer":"` + text + `"}`
+}()
 
 // gateCase is one turn and what the gate makes of it.
 type gateCase struct {
@@ -58,6 +67,10 @@ var gateCases = []gateCase{
 	{"B7 no completion in the last attempt fails", []func(*lifecycle.Spec){attempts(1)}, Says("What now?"), fsm.StateFailed, fsm.CodeInteractiveMaxAttemptExceeded, nil, ""},
 	{"B7 B10 an explicit question in the last attempt fails too", []func(*lifecycle.Spec){attempts(1)}, Wonders("What now?"), fsm.StateFailed, fsm.CodeInteractiveMaxAttemptExceeded, nil, ""},
 	{"B8 no completion waits for the user", []func(*lifecycle.Spec){attempts(2)}, Says("What now?"), fsm.StateWaitingUser, "", nil, ""},
+	{"B2 I11 auto mode without a schema succeeds without an output that is too large, and says so", []func(*lifecycle.Spec){auto}, Returns(huge), fsm.StateSucceeded, "", []fsm.Warning{fsm.WarnEngineOutputTruncated}, ""},
+	{"B3 I11 an output that is too large fails a schema", []func(*lifecycle.Spec){auto, withAny}, Returns(huge), fsm.StateFailed, fsm.CodeOutputInvalid, []fsm.Warning{fsm.WarnEngineOutputTruncated}, ""},
+	{"B4 I11 so does a marker without a schema", nil, Done(tooLarge), fsm.StateSucceeded, "", []fsm.Warning{fsm.WarnEngineOutputTruncated}, ""},
+	{"B8 I11 and whoever is asked about it learns that", []func(*lifecycle.Spec){withAny}, Returns(huge), fsm.StateWaitingUser, "", []fsm.Warning{fsm.WarnEngineOutputTruncated}, ""},
 	{"B8 an output that says it is not done waits, though any object completes softly", []func(*lifecycle.Spec){withAny}, Says(`{"__SKILL_DONE__":false,"message":"Which?"}`), fsm.StateWaitingUser, "", nil, ""},
 	{"B8 and so does structured output", []func(*lifecycle.Spec){withAny}, Returns(map[string]any{"__SKILL_DONE__": false, "message": "Which?"}), fsm.StateWaitingUser, "", nil, ""},
 	{"B8 and one that passes a stricter schema", []func(*lifecycle.Spec){withSchema}, Says(`{"__SKILL_DONE__":false,"answer":42}`), fsm.StateWaitingUser, "", nil, ""},
@@ -100,6 +113,14 @@ func gateStories() []story {
 				require.NotEmpty(w, run.Error.Message)
 			}
 			require.Equal(w, c.warnings, run.Warnings)
+			if slices.Contains(c.warnings, fsm.WarnEngineOutputTruncated) {
+				const limits = "output has 1048589 bytes, at most 1048576 are taken"
+				require.True(w, slices.ContainsFunc(w.log("r"), func(e contract.Event) bool {
+					return e.Type == contract.TypeWarning && strings.Contains(string(e.Data), limits)
+				}))
+				require.True(w, run.Error == nil || strings.Contains(run.Error.Message, limits), run.Error)
+				require.True(w, run.Pending == nil || strings.Contains(run.Pending.Prompt, limits), run.Pending)
+			}
 			if c.output != "" {
 				require.JSONEq(w, c.output, string(run.Output))
 			}
