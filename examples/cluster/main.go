@@ -26,6 +26,8 @@ import (
 	"os"
 	"os/signal"
 	"time"
+
+	"github.com/interlude-go/interlude/examples/terminal"
 )
 
 // options are the command line.
@@ -87,7 +89,7 @@ func main() {
 		os.Exit(0)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
+		fmt.Fprintln(os.Stderr, "cluster:", terminal.Text(err.Error()))
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -97,7 +99,7 @@ func main() {
 		err = v.print(os.Stdout, o.asJSON)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
+		fmt.Fprintln(os.Stderr, "cluster:", terminal.Text(err.Error()))
 		os.Exit(1)
 	}
 	if !v.Correct {

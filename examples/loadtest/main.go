@@ -22,6 +22,8 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"time"
+
+	"github.com/interlude-go/interlude/examples/terminal"
 )
 
 // options are the command line.
@@ -94,7 +96,7 @@ func main() {
 		os.Exit(0)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		fmt.Fprintln(os.Stderr, "loadtest:", terminal.Text(err.Error()))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -102,7 +104,7 @@ func main() {
 	r, err := measure(ctx, o, newProgress(os.Stderr))
 	if err != nil {
 		stop()
-		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		fmt.Fprintln(os.Stderr, "loadtest:", terminal.Text(err.Error()))
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 	if err := r.print(os.Stdout, o.asJSON); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // newEngine runs this program again, as the agent: one process a turn, or one that stays.
-func newEngine(o options) (*exec.Engine, error) {
+func newEngine(o *options) (*exec.Engine, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

@@ -4,12 +4,41 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
+
+// eventNames are the events that -kill-after knows: the types of the stored ones, and the triggers of changes of state.
+func eventNames() []string {
+	var names []string
+	for _, p := range contract.Load().Payloads {
+		names = append(names, p.Type)
+	}
+	for _, trigger := range fsm.Events() {
+		if !slices.Contains(names, string(trigger)) { // a type may have its trigger's name
+			names = append(names, string(trigger))
+		}
+	}
+	return names
+}
+
+// killable says what -kill-after takes.
+func killable() string {
+	return "#N for the Nth event, or one of " + strings.Join(eventNames(), ", ")
+}
+
+func mayKill(event string) bool {
+	if n, ok := strings.CutPrefix(event, "#"); ok {
+		nth, err := strconv.ParseUint(n, 10, 64)
+		return err == nil && nth > 0 && n == strconv.FormatUint(nth, 10)
+	}
+	return slices.Contains(eventNames(), event)
+}
 
 // fatal is a store that kills this process right after an event was stored: no deferred call, no signal
 // handler and no acknowledgement comes after it.

@@ -9,7 +9,9 @@
 //	go run ./examples/quickstart -db job.db -kill-after user.input.required
 //	                                                           kill -9 itself right after that event was stored
 //
-// Answers are read from the terminal, or as lines from standard input. The last line it prints is one JSON object.
+// Answers are read from the terminal, or as lines from standard input. Ctrl-C leaves the run as it is and says how to go on.
+// The last line that it prints is one JSON object. The exit status is 0 when the run succeeded or waits for an answer, 1 when it
+// failed or something went wrong, 2 for a wrong command line, and 130 after Ctrl-C.
 package main
 
 import (
@@ -23,10 +25,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"github.com/interlude-go/interlude/examples/quickstart/agent"
-	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -36,59 +37,36 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "agent" { // the child process
 		os.Exit(agent.Main(os.Args[2:], os.Stdin, os.Stdout))
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	context.AfterFunc(ctx, stop) // the second Ctrl-C does not wait
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
+	interrupted := ctx.Err() != nil
 	stop()
+	if interrupted && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted before the run was begun")
+	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
+		fmt.Fprintln(os.Stderr, "quickstart:", terminal.Text(err.Error()))
 	}
+	os.Exit(status(err, interrupted))
 }
 
-// options are the command line's.
-type options struct {
-	db        string
-	park      bool
-	resume    bool
-	timeout   time.Duration
-	strict    bool
-	profile   fsm.Profile
-	killAfter string
-	verbose   bool
-}
-
-func parse(args []string, out io.Writer) (options, error) {
-	var o options
-	var profile string
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.StringVar(&o.db, "db", "", "SQLite `file` to keep the run in; a temporary one when empty")
-	flags.BoolVar(&o.park, "park", false, "exit at the first wait (needs -db)")
-	flags.BoolVar(&o.resume, "resume", false, "go on with the last run in the file (needs -db)")
-	flags.DurationVar(&o.timeout, "timeout", lifecycle.DefaultSessionTimeout, "how long a question waits, in whole seconds")
-	flags.BoolVar(&o.strict, "strict", true, "a person must reply; with -strict=false the agent decides at the timeout")
-	flags.StringVar(&profile, "profile", string(fsm.ProfileResumable), "resumable or sticky_process")
-	flags.StringVar(&o.killAfter, "kill-after", "", "kill -9 this process right after an `event` was stored: an event type, a trigger, or #N for the Nth event (needs -db)")
-	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	o.profile = fsm.Profile(profile)
+// status is what the program returns to the shell.
+func status(err error, interrupted bool) int {
 	switch {
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; see -help", flags.Arg(0))
-	case o.profile != fsm.ProfileResumable && o.profile != fsm.ProfileStickyProcess:
-		return o, fmt.Errorf("-profile is %q, want %s or %s", profile, fsm.ProfileResumable, fsm.ProfileStickyProcess)
-	case o.db == "" && (o.park || o.resume || o.killAfter != ""):
-		return o, errors.New("-park, -resume and -kill-after need -db FILE: a temporary file would be gone")
-	case o.park && o.profile == fsm.ProfileStickyProcess:
-		return o, errors.New("-park needs -profile resumable: a sticky process ends with this program")
+	case interrupted:
+		return 130
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, new(misuse)):
+		return 2
+	default:
+		return 1
 	}
-	return o, nil
 }
 
 // run does the main job.
-func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
+func run(ctx context.Context, args []string, in *os.File, out io.Writer) (err error) {
 	o, err := parse(args, out)
 	if err != nil {
 		return err
@@ -98,7 +76,12 @@ func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		o.db = filepath.Join(dir, "runs.db")
+		defer func() { // kept when the run can go on
+			if !o.goesOn {
+				err = errors.Join(err, os.RemoveAll(dir))
+			}
+		}()
+		o.db, o.temporary = filepath.Join(dir, "runs.db"), true
 	}
 	if o.resume {
 		if _, err := os.Stat(o.db); err != nil {
@@ -118,49 +101,58 @@ func run(ctx context.Context, args []string, in *os.File, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer eng.Close()
 	logger := slog.New(slog.DiscardHandler)
 	if o.verbose {
 		logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: eng, Dir: o.db + ".files", Logger: logger})
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: st, Engine: eng, Dir: o.db + ".files", Logger: logger,
+		Grace: -1, // Ctrl-C does not wait for the turn: it may be repeated
+	})
 	if err != nil {
 		return err
 	}
 	defer lc.Close()
-	id, err := begin(ctx, lc, o)
+	r, err := begin(ctx, lc, o)
 	if err != nil {
 		return err
 	}
-	serving, end := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- lc.Serve(serving) }()
 
-	talk := &conversation{lc: lc, id: id, park: o.park, in: newPerson(in), out: out}
-	err = talk.follow(ctx)
+	talking, hush := context.WithCancel(ctx)
+	defer hush()
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	served := make(chan error, 1)
+	go func() {
+		served <- lc.Serve(serving)
+		hush() // nothing happens any more
+	}()
+	talk := &conversation{lc: lc, run: r, park: o.park, in: newPerson(in), out: out}
+	err = talk.follow(talking)
 	end()
 	if err := errors.Join(err, <-served); err != nil {
 		return err
 	}
-	return summary(context.WithoutCancel(ctx), lc, id, o.db, out)
+	return o.summary(ctx, lc, r.ID, out)
 }
 
 // begin submits the skill, or finds the run to go on with.
-func begin(ctx context.Context, lc *lifecycle.Lifecycle, o options) (id string, _ error) {
+func begin(ctx context.Context, lc *lifecycle.Lifecycle, o *options) (lifecycle.Run, error) {
 	if o.resume {
 		page, err := lc.Runs(ctx, lifecycle.Query{Newest: true, Limit: 1})
 		if err != nil {
-			return "", err
+			return lifecycle.Run{}, err
 		}
 		if len(page.Runs) == 0 {
-			return "", fmt.Errorf("nothing to resume: %s has no run", o.db)
+			return lifecycle.Run{}, fmt.Errorf("nothing to resume: %s has no run", o.db)
 		}
-		return page.Runs[0].ID, nil
+		return page.Runs[0], nil
 	}
 	spec, err := lifecycle.FromSkill(skillFolder(), lifecycle.Interactive)
 	if err != nil {
-		return "", err
+		return lifecycle.Run{}, err
 	}
 	spec.SessionTimeout, spec.AutoDecide, spec.Repeatable = o.timeout, !o.strict, true
-	r, err := lc.Submit(ctx, spec)
-	return r.ID, err
+	return lc.Submit(ctx, spec)
 }

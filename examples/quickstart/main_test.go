@@ -13,10 +13,16 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
+// asProgram has this test program be the example.
+const asProgram = "INTERLUDE_EXAMPLE_QUICKSTART"
+
 // TestMain lets this test program be the agent too, as the example's own program is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "agent" {
 		os.Exit(agent.Main(os.Args[2:], os.Stdin, os.Stdout))
+	}
+	if os.Getenv(asProgram) != "" {
+		main()
 	}
 	os.Exit(m.Run())
 }
@@ -115,6 +121,11 @@ func TestBadCommandLines(t *testing.T) {
 		"nothing to resume":        {"-db", filepath.Join(t.TempDir(), "none.db"), "-resume"},
 		"flag provided but not":    {"-dance"},
 		"invalid value \"soon\" f": {"-timeout", "soon"},
+		"want whole seconds":       {"-timeout", "10ms"},
+		"leave them out":           {"-db", "x.db", "-resume", "-strict=false"},
+		"-kill-after is \"#0\"":    {"-db", "x.db", "-kill-after", "#0"},
+		"user.input.required, ":    {"-db", "x.db", "-kill-after", "nothing"},
+		"interaction.wait.timeout": {"-db", "x.db", "-kill-after", ""},
 	} {
 		var out bytes.Buffer
 		if err := run(t.Context(), args, os.Stdin, &out); err == nil || !strings.Contains(err.Error(), want) {

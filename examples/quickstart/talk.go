@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,179 +10,167 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// conversation shows a run's events and puts its questions to the person.
+// conversation shows a run's events and puts its questions to the person. One goroutine has it all.
 type conversation struct {
 	lc   *lifecycle.Lifecycle
-	id   string
+	run  lifecycle.Run // as it was found
 	park bool
 	in   *person
 	out  io.Writer
+	open *contract.InputRequired // the question that waits for a reply
+	done bool                    // there are no more answers
 }
 
-// follow shows events until the run has ended, or waits and nobody will answer.
+// told is an event, or why there are no more.
+type told struct {
+	contract.Event
+	err error
+}
+
+// follow shows events and takes replies until the run has ended, or waits and nobody will answer, or the context ends.
 func (c *conversation) follow(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	current, err := c.lc.Get(ctx, c.id)
-	if err != nil {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	events := c.watch(watching)
+	for {
+		if c.open != nil && (c.park || c.done && c.open.OnDeadline == string(fsm.DeadlineKeepWaiting)) {
+			return nil
+		}
+		lines := c.in.lines
+		if c.done || c.open == nil && !c.in.types {
+			lines = nil // the next line answers the next question
+		}
+		select {
+		case e, more := <-events:
+			switch {
+			case !more || ctx.Err() != nil:
+				return nil
+			case e.err != nil:
+				return e.err
+			}
+			if err := c.show(e.Event); err != nil {
+				return err
+			}
+		case line, more := <-lines:
+			switch {
+			case !more:
+				c.done = true
+				c.unanswered()
+			case c.open != nil: // what is typed before a question is no answer to it
+				if err := c.answer(ctx, line); err != nil && ctx.Err() == nil {
+					return err
+				}
+			}
+		}
+	}
+}
+
+// watch follows the run from its first event.
+func (c *conversation) watch(ctx context.Context) <-chan told {
+	events := make(chan told)
+	go func() {
+		defer close(events)
+		for e, err := range c.lc.Events(ctx, c.run.ID, 0) {
+			select {
+			case events <- told{e, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events
+}
+
+// show shows an event, and asks when it is a question that is open.
+func (c *conversation) show(e contract.Event) error {
+	if c.open != nil { // somebody else has settled it: the deadline, or another program
+		fmt.Fprintln(c.out)
+		c.open = nil
+	}
+	fmt.Fprintln(c.out, describe(e))
+	if e.Type != contract.TypeInputRequired {
+		return nil
+	}
+	var q contract.InputRequired
+	if err := e.Decode(&q); err != nil {
 		return err
 	}
-	asked := make(chan contract.InputRequired)
-	shown := make(chan error, 1)
-	go func() { shown <- c.show(ctx, current.Seq, asked) }()
-	for {
-		select {
-		case err := <-shown:
-			return err
-		case q := <-asked:
-			if c.park {
-				fmt.Fprintln(c.out, "parked; go on with -resume")
-				return nil
-			}
-			if answered, err := c.answer(ctx, q); err != nil || !answered {
-				return err
-			}
-		}
+	if e.Seq <= c.run.Seq && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
+		return nil // it was settled before this program began
 	}
-}
-
-// show prints every event, and passes on the questions that are open.
-func (c *conversation) show(ctx context.Context, past uint64, asked chan<- contract.InputRequired) error {
-	for e, err := range c.lc.Events(ctx, c.id, 0) {
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(c.out, describe(e))
-		if e.Type != contract.TypeInputRequired {
-			continue
-		}
-		var q contract.InputRequired
-		if err := e.Decode(&q); err != nil {
-			return err
-		}
-		if e.Seq <= past { // replayed: it may be settled by now
-			open, err := c.lc.Pending(ctx, c.id)
-			if err != nil {
-				return err
-			}
-			if open == nil || open.ID != q.InteractionID {
-				continue
-			}
-		}
-		select {
-		case asked <- q:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	c.open = &q
+	fmt.Fprint(c.out, question(q))
+	c.unanswered()
 	return nil
 }
 
-// answer asks the person and replies. It reports false when nobody will ever answer.
-func (c *conversation) answer(ctx context.Context, q contract.InputRequired) (bool, error) {
-	fmt.Fprint(c.out, question(q))
-	settled, stop := c.settled(ctx, q.InteractionID)
-	defer stop()
-	for {
-		select {
-		case line, ok := <-c.in.lines:
-			if !ok {
-				if q.OnDeadline == string(fsm.DeadlineKeepWaiting) {
-					fmt.Fprintln(c.out, "\nno more answers: the run stays parked")
-					return false, nil
-				}
-				fmt.Fprintln(c.out, "\nno more answers: waiting for the deadline")
-				<-settled
-				return true, nil
-			}
-			if !c.in.shown {
-				fmt.Fprintln(c.out, line)
-			}
-			text := choose(q, strings.TrimSpace(line))
-			if text == "" {
-				fmt.Fprint(c.out, "> ")
-				continue
-			}
-			_, err := c.lc.Reply(ctx, c.id, interaction.Reply{
-				ID: q.InteractionID, Text: text, Key: fmt.Sprintf("quickstart-%d", q.InteractionID), Actor: "quickstart",
-			})
-			if errors.Is(err, lifecycle.ErrSettled) {
-				fmt.Fprintln(c.out, "too late:", err)
-				return true, nil
-			}
-			return true, err
-		case <-settled:
-			return true, nil
-		}
+// unanswered says so when nobody will answer the open question.
+func (c *conversation) unanswered() {
+	if !c.done || c.open == nil {
+		return
+	}
+	if c.in.err != nil {
+		fmt.Fprintln(c.out, "\nthe answer cannot be read:", c.in.err)
+	}
+	if c.open.OnDeadline == string(fsm.DeadlineKeepWaiting) {
+		fmt.Fprintln(c.out, "\nno more answers")
+	} else {
+		fmt.Fprintln(c.out, "\nno more answers: waiting for the deadline")
 	}
 }
 
-// settled is closed when the question is no longer open, whoever settled it.
-func (c *conversation) settled(ctx context.Context, id int) (<-chan struct{}, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for e, err := range c.lc.Events(ctx, c.id, 0) {
-			if err != nil {
-				return
-			}
-			var resolved struct {
-				ID int `json:"interaction_id"`
-			}
-			if (e.Type == contract.TypeReplyAccepted || e.Type == contract.TypeAutoDecided) && e.Decode(&resolved) == nil && resolved.ID == id {
-				return
-			}
-		}
-	}()
-	return done, func() { cancel(); <-done }
+// answer replies to the open question.
+func (c *conversation) answer(ctx context.Context, line string) error {
+	if !c.in.types {
+		fmt.Fprintln(c.out, terminal.Line(line))
+	}
+	q := *c.open
+	text := choose(q, strings.TrimSpace(line))
+	if text == "" {
+		fmt.Fprint(c.out, "> ")
+		return nil
+	}
+	_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{
+		ID: q.InteractionID, Text: text, Key: fmt.Sprintf("quickstart-%d", q.InteractionID), Actor: "quickstart",
+	})
+	switch {
+	case errors.Is(err, lifecycle.ErrInvalidReply):
+		fmt.Fprintf(c.out, "%s\n> ", terminal.Text(err.Error()))
+		return nil
+	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal), errors.Is(err, lifecycle.ErrKeyConflict):
+		fmt.Fprintln(c.out, "too late:", terminal.Text(err.Error())) // somebody else has replied, or the deadline has
+	case err != nil:
+		return err
+	}
+	c.open = nil
+	return nil
 }
 
-// person reads answers, a line each, as they come.
+// person gives answers, a line each, as they come.
 type person struct {
-	lines chan string
-	shown bool // a terminal shows what is typed
+	lines chan string // closed when there are no more
+	types bool        // on a terminal, which shows what is typed
+	err   error       // why there are no more; set before lines is closed
 }
 
 func newPerson(in *os.File) *person {
-	p := &person{lines: make(chan string)}
-	if info, err := in.Stat(); err == nil {
-		p.shown = info.Mode()&os.ModeCharDevice != 0
-	}
+	p := &person{lines: make(chan string), types: terminal.Is(in)}
 	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
 		defer close(p.lines)
 		s := bufio.NewScanner(in)
-		s.Buffer(nil, interaction.MaxReplyText)
+		s.Buffer(nil, 2*interaction.MaxReplyText)
 		for s.Scan() {
 			p.lines <- s.Text()
 		}
+		p.err = s.Err()
 	}()
 	return p
-}
-
-// question shows a question to a person.
-func question(q contract.InputRequired) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n  ? [%s] %s\n", q.Kind, q.Prompt)
-	if q.Context != "" {
-		fmt.Fprintf(&b, "    %s\n", q.Context)
-	}
-	for i, o := range q.Options {
-		fmt.Fprintf(&b, "    %d) %s\n", i+1, o.Label)
-	}
-	if len(q.RequiredFields) > 0 {
-		fmt.Fprintf(&b, "    please give: %s\n", strings.Join(q.RequiredFields, ", "))
-	}
-	if !q.WaitDeadlineAt.IsZero() {
-		fmt.Fprintf(&b, "    (until %s, then: %s)\n", q.WaitDeadlineAt.Local().Format("15:04:05"), strings.ReplaceAll(q.OnDeadline, "_", " "))
-	}
-	b.WriteString("> ")
-	return b.String()
 }
 
 // choose turns the number of an option into its value; every other text is the answer as it stands.
@@ -194,62 +181,4 @@ func choose(q contract.InputRequired, text string) string {
 		}
 	}
 	return text
-}
-
-// describe is an event on one line.
-func describe(e contract.Event) string {
-	what := ""
-	switch e.Type {
-	case contract.TypeStateChanged:
-		var c contract.StateChanged
-		if e.Decode(&c) == nil {
-			what = fmt.Sprintf("%s → %s (%s)", c.From, c.To, c.Trigger)
-			if c.Terminal != nil && c.Terminal.Error != nil {
-				what += fmt.Sprintf(": %s: %s", c.Terminal.Error.Code, c.Terminal.Error.Message)
-			}
-		}
-	case contract.TypeMessageFinal, contract.TypeMessageIntermediate:
-		var m contract.MessageFinal
-		if e.Decode(&m) == nil {
-			what = firstLine(m.Text)
-		}
-	default:
-		what = firstLine(string(e.Data))
-	}
-	return fmt.Sprintf("%4d  attempt %d  %-30s  %s", e.Seq, e.Meta.Attempt, e.Type, what)
-}
-
-func firstLine(s string) string {
-	s, _, cut := strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(s); len(r) > 72 {
-		s, cut = string(r[:72]), true
-	}
-	if cut {
-		s += " …"
-	}
-	return s
-}
-
-// summary prints the last line.
-func summary(ctx context.Context, lc *lifecycle.Lifecycle, id, db string, out io.Writer) error {
-	r, err := lc.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if r.Output != nil {
-		fmt.Fprintf(out, "\noutput: %s\n", r.Output)
-	}
-	warnings := make([]string, 0, len(r.Warnings))
-	for _, w := range r.Warnings {
-		warnings = append(warnings, string(w))
-	}
-	return json.NewEncoder(out).Encode(struct {
-		RunID        string    `json:"run_id"`
-		State        fsm.State `json:"state"`
-		Attempts     int       `json:"attempts"`
-		Events       uint64    `json:"events"`
-		Interactions int       `json:"interactions"`
-		Warnings     []string  `json:"warnings"`
-		DB           string    `json:"db"`
-	}{r.ID, r.State, r.Attempt, r.Seq, r.Interactions, warnings, db})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -125,7 +126,7 @@ func (c *conversation) watch(ctx context.Context) <-chan told {
 func (c *conversation) reply(ctx context.Context, text string) error {
 	text = strings.TrimSpace(text)
 	if !c.in.taken() {
-		fmt.Fprintln(c.screen.to, printable(text))
+		fmt.Fprintln(c.screen.to, terminal.Text(text))
 	}
 	if text == "" {
 		c.screen.prompt()

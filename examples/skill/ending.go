@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -44,7 +45,7 @@ func (c *conversation) stands(r lifecycle.Run) int {
 		text := "✗ " + string(r.State)
 		if r.Error != nil {
 			code := string(r.Error.Code) + ": "
-			text += ": " + code + strings.TrimPrefix(brief(r.Error.Message), code)
+			text += ": " + code + strings.ReplaceAll(strings.TrimPrefix(brief(r.Error.Message), code), "\n", "\n  ")
 		}
 		c.screen.line(red, text)
 		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+near(filepath.Join(c.dir, r.ID, "transcripts")))
@@ -76,7 +77,7 @@ func (c *conversation) results(r lifecycle.Run) {
 		var pretty bytes.Buffer
 		if json.Indent(&pretty, r.Output, "  ", "  ") == nil {
 			c.screen.line(bold, "output")
-			c.screen.line(plain, "  "+pretty.String())
+			c.screen.line(plain, "  "+terminal.JSON(pretty.Bytes()))
 		}
 	}
 	folder := filepath.Join(c.dir, r.ID, "artifacts")

@@ -27,6 +27,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -46,7 +47,7 @@ func main() {
 	status, err := run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "skill:", printable(err.Error()))
+		fmt.Fprintln(os.Stderr, "skill:", terminal.Text(err.Error()))
 	}
 	os.Exit(status)
 }

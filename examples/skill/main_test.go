@@ -236,3 +236,21 @@ func TestTwoRunsOfASkill(t *testing.T) {
 	require.Equal(t, one, s.id(t))
 	require.Equal(t, two, call(t, "", folder).id(t))
 }
+
+// What a person writes and an agent repeats does nothing to the terminal: neither in what is shown nor among the events.
+func TestWhatIsSaidDoesNothingToTheTerminal(t *testing.T) {
+	folder := hello(t)
+	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`
+	s := call(t, hostile+"\n", "-reply", hostile, folder)
+	require.Equal(t, succeeded, s.status, s.out+s.side)
+	require.Contains(t, s.out, "> "+visible+"\n")
+	require.Contains(t, s.out, "  Noted: "+visible+".\n")
+	require.Contains(t, s.out, `"greeting": "Hello, \u001b]0;x\u0007\u009b31m \u202eeman!"`)
+	log := call(t, "", "-json", "-run", s.id(t), folder)
+	require.Equal(t, succeeded, log.status, log.side)
+	for _, shown := range []string{s.out, log.out} {
+		require.NotContains(t, shown, "\x1b")
+		require.NotContains(t, shown, "\u009b")
+		require.NotContains(t, shown, "\u202e")
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -15,7 +16,7 @@ type person struct {
 }
 
 func newPerson(replies []string, in *os.File) *person {
-	p := &person{lines: make(chan string), shown: terminal(in), ready: len(replies)}
+	p := &person{lines: make(chan string), shown: terminal.Is(in), ready: len(replies)}
 	go func() { // lives as long as the program: a read from a terminal cannot be interrupted
 		defer close(p.lines)
 		for _, text := range replies {
@@ -38,10 +39,4 @@ func (p *person) taken() bool {
 	types := p.types()
 	p.ready = max(0, p.ready-1)
 	return types
-}
-
-// terminal reports whether a person sits at the other end.
-func terminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

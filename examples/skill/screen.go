@@ -5,21 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/examples/terminal"
 )
-
-// width is how long lines are, where a text can be broken.
-const width = 80
 
 // screen is where things are shown: lines, and on a terminal a last one that says what is going on.
 type screen struct {
 	to     io.Writer
-	events *json.Encoder // -json
+	events io.Writer // for -json; nil without
 	live   bool
 	styled bool
 	status bool // a status stands in the last line
@@ -29,9 +24,9 @@ func newScreen(out, side *os.File, lines bool) *screen {
 	s := &screen{}
 	to := out
 	if lines {
-		to, s.events = side, json.NewEncoder(out)
+		to, s.events = side, out
 	}
-	s.to, s.live = to, terminal(to) && os.Getenv("TERM") != "dumb"
+	s.to, s.live = to, terminal.Is(to) && os.Getenv("TERM") != "dumb"
 	s.styled = s.live && os.Getenv("NO_COLOR") == ""
 	return s
 }
@@ -49,7 +44,7 @@ const (
 // line shows a text, of one line or more.
 func (s *screen) line(style, text string) {
 	s.clear()
-	text = printable(text)
+	text = terminal.Text(text)
 	if s.styled && style != plain {
 		text = "\x1b[" + style + "m" + text + "\x1b[0m"
 	}
@@ -57,7 +52,7 @@ func (s *screen) line(style, text string) {
 }
 
 // text shows what an agent said, indented.
-func (s *screen) text(style, text string) { s.line(style, wrap(printable(text), "  ")) }
+func (s *screen) text(style, text string) { s.line(style, terminal.Wrap(terminal.Text(text), "  ")) }
 
 // prompt stands before what a person types.
 func (s *screen) prompt() {
@@ -70,7 +65,7 @@ func (s *screen) now(text string) {
 	if !s.live {
 		return
 	}
-	fmt.Fprint(s.to, "\r\x1b[K", "\x1b[", dim, "m", printable(text), "\x1b[0m")
+	fmt.Fprint(s.to, "\r\x1b[K", "\x1b[", dim, "m", terminal.Text(text), "\x1b[0m")
 	s.status = true
 }
 
@@ -87,54 +82,11 @@ func (s *screen) event(e contract.Event) error {
 	if s.events == nil {
 		return nil
 	}
-	return s.events.Encode(e)
-}
-
-// printable leaves out what could do something to a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', unicode.IsPrint(r):
-			return r
-		case r == '\t':
-			return ' '
-		default:
-			return -1
-		}
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
-
-// wrap breaks long lines between words, and indents all.
-func wrap(text, indent string) string {
-	var b strings.Builder
-	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		if utf8.RuneCountInString(indent+line) <= width {
-			b.WriteString(strings.TrimRight(indent+line, " "))
-			continue
-		}
-		inner := indent + line[:len(line)-len(strings.TrimLeft(line, " "))]
-		at := 0
-		for j, word := range strings.Fields(line) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case j == 0:
-				b.WriteString(inner)
-				at = utf8.RuneCountInString(inner)
-			case at+1+n > width:
-				b.WriteString("\n" + inner)
-				at = utf8.RuneCountInString(inner)
-			default:
-				b.WriteByte(' ')
-				at++
-			}
-			b.WriteString(word)
-			at += n
-		}
+	body, err := json.Marshal(e)
+	if err == nil {
+		_, err = fmt.Fprintln(s.events, terminal.JSON(body))
 	}
-	return b.String()
+	return err
 }
 
 // span is a time that people read.

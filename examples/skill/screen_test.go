@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -16,20 +15,6 @@ func TestChoose(t *testing.T) {
 	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
 		require.Equal(t, want, choose(q, text))
 	}
-}
-
-// What an agent says does nothing to the terminal.
-func TestPrintable(t *testing.T) {
-	require.Equal(t, "[2Jgone ]0;x\nnext �", printable("\x1b[2Jgone\t\x1b]0;x\a\r\n\u202Enext \xff"))
-}
-
-func TestWrap(t *testing.T) {
-	require.Equal(t, "  a  b\n\n    c", wrap("a  b\n\n  c\n", "  "))
-	for _, line := range strings.Split(wrap("  "+strings.Repeat("word ", 60), "  "), "\n") {
-		require.LessOrEqual(t, len(line), width)
-		require.Equal(t, "  word", line[:6])
-	}
-	require.Equal(t, strings.Repeat("x", 200), wrap(strings.Repeat("x", 200), ""), "a word is not broken")
 }
 
 func TestSpan(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -139,12 +140,12 @@ func (c *conversation) ask(q contract.InputRequired, fresh bool) {
 		return
 	}
 	c.open = &q
-	c.screen.line(bold, wrap("? "+q.Prompt, ""))
+	c.screen.line(bold, "? "+strings.TrimLeft(terminal.Wrap(terminal.Text(q.Prompt), "  "), " "))
 	if q.Context != "" {
 		c.screen.text(dim, brief(q.Context))
 	}
 	for i, o := range q.Options {
-		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, oneLine(o.Label)))
+		c.screen.line(plain, fmt.Sprintf("  %d  %s", i+1, terminal.Line(o.Label)))
 	}
 	c.screen.line(dim, "  "+hint(q))
 	if c.death.when == killParked {
@@ -194,5 +195,3 @@ func brief(text string) string {
 	}
 	return strings.Join(lines, "\n")
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
