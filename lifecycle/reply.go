@@ -83,14 +83,29 @@ func (c *Client) refusal(ctx context.Context, run Run, interactionID int) error 
 	if interactionID > run.Interactions {
 		return wrong
 	}
-	_, records, err := c.store.History(ctx, run.ID)
-	if err != nil {
+	record, err := c.settled(ctx, run.ID, interactionID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return wrong
+	case err != nil:
 		return fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
+	return &SettledError{RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State}
+}
+
+// settled finds one settled interaction of a run, of which there may be many: only a store that cannot do better reads them all.
+func (c *Client) settled(ctx context.Context, id string, number int) (interaction.Record, error) {
+	if s, ok := c.store.(store.InteractionReader); ok {
+		return s.Interaction(ctx, id, number)
+	}
+	_, records, err := c.store.History(ctx, id)
+	if err != nil {
+		return interaction.Record{}, err
+	}
 	for _, r := range records {
-		if r.Question.ID == interactionID {
-			return &SettledError{RunID: run.ID, ID: interactionID, Resolution: r.Resolution, State: run.State}
+		if r.Question.ID == number {
+			return r, nil
 		}
 	}
-	return wrong
+	return interaction.Record{}, store.ErrNotFound
 }

@@ -82,6 +82,31 @@ func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
 	})
 }
 
+// direct is a store that finds an interaction by its number.
+type direct struct {
+	consulted
+	store.InteractionReader
+}
+
+// TestAReplyThatComesLateReadsOneInteraction: C5, however long the history of its run is.
+func TestAReplyThatComesLateReadsOneInteraction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := newStore(t)
+		s := &direct{consulted{Store: inner}, inner}
+		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
+		submit(t, lc, "r")
+		for id := 1; id <= 3; id++ {
+			pass(time.Second)
+			_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes"})
+			require.NoError(t, err)
+			_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes"})
+			require.ErrorIs(t, err, ErrSettled)
+		}
+		require.Zero(t, s.histories)
+		stop()
+	})
+}
+
 // TestAReplyToWhatIsNotAskedSaysWhatIs: C4, and the run waits as before.
 func TestAReplyToWhatIsNotAskedSaysWhatIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -139,6 +139,13 @@ type Identified interface {
 	Identity(ctx context.Context) (string, error)
 }
 
+// InteractionReader is implemented by a store that finds one settled interaction without reading the whole history of its run. The
+// stores of this project are InteractionReaders, and storetest requires it of every store.
+type InteractionReader interface {
+	// Interaction returns the settled interaction of that number, from 1. ErrNotFound when the run is unknown or has not settled such a one.
+	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
+}
+
 // Stats are counts of what was made durable.
 type Stats struct {
 	Commits uint64 // entries of Commit and runs of Claim

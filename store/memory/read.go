@@ -221,3 +221,17 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 	}
 	return orphans, nil
 }
+
+// Interaction implements store.InteractionReader. Interactions are numbered from 1 and settled in their order.
+func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.look(ctx, id)
+	if err != nil {
+		return interaction.Record{}, err
+	}
+	if number < 1 || number > len(e.settled) {
+		return interaction.Record{}, fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+	}
+	return store.CloneRecord(e.settled[number-1]), nil
+}

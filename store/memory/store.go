@@ -41,11 +41,12 @@ type entry struct {
 }
 
 var (
-	_ store.Store      = (*Store)(nil)
-	_ store.Watcher    = (*Store)(nil)
-	_ store.Meter      = (*Store)(nil)
-	_ store.Surveyor   = (*Store)(nil)
-	_ store.Identified = (*Store)(nil)
+	_ store.Store             = (*Store)(nil)
+	_ store.Watcher           = (*Store)(nil)
+	_ store.Meter             = (*Store)(nil)
+	_ store.Surveyor          = (*Store)(nil)
+	_ store.Identified        = (*Store)(nil)
+	_ store.InteractionReader = (*Store)(nil)
 )
 
 // New returns an empty store.

@@ -120,11 +120,12 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 }
 
 var (
-	runText      = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
-	identityText = sql(`SELECT identity FROM interlude.store`)
-	specText     = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
-	settledText  = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
-	historyText  = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
+	runText         = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	identityText    = sql(`SELECT identity FROM interlude.store`)
+	specText        = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
+	settledText     = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
+	interactionText = sql(`SELECT t.record FROM interlude.runs r JOIN interlude.settled t ON t.run = r.n WHERE r.id = $1::text AND t.id = $2::bigint`)
+	historyText     = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 )
 
@@ -177,6 +178,22 @@ func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Recor
 		}
 		return readRecord(body)
 	}, id, []byte(key))
+}
+
+// Interaction implements store.InteractionReader.
+func (r *reader) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
+	var found [][]byte
+	var err error
+	if storable(id) {
+		found, err = collectRows(ctx, r, r.texts[interactionText], pgx.RowTo[[]byte], id, number)
+	}
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+	}
+	if err != nil {
+		return interaction.Record{}, err
+	}
+	return readRecord(found[0])
 }
 
 // History implements store.Reader.

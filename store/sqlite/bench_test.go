@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -77,6 +79,27 @@ func BenchmarkCommit(b *testing.B) {
 				put(b, s, batch...)
 			}
 			b.ReportMetric(float64(size*b.N)/b.Elapsed().Seconds(), "commits/s")
+		})
+	}
+}
+
+// What it costs to refuse a reply that comes too late, by the number of questions that its run has asked.
+func BenchmarkLateReply(b *testing.B) {
+	for _, questions := range []int{10, 10_000} {
+		b.Run(fmt.Sprintf("questions=%d", questions), func(b *testing.B) {
+			s := bench(b, quick)
+			put(b, s, newRun("run", 300))
+			for range questions {
+				asked := ask(start(b, s, 1)[0].Run)
+				put(b, s, asked, answer(asked.Run, ""))
+			}
+			c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s})
+			require.NoError(b, err)
+			defer c.Close()
+			for b.Loop() {
+				_, err := c.Reply(b.Context(), "run", interaction.Reply{ID: 5, Text: "no"})
+				require.ErrorIs(b, err, lifecycle.ErrSettled)
+			}
 		})
 	}
 }

@@ -56,11 +56,12 @@ type Store struct {
 }
 
 var (
-	_ store.Store      = (*Store)(nil)
-	_ store.Watcher    = (*Store)(nil)
-	_ store.Meter      = (*Store)(nil)
-	_ store.Surveyor   = (*Store)(nil)
-	_ store.Identified = (*Store)(nil)
+	_ store.Store             = (*Store)(nil)
+	_ store.Watcher           = (*Store)(nil)
+	_ store.Meter             = (*Store)(nil)
+	_ store.Surveyor          = (*Store)(nil)
+	_ store.Identified        = (*Store)(nil)
+	_ store.InteractionReader = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist: a path that is

@@ -115,6 +115,8 @@ func live(t *testing.T, s *sqlite.Store) {
 	require.NoError(t, err)
 	_, err = s.Settled(ctx, "first", "key")
 	require.NoError(t, err)
+	_, err = s.Interaction(ctx, "first", 1)
+	require.NoError(t, err)
 	_, err = s.Spec(ctx, "first")
 	require.NoError(t, err)
 	_, err = s.Pools(ctx)

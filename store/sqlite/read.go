@@ -202,6 +202,21 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 	return record, err
 }
 
+// Interaction implements store.InteractionReader.
+func (s *Store) Interaction(ctx context.Context, id string, number int) (record interaction.Record, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.one(`SELECT settled.record FROM runs JOIN settled ON settled.run = runs.n WHERE runs.id = ? AND settled.id = ?`, id, int64(number))
+		switch {
+		case errors.Is(err, errNoRow):
+			return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+		case err == nil:
+			record, err = readRecord(r.blob(0))
+		}
+		return err
+	})
+	return record, err
+}
+
 // Due implements store.Reader.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
 	if limit < 1 {

@@ -28,7 +28,7 @@ var closingCases = []promised{
 				"Join": s.Join(w.ctx, store.Node{ID: "x", Lease: lease}, w.now), "Renew": second(s.Renew(w.ctx, "n", w.now)),
 				"Expire": second(s.Expire(w.ctx, w.now)), "Nodes": second(s.Nodes(w.ctx)),
 				"SetPool": s.SetPool(w.ctx, slots.Pool{Name: "x", Capacity: 1}), "Pools": second(s.Pools(w.ctx)),
-				"Survey": second(survey(w.ctx, s, w.now)), "Identity": second(identity(w.ctx, s)),
+				"Survey": second(survey(w.ctx, s, w.now)), "Interaction": second(settledAs(w.ctx, s, "a", 1)), "Identity": second(identity(w.ctx, s)),
 			} {
 				require.ErrorIs(w, err, store.ErrClosed, name)
 			}

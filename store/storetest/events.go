@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"strings"
 
@@ -117,6 +119,15 @@ var eventCases = []promised{
 	},
 }
 
+// settledAs finds an interaction by its number, which every store must be able to.
+func settledAs(ctx context.Context, s store.Store, id string, number int) (interaction.Record, error) {
+	reader, ok := s.(store.InteractionReader)
+	if !ok {
+		return interaction.Record{}, fmt.Errorf("%T has no method Interaction: every store implements store.InteractionReader", s)
+	}
+	return reader.Interaction(ctx, id, number)
+}
+
 var historyCases = []promised{
 	{
 		"history/keeps every settled question in order",
@@ -162,6 +173,43 @@ var historyCases = []promised{
 			for i, h := range history {
 				require.Equal(w, i+1, h.Question.ID)
 			}
+		},
+	},
+	{
+		"history/finds an interaction by its number",
+		"A settled interaction is found by run and number, whatever the run became since; one that is open, was never asked, or is another run's is ErrNotFound (C5, C7).",
+		func(w *world) {
+			r := w.running("a")
+			for i := range 3 {
+				w.commit(answered(w.commit(asked(r, w.tick(), false, w.now)), w.tick(), fmt.Sprint("key ", i)))
+				r = w.start("n")
+			}
+			r = w.commit(asked(r, w.tick(), false, w.now))
+			w.waiting("b")
+			found := func(s store.Store, numbers ...int) {
+				_, history, err := s.History(w.ctx, "a")
+				require.NoError(w, err)
+				require.Len(w, history, len(numbers))
+				for i, number := range numbers {
+					got, err := settledAs(w.ctx, s, "a", number)
+					require.NoError(w, err)
+					require.Equal(w, history[i], got)
+				}
+			}
+			missing := func(id string, numbers ...int) {
+				for _, number := range numbers {
+					_, err := settledAs(w.ctx, w.store, id, number)
+					require.ErrorIs(w, err, store.ErrNotFound, "%s %d", id, number)
+				}
+			}
+			found(w.store, 1, 2, 3)
+			missing("a", -1, 0, 4, 5)
+			missing("b", 1)
+			missing("nowhere", 1)
+			missing("", 1)
+			missing("with\x00NUL", 1)
+			w.commit(ended(r, w.tick(), fsm.StateCanceled))
+			found(w.also(), 1, 2, 3, 4)
 		},
 	},
 	{
