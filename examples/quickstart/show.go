@@ -39,7 +39,7 @@ func question(q contract.InputRequired) string {
 
 // describe is an event: its number, its type, and what it says.
 func describe(e contract.Event) string {
-	head := fmt.Sprintf("%4d  %-30s  ", e.Seq, e.Type)
+	head := fmt.Sprintf("%3d  %-31s  ", e.Seq, e.Type)
 	text := terminal.Wrap(terminal.Line(content(e)), strings.Repeat(" ", len(head)))
 	return strings.TrimRight(head+strings.TrimLeft(text, " "), " ")
 }

@@ -168,7 +168,9 @@ func newPerson(in *os.File) *person {
 		for s.Scan() {
 			p.lines <- s.Text()
 		}
-		p.err = s.Err()
+		if p.err = s.Err(); errors.Is(p.err, bufio.ErrTooLong) {
+			p.err = fmt.Errorf("a line is longer than %d bytes", 2*interaction.MaxReplyText)
+		}
 	}()
 	return p
 }

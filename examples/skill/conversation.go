@@ -76,6 +76,9 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 		case text, more := <-lines:
 			if !more {
 				c.quiet = true
+				if c.in.err != nil {
+					c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
+				}
 				c.unanswered()
 				continue
 			}

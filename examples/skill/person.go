@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"os"
 
 	"github.com/interlude-go/interlude/examples/terminal"
@@ -11,6 +13,7 @@ import (
 // person gives replies, a line each, as they come: those of the command line, then those of standard input.
 type person struct {
 	lines chan string // closed when there are no more
+	err   error       // why there are no more; set before lines is closed
 	shown bool        // on a terminal, which shows what is typed
 	ready int         // replies of the command line that are left; the conversation's to count
 }
@@ -26,6 +29,9 @@ func newPerson(replies []string, in *os.File) *person {
 		s.Buffer(nil, 2*interaction.MaxReplyText)
 		for s.Scan() {
 			p.lines <- s.Text()
+		}
+		if p.err = s.Err(); errors.Is(p.err, bufio.ErrTooLong) {
+			p.err = fmt.Errorf("a line is longer than %d bytes", 2*interaction.MaxReplyText)
 		}
 	}()
 	return p

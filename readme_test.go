@@ -1,0 +1,58 @@
+package interlude_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// A3: the README's diagram has the arrows of the state machine, each once, and no others. An arrow from a state to itself is recovery
+// that changes nothing; the diagram leaves it out.
+func TestTheReadmeDrawsTheStateMachine(t *testing.T) {
+	want := make(map[string]bool)
+	for _, arrow := range fsm.Transitions() {
+		if arrow.From != arrow.To {
+			want[string(arrow.From)+" --> "+string(arrow.To)] = true
+		}
+	}
+	drawn := regexp.MustCompile(`(?m)^    (\w+ --> \w+)`).FindAllString(readme(t), -1)
+	for i := range drawn {
+		drawn[i] = strings.TrimSpace(drawn[i])
+	}
+	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), drawn)
+}
+
+// The README names the module to get, the modules that come with dependencies of their own, and the Go that each of them needs.
+func TestTheReadmeSaysWhatToGet(t *testing.T) {
+	text := readme(t)
+	files, err := filepath.Glob("*/*/go.mod")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, name := range append(files, "go.mod") {
+		body, err := os.ReadFile(name)
+		require.NoError(t, err)
+		found := regexp.MustCompile(`(?s)^module (\S+).*\ngo (\S+)\n`).FindStringSubmatch(string(body))
+		require.NotNil(t, found, name)
+		require.Contains(t, text, "Go "+strings.TrimSuffix(found[2], ".0"), "the Go of %s", name)
+		if folder := filepath.Dir(name); folder != "." {
+			require.Contains(t, text, "`"+filepath.ToSlash(folder)+"`", "the module of %s", name)
+		} else {
+			require.Contains(t, text, "go get "+found[1])
+		}
+	}
+}
