@@ -106,6 +106,7 @@ func (declared) judge(v *view, s *step) string {
 	if s.data.Terminal != nil {
 		used = append(used, s.data.Terminal.Warnings...)
 	}
+	used = slices.DeleteFunc(used, v.l.OwnWarnings.Holds)
 	if err := all("warning code", codes(v.l.Warnings), used...); err != nil {
 		return err.Error()
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Check reports every fault in what the contract says, joined, or nil. See Parse, which calls it.
@@ -130,6 +131,12 @@ func (c *soundness) ids() {
 		id(code.ID)
 	}
 	unique("code", codes(slices.Concat(l.Errors, l.Warnings)))
+	id(l.OwnWarnings.ID)
+	for _, code := range codes(l.Warnings) {
+		if strings.HasPrefix(code, l.OwnWarnings.Prefix) {
+			c.faultf("%s: the warning code %s is not an engine's own", l.OwnWarnings.ID, code)
+		}
+	}
 	for _, p := range l.Payloads {
 		id(p.ID)
 	}

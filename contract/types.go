@@ -1,6 +1,9 @@
 package contract
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Lifecycle is lifecycle.json as Go values. Every list is in the file's order, which for the gate is the order of decision and
 // for the invariants the order in which they are named when one event breaks several.
@@ -20,6 +23,7 @@ type Lifecycle struct {
 	Waiting     []WaitRule   `json:"waiting"`
 	Errors      []Code       `json:"errors"`
 	Warnings    []Code       `json:"warnings"`
+	OwnWarnings OwnWarnings  `json:"own_warnings"`
 	Payloads    []Payload    `json:"payloads"`
 	Invariants  []Invariant  `json:"invariants"`
 }
@@ -118,6 +122,22 @@ type Code struct {
 	Source       string   `json:"source,omitempty"`
 	Doc          string   `json:"doc"`
 	Requirements []string `json:"requirements"`
+}
+
+// OwnWarnings is the namespace of an engine's own warning codes: Prefix, then at least one of A to Z, 0 to 9 and _, at most Longest
+// bytes in all.
+type OwnWarnings struct {
+	ID           string   `json:"id"`
+	Prefix       string   `json:"prefix"`
+	Longest      int      `json:"longest"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Holds reports whether the code is one of the namespace.
+func (o OwnWarnings) Holds(code string) bool {
+	rest, ok := strings.CutPrefix(code, o.Prefix)
+	return ok && rest != "" && len(code) <= o.Longest && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // Payload names the schema of an event type's data.

@@ -110,7 +110,9 @@ type RawRef struct {
 	Length int64  `json:"length"`
 }
 
-// Diagnostic is something worth knowing that does not end the turn.
+// Diagnostic is something worth knowing that does not end the turn. Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or
+// one of the engine's own: X_ and up to 60 of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its detail.
+// A run's record lists its first codes, fifty with those of engines; its events have all.
 type Diagnostic struct {
 	Code   fsm.Warning `json:"code"`
 	Detail string      `json:"detail,omitempty"`

@@ -32,7 +32,8 @@ const (
 // Process is the result of a turn's process.
 type Process struct {
 	Status Status
-	// Code is the error code when Status is not OK; empty stands for the status's own code.
+	// Code is the error code when Status is not OK; empty stands for the status's own code. One that the contract does not allow at a turn's
+	// end stands in the run's error message, beside ENGINE_FAILED.
 	Code fsm.Code
 	// Detail says what happened, for a person.
 	Detail   string
@@ -53,7 +54,7 @@ type Outcome struct {
 	// Handle is the session to resume; nil leaves the one that the Sink was given.
 	Handle *Handle
 	Usage  Usage
-	// Diagnostics become warnings of the turn.
+	// Diagnostics become warnings of the turn, a thousand at most.
 	Diagnostics []Diagnostic
 }
 

@@ -1,6 +1,7 @@
 package fsm_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,25 @@ func TestTheGateDecidesAsTheContract(t *testing.T) {
 		return true
 	})
 	require.Len(t, seen, len(l.Gate), "each rule decides something")
+}
+
+// F6: an engine's own warnings are those that the contract has room for, and no code of the contract is one.
+func TestAnEnginesOwnWarnings(t *testing.T) {
+	t.Parallel()
+	space := contract.Load().OwnWarnings
+	for code, own := range map[string]bool{
+		"X_DISK_FULL": true, "X_2": true, "X__": true, "X_" + strings.Repeat("A", 60): true,
+		"": false, "X": false, "X_": false, "X_a": false, "X_A B": false, "X_Ä": false, "Y_A": false, "x_A": false, "AX_A": false, "X_A\n": false,
+		"X_" + strings.Repeat("A", 61): false, "MY_OWN_WARNING": false,
+	} {
+		require.Equal(t, own, fsm.Warning(code).Own(), code)
+		require.Equal(t, own, space.Holds(code), code)
+		require.Equal(t, own, fsm.Warning(code).Known(), code)
+	}
+	for _, w := range fsm.Warnings() {
+		require.False(t, w.Own(), w)
+		require.True(t, w.Known(), w)
+	}
 }
 
 // Each fact has a bit of its own, and the name that the contract gives it.

@@ -12,6 +12,10 @@ const (
 	maxDetail    = 4 << 10
 	// maxReports bounds the messages and warnings that one turn may store.
 	maxReports = 10_000
+	// maxDiagnostics bounds the diagnostics of one outcome, maxOwnWarnings the codes of engines' own that a run's record lists: the
+	// contract allows a hundred codes at a run's end.
+	maxDiagnostics = 1000
+	maxOwnWarnings = 50
 )
 
 // bounded makes text valid UTF-8 of at most limit bytes and reports whether it was cut.

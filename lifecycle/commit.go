@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
@@ -156,11 +157,14 @@ func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 		next.CancelReason = ch.reason
 		next.Error = &store.Failure{Code: row.Error, Message: orText(ch.message, "canceled")}
 	default:
-		code := row.Error
-		if row.Allows(ch.code) { // an engine's own code that the contract does not know counts as the transition's
+		code, message := row.Error, ch.message
+		switch {
+		case row.Allows(ch.code):
 			code = ch.code
+		case ch.code != "": // one that the contract does not have here counts as the transition's
+			message = shortened(strings.TrimSuffix(string(ch.code)+": "+message, ": "))
 		}
-		next.Error = &store.Failure{Code: code, Message: orText(ch.message, string(code))}
+		next.Error = &store.Failure{Code: code, Message: orText(message, string(code))}
 	}
 }
 
@@ -204,9 +208,9 @@ func report(prev *store.Run, now time.Time, session *store.Session, events ...te
 	return c, nil
 }
 
-// warned are the codes with one more, unless they have it. They share nothing that is changed.
+// warned are the codes with one more, unless they have it, or many of engines' own. They share nothing that is changed.
 func warned(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
-	if slices.Contains(codes, code) {
+	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
 		return codes
 	}
 	return append(slices.Clip(codes), code)

@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -29,14 +28,14 @@ type evidence struct {
 
 // weigh reads the outcome of a turn. It decides nothing.
 func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evidence {
-	ev := evidence{reading: interaction.Read(o.FinalText, o.Output), process: o.Process, warnings: o.Diagnostics}
+	ev := evidence{reading: interaction.Read(o.FinalText, o.Output), process: o.Process, warnings: allDeclared(o.Diagnostics)}
 	session, err := sessionOf(o.Handle)
 	if err != nil {
-		ev.warnings = append(slices.Clip(ev.warnings), engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
+		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
 	}
 	ev.session, ev.lost = session, err
 	if f := ev.reading.OutputFault; f != nil {
-		ev.warnings = append(slices.Clip(ev.warnings), engine.Diagnostic{Code: f.Code, Detail: f.Detail})
+		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: f.Code, Detail: f.Detail})
 	}
 	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
 		text, cut := bounded(ev.reading.Text, maxFinalText)

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,23 +121,26 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 	}
 }
 
-// TestAWarningThatNobodyKnowsFailsTheTurn: F7, and nothing that came with it is stored.
-func TestAWarningThatNobodyKnowsFailsTheTurn(t *testing.T) {
+// TestWhatAnEngineReportsIsBounded: F6, an outcome brings a thousand diagnostics at most, and the record lists as many codes as a run's end may have.
+func TestWhatAnEngineReportsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := []engine.Diagnostic{{Code: fsm.WarnEngineDiagnostic, Detail: "first"}, {Code: "no code"}, {Code: fsm.WarnEngineDiagnostic, Detail: "last"}}
+		given := make([]engine.Diagnostic, 1001)
+		for i := range given {
+			given[i].Code = fsm.Warning(fmt.Sprintf("X_%d", i))
+		}
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			o := finished()
-			o.Diagnostics = log
+			o.Diagnostics = given
 			return o, nil
 		}}})
 		submit(t, lc, "r")
 		synctest.Wait()
-		run := in(t, lc.Client, "r", fsm.StateFailed)
-		require.Equal(t, fsm.CodeProtocolSchemaViolation, run.Error.Code)
-		require.Contains(t, run.Error.Message, "event 5 of run r: contract: event diagnostic.warning")
-		require.Empty(t, run.Warnings)
-		require.Empty(t, run.FinalText)
-		require.Len(t, toldOf(t, lc.Client, "r"), 3, "submitted, started and failed")
+		run := in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Len(t, run.Warnings, 51)
+		require.Equal(t, fsm.WarnEngineOutputTruncated, run.Warnings[50])
+		all := toldOf(t, lc.Client, "r")
+		require.Len(t, all, 1005, "submitted, started, what was said, the warnings and the end")
+		require.Contains(t, fmt.Sprint(all[1003]), "1001 diagnostics in one outcome; the first 1000 are kept")
 		stop()
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
@@ -25,7 +26,35 @@ func (s *sink) Message(ctx context.Context, m engine.Message) error {
 
 // Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
-	return s.report(ctx, nil, told(d))
+	return s.report(ctx, nil, told(declared(d)))
+}
+
+// declared is an engine's diagnostic with a code that may stand in an event: one of the contract or of the engine's own. Any other
+// becomes ENGINE_DIAGNOSTIC, and stands in the detail (F6, F7).
+func declared(d engine.Diagnostic) engine.Diagnostic {
+	if d.Code.Known() {
+		return d
+	}
+	detail := d.Detail
+	if d.Code != "" {
+		code, _ := bounded(string(d.Code), fsm.OwnWarningLongest)
+		detail = strings.TrimSuffix(code+": "+detail, ": ")
+	}
+	return engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
+}
+
+// allDeclared are the diagnostics of an outcome, no more than maxDiagnostics. They share nothing with the engine's.
+func allDeclared(given []engine.Diagnostic) []engine.Diagnostic {
+	all := make([]engine.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
+	for i, d := range given {
+		if i == maxDiagnostics {
+			return append(all, engine.Diagnostic{
+				Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("%d diagnostics in one outcome; the first %d are kept", len(given), maxDiagnostics),
+			})
+		}
+		all = append(all, declared(d))
+	}
+	return all
 }
 
 // Handle stores the session handle.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
@@ -106,6 +107,8 @@ func (b *builder) messages(l *contract.Lifecycle) {
 	for _, c := range l.Warnings {
 		b.add("warning code", c.Code, c.ID, c.Doc, nil, c.Requirements, nil)
 	}
+	o := l.OwnWarnings
+	b.add("warning codes of engines", "", o.ID, o.Doc, fields("prefix", o.Prefix, "longest", strconv.Itoa(o.Longest)+" bytes"), o.Requirements, o)
 	for _, p := range l.Payloads {
 		b.add("event type", p.Type, p.ID, p.Doc, fields("schema", "contract/"+p.Schema), p.Requirements, p)
 	}

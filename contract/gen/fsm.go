@@ -74,6 +74,12 @@ func events(s *source, l *contract.Lifecycle) {
 	s.linef("type Warning string")
 	s.constants("Warning", warnings)
 	s.list("Warnings", "Warning", "returns every warning code.", warnings)
+	own := l.OwnWarnings
+	s.linef("// What the warning codes of an engine's own begin with, and how many bytes they have at most. %s", documented(own.ID, own.Doc, own.Requirements))
+	s.linef("const (")
+	s.linef("OwnWarningPrefix = %q", own.Prefix)
+	s.linef("OwnWarningLongest = %d", own.Longest)
+	s.linef(")")
 }
 
 func facts(s *source, l *contract.Lifecycle) {

@@ -91,6 +91,8 @@ func alter(v reflect.Value, path string, done map[string]bool) string {
 		return ""
 	case reflect.Bool:
 		return leaf(path, done, func() { v.SetBool(!v.Bool()) })
+	case reflect.Int:
+		return leaf(path, done, func() { v.SetInt(v.Int() + 1) })
 	case reflect.String:
 		if v.String() == "" {
 			return "" // the field is optional; another item has it

@@ -106,9 +106,12 @@ func codeTables(s *source, l *contract.Lifecycle) {
 	s.table("Error codes", []string{"id", "code", "used by", "meaning", "requirements"}, rows(l.Errors, func(c contract.Code) []string {
 		return []string{c.ID, ticks(c.Code), c.Source, c.Doc, list(c.Requirements)}
 	}))
-	s.table("Warning codes", []string{"id", "code", "meaning", "requirements"}, rows(l.Warnings, func(c contract.Code) []string {
+	o := l.OwnWarnings
+	warnings := rows(l.Warnings, func(c contract.Code) []string {
 		return []string{c.ID, ticks(c.Code), c.Doc, list(c.Requirements)}
-	}))
+	})
+	own := []string{o.ID, ticks(o.Prefix+"…") + fmt.Sprintf(", at most %d bytes", o.Longest), o.Doc, list(o.Requirements)}
+	s.table("Warning codes", []string{"id", "code", "meaning", "requirements"}, append(warnings, own))
 }
 
 func (s *source) table(title string, head []string, body [][]string) {

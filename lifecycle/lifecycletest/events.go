@@ -1,6 +1,7 @@
 package lifecycletest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -109,6 +110,35 @@ var events = []story{
 			"assistant.message.intermediate", "assistant.message.intermediate", "assistant.message.intermediate",
 			"diagnostic.warning", "assistant.message.final", "running→succeeded turn.succeeded",
 		}, w.types("r"))
+	})},
+	{"F6/an engine's own codes are kept, and what is no code becomes a warning of ours", inWorld(func(w *world) {
+		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A", 61)), "\xff"}
+		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+			o, err := Done("ok")(ctx, t, s)
+			for _, code := range codes {
+				if err := s.Warn(ctx, engine.Diagnostic{Code: code, Detail: "early"}); err != nil {
+					return o, err
+				}
+				o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: code, Detail: "late"}, engine.Diagnostic{Code: code})
+			}
+			return o, err
+		})
+		w.submit("r")
+		require.Equal(w, []fsm.Warning{"X_OF_ITS_OWN", fsm.WarnEngineDiagnostic}, w.is("r", fsm.StateSucceeded).Warnings)
+		var told []string
+		for _, e := range w.log("r") {
+			if e.Type == contract.TypeWarning && !bytes.Contains(e.Data, []byte("early")) {
+				told = append(told, string(e.Data))
+			}
+		}
+		require.Equal(w, []string{
+			`{"code":"X_OF_ITS_OWN","detail":"late"}`, `{"code":"X_OF_ITS_OWN"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"late"}`, `{"code":"ENGINE_DIAGNOSTIC"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"lower: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"lower"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"�: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"�"}`,
+		}, told)
 	})},
 	{"F7/a payload that fails its schema is refused, and nothing of that commit is stored", inWorld(func(w *world) {
 		refused := make(chan error, 1)

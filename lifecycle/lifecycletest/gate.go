@@ -47,6 +47,7 @@ type gateCase struct {
 var gateCases = []gateCase{
 	{"B1 a failed process fails the run whatever it said", nil, Crashes("", "All is well.\n__SKILL_DONE__"), fsm.StateFailed, fsm.CodeEngineFailed, nil, ""},
 	{"B1 the engine names the code", nil, Crashes(fsm.CodeEngineUnavailable, ""), fsm.StateFailed, fsm.CodeEngineUnavailable, nil, ""},
+	{"B1 a code that the contract does not have stands in the message", nil, Crashes("OF_ITS_OWN", ""), fsm.StateFailed, fsm.CodeEngineFailed, nil, ""},
 	{"B1 an engine that cannot work fails the run", nil, func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{}, errors.New("no fuel")
 	}, fsm.StateFailed, fsm.CodeEngineFailed, nil, ""},
@@ -111,6 +112,7 @@ func gateStories() []story {
 			if c.code != "" {
 				require.Equal(w, c.code, run.Error.Code, run.Error.Message)
 				require.NotEmpty(w, run.Error.Message)
+				require.Equal(w, strings.Contains(c.name, "stands in the message"), strings.HasPrefix(run.Error.Message, "OF_ITS_OWN: exit status 3"), run.Error.Message)
 			}
 			require.Equal(w, c.warnings, run.Warnings)
 			if slices.Contains(c.warnings, fsm.WarnEngineOutputTruncated) {
