@@ -1,7 +1,9 @@
 package lifecycle
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -15,43 +17,40 @@ type workspace struct {
 }
 
 // folders makes the run's folders until it has a session. From then on they must be there: a turn that goes on
-// without its files would go on with something else (I.3, I.4).
+// without its files would go on with something else (I.3, I.4). They are for the host's user alone, and none may be a link: the agent
+// could have put it there.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	if l.cfg.Dir == "" && spec.WorkDir == "" {
 		return workspace{}, nil
 	}
 	var w workspace
+	var err error
 	if l.cfg.Dir != "" {
 		base := filepath.Join(l.cfg.Dir, run.ID)
 		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"), filepath.Join(base, "home")}
+		need := []string{base, w.artifacts, w.transcripts}
 		if run.Session == nil {
-			if err := os.MkdirAll(w.home, 0o700); err != nil {
-				return w, fmt.Errorf("workspace: %w", err)
+			need = append(need, w.home)
+		}
+		if run.Session == nil && spec.WorkDir == "" {
+			need = append(need, w.work)
+		}
+		for _, dir := range need {
+			if err == nil {
+				err = made(dir)
 			}
 		}
 	}
-	if spec.WorkDir != "" {
-		var err error
-		if w.work, err = absolute(spec.WorkDir); err != nil { // an earlier release stored it as it was given
-			return w, fmt.Errorf("workspace: %w", err)
+	if err == nil && spec.WorkDir != "" {
+		w.work, err = absolute(spec.WorkDir) // an earlier release stored it as it was given
+		if err == nil {
+			err = isFolder(w.work, os.Stat) // the caller's may be a link
 		}
-	} else if run.Session == nil {
-		if err := os.MkdirAll(w.work, 0o750); err != nil {
-			return w, fmt.Errorf("workspace: %w", err)
-		}
+	} else if err == nil {
+		err = isFolder(w.work, os.Lstat)
 	}
-	if info, err := os.Stat(w.work); err != nil {
+	if err != nil {
 		return w, fmt.Errorf("workspace: %w", err)
-	} else if !info.IsDir() {
-		return w, fmt.Errorf("workspace: %s is not a folder", w.work)
-	}
-	if l.cfg.Dir == "" {
-		return w, nil
-	}
-	for _, dir := range []string{w.artifacts, w.transcripts} {
-		if err := os.MkdirAll(dir, 0o750); err != nil {
-			return w, fmt.Errorf("workspace: %w", err)
-		}
 	}
 	return w, nil
 }
@@ -62,6 +61,25 @@ func absolute(dir string) (string, error) {
 		return dir, nil
 	}
 	return filepath.Abs(dir)
+}
+
+// made makes the folder, unless it is there.
+func made(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return isFolder(dir, os.Lstat)
+}
+
+func isFolder(dir string, look func(string) (fs.FileInfo, error)) error {
+	info, err := look(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	return err
 }
 
 // input is what the engine is given for the attempt.

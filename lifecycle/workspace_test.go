@@ -94,6 +94,29 @@ func TestTheFoldersOfARun(t *testing.T) {
 	}
 }
 
+// TestALinkInTheWayOfAFolderFailsTheTurn: J11, nothing is made or written where it leads, also in a later turn.
+func TestALinkInTheWayOfAFolderFailsTheTurn(t *testing.T) {
+	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {
+		t.Run(at, func(t *testing.T) {
+			dir, elsewhere := t.TempDir(), t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, at)), 0o700))
+			require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, at)))
+			synctest.Test(t, func(t *testing.T) {
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}, Dir: dir})
+				submit(t, lc, "r")
+				synctest.Wait()
+				run := in(t, lc.Client, "r", fsm.StateFailed)
+				require.Equal(t, fsm.CodeWorkspaceMissing, run.Error.Code)
+				require.Contains(t, run.Error.Message, filepath.Join(dir, at)+" is not a folder")
+				stop()
+			})
+			left, err := os.ReadDir(elsewhere)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
 // TestAFileInTheWayOfAFolderFailsTheTurn: I3, and says which.
 func TestAFileInTheWayOfAFolderFailsTheTurn(t *testing.T) {
 	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {

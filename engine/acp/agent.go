@@ -19,6 +19,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -28,13 +29,13 @@ type agent struct {
 	*wire
 	feed    *feed
 	lines   *lines
-	errs    *transcript // of the error output; closed with the process
+	errs    *transcript.File // of the error output; closed with the process
 	secrets *redact.Redactor
 	grace   time.Duration
 
 	hello   hello
 	session string
-	script  atomic.Pointer[transcript] // of the turn that uses the agent
+	script  atomic.Pointer[transcript.File] // of the turn that uses the agent
 
 	hear sync.Mutex // held while a line is dealt with
 	turn *turn      // guarded by hear; nil between turns
@@ -60,16 +61,16 @@ func unavailable(detail string, err error) error {
 }
 
 // launch starts the agent for a turn. errs takes its error output, and is closed with it.
-func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
+func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	path, err := e.program()
 	if err != nil {
-		errs.close()
+		errs.Close()
 		return nil, unavailable("the agent's program cannot be started", err)
 	}
 	values := e.cfg.values(t)
 	around, err := e.surroundings(values)
 	if err != nil {
-		errs.close()
+		errs.Close()
 		return nil, err
 	}
 	a := &agent{errs: errs, secrets: around.secrets, grace: e.cfg.Grace}
@@ -82,10 +83,10 @@ func (e *Engine) launch(t engine.Turn, errs *transcript) (*agent, error) {
 		Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	})
 	if err != nil {
-		errs.close()
+		errs.Close()
 		return nil, unavailable("the agent's program cannot be started", err)
 	}
-	a.wire = newWire(a.Ended(), func(line string) { a.script.Load().keep(toAgent, a.text(line)) })
+	a.wire = newWire(a.Ended(), func(line string) { a.script.Load().Line(toAgent, []byte(a.text(line))) })
 	a.feed = &feed{out: a.Stdout, running: a.Running}
 	a.lines = newLines(a.feed, e.cfg.MaxLine)
 	a.lines.left.Store(int64(e.cfg.MaxStream))
@@ -143,7 +144,7 @@ func (a *agent) take(l line) {
 	}
 	t.rest()
 	defer t.wake()
-	ref := a.script.Load().keep(fromAgent, a.text(string(l.text)))
+	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.text))))
 	if l.cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.length))
 		a.half(l.text)
@@ -246,7 +247,7 @@ func (a *agent) leave() {
 func (a *agent) release() {
 	a.Release()
 	<-a.gone
-	a.errs.close()
+	a.errs.Close()
 }
 
 // lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as it comes.

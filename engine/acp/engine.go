@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -63,10 +64,10 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 	if err := t.recall(); err != nil {
 		return engine.Outcome{}, err
 	}
-	if t.transcript, err = newTranscript(in.TranscriptDir, in.Attempt, "out", e.cfg.MaxTranscript); err != nil {
+	if t.transcript, err = transcript.Open(in.TranscriptDir, in.Attempt, "out", e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer t.transcript.close()
+	defer t.transcript.Close()
 	defer t.bound()()
 	if t.sticky {
 		return e.residentTurn(t)
@@ -121,7 +122,7 @@ func (e *Engine) start(t *turn) (*agent, error) {
 	if err := e.prepare(t.ctx, t.in); err != nil {
 		return nil, err
 	}
-	errs, err := newTranscript(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
+	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -24,7 +25,7 @@ type turn struct {
 	in         engine.Turn
 	sink       engine.Sink
 	sticky     bool
-	transcript *transcript
+	transcript *transcript.File
 	idle       *time.Timer // nil: no limit
 
 	state    state

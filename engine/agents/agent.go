@@ -22,7 +22,7 @@ type agent struct {
 	// set are variables that the agent is given.
 	set map[string]string
 	// settings puts what is missing into a home before each turn, never the user's; nil: nothing. Runs that share a home do so together.
-	settings func(home string) error
+	settings func(*home) error
 
 	// help has the program list its options, and resumes is found in the list when it can resume a session.
 	help    []string

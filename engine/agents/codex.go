@@ -2,8 +2,6 @@ package agents
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -31,7 +29,7 @@ func Codex(o Options) (*Engine, error) {
 		env:  []string{"CODEX_CA_CERTIFICATE"},
 		set:  map[string]string{},
 		// It wants the folder that the variable names.
-		settings: func(home string) error { return os.MkdirAll(filepath.Join(home, ".codex"), 0o700) },
+		settings: func(h *home) error { return h.MkdirAll(".codex", 0o700) },
 		help:     []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
 		turns: exec.Config{
 			Args:       with(call, lines, "--skip-git-repo-check", fromStdin),

@@ -1,8 +1,6 @@
 package agents
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 
 	"github.com/interlude-go/interlude/engine/exec"
@@ -69,7 +67,7 @@ const noKey = "interlude-has-no-key"
 
 // geminiSettings let it edit files, and have it neither update itself nor report what it does nor, after a month, remove the sessions of runs
 // that wait.
-func (o Options) geminiSettings(home string) error {
+func (o Options) geminiSettings(h *home) error {
 	login := "gemini-api-key"
 	switch {
 	case o.variable("GOOGLE_GENAI_USE_VERTEXAI") == "true":
@@ -77,10 +75,10 @@ func (o Options) geminiSettings(home string) error {
 	case o.variable("GOOGLE_GENAI_USE_GCA") == "true":
 		login = "oauth-personal"
 	}
-	if err := os.MkdirAll(filepath.Join(home, "tmp"), 0o700); err != nil {
+	if err := h.MkdirAll("tmp", 0o700); err != nil {
 		return err
 	}
-	return settle(object{
+	return h.settle(object{
 		"general": object{
 			"defaultApprovalMode": "auto_edit", "enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 			"sessionRetention": object{"enabled": false},
@@ -88,7 +86,7 @@ func (o Options) geminiSettings(home string) error {
 		"context": object{"includeDirectories": []string{artifacts}},
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
 		"security": object{"auth": object{"selectedType": login}},
-	}, home, ".gemini", "settings.json")
+	}, ".gemini", "settings.json")
 }
 
 // geminiRules read the lines of --output-format stream-json. A line of type error is a warning; where it ends the turn, the result says so.

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -9,39 +10,78 @@ import (
 	"path/filepath"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
 // prepare puts what belongs there into the home, unless it is the user's: what the host gave before the first turn, the settings before
 // each.
-func (o Options) prepare(settings func(home string) error) func(context.Context, engine.Turn) error {
+func (o Options) prepare(settings func(*home) error) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome {
 		return nil
 	}
 	return func(_ context.Context, t engine.Turn) error {
-		if t.Handle == nil {
-			for name, source := range o.Seed {
-				if err := plant(source, filepath.Join(t.HomeDir, name)); err != nil {
-					return fmt.Errorf("agents: seed %s: %w", name, err)
-				}
+		if t.Handle == nil && len(o.Seed) > 0 {
+			if err := o.seed(t.HomeDir); err != nil {
+				return err
 			}
 		}
-		home := t.HomeDir
-		if !o.perRun() {
-			home = o.Home
-			if err := os.MkdirAll(home, 0o700); err != nil {
-				return fmt.Errorf("agents: %w", err)
-			}
-		}
-		if settings == nil {
+		if settings == nil && o.perRun() {
 			return nil
 		}
-		return settings(home)
+		h, err := o.openHome(t)
+		if err != nil {
+			return err
+		}
+		if settings != nil {
+			err = settings(h)
+		}
+		return errors.Join(err, h.Close())
 	}
 }
 
+// seed copies what the host gave into the run's home.
+func (o Options) seed(dir string) error {
+	h, err := openHome(dir)
+	if err != nil {
+		return err
+	}
+	for name, source := range o.Seed {
+		if err := h.plant(source, name); err != nil {
+			return errors.Join(fmt.Errorf("agents: seed %s: %w", name, err), h.Close())
+		}
+	}
+	return h.Close()
+}
+
+// home is an agent's home. The agent can write to it, and what is written here stays in it: a link in it leads nowhere else.
+type home struct{ *os.Root }
+
+// openHome opens the home of the turn: one that the host chose may be a link.
+func (o Options) openHome(t engine.Turn) (*home, error) {
+	if o.perRun() {
+		return openHome(t.HomeDir)
+	}
+	if err := os.MkdirAll(o.Home, 0o700); err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	root, err := os.OpenRoot(o.Home)
+	if err != nil {
+		return nil, fmt.Errorf("agents: %w", err)
+	}
+	return &home{root}, nil
+}
+
+func openHome(dir string) (*home, error) {
+	root, err := plainfile.Root(dir)
+	if err != nil {
+		return nil, fmt.Errorf("agents: the agent's home: %w", err)
+	}
+	return &home{root}, nil
+}
+
 // plant copies the file, unless it was copied before: the agent may have changed it.
-func plant(source, to string) (err error) {
-	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+func (h *home) plant(source, to string) error {
+	if _, err := h.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	in, err := os.Open(source)
@@ -49,31 +89,33 @@ func plant(source, to string) (err error) {
 		return err
 	}
 	defer func() { _ = in.Close() }() // was only read
-	return replace(to, func(w io.Writer) error {
+	return h.replace(to, func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err
 	})
 }
 
 // write puts a file of settings in place, readable by the user only. It is there in whole or not at all.
-func write(path string, content []byte) error {
-	return replace(path, func(w io.Writer) error {
+func (h *home) write(path string, content []byte) error {
+	return h.replace(path, func(w io.Writer) error {
 		_, err := w.Write(content)
 		return err
 	})
 }
 
-func replace(path string, fill func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+func (h *home) replace(path string, fill func(io.Writer) error) error {
+	dir := filepath.Dir(path)
+	if err := h.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // 0600
+	half := filepath.Join(dir, ".new-"+rand.Text())
+	f, err := h.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // is gone when all went well
+	defer func() { _ = h.Remove(half) }() // is gone when all went well
 	if err := errors.Join(fill(f), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return h.Rename(half, path)
 }

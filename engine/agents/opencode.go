@@ -3,7 +3,6 @@ package agents
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -87,12 +86,12 @@ func (o Options) opencodeConfig() (config, model string, err error) {
 
 // opencodeSettings say that the package for plugins is there. Otherwise each turn in a new home would fetch it and all that it needs, 100 MB, for nothing but
 // plugins that are files in the home.
-func opencodeSettings(home string) error {
-	folder := filepath.Join(home, ".config", "opencode")
-	if err := os.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
+func opencodeSettings(h *home) error {
+	folder := filepath.Join(".config", "opencode")
+	if err := h.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
 		return err
 	}
-	return settle(object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}}, folder, "package-lock.json")
+	return h.settle(object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}}, folder, "package-lock.json")
 }
 
 // opencodeRules read the lines of --format json. Each names the session; the first comes with the first answer of the model. A turn is complete with

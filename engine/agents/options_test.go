@@ -147,3 +147,19 @@ func TestASharedHomeIsOfTheHostsFolder(t *testing.T) {
 	require.NoError(t, p.err)
 	require.Contains(t, p.lines(t, ".env"), "CODEX_HOME="+filepath.Join(dir, "shared", ".codex"))
 }
+
+// J11: what is put into a run's home stays in it, wherever the links lead that the agent left there.
+func TestSettingsStayInTheHome(t *testing.T) {
+	for _, a := range []adapter{gemini, qwen, opencode} {
+		for _, seed := range []map[string]string{nil, {".gemini/seed": "options_test.go"}} {
+			turn, elsewhere := first(t, fsm.ModeInteractive), t.TempDir()
+			for _, folder := range []string{".gemini", ".qwen", ".config", "tmp"} {
+				require.NoError(t, os.Symlink(elsewhere, filepath.Join(turn.HomeDir, folder)))
+			}
+			require.Error(t, a.play(t, agents.Options{Seed: seed}, turn, "answer", 0).err)
+			left, err := os.ReadDir(elsewhere)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		}
+	}
+}

@@ -57,14 +57,14 @@ func Qwen(o Options) (*Engine, error) {
 
 // qwenSettings let it edit files, and have it neither update itself nor report what it does nor ask the model for memories after each turn, which only a
 // home that is used for longer can hold.
-func qwenSettings(home string) error {
-	return settle(object{
+func qwenSettings(h *home) error {
+	return h.settle(object{
 		"general": object{"enableAutoUpdate": false},
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
 		"context": object{"includeDirectories": []string{artifacts}},
 		"memory":  object{"enableManagedAutoMemory": false},
 		"tools":   object{"approvalMode": "auto-edit"},
-	}, home, ".qwen", "settings.json")
+	}, ".qwen", "settings.json")
 }
 
 // refusedByModel is what it says in the place of the model when a request fails, after what the model said before.

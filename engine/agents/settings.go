@@ -4,21 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 )
 
-// settle writes settings into a home, unless the host has put its own there, by Options.Seed say, or an earlier turn has.
-func settle(settings any, path ...string) error {
+// settle writes settings into the home, unless the host has put its own there, by Options.Seed say, or an earlier turn has.
+func (h *home) settle(settings any, path ...string) error {
 	name := filepath.Join(path...)
-	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := h.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	body, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {
 		return err
 	}
-	return write(name, append(body, '\n'))
+	return h.write(name, append(body, '\n'))
 }
 
 // The artifact folder is told to agents that split arguments at commas by a variable that their settings name.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
 // Files is a Store of plain files in a folder, made when it is first needed. Each part of a key between slashes is a folder, the
@@ -29,18 +31,12 @@ func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err == nil && info.Size() > MaxBody {
-		err = fmt.Errorf("%s has %d bytes, want at most %d", path, info.Size(), MaxBody)
-	}
 	var body []byte
+	name, err := filepath.Rel(f.Dir, path)
 	if err == nil {
-		body, err = os.ReadFile(path)
+		body, err = plainfile.Read(f.Dir, name, MaxBody)
 	}
-	if errors.Is(err, fs.ErrNotExist) { // removed since
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -82,6 +83,27 @@ var processes = []scene{
 		require.Equal(w, "still here", o.FinalText)
 		require.True(w, warned(o, fsm.WarnEngineOutputMalformed), "%v", o.Diagnostics)
 		require.Less(w, len(o.Diagnostics), 50)
+	}},
+	{name: "J11: a pipe, a link or a folder in the place of a transcript blocks nobody, and nothing is written elsewhere", applies: isProgram, play: func(w *world) {
+		victim := filepath.Join(w.dir, "victim")
+		require.NoError(w, os.WriteFile(victim, []byte("theirs"), 0o600))
+		for id, plant := range map[string]func(path string) error{
+			"pipe": pipe, "linked": func(path string) error { return os.Symlink(victim, path) },
+			"named": func(path string) error { return os.Link(victim, path) }, "folder": func(path string) error { return os.Mkdir(path, 0o700) },
+		} {
+			for _, kind := range []string{"out", "err"} {
+				r := w.newRun(id + "-" + kind)
+				require.NoError(w, plant(filepath.Join(r.turn.TranscriptDir, "attempt-1."+kind)))
+				g := r.start("stderr mine", "final mine")
+				g.finish() // an engine that keeps no transcript goes on
+				body, err := os.ReadFile(victim)
+				require.NoError(w, err)
+				require.Equal(w, "theirs", string(body))
+				if g.err != nil {
+					require.ErrorContains(w, g.err, "attempt-1."+kind)
+				}
+			}
+		}
 	}},
 	{name: "nothing of the host's environment reaches the agent that was not named", applies: isProgram, play: func(w *world) {
 		w.setenv("INTERLUDE_TEST_SECRET", "hunter2")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -118,12 +119,10 @@ func (e *Engine) turn(ctx context.Context, r *reading) (engine.Outcome, error) {
 	if odd := e.cfg.untried(agent.version); odd != "" && !r.resumed {
 		r.diagnose(fsm.WarnEngineDiagnostic, odd)
 	}
-	transcript, err := newTranscript(r.turn.TranscriptDir, r.turn.Attempt, "out", e.cfg.MaxTranscript)
-	if err != nil {
+	if r.transcript, err = transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "out", e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer transcript.close()
-	r.transcript = transcript
+	defer r.transcript.Close()
 	if e.cfg.Resident {
 		return e.residentTurn(ctx, r)
 	}
@@ -132,11 +131,11 @@ func (e *Engine) turn(ctx context.Context, r *reading) (engine.Outcome, error) {
 
 // singleTurn runs one process for the turn.
 func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, error) {
-	errs, err := newTranscript(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
+	errs, err := transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	defer errs.close()
+	defer errs.Close()
 	templates := e.cfg.Args
 	if r.resumed {
 		templates = e.cfg.ResumeArgs
@@ -160,7 +159,7 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 }
 
 // launch starts the agent with what is remembered for a later host.
-func (e *Engine) launch(r *reading, templates []string, errs *transcript, channel bool) (*process.Process, error) {
+func (e *Engine) launch(r *reading, templates []string, errs *transcript.File, channel bool) (*process.Process, error) {
 	values := r.values()
 	program, err := e.program()
 	if err != nil {

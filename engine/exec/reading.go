@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -32,7 +33,7 @@ type reading struct {
 	ctx        context.Context //nolint:containedctx // a reading lives as long as its turn
 	turn       engine.Turn
 	sink       engine.Sink
-	transcript *transcript
+	transcript *transcript.File
 	resumed    bool
 	surroundings
 
@@ -99,7 +100,7 @@ func (r *reading) read(in *lines) error {
 		}
 		r.heard = true
 		object := r.object(&l)
-		at := r.transcript.line(l.text)
+		at := r.transcript.Line("", l.text)
 		if l.cut {
 			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.length, r.cfg.MaxLine))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -19,7 +20,7 @@ import (
 type resident struct {
 	*process.Process
 	lines *lines
-	errs  *transcript
+	errs  *transcript.File
 	// secrets are those that it was started with.
 	secrets *redact.Redactor
 
@@ -97,13 +98,13 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 	if r.turn.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
 	}
-	errs, err := newTranscript(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
+	errs, err := transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return nil, err
 	}
 	started, err := e.launch(r, e.cfg.Args, errs, true)
 	if err != nil {
-		errs.close()
+		errs.Close()
 		return nil, err
 	}
 	p = &resident{Process: started, lines: newLines(started.Stdout, r.secrets, e.cfg.MaxLine), errs: errs, secrets: r.secrets, busy: true}
@@ -130,7 +131,7 @@ func (e *Engine) drop(runID string, p *resident) {
 	e.mu.Unlock()
 	if mine {
 		p.Release()
-		p.errs.close()
+		p.errs.Close()
 	}
 }
 

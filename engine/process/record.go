@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlude-go/interlude/internal/plainfile"
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
@@ -39,6 +40,9 @@ func (r record) marked(env []string) []string {
 func newRecord(runID string) record {
 	return record{RunID: runID, Token: rand.Text(), Worker: procid.Self()}
 }
+
+// maxRecord bounds a record that is read, in bytes: processes of the same user could have written it.
+const maxRecord = 16 << 10
 
 // suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the token.
 const suffix = ".json"
@@ -118,7 +122,10 @@ func (t *Table) trusted() error {
 
 // durable writes a file through to the disk, so that no half of it is ever found under its final name.
 func durable(path string, body []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // a link that the process put there, say: it knows its token
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -145,7 +152,7 @@ func (t *Table) recall(runID string) (all []record, broken error) {
 			continue
 		}
 		want := record{RunID: runID, Token: token}
-		body, err := os.ReadFile(t.recordPath(want))
+		body, err := plainfile.Read(t.dir, entry.Name(), maxRecord)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // its host ended it meanwhile
 		}

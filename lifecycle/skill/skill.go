@@ -7,6 +7,10 @@
 //	                             "session_timeout_sec": 1200, "interactive_require_user_reply": true}
 //	assets/output.schema.json   named by schemas.output, relative to the folder or to assets/
 //
+// A file may be a link to another file of the folder; one that leads out of the folder is refused, as is what is no regular file, so that a
+// skill of somebody else's neither shows a file of the host to an agent nor blocks it. A folder that somebody changes while it is
+// read is to be copied first.
+//
 // Fields of runner.json that are not listed here belong to other tools and are passed over; a listed field with a
 // wrong value is an error.
 package skill
@@ -15,7 +19,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -114,22 +117,6 @@ func body(text string) string {
 		}
 	}
 	return strings.TrimSpace(text)
-}
-
-func read(folder fs.FS, name string, limit int64) ([]byte, error) {
-	f, err := folder.Open(name)
-	if err != nil {
-		return nil, &Error{File: name, Detail: "cannot be read", Err: err}
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	switch {
-	case err != nil:
-		return nil, &Error{File: name, Detail: "cannot be read", Err: err}
-	case int64(len(text)) > limit:
-		return nil, &Error{File: name, Detail: fmt.Sprintf("is larger than %d bytes", limit)}
-	}
-	return text, nil
 }
 
 func readSchema(folder fs.FS, name string) (json.RawMessage, error) {
