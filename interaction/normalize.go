@@ -1,7 +1,6 @@
 package interaction
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -62,15 +61,11 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.Context = n.cut("context", q.Context, MaxContext)
 	q.Options = n.options(q.Options)
 	q.RequiredFields = n.fields(q.RequiredFields)
-	if q.UIHints != nil {
-		if hints, err := json.Marshal(q.UIHints); err != nil || len(hints) > MaxUIHints || depth(q.UIHints) > MaxDepth || len(q.UIHints) > MaxOptions {
-			n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: want JSON of at most %d bytes", MaxUIHints))
-			q.UIHints = nil
-		} else {
-			q.UIHints = nil
-			_ = json.Unmarshal(hints, &q.UIHints) // what was encoded can be decoded; only JSON's own types are left
-		}
+	hints, err := PlainHints(q.UIHints)
+	if err != nil {
+		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
 	}
+	q.UIHints = hints
 	return q, n.diagnostics
 }
 
