@@ -14,7 +14,11 @@ import (
 // for the turn ended; context.Cause(ctx) says why (ErrCanceled, ErrStale, ErrTurnTimeout, ErrShutdown). A turn that the agent
 // failed is an Outcome with a failed Process and a nil error; a non-nil error says that the engine itself could not do its work
 // and is treated as a failed process with the code that AsFailure finds in it. A panic in RunTurn is recovered by the caller and
-// treated as such an error. RunTurn is called concurrently for different runs, and never concurrently for one run.
+// treated as such an error, and so is a runtime.Goexit. RunTurn is called concurrently for different runs, and never concurrently for one run.
+//
+// What RunTurn returns after ctx has ended is no success any more (B1). When it has not returned 10 s after that, the turn is settled
+// without it, and its goroutine keeps its place in the process until it returns. The optional interfaces are treated alike: their calls
+// have their own limits (a minute for Reap and End, 10 s for Check, and for End at a shutdown), and are left behind 2 s after those.
 type Engine interface {
 	// Profile says how this engine continues after a wait. It is probed: an engine looks at what is
 	// installed, and gives the reason. It is called before the first turn of a run and may be cached.

@@ -31,6 +31,7 @@ type Client struct {
 	engines map[string]engine.Engine // empty for a mere client
 	hub     *hub
 	alarm   *alarm // tells Serve of a deadline that this process has just stored
+	stuck   *stuckCalls
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -59,7 +60,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
 	}
-	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm()}
+	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm(), stuck: new(stuckCalls)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }

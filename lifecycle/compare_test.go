@@ -17,13 +17,14 @@ import (
 // alone is a node of which nothing goes on yet.
 func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	tb.Helper()
-	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}}
+	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, slots: semaphore.NewWeighted(8)}
 	lc.engines = map[string]engine.Engine{DefaultEngine: e}
 	n := &node{
-		Lifecycle: lc, id: "n", slots: semaphore.NewWeighted(8), ready: make(chan struct{}, 1), left: make(chan struct{}),
+		Lifecycle: lc, id: "n", ready: make(chan struct{}, 1), left: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(tb.Context())
+	n.ends, n.hurry = context.WithCancel(tb.Context())
 	return n
 }
 

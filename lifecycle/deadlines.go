@@ -20,6 +20,9 @@ func (n *node) deadlines(ctx context.Context) error {
 		n.alarm.clear()
 		now := stamp(n.clock)
 		due, next, err := n.store.Due(ctx, now, sweepBatch)
+		if errors.Is(err, store.ErrClosed) {
+			return err
+		}
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}

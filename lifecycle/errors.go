@@ -31,6 +31,8 @@ var (
 	ErrUnknownPool = store.ErrUnknownPool
 	// ErrServing: Serve is already going on for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
+	// ErrStuck: Serve has ended, and left behind engine code that ignores its context; see StuckError.
+	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
 // SpecError says which field of a Spec is wrong, its value, and what it should be.

@@ -34,3 +34,14 @@ func (i *idle) end() {
 		i.tick = nil
 	}
 }
+
+// rest waits for as long as d; its error says that ctx ended.
+func (c *Client) rest(ctx context.Context, d time.Duration) error {
+	tick, stop := c.clock.Timer(d)
+	defer stop()
+	select {
+	case <-tick:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
@@ -33,7 +32,7 @@ func (n *node) renewals(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, store.ErrStaleEpoch) {
+		if over(err) {
 			n.die(engine.ErrStale)
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -35,7 +37,8 @@ type Config struct {
 	// Lease is how long the others wait before they take over the runs of a process that went silent; 15 s when
 	// zero, at least 1 s. It is renewed at a third of it.
 	Lease time.Duration
-	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative.
+	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative. Those that have not by then are interrupted: whatever
+	// they still bring is no success (B1). Serve ends at most 45 s after Grace, whatever engines do.
 	Grace time.Duration
 	// Poll is how long anything waits for a hint before it looks by itself; 1 s when zero.
 	Poll time.Duration
@@ -53,6 +56,7 @@ type Lifecycle struct {
 	*Client
 	cfg     Config
 	serving atomic.Bool
+	slots   *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
 }
 
 // New returns a Lifecycle. It starts nothing: call Serve.
@@ -86,7 +90,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
-	l := &Lifecycle{Client: c, cfg: cfg}
+	l := &Lifecycle{Client: c, cfg: cfg, slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}

@@ -27,22 +27,55 @@ type Recovery struct {
 // Recover settles what dead processes left (section E). Serve does it by itself, at its start and whenever a lease runs out; it
 // may be called at any time, twice or by several processes at once, with the same result as once (E6). A wait that this call
 // preserves belongs to no process, so a later restart finds nothing to recover in it; its next turn tells whether the session still is good.
-func (c *Client) Recover(ctx context.Context) (Recovery, error) {
-	return c.recover(ctx, "")
+func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recover(ctx, "") }
+
+// recover takes over for the node, which from then on answers for the waits that it preserved. It ends when all is settled.
+func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
+	s := &sweep{client: c, node: node, base: ctx}
+	err := s.recover(ctx)
+	s.slow.Wait()
+	done, late := s.take()
+	if err == nil && late != nil {
+		err = fmt.Errorf("lifecycle: recover: %w", late)
+	}
+	return done, err
 }
 
-// recover takes over for the node, which from then on answers for the waits that it preserved.
-func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
-	var done Recovery
-	dead, err := c.expireDead(ctx, node)
-	done.Nodes = len(dead)
+// sweep settles orphans, as one recovery or as those of one node. An orphan whose engine does not answer at once is settled by itself
+// when it has (J10); nobody else waits for it.
+type sweep struct {
+	client *Client
+	node   string
+	base   context.Context //nolint:containedctx // of what goes on beside one part of a sweep
+
+	slow sync.WaitGroup // calls of engines, and the commits of those that did not answer at once
+
+	mu     sync.Mutex
+	asked  map[string]bool // guarded by mu; the runs whose engine has not answered yet
+	done   Recovery        // guarded by mu; since it was taken
+	failed error           // guarded by mu; of runs that were settled by themselves, since it was taken
+}
+
+// take returns what was done since it was called last.
+func (s *sweep) take() (done Recovery, failed error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done, failed = s.done, s.failed
+	s.done, s.failed = Recovery{}, nil
+	return done, failed
+}
+
+// recover expires dead nodes and settles their orphans, but those that engines are asked about.
+func (s *sweep) recover(ctx context.Context) error {
+	dead, err := s.client.expireDead(ctx, s.node)
+	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
-		err = c.sweep(ctx, node, &done)
+		err = s.run(ctx)
 	}
 	if err != nil {
-		return done, fmt.Errorf("lifecycle: recover: %w", err)
+		return fmt.Errorf("lifecycle: recover: %w", err)
 	}
-	return done, nil
+	return nil
 }
 
 // front is where a part of a sweep begins: its first orphan, and what was settled by then.
@@ -52,51 +85,67 @@ type front struct {
 	done    Recovery
 }
 
-// sweep settles orphans until there are none. While some are settled, those behind them are read already. It ends with an error when it
+// run settles orphans until there are none. While some are settled, those behind them are read already. It ends with an error when it
 // comes to the same orphan and has settled nothing since: a store may go on refusing, and the caller tries again later.
-func (c *Client) sweep(ctx context.Context, node string, done *Recovery) error {
+func (s *sweep) run(ctx context.Context) error {
 	var last front
-	orphans, err := c.store.Orphans(ctx, 0, sweepBatch)
-	for err == nil && len(orphans) > 0 {
-		now := front{orphans[0].ID, orphans[0].Version, *done}
+	passed := 0 // whole pages of orphans whose engines are asked
+	listed, err := s.client.store.Orphans(ctx, 0, sweepBatch)
+	for err == nil && len(listed) > 0 {
+		orphans := s.unasked(listed)
+		if len(orphans) == 0 {
+			if len(listed) < sweepBatch {
+				return nil
+			}
+			passed += len(listed)
+			listed, err = s.client.store.Orphans(ctx, passed, sweepBatch)
+			continue
+		}
+		s.mu.Lock()
+		now := front{orphans[0].ID, orphans[0].Version, s.done}
+		s.mu.Unlock()
 		if now == last {
 			return fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", now.id)
 		}
 		last = now
-		if node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == node }) {
+		if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
 			return store.ErrStaleEpoch // who preserves waits for a node that is not registered makes orphans without end
 		}
 		var next []Run
 		both, while := errgroup.WithContext(ctx)
-		both.Go(func() error { return c.reconcileAll(while, orphans, node, done) })
+		both.Go(func() error { return s.reconcileAll(while, orphans) })
 		both.Go(func() (err error) {
-			next, err = c.store.Orphans(while, len(orphans), sweepBatch)
+			next, err = s.client.store.Orphans(while, passed+len(listed), sweepBatch)
 			return err
 		})
 		if err = both.Wait(); err == nil && len(next) == 0 { // what could not be settled, or moved up meanwhile
-			next, err = c.store.Orphans(ctx, 0, sweepBatch)
+			passed = 0
+			next, err = s.client.store.Orphans(ctx, 0, sweepBatch)
 		}
-		orphans = next
+		listed = next
 	}
 	return err
+}
+
+// unasked are the orphans but those whose engines are being asked.
+func (s *sweep) unasked(listed []Run) []Run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) == 0 {
+		return listed
+	}
+	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.asked[r.ID] })
 }
 
 // reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
 const reconcileSize = 100
 
 // reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is stored.
-func (c *Client) reconcileAll(ctx context.Context, orphans []Run, node string, done *Recovery) error {
-	var mu sync.Mutex // guards done
+func (s *sweep) reconcileAll(ctx context.Context, orphans []Run) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.SetLimit(2)
 	for part := range slices.Chunk(orphans, reconcileSize) {
-		parts.Go(func() error {
-			settled, err := c.reconcile(ctx, part, node)
-			mu.Lock()
-			defer mu.Unlock()
-			done.add(settled)
-			return err
-		})
+		parts.Go(func() error { return s.reconcile(ctx, part) })
 	}
 	return parts.Wait()
 }
@@ -131,25 +180,33 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// reconcile settles a batch of orphans. A run that changed meanwhile was settled by somebody else.
-func (c *Client) reconcile(ctx context.Context, orphans []Run, node string) (done Recovery, _ error) {
+// reconcile settles a part of the orphans, but those whose engines do not answer at once. A run that changed meanwhile was settled by
+// somebody else.
+func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
-	for i := range orphans {
-		run := &orphans[i]
-		cm, err := transition(run, c.rescue(ctx, run, node))
+	asked := 0
+	for i, ch := range s.decide(ctx, orphans) {
+		if ch == nil {
+			asked++
+			continue
+		}
+		cm, err := transition(&orphans[i], ch)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("run %s: %w", run.ID, err))
+			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
 		}
 		batch = append(batch, cm)
 	}
-	stored := 0
-	for i, err := range c.store.Commit(ctx, batch) {
+	if len(batch) == 0 {
+		return errors.Join(failures...)
+	}
+	stored := asked
+	for i, err := range s.client.store.Commit(ctx, batch) {
 		switch {
 		case err == nil:
 			stored++
-			done.count(batch[i].Run)
+			s.count(batch[i].Run)
 		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
 			stored++
 		default:
@@ -158,14 +215,107 @@ func (c *Client) reconcile(ctx context.Context, orphans []Run, node string) (don
 	}
 	if stored > 0 && ctx.Err() == nil {
 		for _, err := range failures {
-			c.log.Error("run not recovered; trying again", "err", err)
+			s.client.log.Error("run not recovered; trying again", "err", err)
 		}
-		return done, nil
+		return nil
 	}
-	return done, errors.Join(failures...)
+	return errors.Join(failures...)
+}
+
+// atOnce is how long a part of a sweep waits for engines.
+const atOnce = time.Second
+
+// decide says what becomes of each of the orphans. Engines are asked all at one time; nil stands for an orphan whose engine has not answered
+// soon, and which is settled by itself when it has.
+func (s *sweep) decide(ctx context.Context, orphans []Run) []*change {
+	changes := make([]*change, len(orphans))
+	var mu sync.Mutex // guards changes and soon
+	var answers sync.WaitGroup
+	soon, asked := true, false
+	for i := range orphans {
+		run := &orphans[i]
+		if !s.client.asksEngine(run) {
+			changes[i] = s.client.rescue(ctx, run, s.node)
+			continue
+		}
+		asked = true
+		answers.Add(1)
+		s.slow.Go(func() {
+			ch := s.client.rescue(s.base, run, s.node)
+			mu.Lock()
+			inTime := soon
+			if inTime {
+				changes[i] = ch
+			}
+			mu.Unlock()
+			answers.Done()
+			if !inTime {
+				s.settle(run, ch)
+			}
+		})
+	}
+	if !asked {
+		return changes
+	}
+	all := make(chan struct{})
+	s.slow.Go(func() {
+		answers.Wait()
+		close(all)
+	})
+	tick, stop := s.client.clock.Timer(atOnce)
+	defer stop()
+	select {
+	case <-all:
+	case <-tick:
+	case <-ctx.Done():
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	soon = false
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, ch := range changes {
+		if ch == nil {
+			if s.asked == nil {
+				s.asked = make(map[string]bool)
+			}
+			s.asked[orphans[i].ID] = true
+		}
+	}
+	return changes
+}
+
+// settle settles one orphan by itself.
+func (s *sweep) settle(run *Run, ch *change) {
+	cm, err := transition(run, ch)
+	if err == nil {
+		err = s.client.commit(s.base, cm)
+	}
+	if err == nil {
+		s.count(cm.Run)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, run.ID)
+	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+		s.failed = errors.Join(s.failed, fmt.Errorf("run %s: %w", run.ID, err))
+	}
+}
+
+func (s *sweep) count(run Run) {
+	var one Recovery
+	one.count(run)
+	s.add(one)
+}
+
+func (s *sweep) add(r Recovery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done.add(r)
 }
 
 func (r *Recovery) add(o Recovery) {
+	r.Nodes += o.Nodes
 	r.Preserved += o.Preserved
 	r.Requeued += o.Requeued
 	r.Failed += o.Failed
@@ -182,15 +332,28 @@ func (r *Recovery) count(run Run) {
 	}
 }
 
+// asksEngine reports whether rescue calls code of the run's engine.
+func (c *Client) asksEngine(run *Run) bool {
+	e := c.engines[run.Engine]
+	_, reaps := e.(engine.Reaper)
+	_, checks := e.(engine.Checker)
+	return run.Slot && reaps || run.State == fsm.StateWaitingUser && checks
+}
+
 // rescue says what becomes of an orphan, after what its worker left was ended (E7).
 func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
+	var warnings []engine.Diagnostic
+	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
+		warnings = c.reap(ctx, run)
+	}
+	why := ""
+	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
+		why = c.unresumable(ctx, run)
+	}
 	now := stamp(c.clock)
 	ch := &change{
 		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
-		recovery: store.FailedReconciled, settled: abandoned(run, now),
-	}
-	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
-		ch.warnings = c.reap(ctx, run)
+		recovery: store.FailedReconciled, settled: abandoned(run, now), warnings: warnings,
 	}
 	switch {
 	case run.State == fsm.StateRunning:
@@ -205,7 +368,6 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 	case run.Profile == fsm.ProfileStickyProcess:
 		ch.reason, ch.message = "process gone", "the process that held the session died with its host"
 	case run.State == fsm.StateWaitingUser:
-		why := c.unresumable(ctx, run)
 		if why == "" {
 			return &change{
 				event: fsm.EventRestartPreserveWaiting, facts: fsm.FactPendingMatches, now: now, node: node,
@@ -231,7 +393,9 @@ func (c *Client) unresumable(ctx context.Context, run *Run) string {
 		return ""
 	}
 	h := engine.Handle{Engine: run.Session.Engine, Version: run.Session.Version, Data: run.Session.Data}
-	if err := checker.Check(ctx, run.ID, h); errors.Is(err, engine.ErrHandleRefused) {
+	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
+	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
+	if errors.Is(err, engine.ErrHandleRefused) {
 		return shortened(err.Error())
 	}
 	return ""
@@ -243,9 +407,8 @@ func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := r.Reap(ctx, run.ID); err != nil {
+	what := EngineCall{Engine: run.Engine, Method: "Reap", RunID: run.ID}
+	if err := c.call(ctx, reapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
 		return []engine.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
 	}
 	return nil
@@ -253,8 +416,15 @@ func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
 
 // recoveries recovers at the start and whenever a lease may have run out.
 func (n *node) recoveries(ctx context.Context) error {
+	s := &sweep{client: n.Client, node: n.id, base: ctx}
+	defer s.slow.Wait()
 	for {
-		if done, err := n.recover(ctx, n.id); err != nil && ctx.Err() == nil {
+		err := s.recover(ctx)
+		done, late := s.take()
+		if errors.Is(err, store.ErrClosed) {
+			return err
+		}
+		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
 			n.log.Error("recovery not finished; trying again", "err", err)
 		} else if done != (Recovery{}) {
 			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued, "failed", done.Failed)

@@ -29,7 +29,7 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 		if s := t.session(); in.Handle == nil && s != nil {
 			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 		}
-		next := evidenceOf(runTurn(ctx, e, in, (*sink)(t)))
+		next := t.runEngine(ctx, e, in)
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
 		o = next // without a handle, where it has none: that of the round before is stored
 	}
@@ -45,9 +45,7 @@ func (t *turn) session() *store.Session {
 
 // repairable weighs what the round left, and reports whether the gate would fail the turn for its output and there is a session that can be told so.
 func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, goesOn bool) {
-	t.mu.Lock()
-	run := t.run
-	t.mu.Unlock()
+	run, _ := t.stored()
 	ev = weigh(t.spec, run, profile, o)
 	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
 	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && ev.lost == nil

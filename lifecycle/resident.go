@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -34,7 +35,7 @@ func (n *node) dropResident(runID string) {
 		return
 	}
 	delete(n.residents, runID)
-	n.workers.Go(func() { n.end(runID, held.engine) })
+	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
 }
 
 // loseResident ends the run's resident process, if there is one, without making its worker wait.
@@ -44,50 +45,89 @@ func (n *node) loseResident(runID string) {
 	delete(n.residents, runID)
 	n.mu.Unlock()
 	if ok {
-		n.workers.Go(func() { n.end(runID, held.engine) })
+		n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
 	}
 }
 
-func (n *node) end(runID, engineName string) {
+// end ends a resident process, within the limit or until the node is in a hurry to leave.
+func (n *node) end(runID, engineName string, limit time.Duration) {
 	r, ok := n.engines[engineName].(engine.Resident)
 	if !ok {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), time.Minute)
-	defer cancel()
-	if err := r.End(ctx, runID); err != nil {
+	ctx := n.ends
+	if ctx.Err() != nil { // this is what it hurries to
+		ctx = context.WithoutCancel(ctx)
+	}
+	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
+	if err := n.call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
 		n.log.Warn("resident process not ended", "run", runID, "err", err)
 	}
 }
 
-// endResidents ends every resident process here and waits for it.
-func (n *node) endResidents() {
+// endResidents ends all resident processes here at one time, and returns the ids of their runs in order.
+func (n *node) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
 	n.residents = make(map[string]resident)
 	n.mu.Unlock()
+	var all sync.WaitGroup
 	for id, r := range held {
-		n.end(id, r.engine)
+		all.Go(func() { n.end(id, r.engine, endLimit) })
 	}
+	all.Wait()
+	return slices.Sorted(maps.Keys(held))
 }
 
-// watchResidents has the engines report processes that end by themselves while their run waits (D6).
+// watchResidents has the engines report processes that end by themselves while their run waits (D6). An engine that does not
+// take the order is waited for as long as the lease allows. stop takes it back.
 func (n *node) watchResidents() (stop func()) {
-	var stops []func()
-	for _, e := range n.engines {
-		if r, ok := e.(engine.Resident); ok {
-			stops = append(stops, r.OnLoss(func(runID string, _ error) {
-				select {
-				case n.lost <- runID:
-				case <-n.live.Done():
-				}
-			}))
+	var all sync.WaitGroup
+	var ready sync.WaitGroup
+	end := make(chan struct{})
+	report := func(runID string, _ error) {
+		select {
+		case n.lost <- runID:
+		case <-n.live.Done():
 		}
 	}
-	return func() {
-		for _, s := range stops {
-			s()
+	for name, e := range n.engines {
+		r, ok := e.(engine.Resident)
+		if !ok {
+			continue
 		}
+		ready.Add(1)
+		all.Go(func() {
+			given := make(chan func(), 1)
+			what := EngineCall{Engine: name, Method: "OnLoss"}
+			limit := min(lossLimit, n.cfg.Lease/4)
+			err := n.call(n.ends, limit, what, func(context.Context) error {
+				given <- r.OnLoss(report)
+				return nil
+			})
+			ready.Done()
+			if err != nil {
+				n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err", err)
+			}
+			<-end
+			select {
+			case stop := <-given:
+				what.Method = "OnLoss's stop"
+				err = n.call(context.WithoutCancel(n.ends), lossLimit, what, func(context.Context) error {
+					stop()
+					return nil
+				})
+			default:
+			}
+			if err != nil {
+				n.log.Warn("engine still reports processes", "engine", name, "err", err)
+			}
+		})
+	}
+	ready.Wait()
+	return func() {
+		close(end)
+		all.Wait()
 	}
 }
 
@@ -120,7 +160,7 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 	wait := 20 * time.Millisecond
 	for {
 		run, err := n.store.Run(ctx, id)
-		if errors.Is(err, store.ErrNotFound) || (err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
+		if errors.Is(err, store.ErrNotFound) || over(err) || (err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
 			return
 		}
 		if err == nil {
@@ -144,17 +184,5 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 			return // recovery settles the run
 		}
 		wait = min(2*wait, n.cfg.Poll)
-	}
-}
-
-// settleResidents ends the resident processes at a shutdown, and says so in their runs: a wait that only this
-// process could end is over.
-func (n *node) settleResidents(ctx context.Context) {
-	n.mu.Lock()
-	ids := slices.Sorted(maps.Keys(n.residents)) // the same story each time it is told
-	n.mu.Unlock()
-	n.endResidents()
-	for _, id := range ids {
-		n.settleLoss(ctx, id, "the host shut down while the run waited")
 	}
 }

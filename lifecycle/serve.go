@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -20,31 +19,62 @@ import (
 // claimBatch bounds how many runs one claim starts, so that a large node does not hold the store for long.
 const claimBatch = 256
 
+// afterGrace is the most that Serve takes beyond Config.Grace: for turns to return once they were interrupted, to store what became of them, to end
+// resident processes and to give the lease back. Engines that take longer are left behind.
+const afterGrace = callPatience + turnPatience + storeLimit + callPatience + endLimit + callPatience + lossLimit + callPatience + storeLimit
+
+// storeLimit is how long a shutdown waits for the store, twice at most.
+const storeLimit = 5 * time.Second
+
 // Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until ctx ends. Then
 // it lets turns finish for Config.Grace, interrupts the rest, ends resident processes, gives its lease back, and returns nil. An interrupted
 // turn goes back to the queue where the spec says that it may be repeated, and fails with
-// ORCHESTRATOR_RESTART_INTERRUPTED otherwise. Nothing that it started outlives it. It returns ErrServing when it is going on already,
-// and an error when the store cannot be joined; store errors later on are logged and tried again.
+// ORCHESTRATOR_RESTART_INTERRUPTED otherwise.
+//
+// Nothing that it started outlives it but engine code that ignores its context: Serve ends at most 45 s after Grace, and a *StuckError
+// (ErrStuck) says which calls it left behind; nothing that those still do changes a run. It returns ErrServing when it is going on already,
+// an error when the store cannot be joined, and store.ErrClosed, wrapped, when the store was closed. Other store errors are logged and
+// tried again, a lost lease included.
 func (l *Lifecycle) Serve(ctx context.Context) error {
 	if !l.serving.CompareAndSwap(false, true) {
 		return ErrServing
 	}
 	defer l.serving.Store(false)
-	for {
+	err := l.serve(ctx)
+	if calls := l.Stuck(); len(calls) > 0 {
+		return errors.Join(err, &StuckError{Calls: calls})
+	}
+	return err
+}
+
+// serve is a member of the store again and again, as long as it loses its lease.
+func (l *Lifecycle) serve(ctx context.Context) error {
+	for again := false; ; again = true {
 		n, err := l.join(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
+		if ctx.Err() != nil && err != nil {
+			return nil
+		}
+		if again && err != nil && !errors.Is(err, store.ErrClosed) {
+			l.log.Error("trying again", "err", err)
+			if l.rest(ctx, l.cfg.Poll) != nil {
 				return nil
 			}
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		if err = n.serve(ctx); !errors.Is(err, store.ErrStaleEpoch) {
+		err = n.serve(ctx)
+		if errors.Is(err, store.ErrClosed) {
+			return fmt.Errorf("lifecycle: serve: %w", err)
+		}
+		if !errors.Is(err, store.ErrStaleEpoch) {
 			return err
 		}
 		if ctx.Err() != nil { // what it held is the others' to settle, and nothing here goes on
 			return nil
 		}
-		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id)
+		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
 	}
 }
 
@@ -52,15 +82,16 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 type node struct {
 	*Lifecycle
 	id    string
-	slots *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
-	ready chan struct{}       // something may be claimable
-	told  atomic.Bool         // a hint told of something that is
-	lost  chan string         // run ids whose resident process ended by itself
+	ready chan struct{} // something may be claimable
+	told  atomic.Bool   // a hint told of something that is
+	lost  chan string   // run ids whose resident process ended by itself
 
 	renewed time.Time // for renewals alone: the instant from which the lease runs
 
 	live    context.Context // ends when the node may not execute any more
 	die     context.CancelCauseFunc
+	ends    context.Context // of resident processes that are ended meanwhile
+	hurry   context.CancelFunc
 	workers sync.WaitGroup
 	next    chan assignment // taken by a worker that is idle
 	left    chan struct{}   // closed when no hint may start work any more: idle workers go
@@ -77,22 +108,26 @@ type node struct {
 // join registers a new node with the store.
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
-		Lifecycle: l, id: newID(l.clock.Now()), slots: semaphore.NewWeighted(int64(l.cfg.Concurrency)),
+		Lifecycle: l, id: newID(l.clock.Now()),
 		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment), left: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
+	n.ends, n.hurry = context.WithCancel(context.WithoutCancel(ctx))
 	n.renewed = instant(l.clock)
 	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease}, l.leaseTime())
 	if err != nil {
+		n.hurry()
+		n.die(nil)
 		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
 	}
 	return n, nil
 }
 
-// serve runs the node's loops until ctx ends or the lease is lost.
+// serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
 func (n *node) serve(ctx context.Context) error {
 	defer n.die(nil)
+	defer n.hurry()
 	watch := n.hub.observe(n.hint)
 	defer watch.close()
 	defer n.watchResidents()()
@@ -102,15 +137,22 @@ func (n *node) serve(ctx context.Context) error {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
 	err := loops.Wait()
-	if errors.Is(err, store.ErrStaleEpoch) {
+	if err != nil {
 		n.die(engine.ErrStale) // whatever its workers still try to store would be refused, and the store may not even answer
-		n.leave()
-		n.workers.Wait()
+		done := n.leave()
+		n.await(done, endLimit)
+		n.hurry()
+		<-done
 		n.endResidents()
 		return err
 	}
 	n.drain()
-	return err
+	return nil
+}
+
+// over reports whether an error of the store means that this node has no future.
+func over(err error) bool {
+	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
 // hint looks at what the store tells of a commit: what may be claimable, and whose turn or process is over.
@@ -157,7 +199,7 @@ func (n *node) claims(ctx context.Context) error {
 		for _, c := range claimed {
 			n.begin(c)
 		}
-		if errors.Is(err, store.ErrStaleEpoch) {
+		if over(err) {
 			return err
 		}
 		if err != nil {
@@ -192,25 +234,9 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	}})
 }
 
-// rest waits for as long as d; its error says that ctx ended.
-func (n *node) rest(ctx context.Context, d time.Duration) error {
-	tick, stop := n.clock.Timer(d)
-	defer stop()
-	select {
-	case <-tick:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
-}
-
-// drain ends the node in good order.
+// drain ends the node in good order, in a time that is bounded (see afterGrace).
 func (n *node) drain() {
-	done := make(chan struct{})
-	n.leave()
-	go func() {
-		n.workers.Wait()
-		close(done)
-	}()
+	done := n.leave()
 	renewing, stop := context.WithCancel(n.live)
 	var keep errgroup.Group
 	keep.Go(func() error { return n.renewals(renewing) })
@@ -219,28 +245,38 @@ func (n *node) drain() {
 		n.await(done, n.cfg.Grace)
 	}
 	n.interrupt(engine.ErrShutdown)
-	n.await(done, max(n.cfg.Grace, 10*time.Second))
+	n.await(done, turnPatience+storeLimit)
+	n.hurry()
 	n.die(engine.ErrShutdown) // the store does not answer: give up what cannot be stored
 	<-done
 	stop()
 	_ = keep.Wait() // a lost lease changes nothing any more
 
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), 5*time.Second)
+	lost := n.endResidents()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
 	defer cancel()
-	n.settleResidents(ctx)
+	for _, id := range lost { // a wait that only this process could end is over
+		n.settleLoss(ctx, id, "the host shut down while the run waited")
+	}
 	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
 		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
 }
 
-// leave ends the time in which hints start work.
-func (n *node) leave() {
+// leave ends the time in which hints start work. The channel is closed when no worker is left, but those that were left behind.
+func (n *node) leave() (done <-chan struct{}) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if !n.leaving {
 		n.leaving = true
 		close(n.left)
 	}
+	n.mu.Unlock()
+	gone := make(chan struct{})
+	go func() {
+		n.workers.Wait()
+		close(gone)
+	}()
+	return gone
 }
 
 // await waits for done, at most d.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,12 +22,15 @@ type turn struct {
 	epoch  uint64
 	spec   Spec
 	begun  time.Time // an instant
+	what   EngineCall
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
-	run     store.Run // guarded by mu; as last stored by this worker
-	closed  bool      // guarded by mu; RunTurn has returned, reports are refused
-	reports int       // guarded by mu
+	run     store.Run   // guarded by mu; as last stored by this worker
+	profile fsm.Profile // guarded by mu; the engine's, once it is known
+	closed  bool        // guarded by mu; the turn is settled, by its worker or without it: reports are refused
+	behind  *stuckCall  // guarded by mu; the worker was left behind in the engine
+	reports int         // guarded by mu
 
 	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
 }
@@ -46,7 +49,10 @@ type assignment struct {
 // node does not leave yet.
 func (n *node) begin(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
-	t := &turn{node: n, epoch: c.Run.Epoch, begun: instant(n.clock), cancel: cancel, run: c.Run}
+	t := &turn{
+		node: n, epoch: c.Run.Epoch, begun: instant(n.clock), cancel: cancel, run: c.Run, profile: c.Run.Profile,
+		what: EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
+	}
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
 	idle := n.idle > 0
@@ -62,20 +68,20 @@ func (n *node) begin(c store.Claimed) {
 		case <-n.left: // it may have gone: man looked just before the node began to leave
 		}
 	}
-	n.workers.Go(func() { n.work(a) })
+	n.workers.Add(1)
+	go n.work(a)
 }
 
 // work executes one turn after the other, until the node leaves and there is none: a goroutine that has grown its stack is worth
-// keeping. There are no more of them than turns that executed at one time.
+// keeping. There are no more of them than turns that executed at one time. It ends early when an engine exits its goroutine, and when it
+// was left behind in an engine: nobody waits for it then any more.
 func (n *node) work(a assignment) {
-	for {
-		a.turn.work(a.ctx, a.spec)
-		a.turn.cancel(nil)
-		n.mu.Lock()
-		n.idle++ // before the permit is free, so that who takes it finds this worker
-		n.mu.Unlock()
-		n.slots.Release(1)
-		n.wakeClaims()
+	defer func() {
+		if a.turn.leftBehind() == nil {
+			n.workers.Done()
+		}
+	}()
+	for n.execute(a) {
 		select {
 		case a = <-n.next:
 		case <-n.left:
@@ -84,58 +90,151 @@ func (n *node) work(a assignment) {
 	}
 }
 
-// work executes the attempt and stores what follows from it.
-func (t *turn) work(ctx context.Context, spec []byte) {
-	outcome, profile := t.execute(ctx, spec)
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-
-	run := t.conclude(ctx, profile, outcome)
-	t.node.release(t, run)
+// execute executes a turn and gives its permit back. It reports whether the worker may take another one.
+func (n *node) execute(a assignment) (goesOn bool) {
+	defer func() {
+		a.turn.cancel(nil)
+		if goesOn = goesOn && a.turn.leftBehind() == nil; goesOn {
+			n.mu.Lock()
+			n.idle++ // before the permit is free, so that who takes it finds this worker
+			n.mu.Unlock()
+		}
+		n.slots.Release(1)
+		n.wakeClaims()
+	}()
+	a.turn.work(a.ctx, a.spec)
+	return true
 }
 
-// execute runs the engine. What the engine cannot do is evidence too: a failed process.
-func (t *turn) execute(ctx context.Context, body []byte) (engine.Outcome, fsm.Profile) {
+// work executes the attempt and settles it, also where the engine exits this goroutine. Whether the turn was interrupted is looked at
+// once, when the engine is through with it: an outcome of a turn whose context had ended by then is none (B1).
+func (t *turn) work(ctx context.Context, body []byte) {
 	spec, err := readSpec(t.run.ID, body)
-	if err != nil {
-		return failed(fsm.CodeEngineFailed, err), t.run.Profile
-	}
 	t.spec = spec
-	e := t.node.engines[t.run.Engine]
-	if e == nil {
-		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process", t.run.Engine)), t.run.Profile
-	}
 	if spec.TurnTimeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = t.node.within(ctx, spec.TurnTimeout)
 		defer stop()
 	}
-	profile, err := profileOf(ctx, e)
+	unwatch := t.watch(ctx)
+	outcome := failed(fsm.CodeEngineFailed, errExited)
+	defer func() {
+		cause := context.Cause(ctx)
+		first := t.close(nil)
+		unwatch()
+		if first {
+			t.settle(cause, outcome)
+			return
+		}
+		t.node.stuck.remove(t.leftBehind())
+		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.what.String())
+	}()
 	if err != nil {
-		return failed(fsm.CodeEngineUnavailable, err), t.run.Profile
+		outcome = failed(fsm.CodeEngineFailed, err)
+		return
 	}
-	input, err := t.input(spec)
-	if err != nil {
-		return failed(fsm.CodeWorkspaceMissing, err), profile.Kind
-	}
-	if profile.Kind == fsm.ProfileStickyProcess {
-		t.node.holdResident(t.run.ID, t.run.Engine)
-	}
-	outcome := evidenceOf(runTurn(ctx, e, input, (*sink)(t)))
-	outcome = t.repair(ctx, e, input, profile.Kind, outcome)
-	if outcome.Process.Status != engine.OK {
-		outcome.Process = interrupted(ctx, outcome.Process)
-	}
-	return outcome, profile.Kind
+	outcome = t.execute(ctx)
 }
 
-// evidenceOf makes evidence of an engine's error, too.
-func evidenceOf(o engine.Outcome, err error) engine.Outcome {
-	if err != nil {
-		return failed(fsm.CodeEngineFailed, err)
+// close ends the turn for its engine, whose reports are refused from then on, and reports whether this call did. Who did settles the turn:
+// the worker, or, in its place, who leaves it behind.
+func (t *turn) close(behind *stuckCall) (first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closeLocked(behind)
+}
+
+// closeLocked is close for who holds mu.
+func (t *turn) closeLocked(behind *stuckCall) (first bool) {
+	if t.closed {
+		return false
 	}
-	return o
+	t.closed, t.behind = true, behind
+	return true
+}
+
+// leftBehind is nil as long as the worker was not.
+func (t *turn) leftBehind() *stuckCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.behind
+}
+
+// watch leaves the worker behind when the turn's context has ended and the engine has not returned for as long as turnPatience (J10). It ends
+// when the returned function has returned.
+func (t *turn) watch(ctx context.Context) (unwatch func()) {
+	returned, ended := make(chan struct{}), make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		for wait := turnPatience; ; wait = time.Second {
+			tick, stop := t.node.clock.Timer(wait)
+			select {
+			case <-returned:
+				stop()
+				return
+			case <-tick:
+			}
+			if !t.mu.TryLock() { // a report is being stored: it is the store that the engine waits for
+				continue
+			}
+			behind := &stuckCall{EngineCall: t.what}
+			behind.Since = stamp(t.node.clock)
+			first := t.closeLocked(behind)
+			t.mu.Unlock()
+			if first {
+				t.node.leaveBehind(t, context.Cause(ctx), behind)
+			}
+			return
+		}
+	})
+	return func() {
+		close(returned)
+		if !stop() {
+			<-ended
+		}
+	}
+}
+
+// leaveBehind settles a turn without its worker, who keeps the turn's permit until the engine returns.
+func (n *node) leaveBehind(t *turn, cause error, behind *stuckCall) {
+	defer n.workers.Done() // for the worker
+	n.stuck.add(behind)
+	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency until it returns",
+		"call", behind.String(), "cause", cause)
+	t.settle(cause, engine.Outcome{})
+}
+
+// settle stores what follows from the turn and takes it off the node's books. The cause is why the turn was interrupted, nil when it was not.
+func (t *turn) settle(cause error, o engine.Outcome) {
+	if cause != nil {
+		o.Process = interrupted(cause, o.Process)
+	}
+	t.node.release(t, t.conclude(cause, o))
+}
+
+// execute runs the engine. What the engine cannot do is evidence too: a failed process.
+func (t *turn) execute(ctx context.Context) engine.Outcome {
+	e := t.node.engines[t.what.Engine]
+	if e == nil {
+		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process", t.what.Engine))
+	}
+	if t.node.stuck.turnOf(t.what.RunID) { // RunTurn is never called concurrently for one run
+		return engine.Outcome{Process: engine.Process{
+			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not returned from its engine in this process",
+		}}
+	}
+	profile, why := t.askProfile(ctx, e)
+	if why != nil {
+		return *why
+	}
+	input, err := t.input(t.spec)
+	if err != nil {
+		return failed(fsm.CodeWorkspaceMissing, err)
+	}
+	if profile == fsm.ProfileStickyProcess {
+		t.node.holdResident(t.what.RunID, t.what.Engine)
+	}
+	return t.repair(ctx, e, input, profile, t.runEngine(ctx, e, input))
 }
 
 // within bounds a turn by the node's clock.
@@ -159,23 +258,59 @@ func (n *node) within(ctx context.Context, d time.Duration) (context.Context, co
 	}
 }
 
-// runTurn calls the engine and turns a panic into an error, so that one engine's fault ends one turn.
-func runTurn(ctx context.Context, e engine.Engine, t engine.Turn, s engine.Sink) (o engine.Outcome, err error) {
-	defer caught(&err)
-	return e.RunTurn(ctx, t, s)
-}
-
-// profileOf asks the engine, with the same care.
-func profileOf(ctx context.Context, e engine.Engine) (p engine.Profile, err error) {
-	defer caught(&err)
-	return e.Profile(ctx)
-}
-
-// caught is deferred around calls of an engine.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("engine panicked: %v\n%s", p, debug.Stack())}
+// runEngine calls the engine for one round of the turn, unless the turn has ended. Whatever the engine hands over that is code, errors and hints, is read
+// here, where it can do no harm.
+func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
+	if ctx.Err() != nil {
+		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
 	}
+	err := t.node.guarded(t.what, func() error {
+		given, err := e.RunTurn(ctx, in, (*sink)(t))
+		if err != nil {
+			o = failed(fsm.CodeEngineFailed, err)
+			return nil
+		}
+		o = given
+		if len(o.Questions) > 0 {
+			o.Questions = slices.Clone(o.Questions)
+			q := &o.Questions[0]
+			if q.UIHints, err = interaction.PlainHints(q.UIHints); err != nil {
+				odd := engine.Diagnostic{Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err))}
+				o.Diagnostics = append(slices.Clip(o.Diagnostics), odd)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return failed(fsm.CodeEngineFailed, err)
+	}
+	return o
+}
+
+// askProfile asks the engine how it goes on after a wait, and remembers it. When the engine cannot say, that is the turn's outcome.
+func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profile, why *engine.Outcome) {
+	what := t.what
+	what.Method = "Profile"
+	var unavailable engine.Outcome
+	err := t.node.guarded(what, func() error {
+		profile, err := e.Profile(ctx)
+		if err != nil {
+			unavailable = failed(fsm.CodeEngineUnavailable, err)
+			why = &unavailable
+		}
+		kind = profile.Kind
+		return nil
+	})
+	if err != nil {
+		unavailable = failed(fsm.CodeEngineUnavailable, err)
+		why = &unavailable
+	}
+	if why == nil {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.profile = kind
+	}
+	return kind, why
 }
 
 // failed is the outcome of a turn that the engine could not execute.
@@ -190,24 +325,25 @@ func failed(code fsm.Code, err error) engine.Outcome {
 }
 
 // interrupted names the reason for which the library itself ended the turn.
-func interrupted(ctx context.Context, p engine.Process) engine.Process {
-	cause := context.Cause(ctx)
+func interrupted(cause error, p engine.Process) engine.Process {
+	if p.Detail == "" {
+		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")
+	}
+	p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	if errors.Is(cause, engine.ErrTurnTimeout) {
 		p.Status, p.Code = engine.TimedOut, fsm.CodeTurnTimeout
-	} else if cause != nil {
-		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	}
 	return p
 }
 
 // conclude stores what the turn's evidence leads to, and returns the run as it then stands.
-func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outcome) store.Run {
-	if cause := context.Cause(ctx); errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
+func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
+	if errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
 		return t.reload() // whatever came late changes nothing (I.6)
 	}
-	ch := t.verdict(profile, o)
-	if o.Process.Status == engine.Interrupted && errors.Is(context.Cause(ctx), engine.ErrShutdown) {
-		ch = broken(&t.run, "the host shut down during the turn")
+	ch := t.verdict(o)
+	if errors.Is(cause, engine.ErrShutdown) {
+		ch = t.broken("the host shut down during the turn")
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		ch.now, ch.node = now, t.node.id
@@ -233,8 +369,9 @@ func (t *turn) conclude(ctx context.Context, profile fsm.Profile, o engine.Outco
 }
 
 // verdict puts the turn's evidence before the completion gate.
-func (t *turn) verdict(profile fsm.Profile, o engine.Outcome) change {
-	ev := weigh(t.spec, t.run, profile, o)
+func (t *turn) verdict(o engine.Outcome) change {
+	run, profile := t.stored()
+	ev := weigh(t.spec, run, profile, o)
 	rule := fsm.Decide(ev.facts)
 	ch := change{
 		event: rule.Outcome, facts: ev.facts, code: rule.Error, profile: profile, session: ev.session,
@@ -281,7 +418,7 @@ func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (sto
 			t.cancel(engine.ErrStale)
 			return t.run, err
 		}
-		if errors.Is(err, store.ErrInvalid) || t.node.live.Err() != nil {
+		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
 			return t.run, err
 		}
 		t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
@@ -324,12 +461,26 @@ func (t *turn) arrived(run *store.Run) (bool, error) {
 	return made || answered, nil
 }
 
+// stored is the run as this worker has stored it last, and the engine's profile.
+func (t *turn) stored() (store.Run, fsm.Profile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run, t.profile
+}
+
+// broken is what becomes of the turn when its own node ended it.
+func (t *turn) broken(why string) change {
+	run, _ := t.stored()
+	return broken(&run, why)
+}
+
 // reload returns the run as others left it.
 func (t *turn) reload() store.Run {
-	if run, err := t.node.store.Run(t.node.live, t.run.ID); err == nil {
+	known, _ := t.stored()
+	if run, err := t.node.store.Run(t.node.live, known.ID); err == nil {
 		return run
 	}
-	return t.run
+	return known
 }
 
 // shortened bounds a text for an error message.

@@ -321,7 +321,7 @@ func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
 				continue
 			}
 			for _, limit := range []int{0, 1, 2, 5, 63, 127, 255} {
-				n := &node{slots: semaphore.NewWeighted(room)}
+				n := &node{Lifecycle: &Lifecycle{slots: semaphore.NewWeighted(room)}}
 				require.True(t, n.slots.TryAcquire(taken))
 				got := n.spare(limit)
 				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room, taken, limit)

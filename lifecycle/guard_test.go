@@ -1,0 +1,462 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// faultyEngine is an agent with every optional ability, each a function that may be left out.
+type faultyEngine struct {
+	agent
+	reap   func(ctx context.Context, id string) error
+	check  func(ctx context.Context, id string) error
+	end    func(ctx context.Context, id string) error
+	onLoss func() (stop func())
+}
+
+func (e faultyEngine) Reap(ctx context.Context, id string) error {
+	if e.reap == nil {
+		return nil
+	}
+	return e.reap(ctx, id)
+}
+
+func (e faultyEngine) Check(ctx context.Context, id string, _ engine.Handle) error {
+	if e.check == nil {
+		return nil
+	}
+	return e.check(ctx, id)
+}
+
+func (e faultyEngine) End(ctx context.Context, id string) error {
+	if e.end == nil {
+		return nil
+	}
+	return e.end(ctx, id)
+}
+
+func (e faultyEngine) OnLoss(func(string, error)) (stop func()) {
+	if e.onLoss == nil {
+		return func() {}
+	}
+	return e.onLoss()
+}
+
+// sour is an error that cannot be read.
+type sour struct{}
+
+func (*sour) Error() string { panic("this error is broken, too") }
+
+// exits is a value that ends the goroutine that encodes it.
+type exits struct{}
+
+func (exits) MarshalJSON() ([]byte, error) {
+	runtime.Goexit()
+	return nil, nil
+}
+
+func sticky() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil }
+
+// TestFaultsOfATurnEndItsRunAlone: J10, whatever an engine's code does instead of returning, its run fails with what it was, its slot and its
+// place are free, and the same process goes on with the next run. The stack of a panic is for the log (with paths of the host's source), the
+// value for the run.
+func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
+	fails := func(f func()) agent {
+		return agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			f()
+			return finished(), nil
+		}}
+	}
+	for name, c := range map[string]struct {
+		engine  engine.Engine
+		message string
+	}{
+		"RunTurn panics":        {fails(func() { panic("boom") }), "the engine panicked: boom"},
+		"RunTurn panics by nil": {fails(func() { panic(nil) }), "the engine panicked: panic called with nil argument"}, //nolint:govet // that it does
+		"RunTurn exits":         {fails(runtime.Goexit), errExited.Error()},
+		"Profile panics":        {agent{profile: func() (engine.Profile, error) { panic(errors.New("boom")) }}, "the engine panicked: boom"},
+		"Profile exits":         {agent{profile: func() (engine.Profile, error) { runtime.Goexit(); return engine.Profile{}, nil }}, errExited.Error()},
+		"its error panics": {agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			return engine.Outcome{}, (*sour)(nil)
+		}}, "the engine panicked: this error is broken, too"},
+		"its hints exit": {agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			o := asking("Which?")
+			o.Questions[0].UIHints = map[string]any{"x": exits{}}
+			return o, nil
+		}}, errExited.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &journal{}
+				lc, stop := serve(t, Config{
+					Store: newStore(t), Engine: agent{}, Engines: map[string]engine.Engine{"bad": c.engine}, Concurrency: 1, Logger: slog.New(log),
+				})
+				for i := range 3 {
+					id := fmt.Sprint("bad", i)
+					_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", Engine: "bad"})
+					require.NoError(t, err)
+					synctest.Wait()
+					run := in(t, lc.Client, id, fsm.StateFailed)
+					require.Equal(t, fsm.CodeEngineFailed, run.Error.Code)
+					require.True(t, strings.HasPrefix(run.Error.Message, c.message), run.Error.Message)
+					require.NotContains(t, run.Error.Message, ".go:")
+				}
+				submit(t, lc, "good")
+				synctest.Wait()
+				in(t, lc.Client, "good", fsm.StateSucceeded)
+				require.Empty(t, lc.Stuck())
+				stop()
+			})
+		})
+	}
+}
+
+// TestFaultsBetweenTurnsEndNothing: J10 E7, a panic or an exit in what is called outside of turns costs neither the process nor the runs.
+func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
+	for name, fault := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				reaped := orphaned(t, s, 1)
+				waitsAt(t, s, "checked", "gone") // as a resumable run that waits
+				_, err := s.Expire(t.Context(), time.Time{}, "gone")
+				require.NoError(t, err)
+				bad := func(context.Context, string) error { fault(); return nil }
+				ask := func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("Go on?"), nil }
+				lc, stop := serve(t, Config{Store: s, Engine: faultyEngine{reap: bad, check: bad}, Engines: map[string]engine.Engine{
+					"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask}, end: bad, onLoss: func() func() { fault(); return nil }},
+					"stops":  faultyEngine{agent: agent{profile: sticky}, onLoss: func() func() { return fault }},
+				}})
+				pass(time.Second)
+				run := in(t, lc.Client, reaped[0], fsm.StateFailed)
+				require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, run.Error.Code)
+				require.Contains(t, run.Warnings, fsm.WarnOrphanReapFailed)
+				checked, err := lc.Get(t.Context(), "checked")
+				require.NoError(t, err)
+				require.NotEmpty(t, checked.Recovery)
+
+				for _, id := range []string{"canceled", "left"} {
+					_, err = lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", Engine: "sticky"})
+					require.NoError(t, err)
+				}
+				synctest.Wait()
+				in(t, lc.Client, "canceled", fsm.StateWaitingUser)
+				require.NoError(t, lc.Cancel(t.Context(), "canceled", "")) // its process is ended now
+				submit(t, lc, "good")
+				synctest.Wait()
+				in(t, lc.Client, "good", fsm.StateSucceeded)
+				stop()
+				in(t, clientOf(t, s), "left", fsm.StateFailed) // and that of this one at the end
+			})
+		})
+	}
+}
+
+// TestALateSuccessIsNone: B1 J10 I6, a turn that was interrupted before its engine returned has failed, whatever the engine brings then. What is finished
+// within Grace, before that, counts.
+func TestALateSuccessIsNone(t *testing.T) {
+	late := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+		<-ctx.Done()
+		return finished(), nil
+	}
+	for name, c := range map[string]struct {
+		turn  func(ctx context.Context, t engine.Turn) (engine.Outcome, error)
+		spec  Spec
+		grace time.Duration
+		end   func(lc *Lifecycle) error
+		state fsm.State
+		code  fsm.Code
+	}{
+		"after its time": {turn: late, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateFailed, code: fsm.CodeTurnTimeout},
+		"after its time, a question": {turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+			<-ctx.Done()
+			return asking("Go on?"), nil
+		}, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateFailed, code: fsm.CodeTurnTimeout},
+		"after a cancel":               {turn: late, end: func(lc *Lifecycle) error { return lc.Cancel(context.Background(), "r", "") }, state: fsm.StateCanceled, code: fsm.CodeRunCanceled},
+		"after a shutdown":             {turn: late, grace: -1, state: fsm.StateFailed, code: fsm.CodeOrchestratorRestartInterrupted},
+		"after a shutdown, repeatable": {turn: late, spec: Spec{Repeatable: true}, grace: time.Second, state: fsm.StateQueued},
+		"within Grace": {turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			time.Sleep(10 * time.Second)
+			return finished(), nil
+		}, grace: 15 * time.Second, state: fsm.StateSucceeded},
+		"at its time": {turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			time.Sleep(99 * time.Millisecond)
+			return finished(), nil
+		}, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateSucceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				lc, stop := serve(t, Config{Store: s, Grace: c.grace, Engine: agent{turn: c.turn}})
+				c.spec.ID, c.spec.Prompt = "r", "x"
+				_, err := lc.Submit(t.Context(), c.spec)
+				require.NoError(t, err)
+				synctest.Wait()
+				if c.end != nil {
+					require.NoError(t, c.end(lc))
+				}
+				if c.spec.TurnTimeout > 0 {
+					pass(time.Second)
+				}
+				stop()
+				run := in(t, clientOf(t, s), "r", c.state)
+				if c.code != "" {
+					require.Equal(t, c.code, run.Error.Code)
+				}
+				require.Empty(t, run.Output)
+			})
+		})
+	}
+}
+
+// TestAnEndedTurnIsNotStarted: B1, an engine is not called for a turn that ended while it was asked for its profile.
+func TestAnEndedTurnIsNotStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var called atomic.Bool
+		e := agent{profile: func() (engine.Profile, error) {
+			time.Sleep(time.Second)
+			return engine.Profile{Kind: fsm.ProfileResumable}, nil
+		}, turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			called.Store(true)
+			return finished(), nil
+		}}
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: e})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second / 2})
+		require.NoError(t, err)
+		pass(2 * time.Second)
+		require.Equal(t, fsm.CodeTurnTimeout, in(t, lc.Client, "r", fsm.StateFailed).Error.Code)
+		require.False(t, called.Load())
+		stop()
+	})
+}
+
+// TestAHungTurnIsLeftBehind: J10, a turn whose engine ignores that its context has ended is settled without it. Its place in this process is lost until
+// the engine returns, which is told; whatever the engine brings then is not stored.
+func TestAHungTurnIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		s, log := newStore(t), &journal{}
+		e := sinking(func(ctx context.Context, in engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+			if in.RunID != "good" {
+				<-goOn
+				if err := sink.Message(context.WithoutCancel(ctx), engine.Message{Text: "late"}); !errors.Is(err, engine.ErrStale) {
+					t.Errorf("a late report: %v", err)
+				}
+			}
+			return finished(), nil
+		})
+		lc, stop := serve(t, Config{Store: s, Engine: e, Concurrency: 2, Logger: slog.New(log)})
+		for _, id := range []string{"timed", "canceled"} {
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", TurnTimeout: 2 * time.Second})
+			require.NoError(t, err)
+		}
+		pass(time.Second)
+		require.NoError(t, lc.Cancel(t.Context(), "canceled", "enough"))
+		pass(turnPatience + time.Second)
+		require.Equal(t, fsm.CodeTurnTimeout, in(t, lc.Client, "timed", fsm.StateFailed).Error.Code)
+		stuck := lc.Stuck()
+		require.Len(t, stuck, 2)
+		require.Equal(t, `RunTurn of engine "default" for run canceled (attempt 1)`, stuck[0].String())
+		submit(t, lc, "good")
+		pass(time.Minute)
+		in(t, lc.Client, "good", fsm.StateQueued) // both places are taken
+		close(goOn)
+		synctest.Wait()
+		in(t, lc.Client, "good", fsm.StateSucceeded)
+		require.Empty(t, lc.Stuck())
+		in(t, lc.Client, "timed", fsm.StateFailed)
+		require.Contains(t, log.told(), "WARN engine has returned from a turn that was settled without it")
+		stop()
+	})
+}
+
+// TestALeaseThatIsLostDoesNotWaitForAHungTurn: J10, the node joins again without the stuck worker, and the runs of the others go on.
+func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		s := newStore(t)
+		turns := make(map[string]*atomic.Int32)
+		for _, id := range []string{"poison", "good"} {
+			turns[id] = new(atomic.Int32)
+		}
+		e := agent{turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
+			turns[in.RunID].Add(1)
+			if in.RunID == "poison" {
+				<-goOn
+			}
+			return finished(), nil
+		}}
+		lc, err := New(Config{Store: s, Engine: e, Concurrency: 2, Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		_, err = lc.Submit(t.Context(), Spec{ID: "poison", Prompt: "x", Repeatable: true})
+		require.NoError(t, err)
+		synctest.Wait()
+		nodes, err := s.Nodes(t.Context())
+		require.NoError(t, err)
+		_, err = s.Expire(t.Context(), time.Time{}, nodes[0].ID) // another machine has taken over
+		require.NoError(t, err)
+		pass(30 * time.Second)
+		again, err := s.Nodes(t.Context())
+		require.NoError(t, err)
+		require.Len(t, again, 1)
+		require.NotEqual(t, nodes[0].ID, again[0].ID)
+		submit(t, lc, "good")
+		synctest.Wait()
+		in(t, lc.Client, "good", fsm.StateSucceeded)
+		require.EqualValues(t, 1, turns["poison"].Load(), "an engine is never called twice at one time for one run")
+		require.Len(t, lc.Stuck(), 1)
+
+		began := time.Now()
+		cancel()
+		err = <-served
+		require.Less(t, time.Since(began), time.Second+afterGrace)
+		require.ErrorIs(t, err, ErrStuck)
+		require.ErrorContains(t, err, `RunTurn of engine "default" for run poison (attempt 1)`)
+		before, err := lc.Get(t.Context(), "poison")
+		require.NoError(t, err)
+		require.Equal(t, 1, workers(), "the stuck one alone outlives Serve")
+		close(goOn)
+		synctest.Wait()
+		require.Zero(t, workers())
+		after, err := lc.Get(t.Context(), "poison")
+		require.NoError(t, err)
+		require.Equal(t, before, after)
+		require.True(t, lc.slots.TryAcquire(2), "its place is free again")
+		lc.slots.Release(2)
+		lc.Close()
+	})
+}
+
+// TestAHungCallOfRecoveryDelaysItsRunAlone: J10 E7, a Reap or a Check that never returns holds up no other orphan, no later recovery and no shutdown.
+func TestAHungCallOfRecoveryDelaysItsRunAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const orphans = 250
+		s := newStore(t)
+		ids := orphaned(t, s, orphans, func(s *Spec) { s.Repeatable = true })
+		hung := map[string]bool{ids[3]: true, ids[120]: true, ids[249]: true}
+		goOn := make(chan struct{})
+		e := faultyEngine{reap: func(_ context.Context, id string) error {
+			if hung[id] {
+				<-goOn
+			}
+			return nil
+		}}
+		lc, stop := serve(t, Config{Store: s, Engine: e})
+		pass(3 * time.Second)
+		for _, id := range ids {
+			if !hung[id] {
+				require.NotEqual(t, fsm.StateRunning, must(lc.Get(t.Context(), id)).State, id)
+			}
+		}
+		in(t, lc.Client, ids[3], fsm.StateRunning)
+		pass(reapLimit + callPatience + 5*time.Second)
+		require.Len(t, lc.Stuck(), 3)
+		for id := range hung {
+			require.Contains(t, must(lc.Get(t.Context(), id)).Warnings, fsm.WarnOrphanReapFailed)
+			require.NotEqual(t, fsm.StateRunning, must(lc.Get(t.Context(), id)).State, id)
+		}
+		close(goOn)
+		synctest.Wait()
+		require.Empty(t, lc.Stuck())
+		stop()
+	})
+}
+
+func must(r Run, err error) Run {
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// TestHungCallsDoNotKeepAHost: J10, Serve ends within Grace plus its bound though End, Reap, OnLoss and its stop never return, and says so.
+func TestHungCallsDoNotKeepAHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		orphaned(t, s, 1)
+		goOn := make(chan struct{})
+		hang := func(context.Context, string) error { <-goOn; return nil }
+		ask := func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("Go on?"), nil }
+		lc, err := New(Config{
+			Store: s, Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Engine: faultyEngine{reap: hang, onLoss: func() func() { <-goOn; return nil }},
+			Engines: map[string]engine.Engine{"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask}, end: hang, onLoss: func() func() {
+				return func() { <-goOn }
+			}}},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		for i := range 20 {
+			_, err := lc.Submit(t.Context(), Spec{ID: fmt.Sprint("s", i), Prompt: "x", Engine: "sticky"})
+			require.NoError(t, err)
+		}
+		pass(20 * time.Second)
+		in(t, lc.Client, "s7", fsm.StateWaitingUser)
+		began := time.Now()
+		cancel()
+		err = <-served
+		require.LessOrEqual(t, time.Since(began), time.Second+afterGrace)
+		var left *StuckError
+		require.ErrorAs(t, err, &left)
+		require.Len(t, left.Calls, 20+3)
+		for i := range 20 {
+			require.Equal(t, fsm.CodeInteractionProcessLost, in(t, lc.Client, fmt.Sprint("s", i), fsm.StateFailed).Error.Code)
+		}
+		close(goOn)
+		synctest.Wait()
+		require.Empty(t, lc.Stuck())
+		lc.Close()
+	})
+}
+
+// TestAClosedStoreEndsServe: J9 J10, with an error that says so, instead of trying again for ever.
+func TestAClosedStoreEndsServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := newStore(t), &journal{}
+		lc, err := New(Config{Store: s, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+			<-ctx.Done()
+			return engine.Outcome{}, context.Cause(ctx)
+		}}})
+		require.NoError(t, err)
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(t.Context()) }()
+		submit(t, lc, "r")
+		synctest.Wait()
+		waited := make(chan error, 1)
+		go func() {
+			_, err := lc.Wait(t.Context(), "r")
+			waited <- err
+		}()
+		synctest.Wait()
+		require.NoError(t, s.Close())
+		pass(10 * time.Second)
+		require.ErrorIs(t, <-served, store.ErrClosed)
+		require.ErrorIs(t, <-waited, store.ErrClosed)
+		for _, err := range lc.Events(t.Context(), "r", 0) {
+			require.ErrorIs(t, err, store.ErrClosed)
+		}
+		_, err = lc.Recover(t.Context())
+		require.ErrorIs(t, err, store.ErrClosed)
+		require.LessOrEqual(t, len(log.told()), 3, "%q", log.told())
+		require.ErrorIs(t, lc.Serve(t.Context()), store.ErrClosed)
+		lc.Close()
+	})
+}
