@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -43,4 +45,24 @@ func TestASkillThatCannotBeUsedSaysWhy(t *testing.T) {
 	require.ErrorAs(t, err, &wrong)
 	require.ErrorContains(t, err, "lifecycle: read skill: ")
 	require.ErrorContains(t, err, "max_attempt")
+}
+
+// FuzzSkill: what a folder makes can be submitted, or the folder is refused with the reason.
+func FuzzSkill(f *testing.F) {
+	f.Add(`,"max_attempt":9223372036854775807,"session_timeout_sec":2147483648`, "Do it.", "interactive")
+	f.Add(`,"engine":"vendor/agent-2"`, "Do it.", "auto")
+	f.Add(`,"engine":"`+strings.Repeat("x", 64)+`"`, "Do it.", "interactive")
+	f.Add(`,"id":"`+strings.Repeat("x", 128)+`"`, "\ufeff\x00", "")
+	f.Fuzz(func(t *testing.T, members, instructions, mode string) {
+		folder := skillWith(members)
+		folder["SKILL.md"].Data = []byte(instructions)
+		spec, err := FromSkill(folder, Mode(mode))
+		if err == nil {
+			require.NoError(t, spec.Validate())
+			return
+		}
+		if wrong := (*skill.Error)(nil); !errors.As(err, &wrong) {
+			require.ErrorIs(t, err, ErrInvalidSpec)
+		}
+	})
 }

@@ -10,13 +10,17 @@ import (
 	"time"
 )
 
-// Normal checks a query and fills in its defaults; the error matches ErrInvalid.
+// Normal checks a query, fills in its defaults and leaves each state once, so that its size is bounded; the error matches ErrInvalid.
 func (q Query) Normal() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
 	if q.Limit < 1 || q.Limit > MaxBatch {
 		return q, fmt.Errorf("%w: limit is %d, want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
+	}
+	q.States = slices.Compact(slices.Sorted(slices.Values(q.States)))
+	if len(q.States) > MaxBatch || len(q.Labels) > MaxBatch {
+		return q, fmt.Errorf("%w: %d states and %d labels, want at most %d of each", ErrInvalid, len(q.States), len(q.Labels), MaxBatch)
 	}
 	if q.After != "" {
 		if _, err := ReadCursor(q.After); err != nil {

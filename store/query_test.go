@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -25,14 +26,35 @@ func TestAQueryIsCheckedAndFilledIn(t *testing.T) {
 		{store.Query{Limit: store.MaxBatch + 1}, 0, store.ErrInvalid},
 		{store.Query{Limit: -1}, 0, store.ErrInvalid},
 		{store.Query{After: "no cursor"}, 0, store.ErrInvalid},
+		{store.Query{States: slices.Repeat(fsm.States(), 100_000)}, 100, nil},
+		{store.Query{States: manyStates(store.MaxBatch + 1)}, 0, store.ErrInvalid},
+		{store.Query{Labels: manyLabels(store.MaxBatch)}, 100, nil},
+		{store.Query{Labels: manyLabels(store.MaxBatch + 1)}, 0, store.ErrInvalid},
 		{store.Query{After: store.Cursor{At: noon, ID: "a"}.String()}, 100, nil},
 	} {
 		got, err := c.q.Normal()
 		require.ErrorIs(t, err, c.err)
 		if c.err == nil {
 			require.Equal(t, c.want, got.Limit)
+			require.LessOrEqual(t, len(got.States), len(fsm.States()), "each once")
 		}
 	}
+}
+
+func manyStates(n int) []fsm.State {
+	states := make([]fsm.State, n)
+	for i := range n {
+		states[i] = fsm.State(strconv.Itoa(i))
+	}
+	return states
+}
+
+func manyLabels(n int) map[string]string {
+	labels := make(map[string]string, n)
+	for i := range n {
+		labels[strconv.Itoa(i)] = "x"
+	}
+	return labels
 }
 
 func TestAQueryMatchesWhatPassesAllItsFilters(t *testing.T) {

@@ -233,10 +233,11 @@ type Event struct {
 
 // Query filters and pages a listing. Zero fields do not filter.
 type Query struct {
+	// States are those that a run may be in, in any order; at most 1000 that differ.
 	States []fsm.State
 	Pool   string
 	Key    string
-	// Labels must all be present with these values. A store may have an index of them; PostgreSQL does.
+	// Labels must all be present with these values; at most 1000. A store may have an index of them; PostgreSQL does.
 	Labels map[string]string
 	// Newest reverses the order.
 	Newest bool

@@ -30,7 +30,7 @@ func parseRunner(text []byte) (s Skill, schemaPath string, _ error) {
 		{"id", "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", &s.ID, func() bool { return idPattern.MatchString(s.ID) }},
 		{"name", "a text of at most 200 bytes", &s.Name, func() bool { return len(s.Name) <= 200 }},
 		{"version", "a text of at most 100 bytes", &s.Version, func() bool { return len(s.Version) <= 100 }},
-		{"engine", "the name of an engine", &s.Engine, func() bool { return s.Engine == "" || idPattern.MatchString(s.Engine) }},
+		{"engine", "1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit", &s.Engine, func() bool { return s.Engine == "" || enginePattern.MatchString(s.Engine) }},
 		{"execution_modes", `a list of "auto" and "interactive", at least one`, &modes, func() bool { return s.modes(modes) }},
 		{"schemas", "an object", &schemas, func() bool { return true }},
 		{"max_attempt", "an integer of at least 1", &s.MaxAttempt, func() bool { return s.MaxAttempt >= 1 || fields["max_attempt"] == nil }},

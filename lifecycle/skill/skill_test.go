@@ -62,6 +62,7 @@ func TestABrokenSkillSaysWhatIsWrong(t *testing.T) {
 		"strict as text":        {"assets/runner.json", with("interactive_require_user_reply", `"yes"`), "interactive_require_user_reply", "true or false"},
 		"no id":                 {"assets/runner.json", `{"execution_modes":["auto"]}`, "id", "is missing"},
 		"id with a path":        {"assets/runner.json", `{"id":"../x","execution_modes":["auto"]}`, "id", "want 1 to 128"},
+		"engine too long":       {"assets/runner.json", with("engine", `"`+strings.Repeat("x", 64)+`"`), "engine", "want 1 to 63"},
 		"no modes":              {"assets/runner.json", `{"id":"demo"}`, "execution_modes", "is missing"},
 		"unknown mode":          {"assets/runner.json", `{"id":"demo","execution_modes":["manual"]}`, "execution_modes", `["manual"]`},
 		"schema outside":        {"assets/runner.json", with("schemas", `{"output":"../../etc/passwd"}`), "schemas.output", "inside the skill folder"},
