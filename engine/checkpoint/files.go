@@ -98,12 +98,12 @@ func (f Files) Delete(_ context.Context, key string) error {
 // path is where the key's file is. No key leads out of Dir, or to a name that a file system may not take.
 func (f Files) path(key string) (string, error) {
 	if f.Dir == "" {
-		return "", errors.New("checkpoint: Files.Dir is empty: name the folder where versions are kept")
+		return "", fmt.Errorf("%w: Files.Dir is empty: name the folder where versions are kept", ErrPermanent)
 	}
 	parts := []string{f.Dir}
 	for part := range strings.SplitSeq(key, "/") {
 		if part == "" || len(part) > 200 {
-			return "", fmt.Errorf("checkpoint: key %.200q: want parts of 1 to 200 bytes between slashes", key)
+			return "", fmt.Errorf("%w: key %.200q: want parts of 1 to 200 bytes between slashes", ErrPermanent, key)
 		}
 		parts = append(parts, escaped(part))
 	}

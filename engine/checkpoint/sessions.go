@@ -58,7 +58,8 @@ func (s Sessions) Fresh(t engine.Turn) (engine.Handle, error) {
 }
 
 // Load returns the version that the turn goes on from, nil when it begins anew. An error is a Failure: SESSION_RESUME_FAILED when
-// the handle cannot be resumed, ENGINE_FAILED when the store could not tell. Versions that nobody will come back to are removed.
+// the handle cannot be resumed, ENGINE_FAILED when the store could not tell,
+// also not when it was asked again. Versions that nobody will come back to are removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	if t.Handle == nil {
 		return nil, nil
@@ -68,7 +69,7 @@ func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	case errors.Is(err, engine.ErrHandleRefused):
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
 	case err != nil:
-		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session cannot be read now", Err: err}
+		return nil, failed(ctx, "the session cannot be read now", err)
 	}
 	s.forget(ctx, t, n)
 	return body, nil
@@ -83,7 +84,11 @@ func (s Sessions) load(ctx context.Context, t engine.Turn) ([]byte, note, error)
 	if err != nil {
 		return nil, n, err
 	}
-	body, err := read(ctx, kept, n)
+	var body []byte
+	err = retry(ctx, func() (err error) {
+		body, err = read(ctx, kept, n)
+		return err
+	})
 	return body, n, err
 }
 
@@ -114,7 +119,6 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	if s.Store == nil {
 		n.Home = t.HomeDir
 	}
-	n.Key = fmt.Sprintf("%s/%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text())
 	for _, id := range interrupts[:min(len(interrupts), keptInterrupts)] {
 		n.Interrupts = append(n.Interrupts, id[:min(len(id), maxInterrupt)])
 	}
@@ -124,10 +128,26 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 			n.Older = n.Older[:min(len(n.Older), keptOlder)]
 		}
 	}
-	if err := kept.Set(ctx, n.Key, body); err != nil {
-		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the checkpoint could not be stored", Err: err}
+	err = retry(ctx, func() error { // each time under another key: nobody knows what came of the one before
+		n.Key = fmt.Sprintf("%s/%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text())
+		return kept.Set(ctx, n.Key, body)
+	})
+	if err != nil {
+		return engine.Handle{}, failed(ctx, "the checkpoint could not be stored", err)
 	}
 	return s.handle(n)
+}
+
+// failed is the failure of a turn whose store did not do what it was asked, or that was ended while it was asked again.
+func failed(ctx context.Context, detail string, err error) error {
+	code := fsm.CodeEngineFailed
+	switch {
+	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
+		code = fsm.CodeTurnTimeout
+	case ctx.Err() != nil:
+		code = fsm.CodeTurnInterrupted
+	}
+	return &engine.Failure{Code: code, Detail: detail, Err: err}
 }
 
 // Check is engine.Checker's: ErrHandleRefused when the version that the handle names is missing, spoiled, or of another engine,

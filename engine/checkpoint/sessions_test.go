@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -137,23 +141,101 @@ func TestAHandleIsRefusedForAReason(t *testing.T) {
 	require.ErrorContains(t, err, "missing")
 
 	away := s
-	away.Store = broken{}
+	away.Store = &failing{Files: checkpoint.Files{Dir: dir}, times: -1, err: errAway}
 	err = away.Check(t.Context(), "r1", h)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, engine.ErrHandleRefused, "a store that is away has not said that it is gone")
-	_, err = away.Load(t.Context(), attempt(2, 2, &h))
-	require.Equal(t, fsm.CodeEngineFailed, code(t, err))
-	_, err = away.Save(t.Context(), attempt(2, 2, &h), nil)
-	require.Equal(t, fsm.CodeEngineFailed, code(t, err))
 }
 
-// broken is a store that is out of order.
-type broken struct{}
+// failing is a store whose calls fail so many times, -1 for ever. What it is told to write it may have written all the same.
+type failing struct {
+	checkpoint.Files
+
+	times int
+	err   error
+	calls int
+	keys  []string
+}
 
 var errAway = errors.New("the store is away")
 
-func (broken) Get(context.Context, string) ([]byte, bool, error) { return nil, false, errAway }
-func (broken) Set(context.Context, string, []byte) error         { return errAway }
+func (f *failing) fails() bool {
+	f.calls++
+	if f.times > 0 {
+		f.times--
+		return true
+	}
+	return f.times < 0
+}
+
+func (f *failing) Get(ctx context.Context, key string) ([]byte, bool, error) {
+	if f.fails() {
+		return nil, false, f.err
+	}
+	return f.Files.Get(ctx, key)
+}
+
+func (f *failing) Set(ctx context.Context, key string, body []byte) error {
+	f.keys = append(f.keys, key)
+	err := f.Files.Set(ctx, key, body)
+	if f.fails() {
+		return f.err
+	}
+	return err
+}
+
+// J2, J10: an error of the store that passes fails no turn, whose answer would be spent; one that stays fails it in a bounded time, one that cannot
+// pass at once. A turn that is ended waits no longer.
+func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := &failing{Files: checkpoint.Files{Dir: t.TempDir()}}
+		s := checkpoint.Sessions{Engine: "e", Store: st}
+		from := save(t, s, attempt(1, 1, nil), "one")
+		calls := map[string]func(context.Context) error{
+			"Get": func(ctx context.Context) error {
+				body, err := s.Load(ctx, attempt(2, 2, from))
+				if err == nil {
+					require.Equal(t, "one", string(body))
+				}
+				return err
+			},
+			"Set": func(ctx context.Context) error {
+				h, err := s.Save(ctx, attempt(2, 2, from), []byte("two"))
+				if err == nil {
+					require.Equal(t, "two", load(t, s, &h))
+				}
+				return err
+			},
+		}
+		for name, call := range calls {
+			st.times, st.err = 7, errAway
+			require.NoError(t, call(t.Context()), name)
+
+			began := time.Now()
+			st.times, st.calls = -1, 0
+			err := call(t.Context())
+			require.ErrorIs(t, err, errAway, name)
+			require.ErrorContains(t, err, "failed 8 times", name)
+			require.Equal(t, fsm.CodeEngineFailed, code(t, err), name)
+			require.Equal(t, 8, st.calls, name)
+			require.Less(t, time.Since(began), 15*time.Second, name)
+
+			st.calls, st.err = 0, fmt.Errorf("%w: no such bucket", checkpoint.ErrPermanent)
+			require.ErrorContains(t, call(t.Context()), "no such bucket", name)
+			require.Equal(t, 1, st.calls, name)
+
+			st.calls, st.err = 0, errAway
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 250*time.Millisecond, engine.ErrTurnTimeout)
+			err = call(ctx)
+			require.ErrorIs(t, err, engine.ErrTurnTimeout, name)
+			require.Equal(t, fsm.CodeTurnTimeout, code(t, err), name)
+			require.Equal(t, 2, st.calls, name)
+			cancel()
+		}
+		slices.Sort(st.keys)
+		require.Equal(t, len(st.keys), len(slices.Compact(st.keys)), "no key is used twice: nobody knows what a failed write left")
+	})
+}
 
 // E1, E2: versions in the run's own folder.
 func TestARunsOwnFolderKeepsItsVersions(t *testing.T) {

@@ -7,6 +7,9 @@ const MaxBody = 64 << 20
 
 // Store keeps versions. It must be safe for concurrent use, and shared by all processes that may execute the run.
 //
+// A turn tries again, with growing pauses for about 11 s, what a store could not do; it need not do so itself. What is of no use to try again is
+// an error that wraps ErrPermanent.
+//
 // A store may also have a method Delete(ctx, key) error, as Deleter says; versions that no attempt needs any more are then removed.
 type Store interface {
 	// Get returns what Set stored under the key; false when there is nothing.
