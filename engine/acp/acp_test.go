@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 		os.Exit(enginetest.Main())
 	case len(os.Args) > 1 && os.Args[1] == agentArg:
 		os.Exit(agentMain())
+	case len(os.Args) == 4 && os.Args[1] == hostileArg:
+		os.Exit(hostileMain(os.Args[2], os.Args[3]))
 	}
 	if dir := os.Getenv(hostEnv); dir != "" {
 		os.Exit(serveForEver(dir, os.Getenv(hostCanEnv)))

@@ -2,13 +2,13 @@ package acp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,9 +90,37 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	a.feed = &feed{out: a.Stdout, running: a.Running}
 	a.lines = newLines(a.feed, e.cfg.MaxLine)
 	a.lines.left.Store(int64(e.cfg.MaxStream))
-	go a.write() // both end with the process
+	go a.write() // all end with the process
 	go a.listen()
+	go a.mind()
 	return a, nil
+}
+
+// mind ends an agent whose connection was given up: its turn does, or nobody is there to do it.
+func (a *agent) mind() {
+	select {
+	case <-a.broken:
+	case <-a.Ended():
+		return
+	}
+	a.hear.Lock()
+	t := a.turn
+	a.hear.Unlock()
+	if t != nil {
+		t.halt(a.why)
+		return
+	}
+	a.End()
+}
+
+// useless reports whether the connection was given up.
+func (a *agent) useless() bool {
+	select {
+	case <-a.broken:
+		return true
+	default:
+		return false
+	}
 }
 
 // write writes what is sent, until the process has ended. What an agent that is ending does not take is lost with it.
@@ -100,7 +128,11 @@ func (a *agent) write() {
 	for {
 		select {
 		case line := <-a.out:
-			_, _ = a.Stdin.Write(line)
+			_, _ = a.Stdin.Write(line) // ends when Stdin is closed, with the process at the latest
+			select {
+			case a.taken <- struct{}{}:
+			default:
+			}
 		case <-a.Ended():
 			return
 		}
@@ -113,28 +145,18 @@ func (a *agent) listen() {
 	for {
 		l, err := a.lines.next()
 		if errors.Is(err, errFlood) {
-			a.flooded()
+			a.fail(errFlood)
 			_, _ = io.Copy(io.Discard, a.feed)
 		}
 		if err != nil {
 			return
 		}
+		a.pace(a.grace)
 		a.take(l)
 	}
 }
 
-// flooded ends an agent that writes without end: its turn does, or nobody is there to do it.
-func (a *agent) flooded() {
-	a.hear.Lock()
-	defer a.hear.Unlock()
-	if a.turn != nil {
-		a.turn.halt(errFlood)
-		return
-	}
-	go a.End()
-}
-
-// take deals with one line.
+// take deals with one line. It never waits for the agent, which may wait for nobody but us.
 func (a *agent) take(l line) {
 	a.hear.Lock()
 	defer a.hear.Unlock()
@@ -142,12 +164,10 @@ func (a *agent) take(l line) {
 	if t != nil {
 		t.heard = true
 	}
-	t.rest()
-	defer t.wake()
 	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.text))))
 	if l.cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.length))
-		a.half(l.text)
+		a.half(l.text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.length))
 		return
 	}
 	text := bytes.TrimSpace(l.text)
@@ -156,8 +176,15 @@ func (a *agent) take(l line) {
 	}
 	text = t.valid(text)
 	var e envelope
-	if err := json.Unmarshal(text, &e); err != nil || e.Method == "" && len(e.ID) == 0 {
+	err := json.Unmarshal(text, &e)
+	if err != nil || e.Method == "" && len(e.ID) == 0 {
 		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+a.text(clip(string(text), 200)))
+	}
+	switch {
+	case err != nil:
+		a.half(text, "a message cannot be read: "+clip(err.Error(), 200))
+		return
+	case e.Method == "" && len(e.ID) == 0:
 		return
 	}
 	a.dispatch(t, e, ref)
@@ -165,35 +192,44 @@ func (a *agent) take(l line) {
 
 // dispatch finds out what a message is. Whatever the agent asks for beyond permissions is not offered.
 func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
-	ctx := context.Background() // an answer is for the process, not for the turn
 	switch {
 	case e.Method == "":
-		a.deliver(e)
+		if a.deliver(e) {
+			t.wake()
+		}
 	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate && t != nil:
+		t.rest()
+		defer t.wake()
 		t.update(e.Params, ref)
 	case len(e.ID) == 0: // other notices say nothing that a turn needs
 	case e.Method == sdk.ClientMethodSessionRequestPermission:
-		a.permission(ctx, t, e)
-	default:
-		_ = a.refuse(ctx, e.ID, sdk.NewMethodNotFound(e.Method))
+		t.rest()
+		defer t.wake()
+		a.permission(t, e)
+	default: // no sign of work: an agent that asks on and on for what is not offered is idle
+		_ = a.refuse(e.ID, sdk.NewMethodNotFound(clip(e.Method, maxLabel)))
 	}
 }
 
-// half keeps a message that was cut from leaving anybody waiting: its answer, or the agent's request, is an error.
-func (a *agent) half(text []byte) {
-	e, ok := head(text)
+// half keeps a message that cannot be read in whole from leaving anybody waiting: its answer, or the agent's request, is an error. Where what
+// is there does not say whom it concerns, the connection is given up.
+func (a *agent) half(text []byte, why string) {
+	e, begun := head(text)
 	switch {
-	case !ok:
+	case !begun:
+	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate: // a notice, which nobody waits for
+	case len(e.ID) == 0:
+		a.fail(errProtocol{why + ", and what could be read of it does not say whom it answers or what it asks"})
 	case e.Method == "":
-		e.Error = sdk.NewInternalError("the answer is longer than Config.MaxLine")
+		e.Error, _ = json.Marshal(sdk.NewInternalError(why)) // a text can be encoded
 		a.deliver(e)
 	default:
-		_ = a.refuse(context.Background(), e.ID, sdk.NewInvalidRequest("the request is too long"))
+		_ = a.refuse(e.ID, sdk.NewInvalidRequest(why))
 	}
 }
 
-// head reads what stands before the long part of a message that was cut; ok is false for one without an id.
-func head(text []byte) (e envelope, ok bool) {
+// head reads what stands before the part of a message that cannot be read, and reports whether this is the beginning of a message at all.
+func head(text []byte) (e envelope, begun bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return e, false
@@ -203,6 +239,7 @@ func head(text []byte) (e envelope, ok bool) {
 		if err != nil {
 			break
 		}
+		begun = begun || slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, fmt.Sprint(name))
 		var v json.RawMessage
 		if err := d.Decode(&v); err != nil {
 			break
@@ -214,7 +251,7 @@ func head(text []byte) (e envelope, ok bool) {
 			_ = json.Unmarshal(v, &e.Method) // no text is no method
 		}
 	}
-	return e, len(e.ID) > 0
+	return e, begun
 }
 
 // attach gives the agent to a turn: what it writes from now on belongs to it. Nil takes it away again; when that returns, the turn is
@@ -228,6 +265,13 @@ func (a *agent) attach(t *turn, maxStream int) {
 		t.agent = a
 		a.script.Store(t.transcript)
 		a.lines.left.Store(int64(maxStream))
+	}
+	switch { // mind has told another turn, or none
+	case !a.useless():
+	case t != nil:
+		t.halt(a.why)
+	default:
+		go a.End()
 	}
 }
 

@@ -71,7 +71,7 @@ type Config struct {
 	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and between TERM and KILL; 5 s when zero.
 	Grace time.Duration
 	// StartLimit is how long it may take to open its session, 2 min when zero. TurnLimit is a turn's wall-clock time and IdleLimit a time
-	// without a line of output; none when zero.
+	// without a sign of work, which is an update of a session, a permission request, or an answer; none when zero.
 	StartLimit, TurnLimit, IdleLimit time.Duration
 	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the transcript of a turn, in bytes; 8 MiB, 4 MiB
 	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an

@@ -34,6 +34,8 @@ type asked struct {
 	Digest  string   `json:"digest,omitempty"` // of the subject; empty when nothing tells it from others
 	Title   string   `json:"title"`
 	Options []choice `json:"options"`
+	// Whole has all of the subject where the question shows a part.
+	Whole *document `json:"whole,omitempty"`
 	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not grant it twice.
 	SettledBy int `json:"settled_by,omitempty"`
 }
@@ -43,6 +45,15 @@ type choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
+	// Value is what a person is offered in place of the id; empty when it is the id.
+	Value string `json:"value,omitempty"`
+}
+
+func (c choice) value() string {
+	if c.Value != "" {
+		return c.Value
+	}
+	return c.ID
 }
 
 // grant is a decision on a subject.
@@ -78,7 +89,7 @@ func (t *turn) handle() *engine.Handle {
 }
 
 // store keeps the state before anything follows from it.
-func (t *turn) store() error { return t.sink.Handle(t.parent, *t.handle()) }
+func (t *turn) store() error { return t.sink.Handle(t.ctx, *t.handle()) }
 
 // stateOf reads a handle of this engine.
 func (c Config) stateOf(h engine.Handle) (s state, _ error) {

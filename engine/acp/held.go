@@ -1,9 +1,6 @@
 package acp
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // maxHeld is how many permission requests may wait behind the one that a person is asked about.
 const maxHeld = 16
@@ -34,9 +31,9 @@ func (t *turn) hold(p *prompting) {
 }
 
 // wait has a request wait behind the one that is held.
-func (h *held) wait(ctx context.Context, a *agent, e envelope) {
+func (h *held) wait(a *agent, e envelope) {
 	if h.expired || len(h.behind) == maxHeld {
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 		return
 	}
 	h.behind = append(h.behind, e)
@@ -48,10 +45,9 @@ func (h *held) cancel(a *agent) {
 		return
 	}
 	h.expired = true
-	ctx := context.Background() // for the process
-	_ = a.stop(ctx)
+	_ = a.stop()
 	for _, e := range append([]envelope{h.request}, h.behind...) {
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 	}
 	h.behind = nil
 }
@@ -92,12 +88,12 @@ func (t *turn) release(h *held, decided choice) error {
 	if err := t.store(); err != nil {
 		return err
 	}
-	a, ctx := t.agent, context.Background()
+	a := t.agent
 	a.hear.Lock()
 	t.speaking = true
-	a.decide(ctx, h.request, &decided)
+	a.decide(h.request, &decided)
 	for _, e := range h.behind {
-		a.permission(ctx, t, e)
+		a.permission(t, e)
 	}
 	a.hear.Unlock()
 	return t.converse(h.prompting)

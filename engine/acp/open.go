@@ -74,7 +74,13 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 
 // lost reports whether an error is no answer of the agent's.
 func lost(ctx context.Context, err error) bool {
-	return err != nil && (errors.Is(err, errGone) || ctx.Err() != nil)
+	return err != nil && (errors.Is(err, errGone) || spoiled(err) || ctx.Err() != nil)
+}
+
+// spoiled reports whether a connection was given up for this reason.
+func spoiled(err error) bool {
+	var odd errProtocol
+	return errors.Is(err, errFlood) || errors.Is(err, errUnread) || errors.As(err, &odd)
 }
 
 // begin opens a new session, and stores it at once.

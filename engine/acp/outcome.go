@@ -10,6 +10,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -116,10 +117,10 @@ func ours(err error) bool {
 	var said *sdk.RequestError
 	var limit errLimit
 	var stop stopped
-	if err == nil || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
+	if err == nil || spoiled(err) || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
 		return false
 	}
-	for _, known := range []error{errGone, errAsked, errHeld, errFlood, errStart, errUnstopped} {
+	for _, known := range []error{errGone, errAsked, errHeld, errStart, errUnstopped} {
 		if errors.Is(err, known) {
 			return false
 		}
@@ -141,6 +142,8 @@ func (t *turn) process(end ending) engine.Process {
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
 	case errors.Is(why, errFlood):
 		return failed(fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream))
+	case spoiled(why):
+		return failed(why.Error())
 	case errors.As(why, &limit):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	case errors.Is(why, errStart):
@@ -178,6 +181,8 @@ func (t *turn) died(end ending) engine.Process {
 	switch {
 	case t.sticky && t.in.GoesOn() && !t.heard:
 		p.Code = fsm.CodeInteractionProcessLost
+	case process.Killed(end.exit): // somebody ended it, not its work
+		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
 	case t.agent.hello.ProtocolVersion == 0:
 		p.Code = fsm.CodeEngineUnavailable
 	}

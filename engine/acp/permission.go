@@ -1,16 +1,15 @@
 package acp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // Why a turn stops that asks: its prompt is canceled, or stays open.
@@ -37,23 +36,23 @@ type permissionRequest struct {
 }
 
 // permission decides about a request, under a.hear: by what a person has decided on the same subject, by the mode, or by asking.
-func (a *agent) permission(ctx context.Context, t *turn, e envelope) {
+func (a *agent) permission(t *turn, e envelope) {
 	var r permissionRequest
 	if err := json.Unmarshal(e.Params, &r); err != nil {
-		_ = a.refuse(ctx, e.ID, sdk.NewInvalidParams(clip(err.Error(), 200)))
+		_ = a.refuse(e.ID, sdk.NewInvalidParams(clip(err.Error(), 200)))
 		return
 	}
 	if a.held != nil { // the person sees one at a time
-		a.held.wait(ctx, a, e)
+		a.held.wait(a, e)
 		return
 	}
 	if t == nil || !t.speaking || r.SessionID != a.session || t.asked != nil || t.ctx.Err() != nil {
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 		return
 	}
 	if err := t.messages.end(t.say); err != nil {
 		t.halt(err)
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 		return
 	}
 	about := t.tools.subject(r.ToolCall.toolCall, r.ToolCall.Content)
@@ -61,26 +60,26 @@ func (a *agent) permission(ctx context.Context, t *turn, e envelope) {
 	switch decided, err := t.granted(about.digest(), options); {
 	case err != nil: // it is not known to be used up
 		t.halt(err)
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 	case decided != nil:
-		a.decide(ctx, e, decided)
+		a.decide(e, decided)
 	case t.in.Mode == fsm.ModeAuto:
-		a.decide(ctx, e, t.automatic(about, options))
+		a.decide(e, t.automatic(about, options))
 	case len(options) == 0:
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request without options was canceled")
-		a.decide(ctx, e, nil)
+		a.decide(e, nil)
 	default:
-		t.ask(ctx, about, options, e)
+		t.ask(about, options, e)
 	}
 }
 
 // decide answers a request with an option; nil is a cancel.
-func (a *agent) decide(ctx context.Context, e envelope, option *choice) {
+func (a *agent) decide(e envelope, option *choice) {
 	outcome := sdk.NewRequestPermissionOutcomeCancelled()
 	if option != nil {
 		outcome = sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(option.ID))
 	}
-	_ = a.reply(ctx, e.ID, sdk.RequestPermissionResponse{Outcome: outcome}) // an agent that has ended needs no answer
+	_ = a.reply(e.ID, sdk.RequestPermissionResponse{Outcome: outcome}) // an agent that has ended needs no answer
 }
 
 // choices are the options that can be offered: each has an id of its own.
@@ -94,7 +93,24 @@ func (r permissionRequest) choices() []choice {
 		seen[o.ID] = true
 		all = append(all, choice{ID: o.ID, Name: clip(o.Name, maxLabel), Kind: clip(o.Kind, maxLabel)})
 	}
+	if !distinct(all) {
+		for i := range all {
+			all[i].Value = fmt.Sprintf("option-%d", i+1)
+		}
+	}
 	return all
+}
+
+// distinct reports whether each id means its own option, also where a person answers with a label or a number of the list.
+func distinct(all []choice) bool {
+	for i, o := range all {
+		for j, other := range all {
+			if i != j && (o.ID == strconv.Itoa(j+1) || strings.EqualFold(o.ID, other.ID) || strings.EqualFold(o.ID, other.Name)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // allows and lasts read an option's kind: allow_once, allow_always, reject_once, reject_always.
@@ -154,77 +170,4 @@ func (t *turn) automatic(about subject, options []choice) *choice {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+t.agent.text(about.name()))
 	}
 	return found
-}
-
-// ask ends the turn with a question. By default the prompt is canceled, and the request with it.
-func (t *turn) ask(ctx context.Context, about subject, options []choice, e envelope) {
-	a := t.agent
-	t.asked = &asked{Digest: about.digest(), Title: a.text(about.name()), Options: options}
-	t.out.Questions = []interaction.Question{t.question(about, options)}
-	t.speaking = false // what it says of the cancel is not its own word
-	if t.sticky && t.cfg.HoldPermission > 0 {
-		a.held = &held{request: e}
-		t.halt(errHeld)
-		return
-	}
-	_ = a.stop(ctx)
-	a.decide(ctx, e, nil)
-	t.halt(errAsked)
-}
-
-// name says what the subject is, for a person, in one line.
-func (s subject) name() string {
-	title := strings.Join(strings.Fields(s.Title), " ")
-	if title == "" {
-		title = s.Kind
-	}
-	if title == "" {
-		title = "something that it does not name"
-	}
-	return clip(title, maxLabel)
-}
-
-// Bounds of what a question shows of its subject, in bytes.
-const (
-	maxSubject = 8 << 10
-	maxDetail  = 2 << 10
-)
-
-// question is the request as a person is asked.
-func (t *turn) question(about subject, options []choice) interaction.Question {
-	text := t.agent.text
-	q := interaction.Question{
-		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + text(about.name()),
-		Context: text(about.details()), DefaultPolicy: interaction.SafeDefault,
-	}
-	if twoWays(options) {
-		q.Kind = interaction.RiskAck
-	}
-	for _, o := range options {
-		q.Options = append(q.Options, interaction.Option{Label: text(o.Name), Value: o.ID})
-	}
-	return q
-}
-
-// twoWays reports whether the options are just one to allow and one to reject.
-func twoWays(options []choice) bool {
-	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() && options[1].allows())
-}
-
-// details are what the person needs to decide.
-func (s subject) details() string {
-	var b strings.Builder
-	add := func(what, text string, limit int) {
-		if text = strings.TrimSpace(text); text != "" && text != "null" && text != "[]" && text != "{}" {
-			fmt.Fprintf(&b, "%s: %s\n", what, clip(text, limit))
-		}
-	}
-	add("kind", s.Kind, maxLabel)
-	if len(s.Title) > maxLabel {
-		add("title", s.Title, maxDetail)
-	}
-	add("input", string(s.RawInput), maxSubject)
-	add("locations", string(s.Locations), maxDetail)
-	add("content", string(s.Content), maxSubject)
-	return b.String()
 }

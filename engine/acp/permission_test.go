@@ -2,9 +2,12 @@ package acp_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	sdk "github.com/coder/acp-go-sdk"
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
@@ -68,6 +71,54 @@ func TestADecisionIsAppliedWhenTheAgentProposesTheSameAgain(t *testing.T) {
 			require.Len(t, r.decisions(), 2*(i+1))
 		}
 	})
+}
+
+// C3, K4: what the person saw is what is chosen. Ids that could be read as numbers of the list are not offered; an answer that can be read as two
+// options decides nothing.
+func TestANumberMeansWhatThePersonSaw(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options  []sdk.PermissionOption
+		answer   string
+		decision string // empty: none
+	}{
+		"a number is the place in the list": {[]sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "1", "2"},
+		"ids from zero":                     {[]sdk.PermissionOption{option("0", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "1", "0"},
+		"what is offered instead":           {[]sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "option-2", "1"},
+		"an id that is another's label":     {[]sdk.PermissionOption{option("allow", "no", "reject_once"), option("no", "allow", "allow_once")}, "no", "allow"},
+		"a label that is a number":          {[]sdk.PermissionOption{option("a", "2", "reject_once"), option("b", "1", "allow_once")}, "2", ""},
+		"two of one label":                  {[]sdk.PermissionOption{option("a", "Do it", "reject_once"), option("b", "do it", "allow_once")}, "do it", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRun(t, "load", nil)
+			w := removing("build")
+			w.Options = tc.options
+			q := r.does(permit(w)).Questions[0]
+			for i, o := range q.Options {
+				for j := range q.Options {
+					require.False(t, i != j && o.Value == strconv.Itoa(j+1), "%q is the number of another option", o.Value)
+				}
+			}
+			o := r.told(tc.answer)
+			if tc.decision == "" {
+				require.Contains(t, r.transcript(2), "It was not given")
+				require.Len(t, o.Questions, 1, "asked again")
+				return
+			}
+			require.Equal(t, "rm -r build: "+tc.decision, r.decisions()[1])
+		})
+	}
+}
+
+// J14: a question that an earlier release asked may have offered an id that is another option's number; such an answer decides nothing.
+func TestAnAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
+	r := newRun(t, "load", nil)
+	w := removing("build")
+	w.Options = []sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}
+	o := r.does(permit(w))
+	r.turn.Handle.Data = regexp.MustCompile(`,"value":"option-\d"`).ReplaceAll(o.Handle.Data, nil)
+	require.NotContains(t, string(r.turn.Handle.Data), "option-")
+	require.Len(t, r.told("1").Questions, 1)
+	require.NotContains(t, strings.Join(r.decisions(), " "), ": 1")
 }
 
 // A decision to reject is applied as well, and the agent goes on.

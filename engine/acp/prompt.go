@@ -45,8 +45,8 @@ func (a *agent) prompt(session, text string) *prompting {
 }
 
 // stop tells the agent to stop what it works on.
-func (a *agent) stop(ctx context.Context) error {
-	return a.notify(ctx, sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
+func (a *agent) stop() error {
+	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
 
 // within reports whether the prompt ended in time.

@@ -54,6 +54,9 @@ func (e *Engine) residentOf(t *turn) (*agent, error) {
 		a.mu.Lock()
 		a.busy = true
 		a.mu.Unlock()
+		if a.useless() {
+			a.End()
+		}
 		if a.Running() {
 			if t.state.Session != a.session {
 				t.state = state{Session: a.session}

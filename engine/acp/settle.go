@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -29,6 +30,10 @@ func (t *turn) settle() *settlement {
 	fresh := q.SettledBy == 0
 	q.SettledBy = a.ID
 	option := q.choice(a)
+	if option != nil && option.allows() && q.Whole != nil && !q.Whole.intact(t.in.ArtifactDir) {
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+" is not what was to be approved")
+		return &settlement{nil, q.told(nil, "What was to be approved was changed before it was. Propose it again.")}
+	}
 	if option != nil && fresh && q.Digest != "" {
 		t.state.Grants = slices.DeleteFunc(t.state.Grants, func(g grant) bool { return g.Digest == q.Digest })
 		t.state.Grants = append(t.state.Grants, grant{q.Digest, *option})
@@ -47,33 +52,26 @@ func (q *asked) told(option *choice, text string) string {
 	return fmt.Sprintf("You asked for a permission: %s\nThe person decided: %s. Do not do it; go on without it, or say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by value, by label, by its number, or by yes and no where there is one way to allow and one
-// to reject. What means none, or more than one, decides nothing; an automatic decision never does.
+// choice finds the option that an answer means: by value, by label, by its number in the list, or by yes and no where there is one way to allow
+// and one to reject. None of these goes before another: what can be read as two options decides nothing, as what is none; an automatic
+// decision never decides anything.
 func (q *asked) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil
 	}
 	text := strings.TrimSpace(a.Text)
-	for _, means := range []func(i int, o choice) bool{
-		func(_ int, o choice) bool { return o.ID == text },
-		func(_ int, o choice) bool { return strings.EqualFold(o.ID, text) || strings.EqualFold(o.Name, text) },
-		func(i int, _ choice) bool { return strconv.Itoa(i+1) == text },
-		func(_ int, o choice) bool { return twoWays(q.Options) && yesOrNo(o, text) },
-	} {
-		var found []int
-		for i, o := range q.Options {
-			if means(i, o) {
-				found = append(found, i)
+	var found *choice
+	for i, o := range q.Options {
+		switch {
+		case strings.EqualFold(o.value(), text), strings.EqualFold(o.Name, text), strconv.Itoa(i+1) == text,
+			twoWays(q.Options) && yesOrNo(o, text):
+			if found != nil {
+				return nil
 			}
-		}
-		if len(found) == 1 {
-			return &q.Options[found[0]]
-		}
-		if len(found) > 1 {
-			return nil
+			found = &q.Options[i]
 		}
 	}
-	return nil
+	return found
 }
 
 func yesOrNo(o choice, text string) bool {

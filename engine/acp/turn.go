@@ -54,7 +54,7 @@ func (t *turn) bound() (stop func()) {
 		return time.AfterFunc(d, func() { t.halt(errLimit{what + d.String()}) })
 	}
 	wall := timer(t.cfg.TurnLimit, "the turn exceeded its limit of ")
-	t.idle = timer(t.cfg.IdleLimit, "no output for ")
+	t.idle = timer(t.cfg.IdleLimit, "no sign of work for ")
 	return func() {
 		t.halt(nil)
 		for _, timer := range []*time.Timer{wall, t.idle} {
@@ -65,7 +65,7 @@ func (t *turn) bound() (stop func()) {
 	}
 }
 
-// rest stops the idle clock while a line is dealt with: a slow store is not an idle agent. wake sets it again.
+// rest stops the idle clock while a sign of work is dealt with: a slow store is not an idle agent. wake sets it again.
 func (t *turn) rest() {
 	if t != nil && t.idle != nil {
 		t.idle.Stop()
@@ -142,10 +142,10 @@ func (t *turn) converse(p *prompting) error {
 	case errors.Is(why, errHeld):
 		t.hold(p)
 		return why
-	case errors.Is(why, errFlood):
+	case spoiled(why):
 		return why
 	case !errors.Is(why, errAsked): // when it asked, the agent was told at once
-		t.cancel()
+		_ = t.agent.stop() // an agent that does not read is ended soon
 	}
 	if !p.within(t.cfg.Grace) {
 		return errors.Join(why, errUnstopped)
@@ -170,13 +170,6 @@ func (t *turn) ended(p *prompting) error {
 
 // errUnstopped says that the agent did not stop its work when it was told to.
 var errUnstopped = errors.New("acp: the agent did not stop when it was told to")
-
-// cancel tells the agent to stop. An agent that does not read is ended soon.
-func (t *turn) cancel() {
-	ctx, stop := context.WithTimeout(context.Background(), t.cfg.Grace)
-	defer stop()
-	_ = t.agent.stop(ctx)
-}
 
 // clip shortens s for people.
 func clip(s string, limit int) string {

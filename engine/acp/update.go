@@ -74,7 +74,7 @@ func (t *turn) say(m engine.Message) error {
 		return err
 	}
 	m.Text = t.agent.text(m.Text)
-	return t.sink.Message(t.parent, m)
+	return t.sink.Message(t.ctx, m)
 }
 
 // messages are what the agent says. A message is held back until it is known that it is not the last.

@@ -1,11 +1,14 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -13,40 +16,82 @@ import (
 // errGone says that the agent's output has ended.
 var errGone = errors.New("acp: the agent has ended")
 
-// codeMethodNotFound and codeAuthRequired are JSON-RPC error codes of the protocol.
+// errUnread says that an agent asks on and on and does not read the answers.
+var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
+
+// errProtocol says that an agent wrote something after which nobody can know what it waits for, or what it has answered.
+type errProtocol struct{ what string }
+
+func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
+
+// JSON-RPC error codes of the protocol.
 const (
+	codeInternal       = -32603
 	codeMethodNotFound = -32601
 	codeAuthRequired   = -32000
 )
 
 // envelope is a JSON-RPC message of the agent.
 type envelope struct {
-	ID     json.RawMessage   `json:"id"`
-	Method string            `json:"method"`
-	Params json.RawMessage   `json:"params"`
-	Result json.RawMessage   `json:"result"`
-	Error  *sdk.RequestError `json:"error"`
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// failure is the error of an answer, nil when it has none. An agent that writes a mere text is understood too.
+func (e envelope) failure() *sdk.RequestError {
+	if len(e.Error) == 0 || string(e.Error) == "null" {
+		return nil
+	}
+	said := new(sdk.RequestError)
+	if err := json.Unmarshal(e.Error, said); err == nil {
+		return said
+	}
+	said = &sdk.RequestError{Code: codeInternal}
+	if err := json.Unmarshal(e.Error, &said.Message); err != nil {
+		said.Message = clip(string(e.Error), 2000)
+	}
+	return said
 }
 
 // wire is the host's half of a connection. The types of the protocol are the SDK's; its connection is not used: it ends when a thousand updates
 // wait to be stored, may lose an answer that the agent writes before it ends, and does not say where a message stands in the stream.
 type wire struct {
 	out   chan []byte     // lines for the agent's writer
+	taken chan struct{}   // the writer has written one
 	ended <-chan struct{} // the process has ended: nobody writes any more
 	gone  chan struct{}   // closed when the agent's output has ended
 	keep  func(line string)
 
-	mu    sync.Mutex
-	last  int64                   // guarded by mu; the newest call
-	calls map[int64]chan envelope // guarded by mu; which wait for an answer
+	mu     sync.Mutex
+	last   int64                   // guarded by mu; the newest call
+	calls  map[int64]chan envelope // guarded by mu; which wait for an answer
+	broken chan struct{}           // closed when why is set
+	why    error                   // guarded by mu until broken is closed; why nothing more can come of this connection
 }
 
-// maxUnread is how many lines may wait for an agent that does not read.
-const maxUnread = 64
+// maxUnread is how many messages may wait for an agent that does not read; maxID is how long the id of a request may be that is answered.
+const (
+	maxUnread = 1024
+	maxID     = 256
+)
 
 func newWire(ended <-chan struct{}, keep func(string)) *wire {
 	return &wire{
-		out: make(chan []byte, maxUnread), ended: ended, gone: make(chan struct{}), keep: keep, calls: make(map[int64]chan envelope),
+		out: make(chan []byte, maxUnread), taken: make(chan struct{}, 1), ended: ended, gone: make(chan struct{}), keep: keep, calls: make(map[int64]chan envelope),
+		broken: make(chan struct{}),
+	}
+}
+
+// fail gives the connection up: every call ends with why, now and later. The first reason counts.
+func (w *wire) fail(why error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.why == nil {
+		w.why = why
+		close(w.broken)
 	}
 }
 
@@ -73,36 +118,72 @@ type answer struct {
 
 const version2 = "2.0"
 
-// send hands a message to the agent's writer. It waits as long as the agent does not read.
-func (w *wire) send(ctx context.Context, message any) error {
+// send hands a message to the agent's writer, and never waits: its callers hold locks. An agent that leaves too many messages unread has
+// broken the connection.
+func (w *wire) send(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	w.keep(string(body))
 	select {
-	case w.out <- append(body, '\n'):
-		return nil
 	case <-w.ended:
 		return errGone
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-w.broken:
+		return w.why
+	case w.out <- append(body, '\n'):
+		w.keep(string(body))
+		return nil
+	default:
+		w.fail(errUnread)
+		return errUnread
 	}
 }
 
-func (w *wire) notify(ctx context.Context, method string, params any) error {
-	return w.send(ctx, notice{version2, method, params})
+// pace slows an agent down that asks faster than it reads: nothing more of it is read before it has taken half of what waits for it. One that
+// takes nothing for so long has broken the connection. It is called without any lock.
+func (w *wire) pace(patience time.Duration) {
+	if len(w.out) <= maxUnread/2 {
+		return
+	}
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for len(w.out) > maxUnread/2 {
+		select {
+		case <-w.taken:
+			limit.Reset(patience)
+		case <-w.ended:
+			return
+		case <-w.broken:
+			return
+		case <-limit.C:
+			w.fail(errUnread)
+			return
+		}
+	}
 }
 
-func (w *wire) reply(ctx context.Context, id json.RawMessage, result any) error {
-	return w.send(ctx, answer{JSONRPC: version2, ID: id, Result: result})
+func (w *wire) notify(method string, params any) error {
+	return w.send(notice{version2, method, params})
 }
 
-func (w *wire) refuse(ctx context.Context, id json.RawMessage, why *sdk.RequestError) error {
-	return w.send(ctx, answer{JSONRPC: version2, ID: id, Error: why})
+func (w *wire) reply(id json.RawMessage, result any) error {
+	return w.answer(answer{JSONRPC: version2, ID: id, Result: result})
 }
 
-// call waits for the agent's answer. Its error is the agent's (*sdk.RequestError), errGone, or why ctx ended.
+func (w *wire) refuse(id json.RawMessage, why *sdk.RequestError) error {
+	return w.answer(answer{JSONRPC: version2, ID: id, Error: why})
+}
+
+// answer repeats the id of the agent's request, which must not make the queue larger than it is meant to be.
+func (w *wire) answer(a answer) error {
+	if len(a.ID) > maxID {
+		w.fail(errProtocol{fmt.Sprintf("the id of a request has %d bytes, want at most %d", len(a.ID), maxID)})
+		return w.why
+	}
+	return w.send(a)
+}
+
+// call waits for the agent's answer. Its error is the agent's (*sdk.RequestError), errGone, why the connection was given up, or why ctx ended.
 func (w *wire) call(ctx context.Context, method string, params, result any) error {
 	reply := make(chan envelope, 1)
 	w.mu.Lock()
@@ -115,12 +196,14 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 		delete(w.calls, id)
 		w.mu.Unlock()
 	}()
-	if err := w.send(ctx, request{version2, id, method, params}); err != nil {
+	if err := w.send(request{version2, id, method, params}); err != nil {
 		return err
 	}
 	var e envelope
 	select {
 	case e = <-reply:
+	case <-w.broken:
+		return w.why
 	case <-w.gone:
 		select {
 		case e = <-reply: // its last word
@@ -130,26 +213,51 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if e.Error != nil {
-		return e.Error
+	if said := e.failure(); said != nil {
+		return said
 	}
 	if len(e.Result) == 0 {
 		return nil
 	}
-	return json.Unmarshal(e.Result, result)
+	if err := json.Unmarshal(e.Result, result); err != nil {
+		return errProtocol{fmt.Sprintf("its answer to %s cannot be read: %v", method, err)}
+	}
+	return nil
 }
 
-// deliver gives an answer to who waits for it. An answer that nobody waits for is passed over.
-func (w *wire) deliver(e envelope) {
-	id, err := strconv.ParseInt(string(e.ID), 10, 64)
-	if err != nil {
-		return
-	}
+// deliver gives an answer to who waits for it, and reports whether somebody did. A second answer to a call, and one that comes too late, are passed over. Any other answer that
+// nobody waits for may be the one that is waited for: the connection is given up, or nothing would end the wait.
+func (w *wire) deliver(e envelope) (waitedFor bool) {
+	id, known := callOf(e.ID)
 	w.mu.Lock()
+	known = known && id > 0 && id <= w.last
 	reply := w.calls[id]
 	delete(w.calls, id)
+	waiting := len(w.calls) > 0
 	w.mu.Unlock()
-	if reply != nil {
+	switch {
+	case known && reply != nil:
 		reply <- e
+		return true
+	case !known && waiting:
+		what := "it answered a call that was not made, with the id " + clip(string(e.ID), 100)
+		if said := e.failure(); said != nil {
+			what += ": " + reason(said)
+		}
+		w.fail(errProtocol{what})
 	}
+	return false
+}
+
+// callOf reads the id of an answer. Ids are numbers here; an agent that gives one back as a text, or with a fraction of zero, is understood.
+func callOf(raw json.RawMessage) (id int64, ok bool) {
+	text := bytes.Trim(raw, `"`)
+	if id, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		return id, true
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	if id = int64(f); err != nil || float64(id) != f {
+		return 0, false
+	}
+	return id, true
 }

@@ -47,17 +47,19 @@ var processes = []scene{
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		r.gone("self", "child")
 	}},
-	{name: "B1: a process that crashes or exits with a failure has failed, whatever it said, and its error output says why", applies: isProgram, play: func(w *world) {
-		for id, last := range map[string]string{"crashes": "crash", "exits": "exit 3"} {
+	{name: "B1: a process that exits with a failure has failed, and one that is killed was interrupted, whatever it said; its error output says why", applies: isProgram, play: func(w *world) {
+		for id, last := range map[string]string{"killed": "crash", "exits": "exit 3"} {
 			r := w.newRun(id)
 			o, err := r.execute(w.ctx, Script("done all is well", "stderr out of paper", last))
 			require.NoError(w, err)
-			require.Equal(w, engine.Failed, o.Process.Status)
 			require.NotEmpty(w, o.Process.Code)
 			require.Contains(w, o.Process.Detail, "out of paper")
-			if last == "exit 3" {
-				require.Equal(w, 3, o.Process.ExitCode)
+			if last == "crash" { // E4: so that a run that is repeatable is repeated
+				require.Equal(w, engine.Interrupted, o.Process.Status)
+				continue
 			}
+			require.Equal(w, engine.Failed, o.Process.Status)
+			require.Equal(w, 3, o.Process.ExitCode)
 		}
 	}},
 	{name: "I11: a line of 10 MB is passed over, with a diagnostic", applies: isProgram, play: func(w *world) {

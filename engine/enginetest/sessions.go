@@ -74,7 +74,7 @@ var sessions = []scene{
 		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))
 		r.kill(r.pid("self"))
 		killed := g.finish()
-		require.Equal(w, engine.Failed, killed.Process.Status)
+		require.Equal(w, engine.Interrupted, killed.Process.Status)
 		require.NotEmpty(w, killed.Process.Detail)
 		r.turn.Handle = r.Last()
 		o, err := r.execute(w.ctx, Script("note again", "recall"))

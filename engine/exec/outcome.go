@@ -103,6 +103,9 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 		if stderr != "" {
 			detail += ": " + stderr
 		}
+		if process.Killed(end.err) { // somebody ended it, not its work
+			return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: detail, ExitCode: code}
+		}
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
 	case r.cfg.Resident:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}

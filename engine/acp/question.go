@@ -1,0 +1,147 @@
+package acp
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine/approval"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/plainfile"
+)
+
+// ask ends the turn with a question. By default the prompt is canceled, and the request with it. What cannot be shown to anybody in whole cannot
+// be approved: it is canceled.
+func (t *turn) ask(about subject, options []choice, e envelope) {
+	a := t.agent
+	q, whole, err := t.question(about, options)
+	if err != nil {
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request was canceled, since what it is for cannot be shown in whole: "+err.Error())
+		a.decide(e, nil)
+		return
+	}
+	t.asked = &asked{Digest: about.digest(), Title: a.text(about.name()), Options: options, Whole: whole}
+	t.out.Questions = []interaction.Question{q}
+	t.speaking = false // what it says of the cancel is not its own word
+	if t.sticky && t.cfg.HoldPermission > 0 {
+		a.held = &held{request: e}
+		t.halt(errHeld)
+		return
+	}
+	_ = a.stop()
+	a.decide(e, nil)
+	t.halt(errAsked)
+}
+
+// name says what the subject is, for a person, in one line.
+func (s subject) name() string {
+	title := strings.Join(strings.Fields(s.Title), " ")
+	if title == "" {
+		title = s.Kind
+	}
+	if title == "" {
+		title = "something that it does not name"
+	}
+	return clip(title, maxLabel)
+}
+
+// question is the request as a person is asked. whole names the file that has all of a subject that is too large for a question.
+func (t *turn) question(about subject, options []choice) (q interaction.Question, whole *document, _ error) {
+	visible := func(s string) string { return approval.Visible(t.agent.text(s)) }
+	q = interaction.Question{
+		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()), DefaultPolicy: interaction.SafeDefault,
+	}
+	if twoWays(options) {
+		q.Kind = interaction.RiskAck
+	}
+	for _, o := range options {
+		q.Options = append(q.Options, interaction.Option{Label: visible(o.Name), Value: o.value()})
+	}
+	q.Context = about.details(visible, interaction.MaxContext)
+	if len(q.Context) <= interaction.MaxContext {
+		return q, nil, nil
+	}
+	whole, err := write(t.in.ArtifactDir, t.in.Attempt, q.Context)
+	if err != nil {
+		return q, nil, err
+	}
+	note := fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you allow this: the decision holds for all of it.\n",
+		len(q.Context), whole.Name, whole.Sum)
+	q.Context = note + about.details(visible, maxPart)
+	q.Context, _ = approval.Cut(q.Context, interaction.MaxContext)
+	return q, whole, nil
+}
+
+// maxPart is how much is shown of each part of a subject that is too large for a question, in bytes.
+const maxPart = interaction.MaxContext / 6
+
+// twoWays reports whether the options are just one to allow and one to reject.
+func twoWays(options []choice) bool {
+	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() && options[1].allows())
+}
+
+// details are what the person needs to decide: each part of the subject, where it is longer than limit its beginning and its end.
+func (s subject) details(visible func(string) string, limit int) string {
+	var b strings.Builder
+	add := func(what, text string) {
+		if text = strings.TrimSpace(text); text != "" && text != "null" && text != "[]" && text != "{}" {
+			text = visible(text)
+			if limit < interaction.MaxContext {
+				text, _ = approval.Cut(text, limit)
+			}
+			fmt.Fprintf(&b, "%s: %s\n", what, text)
+		}
+	}
+	add("kind", s.Kind)
+	if s.name() != s.Title {
+		add("title", s.Title)
+	}
+	add("input", string(s.RawInput))
+	add("locations", string(s.Locations))
+	add("content", string(s.Content))
+	return b.String()
+}
+
+// document is a file among the run's artifacts that has all of what a question can show only a part of.
+type document struct {
+	Name string `json:"name"`
+	Sum  string `json:"sum"` // SHA-256
+}
+
+// write makes the document. The agent can write to the folder, so that nothing that is there is opened or followed.
+func write(dir string, attempt int, text string) (*document, error) {
+	if dir == "" {
+		return nil, errors.New("the run has no folder for artifacts")
+	}
+	root, err := plainfile.Root(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	d := &document{Name: fmt.Sprintf("permission-%d-%s.txt", attempt, rand.Text()[:8]), Sum: sum([]byte(text))}
+	f, err := root.OpenFile(d.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.WriteString(text)
+	return d, errors.Join(err, f.Close())
+}
+
+// intact reports whether the document is as it was written. The agent may have changed it before a person read it.
+func (d *document) intact(dir string) bool {
+	body, err := plainfile.Read(dir, d.Name, maxDocument)
+	return err == nil && sum(body) == d.Sum
+}
+
+// maxDocument is more than a document can have: it is what stood in one line, written out.
+const maxDocument = 1 << 30
+
+func sum(body []byte) string {
+	h := sha256.Sum256(body)
+	return hex.EncodeToString(h[:])
+}
