@@ -35,7 +35,7 @@ func FuzzCut(f *testing.F) {
 	f.Add("short", 100)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		if limit < 100 || !utf8.ValidString(s) {
-			t.Skip()
+			return
 		}
 		shown, hidden := approval.Cut(s, limit)
 		require.True(t, utf8.ValidString(shown))
