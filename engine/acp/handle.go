@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -35,7 +36,7 @@ type asked struct {
 	Title   string   `json:"title"`
 	Options []choice `json:"options"`
 	// Whole has all of the subject where the question shows a part.
-	Whole *document `json:"whole,omitempty"`
+	Whole *approval.Document `json:"whole,omitempty"`
 	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not grant it twice.
 	SettledBy int `json:"settled_by,omitempty"`
 }

@@ -1,18 +1,12 @@
 package acp
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
 // ask ends the turn with a question. By default the prompt is canceled, and the request with it. What cannot be shown to anybody in whole cannot
@@ -51,7 +45,7 @@ func (s subject) name() string {
 }
 
 // question is the request as a person is asked. whole names the file that has all of a subject that is too large for a question.
-func (t *turn) question(about subject, options []choice) (q interaction.Question, whole *document, _ error) {
+func (t *turn) question(about subject, options []choice) (q interaction.Question, whole *approval.Document, _ error) {
 	visible := func(s string) string { return approval.Visible(t.agent.text(s)) }
 	q = interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()), DefaultPolicy: interaction.SafeDefault,
@@ -66,7 +60,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil
 	}
-	whole, err := write(t.in.ArtifactDir, t.in.Attempt, q.Context)
+	whole, err := approval.Keep(t.in.ArtifactDir, fmt.Sprintf("permission-%d", t.in.Attempt), q.Context)
 	if err != nil {
 		return q, nil, err
 	}
@@ -105,43 +99,4 @@ func (s subject) details(visible func(string) string, limit int) string {
 	add("locations", string(s.Locations))
 	add("content", string(s.Content))
 	return b.String()
-}
-
-// document is a file among the run's artifacts that has all of what a question can show only a part of.
-type document struct {
-	Name string `json:"name"`
-	Sum  string `json:"sum"` // SHA-256
-}
-
-// write makes the document. The agent can write to the folder, so that nothing that is there is opened or followed.
-func write(dir string, attempt int, text string) (*document, error) {
-	if dir == "" {
-		return nil, errors.New("the run has no folder for artifacts")
-	}
-	root, err := plainfile.Root(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	d := &document{Name: fmt.Sprintf("permission-%d-%s.txt", attempt, rand.Text()[:8]), Sum: sum([]byte(text))}
-	f, err := root.OpenFile(d.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.WriteString(text)
-	return d, errors.Join(err, f.Close())
-}
-
-// intact reports whether the document is as it was written. The agent may have changed it before a person read it.
-func (d *document) intact(dir string) bool {
-	body, err := plainfile.Read(dir, d.Name, maxDocument)
-	return err == nil && sum(body) == d.Sum
-}
-
-// maxDocument is more than a document can have: it is what stood in one line, written out.
-const maxDocument = 1 << 30
-
-func sum(body []byte) string {
-	h := sha256.Sum256(body)
-	return hex.EncodeToString(h[:])
 }

@@ -30,7 +30,7 @@ func (t *turn) settle() *settlement {
 	fresh := q.SettledBy == 0
 	q.SettledBy = a.ID
 	option := q.choice(a)
-	if option != nil && option.allows() && q.Whole != nil && !q.Whole.intact(t.in.ArtifactDir) {
+	if option != nil && option.allows() && q.Whole != nil && !q.Whole.Intact(t.in.ArtifactDir) {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+" is not what was to be approved")
 		return &settlement{nil, q.told(nil, "What was to be approved was changed before it was. Propose it again.")}
 	}
