@@ -144,3 +144,12 @@ type Reaper interface {
 	// when they are gone. It is a no-op when there are none.
 	Reap(ctx context.Context, runID string) error
 }
+
+// Sweeper is implemented by an engine that can end what dead workers left of any run, also of one that has ended meanwhile or was
+// taken over: nobody reaps those.
+type Sweeper interface {
+	// Sweep ends the processes that workers of this machine left which are known to be dead, identified safely, and removes what is
+	// recorded of them. It is called when a host begins to serve and from time to time, beside turns of other runs. Its error says what may
+	// be left.
+	Sweep(ctx context.Context) error
+}

@@ -133,7 +133,7 @@ func (n *node) serve(ctx context.Context) error {
 	defer n.watchResidents()()
 
 	loops, loopCtx := errgroup.WithContext(ctx)
-	for _, loop := range []func(context.Context) error{n.claims, n.deadlines, n.recoveries, n.losses, n.renewals} {
+	for _, loop := range []func(context.Context) error{n.claims, n.deadlines, n.recoveries, n.leftovers, n.losses, n.renewals} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
 	err := loops.Wait()

@@ -31,6 +31,7 @@ var (
 	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
+	_ engine.Sweeper  = (*Engine)(nil)
 )
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
@@ -160,3 +161,6 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
 
 // Reap ends the processes that a dead host left for the run.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
+
+// Sweep ends what dead hosts left of any run.
+func (e *Engine) Sweep(ctx context.Context) error { return e.processes.Sweep(ctx) }

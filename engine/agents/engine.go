@@ -38,6 +38,7 @@ var (
 	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
+	_ engine.Sweeper  = (*Engine)(nil)
 )
 
 // answer is what a program's help said.
@@ -176,6 +177,9 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 
 // Reap ends the processes that a dead host left for the run. Both forms keep their records in one place.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
+
+// Sweep ends what dead hosts left of any run.
+func (e *Engine) Sweep(ctx context.Context) error { return e.turns.Sweep(ctx) }
 
 // Close ends all resident processes.
 func (e *Engine) Close() error {

@@ -36,6 +36,7 @@ var (
 	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
+	_ engine.Sweeper  = (*Engine)(nil)
 )
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.

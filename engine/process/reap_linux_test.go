@@ -134,3 +134,44 @@ func TestABrokenRecordIsReported(t *testing.T) {
 	require.ErrorContains(t, err, "r1@STOLEN.json")
 	require.False(t, lives(pid), "the readable one is reaped")
 }
+
+// E7, J11: a sweep ends what hosts left that are known to be dead, of whichever run; what another container's host may still hold stays.
+func TestASweepIsForHostsThatAreKnownToBeDead(t *testing.T) {
+	dir := t.TempDir()
+	parts := strings.Fields(procid.Self())
+	boot, _, _ := strings.Cut(parts[1], "/")
+	of := func(boot string) string { return strings.Join([]string{parts[0], boot, parts[2], parts[3]}, " ") }
+	type left struct {
+		record string
+		pid    int
+	}
+	host := func(runID, worker string) left {
+		token := "token-of-" + runID
+		pid, identity := bystander(t, process.EnvToken+"="+token)
+		return left{recorded(t, dir, runID, token, worker, identity), pid}
+	}
+	dead, living, elsewhere := host("dead", deadIdentity(t)), host("living", procid.Self()), host("elsewhere", of(boot+"/pid:[1]"))
+	former := recorded(t, dir, "former", "token-of-former", of("former-boot/pid:[1]"), of("former-boot/pid:[1]"))
+	half := filepath.Join(dir, "dead@half.json."+strings.NewReplacer(" ", "_", "/", "+").Replace(deadIdentity(t))+".new")
+	require.NoError(t, os.WriteFile(half, nil, 0o600))
+
+	require.NoError(t, process.NewTable(dir).Sweep(t.Context()))
+	for _, gone := range []string{dead.record, former, half} {
+		require.NoFileExists(t, gone)
+	}
+	require.False(t, lives(dead.pid))
+	for _, l := range []left{living, elsewhere} {
+		require.FileExists(t, l.record)
+		require.True(t, lives(l.pid))
+	}
+}
+
+// J11: a pipe in the place of a record is told, and holds up nobody.
+func TestAPipeInThePlaceOfARecordIsReported(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "r@token.json"), 0o600))
+	dead := recorded(t, dir, "other", "t", deadIdentity(t), deadIdentity(t))
+	require.ErrorContains(t, process.NewTable(dir).Sweep(t.Context()), "named pipe")
+	require.NoFileExists(t, dead)
+	require.ErrorContains(t, process.NewTable(dir).Reap(t.Context(), "r"), "named pipe")
+}

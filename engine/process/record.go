@@ -92,8 +92,8 @@ var (
 	fromName = strings.NewReplacer("_", " ", "+", "/")
 )
 
-// tidy removes what hosts left that died while they wrote a record of the run: the process was never started, or has a record.
-func (t *Table) tidy(runID string) {
+// tidy removes what hosts that are gone left when they died while they wrote a record: the process was never started, or has a record.
+func (t *Table) tidy(runID string, gone func(worker string) bool) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return // recall says so
@@ -102,7 +102,7 @@ func (t *Table) tidy(runID string) {
 		name, half := strings.CutSuffix(entry.Name(), ".new")
 		_, worker, named := strings.Cut(name, suffix+".")
 		worker = fromName.Replace(worker)
-		if half && named && strings.HasPrefix(name, runID+"@") && worker != "" && procid.Alive(worker) != procid.Living {
+		if half && named && (runID == "" || strings.HasPrefix(name, runID+"@")) && worker != "" && gone(worker) {
 			_ = os.Remove(filepath.Join(t.dir, entry.Name()))
 		}
 	}
@@ -133,7 +133,7 @@ func durable(path string, body []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// recall reads the records of a run. What cannot be read is an error beside those that can.
+// recall reads the records of the run, or all when runID is empty. What cannot be read is an error beside those that can.
 func (t *Table) recall(runID string) (all []record, broken error) {
 	entries, err := os.ReadDir(t.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -146,12 +146,12 @@ func (t *Table) recall(runID string) (all []record, broken error) {
 		return nil, err
 	}
 	for _, entry := range entries {
-		rest, ours := strings.CutPrefix(entry.Name(), runID+"@")
-		token, whole := strings.CutSuffix(rest, suffix)
-		if !ours || !whole {
+		name, whole := strings.CutSuffix(entry.Name(), suffix)
+		id, token, marked := strings.Cut(name, "@")
+		if !whole || !marked || runID != "" && id != runID {
 			continue
 		}
-		want := record{RunID: runID, Token: token}
+		want := record{RunID: id, Token: token}
 		body, err := plainfile.Read(t.dir, entry.Name(), maxRecord)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // its host ended it meanwhile
@@ -160,7 +160,7 @@ func (t *Table) recall(runID string) (all []record, broken error) {
 		if err == nil {
 			err = json.Unmarshal(body, &r)
 		}
-		if err == nil && (r.RunID != runID || r.Token != token) {
+		if err == nil && (r.RunID != id || r.Token != token) {
 			err = errors.New("it is of another process")
 		}
 		if err != nil {

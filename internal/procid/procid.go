@@ -51,6 +51,14 @@ func PID(identity string) (pid int, ok bool) {
 	return pid, ok && err == nil && boot == here
 }
 
+// OfEarlierBoot reports whether the identity is of a boot of another time, or of another machine: on this machine the process is gone.
+func OfEarlierBoot(identity string) bool {
+	boot, _, _, ok := parse(identity)
+	here, err := bootID()
+	kernel := func(id string) string { id, _, _ = strings.Cut(id, "/"); return id }
+	return ok && err == nil && kernel(boot) != kernel(here)
+}
+
 // Alive says what is known of the process with the identity.
 func Alive(identity string) Liveness {
 	boot, pid, started, ok := parse(identity)

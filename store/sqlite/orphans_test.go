@@ -57,15 +57,68 @@ func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
 	require.Eventually(t, func() bool { return c.open() == 0 }, 2*time.Minute, 20*time.Millisecond, "a run is stuck")
 	gone()
 	answering.Wait()
+	c.cleaned() // a host that was killed between the end of a run and that of its process left both, and no orphan
 	c.leave()
-
-	left, err := os.ReadDir(filepath.Join(c.dir, "processes"))
-	require.NoError(t, err)
-	for _, r := range left {
-		require.Truef(t, strings.HasPrefix(r.Name(), "query@"), "a record is left: %s", r.Name())
-	}
+	require.Empty(t, c.records())
 	require.Empty(t, processesOf(t, c.mine), "a process of a run is left")
 	c.judge(hosts, agents)
+}
+
+// E7, J11: what a killed host left is ended when a host starts on its machine, also when its runs are no orphans any more: somebody canceled
+// them meanwhile.
+func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
+	c := newHavoc(t)
+	c.start()
+	for range 4 { // of both kinds of agents, in all likelihood
+		c.submit()
+	}
+	require.Eventually(t, func() bool {
+		page, err := c.client.Inbox(t.Context(), lifecycle.Query{})
+		require.NoError(t, err)
+		return len(page.Runs) == 4
+	}, time.Minute, 10*time.Millisecond, "all ask")
+	_, err := c.client.Submit(t.Context(), lifecycle.Spec{
+		ID: "resident", Engine: "resident", Prompt: enginetest.Script("spawn child", "stray astray", "ask One?"),
+	})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		run, err := c.client.Get(t.Context(), "resident")
+		require.NoError(t, err)
+		return run.State == fsm.StateWaitingUser
+	}, time.Minute, 10*time.Millisecond)
+	c.kill()
+	for _, id := range append(c.runs, "resident") {
+		require.NoError(t, c.client.Cancel(t.Context(), id, ""))
+	}
+	require.NotEmpty(t, c.records(), "nobody has looked yet")
+	require.NotEmpty(t, processesOf(t, c.mine), "the kernel ends only what the host started itself")
+	done, err := c.client.Recover(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, done.Requeued+done.Failed, "no run is an orphan")
+
+	c.start()
+	c.cleaned()
+	c.leave()
+}
+
+// records are the names of what is on record of processes, but of those that only tell their version.
+func (c *havoc) records() (left []string) {
+	c.Helper()
+	all, err := os.ReadDir(filepath.Join(c.dir, "processes"))
+	require.NoError(c, err)
+	for _, r := range all {
+		if !strings.HasPrefix(r.Name(), "query@") {
+			left = append(left, r.Name())
+		}
+	}
+	return left
+}
+
+// cleaned waits until a host that serves, and whose runs have all ended, has ended what is left of them.
+func (c *havoc) cleaned() {
+	c.Helper()
+	require.Eventually(c, func() bool { return len(c.records()) == 0 && len(processesOf(c, c.mine)) == 0 }, time.Minute, 20*time.Millisecond,
+		"records %v", c.records())
 }
 
 // havoc is the story's host, and what is known of its runs.
