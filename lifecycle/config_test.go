@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,19 @@ func TestTheFoldersOfRunsHaveOnePlace(t *testing.T) {
 	here, err := filepath.Abs("runs")
 	require.NoError(t, err)
 	require.Equal(t, here, lc.cfg.Dir)
+	entries, err := os.ReadDir(here)
+	require.NoError(t, err, "it is made")
+	require.Empty(t, entries)
+}
+
+// TestAFolderThatCannotBeUsedIsToldAtOnce: a node that cannot make the folders of runs would fail each run that it claims.
+func TestAFolderThatCannotBeUsedIsToldAtOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, dir := range []string{file, filepath.Join(file, "runs")} {
+		_, err := New(Config{Engine: agent{}, Dir: dir})
+		require.ErrorContains(t, err, "lifecycle: Config.Dir: want a folder that this process can make and write to: ")
+	}
 }
 
 // TestPoolsAreThoseOfTheConfig: A2, what the host names is set; the default pool is made where nobody has said how large it is, and left as it

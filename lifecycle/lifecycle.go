@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,8 @@ type Config struct {
 	// slots.DefaultCapacity when nobody said otherwise.
 	Pools []slots.Pool
 	// Dir is where runs have their folders (DIR/<run id>/work, artifacts, transcripts). Empty: turns get no
-	// folders, which engines in the same process do not need and those with child processes refuse.
+	// folders, which engines in the same process do not need and those with child processes refuse. New makes the folder where it is missing,
+	// and returns an error when nothing can be written to it.
 	Dir string
 
 	// Concurrency is how many turns this process executes at one time; 64 when zero.
@@ -121,9 +123,25 @@ func (c Config) withDefaults() (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
 		}
+		if err := writable(dir); err != nil {
+			return c, fmt.Errorf("lifecycle: Config.Dir: want a folder that this process can make and write to: %w", err)
+		}
 		c.Dir = dir
 	}
 	return c, nil
+}
+
+// writable makes the folder where it is missing, and tries whether something can be put into it: a node with a folder that it cannot use
+// would fail every run that it claims.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".writable-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // setPools stores the configured pools, and the default pool when the store has none.

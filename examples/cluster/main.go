@@ -94,6 +94,9 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
 	v, err := conduct(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		err = errors.New("interrupted; nothing was checked")
+	}
 	cancel()
 	if err == nil {
 		err = v.print(os.Stdout, o.asJSON)
@@ -122,7 +125,11 @@ func conduct(ctx context.Context, o options) (*verdict, error) {
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, c.leave(true))
+		kept := ctx.Err() == nil // who interrupts it wants nothing of it
+		if kept {
+			fmt.Fprintf(os.Stderr, "the nodes' notes and logs are in %s\n", c.dir)
+		}
+		return nil, errors.Join(err, c.leave(kept))
 	}
 	v := a.verdict()
 	if !v.Correct {

@@ -103,6 +103,9 @@ func main() {
 	defer stop()
 	r, err := measure(ctx, o, newProgress(os.Stderr))
 	if err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted; nothing was measured to its end")
+		}
 		stop()
 		fmt.Fprintln(os.Stderr, "loadtest:", terminal.Text(err.Error()))
 		os.Exit(1) //nolint:gocritic // stop was called

@@ -77,6 +77,13 @@ func TestAPathThatCannotBeUsed(t *testing.T) {
 	refused(filepath.Join(missing, "runs.db"), fs.ErrNotExist, "the folder "+missing+" does not exist: make it")
 	require.NoDirExists(t, missing)
 	refused(dir, sqlite.ErrNotDatabase, "it is a folder")
+	t.Chdir(dir)
+	for _, name := range []string{"", ":memory:", "file:runs.db?mode=memory"} { // no files with these names
+		refused(name, store.ErrInvalid, "want the path of a file")
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("Dear diary"), 0o600))
 	refused(file, sqlite.ErrNotDatabase, file)

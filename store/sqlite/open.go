@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -65,13 +66,17 @@ var (
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist: a path that is
-// wrong would otherwise go unnoticed, and the runs with it; the error matches fs.ErrNotExist. It matches ErrReadOnly when the
+// wrong would otherwise go unnoticed, and the runs with it; the error matches fs.ErrNotExist. A name of SQLite's own (":memory:", "file:…") is
+// store.ErrInvalid: it would be a file of that name. It matches ErrReadOnly when the
 // file or its folder cannot be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt for a file that is not this
 // package's, or not of this version, or is damaged; such a file is left as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
+	}
+	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
+		return nil, fmt.Errorf("sqlite: open %q: %w: want the path of a file; for runs that need not be kept there is the store memory", path, store.ErrInvalid)
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {
