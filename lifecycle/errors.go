@@ -72,7 +72,14 @@ func (e *WaitError) Error() string {
 	if e.Pending != 0 {
 		return fmt.Sprintf("lifecycle: run %s waits for interaction %d, not for %d", e.RunID, e.Pending, e.ID)
 	}
-	return fmt.Sprintf("lifecycle: run %s is %s and has asked %d interactions; it is not waiting for %d", e.RunID, e.State, e.Asked, e.ID)
+	asked := fmt.Sprintf("%d interactions", e.Asked)
+	switch e.Asked {
+	case 0:
+		asked = "no interaction"
+	case 1:
+		asked = "1 interaction"
+	}
+	return fmt.Sprintf("lifecycle: run %s is %s and has asked %s; it is not waiting for %d", e.RunID, e.State, asked, e.ID)
 }
 
 // Is makes errors.Is(err, ErrNotWaiting) true.

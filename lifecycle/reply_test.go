@@ -74,6 +74,9 @@ func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
 		require.Zero(t, s.keys)
 		_, err = reply(4, "")
 		require.EqualError(t, err, "lifecycle: run r is succeeded and has asked 3 interactions; it is not waiting for 4")
+		for asked, words := range map[int]string{0: "no interaction", 1: "1 interaction", 2: "2 interactions"} {
+			require.ErrorContains(t, &WaitError{RunID: "r", ID: 4, State: fsm.StateQueued, Asked: asked}, "run r is queued and has asked "+words+"; it")
+		}
 		require.Zero(t, s.histories, "it never asked that")
 		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "no", Key: "a"})
 		require.ErrorIs(t, err, ErrKeyConflict)
