@@ -37,7 +37,7 @@ type Report struct {
 // Check reads a recorded event log, one encoded event a line, of one run or of several interleaved, and decides every
 // invariant of the contract on it (G4). Empty lines are skipped. It stops at the first violation. The memory it takes is a
 // small record for each run, a very small one for each that has ended, and one line. An error means that the log could not be read
-// to its end. Package audit goes on after a violation, and takes logs of other producers.
+// to its end. Package audit tells every violation, and takes logs of other producers.
 //
 // A log that ends between two events that belong to one commit is a violation: what a store keeps never does.
 func Check(r io.Reader) (Report, error) { return NewChecker().log(r) }
@@ -56,8 +56,8 @@ func (c *Checker) log(r io.Reader) (Report, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return report(nil), fmt.Errorf("contract: reading the log after line %d: %w", c.line, err)
 		}
-		if v := c.Line(line); v != nil {
-			return report(v), nil
+		if found := c.Line(line); len(found) > 0 {
+			return report(&found[0]), nil
 		}
 		if err != nil {
 			break

@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -76,7 +77,42 @@ func TestRunsAreJudgedApart(t *testing.T) {
 	require.EqualError(t, report.Violation, `line 5: run "run-1" violates IV-30: assistant.message.intermediate in state queued`)
 }
 
-// G4: the checker goes on after a violation: the run that broke is not judged any more, the others are.
+// G4: every log of testdata/violations has one fault, and the checker tells it once: what comes after it is judged by what is known then.
+func TestOneFaultIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, body := range logs(t, "violations") {
+		found := findings(NewChecker(), string(body))
+		require.Len(t, found, 1, name)
+		require.Equal(t, name[:5], found[0].Invariant, name)
+	}
+}
+
+// G4: all faults of a run are told, those behind the first too, each with its own invariant; also several of one event.
+func TestEveryFaultOfARunIsTold(t *testing.T) {
+	t.Parallel()
+	log := string(logs(t, "good")["question-and-answer"])
+	lines := strings.SplitAfter(log, "\n")
+	spoil := func(i int, old, new string) {
+		changed := strings.Replace(lines[i], old, new, 1)
+		require.NotEqual(t, lines[i], changed, old)
+		lines[i] = changed
+	}
+	spoil(1, `"updated_at":"2026`, `"updated_at":"3026`)
+	spoil(2, `"seq":3`, `"seq":3,"seq":3`)
+	spoil(5, `"interaction_id":1`, `"interaction_id":9`)
+	spoil(7, `"trigger":"interaction.reply.accepted"`, `"trigger":"run.canceled"`)
+	spoil(8, `"engine":"demo"`, `"engine":"other"`)
+	spoil(8, `"attempt":2`, `"attempt":3`)
+	spoil(10, `"warnings":[]`, `"warnings":["SOMETHING_ODD"]`)
+	spoil(10, `"status":"succeeded"`, `"status":"failed"`)
+	var told []string
+	for _, v := range findings(NewChecker(), strings.Join(lines, "")) {
+		told = append(told, fmt.Sprintf("%d %s", v.Line, v.Invariant))
+	}
+	require.Equal(t, []string{"2 IV-35", "3 IV-01", "6 IV-28", "8 IV-26", "9 IV-05", "9 IV-07", "11 IV-20", "11 IV-22"}, told)
+}
+
+// G4: the checker goes on after a violation, in the run that broke and in the others. A row of events that stand twice is told once.
 func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	t.Parallel()
 	bad := string(logs(t, "violations")["IV-30-speaks-while-queued"])
@@ -84,15 +120,13 @@ func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	c := NewChecker()
 	var found []Violation
 	for line := range strings.Lines(bad + bad + halves) {
-		if v := c.Line([]byte(line)); v != nil {
-			found = append(found, *v)
-		}
+		found = append(found, c.Line([]byte(line))...)
 	}
-	require.Len(t, found, 1)
-	found = append(found, c.Close()...)
 	require.Len(t, found, 2)
-	require.Equal(t, []string{"IV-30", "IV-26"}, []string{found[0].Invariant, found[1].Invariant})
-	require.Equal(t, []string{"run-1", "run-2"}, []string{found[0].RunID, found[1].RunID})
+	found = append(found, c.Close()...)
+	require.Len(t, found, 3)
+	require.Equal(t, []string{"IV-30", "IV-03", "IV-26"}, []string{found[0].Invariant, found[1].Invariant, found[2].Invariant})
+	require.Equal(t, []string{"run-1", "run-1", "run-2"}, []string{found[0].RunID, found[1].RunID, found[2].RunID})
 }
 
 // G4: events can be judged as they come, without being written down.
@@ -109,10 +143,10 @@ func TestCheckerTakesEvents(t *testing.T) {
 	}
 	c := NewChecker()
 	v := c.Event(Event{})
-	require.Equal(t, "IV-01", v.Invariant)
+	require.Equal(t, "IV-01", v[0].Invariant)
 	v = c.Event(Event{Data: []byte("{")})
-	require.Equal(t, "IV-01", v.Invariant)
-	require.Equal(t, 2, v.Line)
+	require.Equal(t, "IV-01", v[0].Invariant)
+	require.Equal(t, 2, v[0].Line)
 }
 
 func TestLogsThatCannotBeRead(t *testing.T) {

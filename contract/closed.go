@@ -2,8 +2,7 @@ package contract
 
 import "time"
 
-// closedRuns keeps what may still be asked of runs that have ended, and of those in which a violation was found: a whole view for each
-// would be most of what a long log costs.
+// closedRuns keeps what may still be asked of runs that have ended: a whole view for each would be most of what a long log costs.
 type closedRuns struct {
 	runs map[string]lastOf
 	// slim says that an event that follows an end breaks one of a few rules, which ask for nothing but lastOf.
@@ -11,7 +10,7 @@ type closedRuns struct {
 	ways map[way]*way
 }
 
-// lastOf is what is kept of a run's last event; without a way the run is broken.
+// lastOf is what is kept of a run's last event.
 type lastOf struct {
 	seq uint64
 	ts  time.Time
@@ -19,7 +18,10 @@ type lastOf struct {
 }
 
 // way is what many runs have in common.
-type way struct{ state, engine string }
+type way struct {
+	state, engine string
+	pastEnd       bool
+}
 
 // newClosedRuns looks whether the rules allow ends to be kept in short. Those of the embedded contract do; the one of a test that
 // changed it may not.
@@ -45,30 +47,30 @@ func newClosedRuns(rules []namedRule) closedRuns {
 	return c
 }
 
-func (c *closedRuns) broken(run string) bool {
-	last, ok := c.runs[run]
-	return ok && last.way == nil
-}
-
 // keepEnd keeps a run that has ended, if that can be done in short; its view is not needed then.
-func (c *closedRuns) keepEnd(v *view) bool {
+func (c *closedRuns) keepEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
 	}
-	common := way{v.state, v.prev.Engine}
+	common := way{v.state, v.head.Engine, v.pastEnd}
 	if c.ways[common] == nil {
-		c.ways[common] = &way{v.state, v.prev.Engine}
+		c.ways[common] = &way{v.state, v.head.Engine, v.pastEnd}
 	}
-	c.runs[v.prev.RunID] = lastOf{v.prev.Seq, v.prev.TS, c.ways[common]}
+	c.runs[run] = lastOf{v.head.Seq, v.head.TS, c.ways[common]}
 	return true
 }
 
-// view is what is known of a run that has ended, as far as its next event can be judged by it; nil for any other run.
-func (c *closedRuns) view(run string, l *Lifecycle) *view {
+// take returns what is known of a run that has ended, as far as its next event can be judged by it; nil for any other run.
+func (c *closedRuns) take(run string, checker *Checker) *view {
 	last, ok := c.runs[run]
 	if !ok {
 		return nil
 	}
-	prev := &step{Event: Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine}}
-	return &view{l: l, state: last.state, prev: prev}
+	delete(c.runs, run)
+	v := newView(checker.l, checker.lenient)
+	v.startKnown = true
+	v.head = &step{Event: Event{RunID: run, Seq: last.seq, TS: last.ts, Engine: last.engine}}
+	v.lose()
+	v.state, v.pastEnd = last.state, last.pastEnd
+	return v
 }

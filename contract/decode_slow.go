@@ -47,8 +47,16 @@ func decodeSlow(body []byte) (Event, error) {
 // byteOrderMark is U+FEFF in UTF-8, which some editors put before a text.
 var byteOrderMark = []byte("\ufeff")
 
-// unambiguous refuses JSON that readers understand differently: an object with a member twice, of which some readers take the first and
-// some the last, and an escape of half a character, which some refuse and some replace.
+// Unambiguous refuses JSON that readers understand differently: an object with a member twice, of which some readers take the first and
+// some the last, and an escape of half a character, which some refuse and some replace. The body must be valid JSON otherwise. The error
+// matches ErrEvent.
+func Unambiguous(body []byte) error {
+	if err := unambiguous(body); err != nil {
+		return fmt.Errorf("%w: %w", ErrEvent, err)
+	}
+	return nil
+}
+
 func unambiguous(body []byte) error {
 	if err := uniqueKeys(body); err != nil {
 		return err

@@ -78,6 +78,10 @@ func (l *Lifecycle) Wait(profile string, strict bool) (rule WaitRule, ok bool) {
 	return WaitRule{}, false
 }
 
+func (l *Lifecycle) hasType(typ string) bool {
+	return slices.ContainsFunc(l.Payloads, func(p Payload) bool { return p.Type == typ })
+}
+
 // Terminal reports whether the contract calls the state terminal.
 func (l *Lifecycle) Terminal(state string) bool {
 	for _, s := range l.States {

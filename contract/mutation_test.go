@@ -128,8 +128,9 @@ func judged(l *Lifecycle, lines []recordedLine) string {
 		if !line.valid {
 			return c.schema
 		}
-		if v := c.judge(line.event); v != nil {
-			return v.Invariant
+		c.line++
+		if found := c.judge(line.event); len(found) > 0 {
+			return found[0].Invariant
 		}
 	}
 	if left := c.Close(); len(left) > 0 {

@@ -49,6 +49,9 @@ var kinds = map[string]func() rule{
 	"policy_row":     func() rule { return new(policyRow) },
 	"implies":        func() rule { return new(implies) },
 	"not_before":     func() rule { return new(notBefore) },
+	"same_time":      func() rule { return new(sameTime) },
+	"as_submitted":   func() rule { return new(asSubmitted) },
+	"waits_for":      func() rule { return new(waitsFor) },
 }
 
 // rule makes an invariant executable.

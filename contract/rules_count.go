@@ -8,6 +8,8 @@ import (
 
 // The rules that count: attempts, questions, decisions.
 
+// countsAt asks for a number that starts at 0 and grows by one at certain events.
+
 type countsAt struct {
 	Field string  `json:"field"`
 	At    pattern `json:"at"`
@@ -18,20 +20,62 @@ func (r *countsAt) bind(l *Lifecycle) error {
 }
 
 func (r *countsAt) judge(v *view, s *step) string {
-	last, matches := v.asked, r.At.matches(s)
 	if r.Field == "meta.attempt" {
-		last = 0
-		if v.prev != nil {
-			last = v.prev.Meta.Attempt
-		}
-	} else if !matches {
+		return r.attempt(v, s)
+	}
+	got := s.number(r.Field)
+	switch {
+	case !r.At.matches(s):
 		return "" // other events refer to a question, they do not count it
+	case v.askedUnknown, v.prev != nil && v.prev.told:
+		return s.skip()
+	case !v.ownCount():
+		if got <= v.asked {
+			return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), v.asked)
+		}
+		return ""
 	}
-	want := last
-	if matches {
-		want++
+	return r.differs(s, got, v.asked+1)
+}
+
+// attempt judges the number of the attempt, which each event has.
+
+func (r *countsAt) attempt(v *view, s *step) string {
+	got, last, grows := s.Meta.Attempt, 0, 0
+	if r.At.matches(s) {
+		grows = 1
 	}
-	if got := s.number(r.Field); got != want {
+	if v.head != nil {
+		last = v.head.Meta.Attempt
+	}
+	switch {
+	case v.fresh || got == unknownAttempt || last == unknownAttempt:
+		return s.skip()
+	case !v.ownCount():
+		return r.foreignAttempt(v, s, last)
+	case v.head != nil && s.follows(v.head, r.Field, grows):
+		return ""
+	}
+	return r.differs(s, got, last+grows)
+}
+
+// foreignAttempt judges the count of another producer, which may begin with 1 and may grow when the run is queued for the next turn.
+func (r *countsAt) foreignAttempt(v *view, s *step, last int) string {
+	got, matches := s.Meta.Attempt, r.At.matches(s)
+	switch {
+	case got < last || got > last+1:
+		return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), last)
+	case got > last && v.state == "running" && s.Type != TypeStateChanged:
+		return fmt.Sprintf("%s grows to %d within a turn, at %s", r.Field, got, describe(s))
+	case matches && v.turn > 0 && got <= v.turn:
+		return fmt.Sprintf("%s is %d at %s, as in the turn before", r.Field, got, describe(s))
+	}
+	return ""
+}
+
+func (r *countsAt) differs(s *step, got, want int) string {
+	if got != want {
+		s.should(r.Field, want)
 		return fmt.Sprintf("%s is %d at %s, not %d", r.Field, got, describe(s), want)
 	}
 	return ""
@@ -51,6 +95,9 @@ func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) {
 		return ""
 	}
+	if s.number(r.Per) == unknownAttempt {
+		return s.skip()
+	}
 	for _, last := range v.last {
 		if slices.Contains(r.Types, last.Type) && s.number(r.Per) <= last.number(r.Per) {
 			return fmt.Sprintf("%s for %s %d, after %s at seq %d", s.Type, r.Per, s.number(r.Per), last.Type, last.Seq)
@@ -69,8 +116,15 @@ func (r *atMost) bind(l *Lifecycle) error {
 }
 
 func (r *atMost) judge(v *view, s *step) string {
-	if r.Event.matches(s) && v.begun != nil && !v.autoDecisionLeft() {
-		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit, v.begun.data.MaxAutoDecisions)
+	if !r.Event.matches(s) {
+		return ""
+	}
+	left, ok := v.autoDecisionLeft()
+	switch {
+	case !ok:
+		return s.skip()
+	case !left:
+		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit, *v.begun.data.MaxAutoDecisions)
 	}
 	return ""
 }
@@ -86,7 +140,12 @@ func (r *below) bind(l *Lifecycle) error {
 }
 
 func (r *below) judge(v *view, s *step) string {
-	if !r.Event.matches(s) || v.begun == nil || v.begun.data.MaxAttempt == 0 {
+	switch {
+	case !r.Event.matches(s):
+		return ""
+	case v.begun == nil || s.number(r.Field) == unknownAttempt:
+		return s.skip()
+	case v.begun.data.MaxAttempt == 0:
 		return ""
 	}
 	if got, limit := s.number(r.Field), v.begun.data.MaxAttempt; got >= limit {

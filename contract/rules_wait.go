@@ -18,6 +18,8 @@ func (r *namesOpen) judge(v *view, s *step) string {
 	switch {
 	case !slices.Contains(r.Types, s.Type):
 		return ""
+	case v.openUnknown:
+		return s.skip()
 	case v.open == nil:
 		return fmt.Sprintf("%s names question %d, but none is open", s.Type, s.data.InteractionID)
 	case v.open.data.InteractionID != s.data.InteractionID:
@@ -33,10 +35,18 @@ type condition struct {
 	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
 }
 
-func (c condition) holds(v *view) bool {
-	return (c.Profile == "" || c.Profile == v.open.data.Profile) &&
-		(c.OnDeadline == "" || c.OnDeadline == v.open.data.OnDeadline) &&
-		(c.AutoDecisionLeft == nil || *c.AutoDecisionLeft == v.autoDecisionLeft())
+// holds reports whether the condition holds, and whether the log tells enough to know that it does not.
+func (c condition) holds(v *view) (holds, known bool) {
+	holds, known = true, true
+	asks := func(asked, tells, is bool) {
+		holds = holds && (!asked || is)
+		known = known && (!asked || tells)
+	}
+	left, ok := v.autoDecisionLeft()
+	asks(c.Profile != "", v.open.data.Profile != "", c.Profile == v.open.data.Profile)
+	asks(c.OnDeadline != "", v.open.data.OnDeadline != "", c.OnDeadline == v.open.data.OnDeadline)
+	asks(c.AutoDecisionLeft != nil, ok, c.AutoDecisionLeft != nil && *c.AutoDecisionLeft == left)
+	return holds, known
 }
 
 type waitingAllows struct {
@@ -61,11 +71,25 @@ func (r *waitingAllows) bind(l *Lifecycle) error {
 }
 
 func (r *waitingAllows) judge(v *view, s *step) string {
-	if s.Type != TypeStateChanged || s.data.Trigger != r.Trigger || v.open == nil {
+	if s.Type != TypeStateChanged || s.data.Trigger != r.Trigger {
 		return ""
 	}
-	if slices.ContainsFunc(r.Any, func(c condition) bool { return c.holds(v) }) {
+	if v.open == nil {
+		if v.openUnknown {
+			return s.skip()
+		}
 		return ""
+	}
+	allKnown := true
+	for _, c := range r.Any {
+		holds, known := c.holds(v)
+		if holds && known {
+			return ""
+		}
+		allKnown = allKnown && known
+	}
+	if !allKnown {
+		return s.skip()
 	}
 	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made", r.Trigger,
 		v.open.data.InteractionID, v.open.data.Profile, v.open.data.OnDeadline, v.autoDecisions)
@@ -82,12 +106,16 @@ func (r *policyRow) bind(*Lifecycle) error {
 }
 
 func (r *policyRow) judge(v *view, s *step) string {
-	if s.Type != r.Type || v.begun == nil {
+	if s.Type != r.Type {
 		return ""
 	}
-	row, ok := v.l.Wait(s.data.Profile, v.begun.data.Strict)
+	if v.begun == nil || v.begun.data.Strict == nil || s.data.Profile == "" || s.data.OnDeadline == "" {
+		return s.skip()
+	}
+	strict := *v.begun.data.Strict
+	row, ok := v.l.Wait(s.data.Profile, strict)
 	if !ok || row.OnDeadline != s.data.OnDeadline {
-		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline, s.data.Profile, v.begun.data.Strict, row.ID, row.OnDeadline)
+		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline, s.data.Profile, strict, row.ID, row.OnDeadline)
 	}
 	return ""
 }
@@ -102,8 +130,16 @@ func (r *implies) bind(l *Lifecycle) error {
 	return errors.Join(all("event type", l.types(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...), all("optional member", optional, r.Present))
 }
 
-func (r *implies) judge(_ *view, s *step) string {
-	if s.Type == r.Type && slices.Contains(r.OnDeadline, s.data.OnDeadline) && !s.has(r.Present) {
+func (r *implies) judge(v *view, s *step) string {
+	switch {
+	case s.Type != r.Type:
+		return ""
+	case s.data.OnDeadline == "":
+		return s.skip()
+	case slices.Contains(r.OnDeadline, s.data.OnDeadline) && !s.has(r.Present):
+		if v.lenient {
+			return s.skip()
+		}
 		return fmt.Sprintf("on_deadline is %s, but %s is missing", s.data.OnDeadline, r.Present)
 	}
 	return ""
@@ -125,7 +161,13 @@ func (r *notBefore) bind(l *Lifecycle) error {
 }
 
 func (r *notBefore) judge(v *view, s *step) string {
-	if v.open == nil || !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
+	if !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
+		return ""
+	}
+	if v.openUnknown || v.lenient && v.open != nil && v.open.data.WaitDeadlineAt.IsZero() {
+		return s.skip()
+	}
+	if v.open == nil {
 		return ""
 	}
 	if due := v.open.data.WaitDeadlineAt; s.TS.Before(due) {

@@ -11,20 +11,35 @@ import (
 type step struct {
 	Event
 	data stepData
+	// undecided is set by a rule that lacks what it would have to know.
+	undecided bool
+	// told says that it was told that the event stands in the wrong place. What it asks for is not demanded then.
+	told bool
+	// lost says that what stands directly before the event is not known.
+	lost bool
+	// due holds, of the numbers that were told to be wrong, what they should have been, by field; dueEngine the engine.
+	due       map[string]int
+	dueEngine string
 }
 
-// stepData is the union of the payloads; each member means the same in whichever payload has it.
+// stepData is the union of the payloads; each member means the same in whichever payload has it. A member that is missing has the zero
+// value, which none that is given has, or is nil.
 type stepData struct {
 	Mode                 string    `json:"mode"`
-	Strict               bool      `json:"interactive_require_user_reply"`
+	Strict               *bool     `json:"interactive_require_user_reply"`
+	SessionTimeoutSec    int       `json:"session_timeout_sec"`
 	MaxAttempt           int       `json:"max_attempt"`
-	MaxAutoDecisions     int       `json:"max_auto_decisions"`
+	MaxAutoDecisions     *int      `json:"max_auto_decisions"`
 	From                 string    `json:"from"`
 	To                   string    `json:"to"`
 	Trigger              string    `json:"trigger"`
+	UpdatedAt            time.Time `json:"updated_at"`
 	PendingInteractionID int       `json:"pending_interaction_id"`
 	Terminal             *Terminal `json:"terminal"`
 	InteractionID        int       `json:"interaction_id"`
+	AcceptedAt           time.Time `json:"accepted_at"`
+	TimeoutSec           int       `json:"timeout_sec"`
+	AskedAt              time.Time `json:"asked_at"`
 	Profile              string    `json:"profile"`
 	OnDeadline           string    `json:"on_deadline"`
 	WaitDeadlineAt       time.Time `json:"wait_deadline_at"`
@@ -35,11 +50,33 @@ type stepData struct {
 func newStep(e Event) *step {
 	s := &step{Event: e}
 	if e.Type != TypeMessageFinal && e.Type != TypeMessageIntermediate {
-		// A number too large for an int stays 0 here, and no rule finds a 0 where it asks for a count.
 		_ = json.Unmarshal(e.Data, &s.data)
 	}
 	s.Data = nil
 	return s
+}
+
+// skip says that the rule cannot be decided on this event, because the log does not tell what it would have to know.
+func (s *step) skip() string {
+	s.undecided = true
+	return ""
+}
+
+// follows reports whether the number is the one after the event before, plus more; or after what that should have had, if it was told.
+func (s *step) follows(head *step, field string, more int) bool {
+	if s.number(field) == head.number(field)+more {
+		return true
+	}
+	due, told := head.due[field]
+	return told && s.number(field) == due+more
+}
+
+// should notes what a number should have been.
+func (s *step) should(field string, due int) {
+	if s.due == nil {
+		s.due = map[string]int{}
+	}
+	s.due[field] = due
 }
 
 // encode writes the event as it would stand in a log.
@@ -51,26 +88,66 @@ func (e Event) encode() ([]byte, error) {
 	return body, nil
 }
 
+// unknownAttempt stands for an attempt that the log does not tell.
+const unknownAttempt = -1
+
 // view is what is known of a run before its next event. It has a fixed size, however long the log is.
 type view struct {
-	l    *Lifecycle
-	line int // of the run's last event
+	l       *Lifecycle
+	lenient bool // the log is of another producer
+	line    int  // of the run's last event
 
-	state         string
+	// fresh says that what stands directly before the next event is not known: the log begins in mid-run, or events are missing.
+	fresh bool
+	// partial says that some of the run's events are not in the log, so that nothing that counts over the whole run is known.
+	partial  bool
+	repeated uint64 // the last event that stood twice, 0 when the event before did not
+	pastEnd  bool   // it was told that something follows the run's end
+	// startKnown says that it was decided whether the log of another producer begins in mid-run.
+	startKnown bool
+
+	state         string  // "": not known
 	begun         *step   // conversation.started
-	prev          *step   // the event before
-	loud          *step   // the last event that was no warning
+	head          *step   // the event before, of a type that the contract knows or not
+	prev          *step   // the event before that the contract knows
+	loud          *step   // the last such event that was no warning
 	changed       *step   // the last change of state
+	early         *step   // the question that was shown before its change of state, see paired
+	apart         int     // the question of which it was told that it does not stand beside its change of state
 	last          []*step // the last event of each type
+	turn          int     // the attempt of the last turn that started, 0: not known
 	open          *step   // user.input.required of the open question
-	profile       string  // of the last question
-	asked         int     // the last question's number
+	openUnknown   bool    // whether a question is open, and which, is not known
+	profile       string
+	asked         int // the last question's number
+	askedUnknown  bool
 	autoDecisions int
+}
+
+// newView is what is known of a run of which nothing was seen.
+func newView(l *Lifecycle, lenient bool) *view {
+	return &view{l: l, lenient: lenient, state: l.Submission.To}
+}
+
+// lose forgets what is not known any more when events are missing. What the run was submitted with stays known.
+func (v *view) lose() {
+	*v = view{
+		l: v.l, lenient: v.lenient, line: v.line, begun: v.begun, head: v.head, startKnown: v.startKnown,
+		fresh: true, partial: true, openUnknown: true, askedUnknown: true,
+	}
+}
+
+// pass lets an event whose type the contract does not know become part of what is known.
+func (v *view) pass(s *step) {
+	v.head, v.repeated = s, 0
 }
 
 // advance lets the event become part of what is known.
 func (v *view) advance(s *step) {
-	v.prev = s
+	s.lost = v.fresh
+	v.noteQuestion(s)
+	v.pass(s)
+	v.prev, v.fresh = s, false
 	if i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); i >= 0 {
 		v.last[i] = s
 	} else {
@@ -81,31 +158,73 @@ func (v *view) advance(s *step) {
 	}
 	switch s.Type {
 	case TypeStarted:
-		v.begun = s
-	case TypeInputRequired:
-		v.open, v.asked, v.profile = s, s.data.InteractionID, s.data.Profile
-	case TypeStateChanged:
-		v.state, v.changed = s.data.To, s
-		if s.data.To != "waiting_user" {
-			v.open = nil
+		if v.begun == nil {
+			v.begun = s
 		}
-		if s.data.Trigger == "interaction.auto_decide.timeout" {
+	case TypeInputRequired:
+		v.open, v.openUnknown = s, s.told
+		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.told, s.data.Profile
+	case TypeStateChanged:
+		v.state, v.changed, v.pastEnd = s.data.To, s, false
+		if s.data.To != "waiting_user" {
+			v.open, v.openUnknown = nil, false
+		}
+		switch s.data.Trigger {
+		case "turn.started":
+			v.turn = max(s.Meta.Attempt, 0)
+		case TypeAutoDecided:
 			v.autoDecisions++
 		}
 	}
 }
 
-// autoDecisionLeft reports whether the run may still decide for itself.
-func (v *view) autoDecisionLeft() bool {
-	return v.begun != nil && v.autoDecisions < v.begun.data.MaxAutoDecisions
+// waits reports whether the event begins a wait.
+func (s *step) waits() bool {
+	return s != nil && s.Type == TypeStateChanged && s.data.To == "waiting_user"
+}
+
+// noteQuestion follows the pair of a question and its wait.
+func (v *view) noteQuestion(s *step) {
+	shown := s.Type == TypeInputRequired
+	switch {
+	case v.prev.waits() && v.early == nil && !shown:
+		// The question is missing. So that this is told once, it counts as asked.
+		v.openUnknown, v.open = true, nil
+		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
+		v.early = nil
+	case shown && !v.prev.waits():
+		v.early = s
+	case s.waits() && v.early != nil && v.early == v.prev:
+		// the pair is complete
+	default:
+		v.early = nil
+	}
+}
+
+// autoDecisionLeft reports whether the run may still decide for itself, as far as that is known.
+func (v *view) autoDecisionLeft() (left, ok bool) {
+	if v.begun == nil || v.begun.data.MaxAutoDecisions == nil || v.partial {
+		return false, false
+	}
+	return v.autoDecisions < *v.begun.data.MaxAutoDecisions, true
+}
+
+// ownCount reports whether attempts and questions are counted as this contract counts them. Other producers begin elsewhere.
+func (v *view) ownCount() bool {
+	return !v.lenient || v.begun != nil && v.begun.Meta.Attempt == 0
 }
 
 // facts are those that the log tells for certain; a fact that is not a key is unknown.
 func (v *view) facts() Facts {
-	known := Facts{"auto_decision_left": v.autoDecisionLeft()}
-	if v.begun != nil {
+	known := Facts{}
+	if left, ok := v.autoDecisionLeft(); ok {
+		known["auto_decision_left"] = left
+	}
+	if v.begun != nil && v.begun.data.Mode != "" {
 		known["interactive"] = v.begun.data.Mode == "interactive"
-		known["strict"] = v.begun.data.Strict
+	}
+	if v.begun != nil && v.begun.data.Strict != nil {
+		known["strict"] = *v.begun.data.Strict
 	}
 	if v.profile != "" {
 		known["sticky"] = v.profile == "sticky_process"
@@ -132,6 +251,9 @@ func (g Guard) contradicted(known Facts) bool {
 func (v *view) candidates(s *step) []Transition {
 	var out []Transition
 	known := v.facts()
+	if v.prev != nil && v.prev.told && v.prev.Type == s.data.Trigger {
+		known = nil // that it may not be was told of the event before
+	}
 	for _, t := range v.l.Transitions {
 		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To && !t.contradicted(known) {
 			out = append(out, t)

@@ -54,6 +54,15 @@ func keep(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 // stamp is the clock's time as stores keep it.
 func stamp(c Clock) time.Time { return keep(c.Now()) }
 
+// notBefore is the time, but no earlier than what happened to the run last: a node's clock may lag behind another's, and a run's time does
+// not go back.
+func notBefore(now, last time.Time) time.Time {
+	if now.Before(last) {
+		return last
+	}
+	return now
+}
+
 // instant is a time to measure from how long something takes. It is not for keeping, and not for comparing with what the store keeps: with
 // the system's clock, what is left of it is not touched when somebody sets that clock.
 func instant(c Clock) time.Time {

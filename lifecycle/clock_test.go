@@ -220,3 +220,35 @@ func TestAClockThatIsSetBackHoldsUpNoLook(t *testing.T) {
 		stop()
 	})
 }
+
+// TestAnAnswerIsNeverAcceptedBeforeItsQuestion: C7, F3, F8, a reply taken by a process whose clock lags behind is accepted at the earliest when
+// the question was asked, in the event, the receipt and the history, and the checker says the same of every time in the log.
+func TestAnAnswerIsNeverAcceptedBeforeItsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStore(t)
+		lc, stop := serve(t, Config{Store: st, Engine: asksOnce()})
+		behind, err := NewClient(ClientConfig{Store: st, Clock: wrongBy(-time.Hour)})
+		require.NoError(t, err)
+		defer behind.Close()
+		submit(t, lc, "r")
+		pass(time.Second)
+		asked := in(t, lc.Client, "r", fsm.StateWaitingUser).Pending.AskedAt
+		receipt, err := behind.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes", Key: "k"})
+		require.NoError(t, err)
+		require.Equal(t, asked, receipt.AcceptedAt)
+		pass(time.Second)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		_, records, err := st.History(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, asked, records[0].ResolvedAt)
+
+		stored, err := st.Events(t.Context(), "r", 0, 100)
+		require.NoError(t, err)
+		checker := contract.NewChecker()
+		for _, e := range stored {
+			require.Empty(t, checker.Line(e.Body))
+		}
+		require.Empty(t, checker.Close())
+		stop()
+	})
+}

@@ -80,10 +80,7 @@ func transition(prev *store.Run, ch *change) (store.Commit, error) {
 	if err != nil {
 		return store.Commit{}, err
 	}
-	now := ch.now
-	if now.Before(prev.UpdatedAt) { // a node's clock may lag behind another's; a run's time does not go back
-		now = prev.UpdatedAt
-	}
+	now := notBefore(ch.now, prev.UpdatedAt)
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To

@@ -93,6 +93,7 @@ func expire(run Run, now time.Time) (store.Commit, error) {
 	if run.Pending == nil {
 		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
 	}
+	now = notBefore(now, run.UpdatedAt)
 	ch := change{event: fsm.EventInteractionWaitTimeout, facts: fsm.FactPendingMatches, now: now}
 	if !run.Deadline.After(now) {
 		ch.facts |= fsm.FactDeadlinePassed

@@ -45,7 +45,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 
 // settle commits an accepted reply.
 func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt, error) {
-	now := stamp(c.clock)
+	now := notBefore(stamp(c.clock), run.UpdatedAt)
 	answer := reply.Answer(now)
 	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
 	cm, err := transition(&run, &change{

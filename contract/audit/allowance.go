@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -15,79 +16,101 @@ type Allowance struct {
 	Member string
 	// Required says that the contract asks for it, so that a log which is read strictly has it.
 	Required bool
-	// Instead says what is taken in its place, empty where nothing is.
-	Instead string
+	// Skipped are the invariants that are not decided where it is missing. They are counted, see Report.Skipped.
+	Skipped []string
 }
 
-// substitute is what stands in for a member that the contract requires, but that no invariant needs. What an invariant does need
-// is in none of them: without it there would be nothing to check. needed in allowance_test.go says so member by member.
-type substitute struct {
+// optional is a member that the contract requires and another producer may leave out. What stands in for it only makes the rest of the
+// event checkable; no invariant sees it.
+type optional struct {
 	typ, member string
-	value       any // timeOfEvent, or what is taken
+	stand       any
+	skipped     []string
 }
-
-// timeOfEvent stands for the envelope's ts.
-type timeOfEvent struct{}
 
 const (
 	memberEngine   = "engine"
+	memberMeta     = "meta"
+	memberAttempt  = "meta.attempt"
 	memberLocalSeq = "meta.local_seq"
-	unknownEngine  = "unknown"
+	anyTime        = "2000-01-01T00:00:00Z"
 )
 
-// The two of the envelope depend on what came before, see completer.
-var envelopeSubstitutes = []Allowance{
-	{Member: memberEngine, Required: true, Instead: "the engine that the run had before, or " + unknownEngine},
-	{Member: memberLocalSeq, Required: true, Instead: "the event is counted within its attempt"},
+var optionals = []optional{
+	{"", memberEngine, "unknown", []string{"IV-05"}},
+	{"", memberMeta, nil, []string{"IV-07", "IV-08", "IV-16", "IV-29"}}, // see fitting.envelope
+	{"", memberAttempt, json.Number("0"), []string{"IV-07", "IV-08", "IV-16", "IV-29"}},
+	{"", memberLocalSeq, json.Number("1"), []string{"IV-08"}},
+	{contract.TypeStarted, "mode", "interactive", []string{"IV-11"}},
+	{contract.TypeStarted, "interactive_require_user_reply", true, []string{"IV-12", "IV-32"}},
+	{contract.TypeStarted, "session_timeout_sec", json.Number("1"), []string{"IV-36", "IV-37"}},
+	{contract.TypeStarted, "max_auto_decisions", json.Number("0"), []string{"IV-14", "IV-15"}},
+	{contract.TypeStarted, "pool", "unknown", nil},
+	{contract.TypeStarted, "contract_version", "0.0.0", nil},
+	{contract.TypeStateChanged, "terminal.status", "failed", []string{"IV-20"}},
+	{contract.TypeStateChanged, "terminal.warnings", []any{}, nil},
+	{contract.TypeStateChanged, "terminal.error.code", "UNKNOWN", []string{"IV-21"}},
+	{contract.TypeStateChanged, "terminal.error.message", "", nil},
+	{contract.TypeAutoDecided, "accepted_at", anyTime, []string{"IV-35"}},
+	{contract.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
+	{contract.TypeInputRequired, "kind", "open_text", nil},
+	{contract.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
+	{contract.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-37"}},
+	{contract.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
+	{contract.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
 }
 
-var substitutes = []substitute{
-	{contract.TypeStarted, "session_timeout_sec", 1},
-	{contract.TypeStarted, "pool", "default"},
-	{contract.TypeStarted, "contract_version", contract.Version()},
-	{contract.TypeStateChanged, "updated_at", timeOfEvent{}},
-	{contract.TypeStateChanged, "terminal.warnings", []any{}},
-	{contract.TypeStateChanged, "terminal.error.message", ""},
-	{contract.TypeReplyAccepted, "resolution_mode", "user_reply"},
-	{contract.TypeReplyAccepted, "accepted_at", timeOfEvent{}},
-	{contract.TypeAutoDecided, "resolution_mode", "auto_decide_timeout"},
-	{contract.TypeAutoDecided, "policy", "engine_judgement"},
-	{contract.TypeAutoDecided, "accepted_at", timeOfEvent{}},
-	{contract.TypeAutoDecided, "timeout_sec", 1},
-	{contract.TypeInputRequired, "kind", "open_text"},
-	{contract.TypeInputRequired, "default_decision_policy", "engine_judgement"},
-	{contract.TypeInputRequired, "asked_at", timeOfEvent{}},
+// skippedWithout are the invariants that are not decided where a member is missing that the schemas do not require.
+var skippedWithout = map[[2]string][]string{
+	{contract.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
+	{contract.TypeStateChanged, "terminal"}:               {"IV-19"},
+	{contract.TypeStateChanged, "terminal.error"}:         {"IV-21"},
+	{contract.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
 }
 
-// Allowances lists what Options.Lenient forgives beside members that the contract does not know: what the contract requires and is
-// made up for, first, then what it does not require anyway and may then also be null.
+// demanded is what a log must have even when it is read leniently: what says whose event it is and where it stands, and what the protocol
+// fixes for a change of state, a reply, a decision, a question, a message and a warning.
+var demanded = map[string][]string{
+	"":                               {"protocol_version", "run_id", "seq", "ts", "type", "data"},
+	contract.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
+	contract.TypeReplyAccepted:       {"interaction_id", "resolution_mode", "accepted_at"},
+	contract.TypeAutoDecided:         {"interaction_id", "resolution_mode", "policy"},
+	contract.TypeInputRequired:       {"interaction_id", "prompt"},
+	contract.TypeMessageFinal:        {"text"},
+	contract.TypeMessageIntermediate: {"text"},
+	contract.TypeWarning:             {"code"},
+}
+
+// named are the members whose value may be a name that this contract does not have.
+var named = map[[2]string]bool{
+	{contract.TypeAutoDecided, "policy"}:               true,
+	{contract.TypeStateChanged, "terminal.error.code"}: true,
+	{contract.TypeWarning, "code"}:                     true,
+}
+
+// Allowances lists what Options.Lenient does not ask for, beside the event conversation.started itself: first what the contract requires,
+// then what it does not require anyway and may then also be null.
 func Allowances() []Allowance {
-	all := slices.Clone(envelopeSubstitutes)
-	for _, s := range substitutes {
-		all = append(all, Allowance{Type: s.typ, Member: s.member, Required: true, Instead: s.String()})
+	var all []Allowance
+	for _, o := range optionals {
+		all = append(all, Allowance{o.typ, o.member, true, o.skipped})
 	}
 	for _, p := range contract.Load().Payloads {
 		for _, member := range schemas()[p.Type].members("", false) {
-			all = append(all, Allowance{Type: p.Type, Member: member})
+			all = append(all, Allowance{p.Type, member, false, skippedWithout[[2]string{p.Type, member}]})
 		}
 	}
 	return all
 }
 
-func (s substitute) String() string {
-	switch v := s.value.(type) {
-	case timeOfEvent:
-		return "the event's ts"
-	case string:
-		if v != "" {
-			return v
-		}
-		return "an empty text"
-	case []any:
-		return "none"
+// Demanded lists, by event type, the members that a log must have when it is read leniently, the envelope's under "". The list is the caller's.
+func Demanded() map[string][]string {
+	out := map[string][]string{}
+	for typ, members := range demanded {
+		out[typ] = slices.Clone(members)
 	}
-	return "1"
+	return out
 }
 
 // path splits a member's path.
-func (s substitute) path() []string { return strings.Split(s.member, ".") }
+func (o optional) path() []string { return strings.Split(o.member, ".") }

@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/interlude-go/interlude/contract"
 )
@@ -19,8 +22,10 @@ var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time"
 
 // Options say how a log is read. The zero Options are strict.
 type Options struct {
-	// Lenient forgives what Allowances lists: members that no invariant needs may be missing, members that are not allowed to be
-	// null may be null where they may be missing, and members that the contract does not know are passed over.
+	// Lenient reads a log of another producer. It forgives what is not Demanded and counts it (Report.Forgiven): members that are missing, null,
+	// unknown or of another form, times without a zone, event types and codes that the contract does not have. Invariants that need what the log
+	// does not tell are not decided there, which is counted too (Report.Skipped). The log may begin in mid-run, and a question may stand
+	// before its change of state. The doc of command contract/check lists all of it.
 	Lenient bool
 	// Keep bounds Report.Violations. 0: DefaultKeep; negative: none are kept. All are counted.
 	Keep int
@@ -34,34 +39,44 @@ type Options struct {
 type Report struct {
 	Lines int // without empty ones
 	Runs  int
-	// Unfinished are the runs that have not ended, and that are in order as far as they go.
+	// Unfinished are the runs that have not ended.
 	Unfinished int
-	// Violations are the first in each run, and one for each line whose run cannot be told; in the order in which they were found, which
-	// is that of their lines but for what is missing at the end. At most Options.Keep of them.
+	// Fragments are the runs whose log begins in mid-run, which Options.Lenient takes.
+	Fragments int
+	// Violations are those of every run, in the order in which they were found, which is that of their lines but for what is missing at the
+	// end. At most Options.Keep of them.
 	Violations []contract.Violation
 	// Found is how many violations there are.
 	Found int
 	// Forgiven is what Options.Lenient passed over, the most frequent first.
 	Forgiven []Forgiven
+	// Skipped are the invariants that could not be decided on some events, by their ids.
+	Skipped []Skipped
+}
+
+// Skipped says on how many events an invariant could not be decided, because the log does not tell what it needs.
+type Skipped struct {
+	Invariant string
+	Count     int
 }
 
 // Log reads a log to its end. An error means that it could not be read, or is ErrTooManyRuns; the report tells what was seen until then.
 func Log(r io.Reader, o Options) (Report, error) {
 	a := auditor{options: o, checker: contract.NewChecker(), forgiven: forgiven{}}
 	if o.Lenient {
-		a.lenient = newCompleter(a.forgiven)
+		a.checker = contract.NewLenientChecker()
 	}
-	lacking := 0
 	err := a.read(newLines(r))
 	if err == nil {
-		left := a.checker.Close() // at most one for each run
-		lacking = len(left)
-		for _, v := range left {
+		for _, v := range a.checker.Close() {
 			a.found(v)
 		}
 	}
 	tally := a.checker.Tally()
-	a.report.Lines, a.report.Runs, a.report.Unfinished = tally.Lines, tally.Runs, tally.Unfinished-lacking
+	a.report.Lines, a.report.Runs, a.report.Unfinished, a.report.Fragments = tally.Lines, tally.Runs, tally.Unfinished, tally.Fragments
+	for _, id := range slices.Sorted(maps.Keys(tally.Skipped)) {
+		a.report.Skipped = append(a.report.Skipped, Skipped{id, tally.Skipped[id]})
+	}
 	a.report.Forgiven = a.forgiven.list()
 	return a.report, err
 }
@@ -69,7 +84,6 @@ func Log(r io.Reader, o Options) (Report, error) {
 type auditor struct {
 	options  Options
 	checker  *contract.Checker
-	lenient  *completer // nil: strict
 	forgiven forgiven
 	report   Report
 }
@@ -84,19 +98,29 @@ func (a *auditor) read(lines *lines) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return fmt.Errorf("audit: reading the log after line %d: %w", lines.read-1, err)
 		}
-		if a.lenient != nil {
-			line = a.lenient.complete(line)
+		for _, v := range a.line(line) {
+			a.found(v)
 		}
-		if v := a.checker.Line(line); v != nil {
-			a.found(*v)
-		}
-		if open := a.checker.Tally().Unfinished; open > limit {
+		if open := a.checker.Open(); open > limit {
 			return fmt.Errorf("%w: %d at line %d; split the log by run", ErrTooManyRuns, open, lines.read)
 		}
 		if err != nil {
 			return nil //nolint:nilerr // the end
 		}
 	}
+}
+
+// line judges one line.
+func (a *auditor) line(line []byte) []contract.Violation {
+	if !a.options.Lenient || len(bytes.TrimSpace(line)) == 0 {
+		return a.checker.Line(line)
+	}
+	e, marks, err := readForeign(line)
+	if err != nil {
+		return a.checker.Refuse(line, err)
+	}
+	a.forgiven.add(marks)
+	return a.checker.Partial(e)
 }
 
 // longest bounds an explanation in characters: it may quote what stands in the log.
@@ -114,9 +138,6 @@ func (a *auditor) found(v contract.Violation) {
 		a.report.Violations = append(a.report.Violations, v)
 	}
 	a.report.Found++
-	if a.lenient != nil {
-		a.lenient.forget(v.RunID)
-	}
 	if a.options.Found != nil {
 		a.options.Found(v)
 	}

@@ -8,14 +8,35 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// node is what is read of an event schema here: which members an object may have, and which it must.
+// node is what is read of an event schema here: which members an object may have, which it must, and what a value may be.
 type node struct {
 	Properties map[string]*node `json:"properties"`
 	Required   []string         `json:"required"`
 	Items      *node            `json:"items"`
+	Format     string           `json:"format"`
+
+	compiled *schema.Schema
 }
+
+// UnmarshalJSON reads the node and also compiles it as a schema of its own: those of events refer to nothing outside of themselves.
+func (n *node) UnmarshalJSON(raw []byte) error {
+	type plain node
+	if err := json.Unmarshal(raw, (*plain)(n)); err != nil {
+		return err
+	}
+	compiled, err := schema.Compile(raw)
+	n.compiled = compiled
+	return err
+}
+
+// valid reports whether the schema allows the value.
+func (n *node) valid(value any) bool { return n.compiled.Validate(value) == nil }
+
+// declared is the contract, to look up its codes.
+var declared = sync.OnceValue(contract.Load)
 
 // schemas are those of the contract by event type, that of the envelope under "".
 var schemas = sync.OnceValue(func() map[string]*node {

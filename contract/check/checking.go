@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -25,6 +26,7 @@ type summary struct {
 	FilesBroken int            `json:"files_with_violations"`
 	Runs        int            `json:"runs"`
 	Unfinished  int            `json:"unfinished_runs"`
+	Fragments   int            `json:"runs_that_begin_midway"`
 	Events      int            `json:"events"`
 	Violations  int            `json:"violations"`
 	ByInvariant map[string]int `json:"by_invariant"`
@@ -32,14 +34,19 @@ type summary struct {
 	Unreadable  int            `json:"unreadable_files"`
 	Lenient     bool           `json:"lenient"`
 	Forgiven    []forgiven     `json:"forgiven,omitempty"`
+	Skipped     map[string]int `json:"not_decided,omitempty"` // on how many events, by invariant
 }
 
 type forgiven struct {
 	Type   string `json:"type,omitempty"`
-	Member string `json:"member"`
+	Member string `json:"member,omitempty"`
 	How    string `json:"how"`
+	Value  string `json:"value,omitempty"`
 	Count  int    `json:"count"`
 }
+
+// errEmpty says that there was nothing to check, which is no verdict: a log that is well has at least one event.
+var errEmpty = errors.New("there is no event in it, so nothing was checked")
 
 // checking is one call of the program.
 type checking struct {
@@ -56,7 +63,7 @@ type checking struct {
 
 // all checks everything that is named; what cannot be read is told, and the rest is checked.
 func (c *checking) all(args []string) int {
-	c.sum = summary{ByInvariant: map[string]int{}, Lenient: c.lenient}
+	c.sum = summary{ByInvariant: map[string]int{}, Lenient: c.lenient, Skipped: map[string]int{}}
 	c.invariants = map[string]contract.Invariant{}
 	c.passed = overlooked{}
 	for _, i := range contract.Load().Invariants {
@@ -110,10 +117,17 @@ func (c *checking) one(in input) error {
 	c.sum.Files++
 	c.sum.Runs += report.Runs
 	c.sum.Unfinished += report.Unfinished
+	c.sum.Fragments += report.Fragments
+	for _, s := range report.Skipped {
+		c.sum.Skipped[s.Invariant] += s.Count
+	}
 	c.sum.Events += report.Lines
 	if report.Found > 0 {
 		c.sum.FilesBroken++
 	}
 	c.passed.add(report.Forgiven)
+	if err == nil && report.Lines == 0 {
+		return errEmpty
+	}
 	return err
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
@@ -100,34 +102,72 @@ func explainLenient(out *printer, asJSON bool) {
 	if asJSON {
 		for _, a := range audit.Allowances() {
 			out.object(struct {
-				Type     string `json:"type,omitempty"`
-				Member   string `json:"member"`
-				Required bool   `json:"required"`
-				Instead  string `json:"instead,omitempty"`
-			}{a.Type, a.Member, a.Required, a.Instead})
+				Type     string   `json:"type,omitempty"`
+				Member   string   `json:"member"`
+				Required bool     `json:"required"`
+				Skipped  []string `json:"not_decided,omitempty"`
+			}{a.Type, a.Member, a.Required, a.Skipped})
 		}
 		return
 	}
-	out.linef("With -lenient these members, which the contract requires but no invariant needs, may be missing or null:")
-	out.linef("")
-	optional := false
-	for _, a := range audit.Allowances() {
-		if !a.Required && !optional {
-			optional = true
-			out.linef("")
-			out.linef("These may be missing anyway, and are then also taken for missing when they are null:")
-			out.linef("")
-		}
-		typ := a.Type
-		if typ == "" {
-			typ = "(envelope)"
-		}
-		if a.Instead == "" {
-			out.linef("  %-31s  %s", typ, a.Member)
-		} else {
-			out.linef("  %-31s  %-23s  taken: %s", typ, a.Member, a.Instead)
-		}
+	for _, line := range strings.Split(strings.TrimSpace(lenientText), "\n") {
+		out.linef("%s", line)
 	}
 	out.linef("")
-	out.linef("Members that the contract does not know are passed over. Whatever is forgiven is counted in the summary.")
+	out.linef("Demanded of every event, and of each type:")
+	out.linef("")
+	demanded := audit.Demanded()
+	for _, typ := range slices.Sorted(maps.Keys(demanded)) {
+		out.linef("  %-31s  %s", typeName(typ), strings.Join(demanded[typ], ", "))
+	}
+	for _, required := range []bool{true, false} {
+		out.linef("")
+		if required {
+			out.linef("The contract requires these; here they may be missing or null:")
+		} else {
+			out.linef("These may be missing anyway, and are then also taken for missing when they are null:")
+		}
+		out.linef("")
+		for _, a := range audit.Allowances() {
+			if a.Required != required {
+				continue
+			}
+			text := fmt.Sprintf("  %-31s  %-30s", typeName(a.Type), a.Member)
+			if len(a.Skipped) > 0 {
+				text += "  not decided: " + strings.Join(a.Skipped, ", ")
+			}
+			out.linef("%s", strings.TrimRight(text, " "))
+		}
+	}
 }
+
+func typeName(typ string) string {
+	if typ == "" {
+		return "(envelope)"
+	}
+	return typ
+}
+
+// lenientText is the promise of -lenient.
+const lenientText = `
+With -lenient the log of another producer is checked, whose events have what the protocol fixes and
+need not have what this contract adds.
+
+Forgiven, and counted:
+  - members that are missing, null, unknown or of another form, but for those that are demanded
+  - event types that the contract does not have: only their envelope is checked
+  - error codes, warning codes and policies that the contract does not have
+  - times without a zone, which are taken for UTC
+
+Taken as it is:
+  - a log without conversation.started: mode, strictness and limits are not known then
+  - a log that begins in mid-run: what was before is not known, and the run is counted as such
+  - a question directly before its change of state instead of directly after it
+  - attempts and questions that are not counted from the run's start, as long as they never go back
+  - times that differ from their event's, or a deadline from its due time, by less than a day
+
+An invariant that needs what the log does not tell is not decided on that event, and that is counted.
+All others are: order and pairs of events, the chain of states, transitions, settled questions, the
+numbers of events, and what is demanded. JSON that readers understand differently is never forgiven: a
+member given twice, half of a character, bytes that are not UTF-8, a byte order mark.
+`

@@ -4,15 +4,23 @@
 //	go run ./contract/check [-json] -explain ID
 //
 // A folder is searched for *.jsonl, and everything below it; without an argument, and for -, it reads standard input. Each file is a
-// log of its own; it may hold several runs, their events interleaved. Of each run the first violation is told, with the file, the line, the
-// event's seq, and the invariant of the contract that it breaks.
+// log of its own; it may hold several runs, their events interleaved. A file without an event is an error. Every violation is told, with the
+// file, the line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many. After one, the run is judged by
+// what is known then, so that one fault is told once. Of several faults of one event that are about its place in the run the first counts:
+// transitions and pairs of events are checked before counters.
 //
-// With -lenient it forgives members that a producer leaves out or adds, where no invariant needs them; -explain lenient lists them. -explain
-// says what an id means: of a state, event, transition, rule, code, event type, invariant or requirement.
+// Without -lenient a log must be as this library writes it: every line one event in the contract's schemas, encoded in the one way that no two
+// readers understand differently; every run from conversation.started on; every invariant decided. A log that ends between two events of one
+// commit is a violation too; one that ends elsewhere is of a run that is not finished.
+//
+// With -lenient it checks logs of other producers. It demands what the protocol fixes, and forgives and counts the rest; -explain lenient says
+// what is demanded, forgiven, taken as it is, and not decided. -explain says what an id means: of a state, event, transition, rule, code, event
+// type, invariant or requirement.
 //
 // With -json it writes a line for each violation, and one for the summary.
 //
-// It exits with 0 when all is well, with 1 when something was found, and with 2 when it was called wrongly or an input could not be read.
+// It exits with 0 when all is well, with 1 when something was found, and with 2 when it was called wrongly or an input could not be read or is
+// empty.
 package main
 
 import (
@@ -35,7 +43,12 @@ const usage = `usage: check [-lenient] [-json] [-max N] [FILE.jsonl | FOLDER | -
 
 Holds event logs (FCMP, one event a line) against the contract. A folder is searched for *.jsonl;
 without an argument, and for -, standard input is read. Exits with 0 when all is well, 1 when
-something was found, 2 when it was called wrongly or an input could not be read.
+something was found, 2 when it was called wrongly or an input could not be read or is empty.
+
+Without -lenient a log must be as this library writes it: each line an event of the contract's
+schemas, each run from conversation.started on, every invariant kept. With it, logs of other
+producers pass that have what the protocol fixes; what they leave out or add is forgiven and
+counted, and what cannot be decided for lack of it is counted too (-explain lenient).
 
 `
 
@@ -59,7 +72,7 @@ func run(args []string, stdin stdin, stdout, stderr io.Writer) int {
 		_, _ = io.WriteString(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
-	lenient := flags.Bool("lenient", false, "forgive members that are missing or unknown where no invariant needs them; see -explain lenient")
+	lenient := flags.Bool("lenient", false, "check logs of other producers: demand what the protocol fixes, forgive and count the rest; see -explain lenient")
 	asJSON := flags.Bool("json", false, "write JSON, an object a line")
 	most := flags.Int("max", 100, "tell at most `N` violations, all are counted; 0: all")
 	word := flags.String("explain", "", "say what an `ID` of the contract means, or a name, and check nothing")

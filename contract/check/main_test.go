@@ -56,6 +56,8 @@ var golden = []struct {
 	{"other-producer", []string{"testdata/other-producer.jsonl"}, "", exitFound},
 	{"other-producer-lenient", []string{"-lenient", "testdata/other-producer.jsonl"}, "", exitWell},
 	{"other-producer-lenient-json", []string{"-lenient", "-json", "testdata/other-producer.jsonl"}, "", exitWell},
+	{"foreign-good", []string{"-lenient", "../testdata/foreign/good"}, "", exitWell},
+	{"foreign-violations", []string{"-lenient", "../testdata/foreign/violations"}, "", exitFound},
 	{"hostile", []string{"testdata/hostile.jsonl"}, "", exitFound},
 	{"explain-state", []string{"-explain", "waiting_user"}, "", exitWell},
 	{"explain-transition", []string{"-explain", "TR-06"}, "", exitWell},
@@ -125,7 +127,7 @@ func TestTheOthersAreCheckedBesideAnUnreadableOne(t *testing.T) {
 	require.Equal(t, exitWrong, code)
 	require.Contains(t, told, "no-such-file")
 	require.Contains(t, out, "stdin:2: IV-30: ")
-	require.Contains(t, out, "NOT OK: 1 violation in 1 of 2 files, 2 runs (0 unfinished), 13 events")
+	require.Contains(t, out, "NOT OK: 1 violation in 1 of 2 files, 2 runs (1 unfinished), 13 events")
 
 	code, out, _ = call(t, "", "no-such-file", "../testdata/"+goodLog)
 	require.Equal(t, exitWrong, code)
@@ -155,9 +157,12 @@ func TestHelpAndNoInput(t *testing.T) {
 	require.Equal(t, exitWrong, run(nil, stdin{strings.NewReader(""), true}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "usage: check")
 
-	code, out, _ := call(t, "", "-")
-	require.Equal(t, exitWell, code)
-	require.Equal(t, "ok: 1 file, 0 runs (0 unfinished), 0 events\n", out)
+	for _, empty := range []string{"", "\n\n"} { // a log that is well has an event
+		code, out, told := call(t, empty, "-")
+		require.Equal(t, exitWrong, code)
+		require.Contains(t, out, "NOT OK: 1 input could not be read")
+		require.Equal(t, "check: stdin: there is no event in it, so nothing was checked\n", told)
+	}
 }
 
 // A pipe that closes is no verdict.

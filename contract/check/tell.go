@@ -38,7 +38,11 @@ func (t *plainTeller) violation(file string, v contract.Violation, i contract.In
 const maxForgivenTold = 12
 
 func (t *plainTeller) summary(s *summary) {
-	seen := fmt.Sprintf("%s, %s (%d unfinished), %s", count(s.Files, "file"), count(s.Runs, "run"), s.Unfinished, count(s.Events, "event"))
+	runs := fmt.Sprintf("%d unfinished", s.Unfinished)
+	if s.Fragments > 0 {
+		runs += fmt.Sprintf(", %d from mid-run on", s.Fragments)
+	}
+	seen := fmt.Sprintf("%s, %s (%s), %s", count(s.Files, "file"), count(s.Runs, "run"), runs, count(s.Events, "event"))
 	if s.Untold > 0 {
 		t.out.linef("… and %d more (-max 0 tells all)", s.Untold)
 	}
@@ -50,16 +54,15 @@ func (t *plainTeller) summary(s *summary) {
 			t.out.linef("forgiven: … and %d others (-json lists them)", len(s.Forgiven)-i)
 			break
 		}
-		t.out.linef("forgiven: %s%s is %s, %s", printable(f.Member), of(f.Type), f.How, times(f.Count))
+		t.out.linef("forgiven: %s, %s", printable(f.text()), times(f.Count))
+	}
+	if s.Lenient { // otherwise it follows from what was told
+		t.skipped(s.Skipped)
 	}
 	switch {
 	case s.Violations > 0:
 		ids := slices.Sorted(maps.Keys(s.ByInvariant))
-		var counted []string
-		for _, id := range ids {
-			counted = append(counted, fmt.Sprintf("%s×%d", id, s.ByInvariant[id]))
-		}
-		for _, line := range wrap(strings.Join(counted, " "), width) {
+		for _, line := range wrap(counted(s.ByInvariant), width) {
 			t.out.linef("%s", line)
 		}
 		t.out.linef("-explain %s says more%s", ids[0], hint(s))
@@ -69,6 +72,42 @@ func (t *plainTeller) summary(s *summary) {
 	default:
 		t.out.linef("ok: %s", seen)
 	}
+}
+
+// text says what was forgiven.
+func (f forgiven) text() string {
+	switch {
+	case f.Member == "":
+		return "event type " + f.Type + " is " + f.How
+	case f.Value != "":
+		return fmt.Sprintf("%s %s of %s is %s", f.Member, f.Value, f.Type, f.How)
+	}
+	return f.Member + of(f.Type) + " is " + f.How
+}
+
+// skipped tells which invariants could not be decided everywhere.
+func (t *plainTeller) skipped(by map[string]int) {
+	if len(by) == 0 {
+		return
+	}
+	for i, line := range wrap(counted(by), width-len(skippedHead)) {
+		head := skippedHead
+		if i > 0 {
+			head = strings.Repeat(" ", len(head))
+		}
+		t.out.linef("%s%s", head, line)
+	}
+}
+
+const skippedHead = "not decided where the log does not tell enough: "
+
+// counted lists invariants with their numbers.
+func counted(by map[string]int) string {
+	var all []string
+	for _, id := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, fmt.Sprintf("%s×%d", id, by[id]))
+	}
+	return strings.Join(all, " ")
 }
 
 // schemaInvariant is what a producer breaks who leaves something out.

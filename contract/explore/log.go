@@ -92,8 +92,8 @@ func (j *judge) decide(q judgement) judged {
 func (j *judge) replay(log []telling) string {
 	c := j.law.l.Checker()
 	for _, e := range j.events(log) {
-		if v := c.Event(e); v != nil {
-			return v.Invariant + ": " + v.Explanation
+		if found := c.Event(e); len(found) > 0 {
+			return found[0].Invariant + ": " + found[0].Explanation
 		}
 	}
 	if left := c.Close(); len(left) > 0 {

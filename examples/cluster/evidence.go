@@ -77,7 +77,7 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 func (e *evidence) read(checker *contract.Checker) (wrong []string) {
 	answer := 0
 	for i, body := range e.bodies {
-		if v := checker.Line(body.Body); v != nil {
+		for _, v := range checker.Line(body.Body) {
 			wrong = append(wrong, v.Error())
 		}
 		event, err := contract.Decode(body.Body)

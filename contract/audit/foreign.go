@@ -1,0 +1,258 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/contract"
+)
+
+// errNoObject says that a line cannot be read leniently either; the strict reader's error says why.
+var errNoObject = errors.New("no object")
+
+// fitting brings one event of another producer into the form that the contract asks for, as far as that needs no guessing.
+type fitting struct {
+	marks []mark
+	stood []optional // what stands in for members that are missing
+}
+
+// readForeign reads a line of a producer that leaves things out, or adds some. What the line does not tell is missing in the event; see
+// contract.Checker.Partial. The error says what is really wrong.
+func readForeign(line []byte) (contract.Event, []mark, error) {
+	e, strict := contract.Verify(line)
+	if strict == nil {
+		return e, undeclared(e), nil
+	}
+	if !utf8.Valid(line) {
+		return e, nil, fmt.Errorf("%w: it is not UTF-8", contract.ErrEvent)
+	}
+	whole, err := object(line)
+	if errors.Is(err, errNoObject) {
+		return e, nil, strict
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	var f fitting
+	f.envelope(whole)
+	typ, _ := whole["type"].(string)
+	if payload := schemas()[typ]; typ == "" || payload != nil {
+		data, ok := whole["data"].(map[string]any)
+		if typ != "" && ok {
+			f.fit(payload, data, typ, "")
+		}
+		e, err = f.event(whole, data)
+	} else {
+		e, err = f.unknownType(whole, typ)
+	}
+	if err != nil {
+		return e, nil, err
+	}
+	return e, append(f.marks, undeclared(e)...), nil
+}
+
+// object reads a line that holds one JSON object, and refuses one that readers understand differently.
+func object(line []byte) (map[string]any, error) {
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.UseNumber()
+	var whole map[string]any
+	if dec.Decode(&whole) != nil || whole == nil || len(bytes.TrimSpace(line[dec.InputOffset():])) > 0 {
+		return nil, errNoObject
+	}
+	if err := contract.Unambiguous(line); err != nil {
+		return nil, err
+	}
+	return whole, nil
+}
+
+func (f *fitting) envelope(whole map[string]any) {
+	if meta := whole[memberMeta]; meta == nil {
+		how := Missing
+		if _, ok := whole[memberMeta]; ok {
+			how = Null
+		}
+		f.mark("", memberMeta, how)
+		whole[memberMeta] = map[string]any{"attempt": json.Number("0"), "local_seq": json.Number("1")}
+		f.stood = append(f.stood, optional{member: memberAttempt}, optional{member: memberLocalSeq})
+	}
+	f.fit(schemas()[""], whole, "", "")
+}
+
+// event holds the completed event to the schemas, and takes out again what only stood in for something.
+func (f *fitting) event(whole, data map[string]any) (contract.Event, error) {
+	full, err := json.Marshal(whole)
+	if err != nil {
+		return contract.Event{}, fmt.Errorf("%w: %w", contract.ErrEvent, err)
+	}
+	e, err := contract.Verify(full)
+	if err != nil {
+		return contract.Event{}, err
+	}
+	for _, o := range f.stood {
+		switch {
+		case o.typ != "":
+			remove(data, o.path())
+		case o.member == memberEngine:
+			e.Engine = ""
+		case o.member == memberAttempt:
+			e.Meta.Attempt = -1
+		case o.member == memberLocalSeq:
+			e.Meta.LocalSeq = 0
+		}
+	}
+	if e.Data, err = json.Marshal(data); err != nil {
+		return contract.Event{}, fmt.Errorf("%w: %w", contract.ErrEvent, err)
+	}
+	return e, nil
+}
+
+// unknownType reads the envelope of an event whose data nobody knows.
+func (f *fitting) unknownType(whole map[string]any, typ string) (contract.Event, error) {
+	data := map[string]any{"code": "UNKNOWN"}
+	whole["type"], whole["data"] = contract.TypeWarning, data
+	e, err := f.event(whole, data)
+	e.Type = typ
+	f.marks = append(f.marks, mark{typ: typ, how: Foreign})
+	return e, err
+}
+
+// fit takes out of an object what the schema does not know or would refuse, where the member is not demanded, and puts in what is missing.
+func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		path, item := prefix+name, value[name]
+		child, known := n.Properties[name]
+		switch {
+		case !known:
+			delete(value, name)
+			f.mark(typ, path, Unknown)
+		case slices.Contains(demanded[typ], path):
+			value[name] = f.fitItem(child, item, typ, path)
+		case item == nil:
+			delete(value, name)
+			f.mark(typ, path, Null)
+		default:
+			if value[name] = f.fitItem(child, item, typ, path); !child.valid(value[name]) {
+				delete(value, name)
+				f.mark(typ, path, Foreign)
+			}
+		}
+	}
+	for _, o := range optionals {
+		name, inside := strings.CutPrefix(o.member, prefix)
+		if o.typ != typ || !inside || strings.Contains(name, ".") {
+			continue
+		}
+		if _, ok := value[name]; !ok {
+			value[name] = o.stand // a value that is not changed
+			f.stood = append(f.stood, o)
+			f.missing(typ, o.member)
+		}
+	}
+}
+
+// fitItem fits what is inside of a member, adds the zone that a time lacks, and lets a name pass that the contract does not have.
+func (f *fitting) fitItem(n *node, item any, typ, path string) any {
+	switch v := item.(type) {
+	case map[string]any:
+		if len(n.Properties) > 0 {
+			f.fit(n, v, typ, path+".")
+		}
+	case []any:
+		for _, inner := range v {
+			if inner, ok := inner.(map[string]any); ok && n.Items != nil {
+				f.fit(n.Items, inner, typ, path+"[].")
+			}
+		}
+	case string:
+		if n.Format == "date-time" && naive(v) {
+			f.mark(typ, path, Zoneless)
+			return v + "Z"
+		}
+		if named[[2]string{typ, path}] && v != "" && !n.valid(v) {
+			f.marks = append(f.marks, mark{typ, path, Foreign, v})
+			return standsFor(typ)
+		}
+	}
+	return item
+}
+
+// standsFor is a value for a name that the contract does not have.
+func standsFor(typ string) string {
+	if typ == contract.TypeAutoDecided {
+		return "engine_judgement"
+	}
+	return "UNKNOWN"
+}
+
+// naive reports whether a text is a time without its zone, which is taken for UTC.
+func naive(text string) bool {
+	_, err := time.Parse("2006-01-02T15:04:05", text)
+	return err == nil
+}
+
+func (f *fitting) mark(typ, path, how string) {
+	f.marks = append(f.marks, mark{typ: typ, member: path, how: how})
+}
+
+// missing notes a member that is missing, unless it was taken out and is noted as that.
+func (f *fitting) missing(typ, path string) {
+	taken := func(m mark) bool { return m.typ == typ && m.member == path && m.how != Zoneless }
+	if !slices.ContainsFunc(f.marks, taken) {
+		f.mark(typ, path, Missing)
+	}
+}
+
+// remove deletes a member by its path.
+func remove(object map[string]any, path []string) {
+	for _, name := range path[:len(path)-1] {
+		inner, ok := object[name].(map[string]any)
+		if !ok {
+			return
+		}
+		object = inner
+	}
+	delete(object, path[len(path)-1])
+}
+
+// undeclared are the codes of an event that the contract does not have.
+func undeclared(e contract.Event) []mark {
+	var marks []mark
+	has := func(list []contract.Code, code string) bool {
+		return slices.ContainsFunc(list, func(c contract.Code) bool { return c.Code == code })
+	}
+	errorCodes := func(code string) bool { return has(declared().Errors, code) }
+	warnings := func(code string) bool {
+		return has(declared().Warnings, code) || declared().OwnWarnings.Holds(code)
+	}
+	note := func(known func(string) bool, member, code string) {
+		if code != "" && code != "UNKNOWN" && !known(code) {
+			marks = append(marks, mark{e.Type, member, Foreign, code})
+		}
+	}
+	switch e.Type {
+	case contract.TypeWarning:
+		var w contract.Warning
+		if e.Decode(&w) == nil {
+			note(warnings, "code", w.Code)
+		}
+	case contract.TypeStateChanged:
+		var c struct{ Terminal *contract.Terminal }
+		if e.Decode(&c) != nil || c.Terminal == nil {
+			break
+		}
+		if c.Terminal.Error != nil {
+			note(errorCodes, "terminal.error.code", c.Terminal.Error.Code)
+		}
+		for _, w := range c.Terminal.Warnings {
+			note(warnings, "terminal.warnings", w)
+		}
+	}
+	return marks
+}
