@@ -27,10 +27,14 @@ type Engine interface {
 	RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error)
 }
 
-// Profile is an engine's way to continue after a wait, and why.
+// Profile is an engine's way to continue after a wait and why, and how it is to be understood.
 type Profile struct {
 	Kind   fsm.Profile
 	Reason string
+	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and reasons for repair as they are, without
+	// instructions; it says by Done, Questions and Output what it means. Its FinalText is shown to people and never read for a signal, and
+	// its Output is data, whatever its fields are called (J12).
+	Plain bool
 }
 
 // Handle is a session that an engine can resume: opaque bytes and the engine they belong to.
@@ -50,7 +54,7 @@ type Turn struct {
 	Epoch   uint64 // the fencing epoch of this attempt
 	Mode    fsm.Mode
 
-	// Prompt is the run's full prompt with the instructions of its mode (section H).
+	// Prompt is the run's full prompt with the instructions of its mode (section H); without them where the engine is plain.
 	Prompt string
 	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has at most one.
 	Answers []interaction.Answer

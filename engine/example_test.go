@@ -23,9 +23,8 @@ func ExampleFunc() {
 	fmt.Println(asked.Questions[0].Prompt)
 	answer := []interaction.Answer{{ID: 1, Text: "yes"}}
 	done, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Handle: asked.Handle}, sink)
-	fmt.Print(done.FinalText)
+	fmt.Println(done.FinalText, done.Done)
 	// Output:
 	// Ship it?
-	// You said: yes
-	// __SKILL_DONE__
+	// You said: yes true
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Func is an engine in the host's own process: a function that does one turn. It is resumable: what the
-// function needs to go on it keeps itself, under Turn.RunID or in the Outcome's handle. A run that has no handle gets one that names
-// it, so that it may wait (B11). The function must be safe for concurrent use by different runs, and return soon after ctx ends.
+// Func is an engine in the host's own process: a function that does one turn. It is plain code (Profile.Plain): it gets the run's
+// prompt untouched, says by Done, Output and Ask what it means, and nothing in its texts is read as a signal. Model is the form for a
+// function that calls a language model and wants its text read. It is resumable: what the function needs to go on it keeps itself, under
+// Turn.RunID or in the Outcome's handle. A run that has no handle gets one that names it, so that it may wait (B11). The function must be
+// safe for concurrent use by different runs, and return soon after ctx ends.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
@@ -24,7 +26,21 @@ type Func func(ctx context.Context, t Turn, s Sink) (Outcome, error)
 
 // Profile is resumable.
 func (Func) Profile(context.Context) (Profile, error) {
-	return Profile{Kind: fsm.ProfileResumable, Reason: "a function of the host is called anew for each turn"}, nil
+	return Profile{Kind: fsm.ProfileResumable, Reason: "a function of the host is called anew for each turn", Plain: true}, nil
+}
+
+// Model is an engine of a function that calls a language model: the model gets the text of Turn.Input, and what it answers is the
+// FinalText of the Outcome, in which the library finds marker, question and output. In all else it is a Func.
+func Model(f Func) Engine { return model{f} }
+
+// model is a Func that is not plain.
+type model struct{ Func }
+
+// Profile is that of the function, read as a language model's.
+func (m model) Profile(ctx context.Context) (Profile, error) {
+	p, err := m.Func.Profile(ctx)
+	p.Plain = false
+	return p, err
 }
 
 // RunTurn calls the function.
@@ -65,13 +81,15 @@ func Say(text string) Outcome {
 	return Outcome{Process: Process{Status: OK}, FinalText: text}
 }
 
-// Done is the outcome of a turn that completes its run: the text, and the done marker on a line of its own.
+// Done is the outcome of a turn that completes its run, with a text for people.
 func Done(text string) Outcome {
-	return Say(text + "\n" + interaction.DoneMarker + "\n")
+	o := Say(text)
+	o.Done = true
+	return o
 }
 
-// Output is the outcome of a turn that completes its run with structured output: v as a JSON object with the done
-// marker. The error says that v is no JSON object.
+// Output is the outcome of a turn that completes its run with structured output: v as a JSON object. The error says that v is no JSON
+// object.
 func Output(v any) (Outcome, error) {
 	body, err := json.Marshal(v)
 	var object map[string]json.RawMessage
@@ -82,11 +100,7 @@ func Output(v any) (Outcome, error) {
 		return Outcome{}, fmt.Errorf("engine: output must be a JSON object: %w", err)
 	}
 	if object == nil {
-		object = make(map[string]json.RawMessage)
+		body = []byte("{}")
 	}
-	object[interaction.DoneMarker] = json.RawMessage("true")
-	if body, err = json.Marshal(object); err != nil {
-		return Outcome{}, fmt.Errorf("engine: output: %w", err)
-	}
-	return Outcome{Process: Process{Status: OK}, Output: body}, nil
+	return Outcome{Process: Process{Status: OK}, Output: body, Done: true}, nil
 }

@@ -65,32 +65,37 @@ func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
 
 // B4, B6, B10: the short forms leave the evidence that they promise.
 func TestShortFormsLeaveTheirEvidence(t *testing.T) {
-	read := func(o engine.Outcome) interaction.Reading { return interaction.Read(o.FinalText, o.Output) }
-
-	require.True(t, read(engine.Done("shipped")).Done)
-	require.False(t, read(engine.Say("not yet")).Done)
+	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "shipped", Done: true}, engine.Done("shipped"))
+	require.False(t, engine.Say("not yet").Done)
 	require.Equal(t, "Ship it?", engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}).Questions[0].Prompt)
 
 	o, err := engine.Output(struct {
 		Answer int `json:"answer"`
 	}{42})
 	require.NoError(t, err)
-	require.True(t, read(o).Done)
-	require.JSONEq(t, `{"answer":42}`, string(read(o).Output), "the marker is not output")
+	require.True(t, o.Done)
+	require.JSONEq(t, `{"answer":42}`, string(o.Output))
 
 	o, err = engine.Output(map[string]any(nil))
 	require.NoError(t, err)
-	require.True(t, read(o).Done)
+	require.True(t, o.Done)
+	require.JSONEq(t, `{}`, string(o.Output))
 	for _, wrong := range []any{42, "text", []int{1}, func() {}} {
 		_, err := engine.Output(wrong)
 		require.ErrorContains(t, err, "JSON object")
 	}
 }
 
-func TestAFunctionIsResumable(t *testing.T) {
+// J12: a function is plain code, unless the host says that it lends its voice to a language model.
+func TestAFunctionIsResumableAndPlain(t *testing.T) {
 	p, err := engine.Func(nil).Profile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, fsm.ProfileResumable, p.Kind)
+	require.True(t, p.Plain)
+	p, err = engine.Model(nil).Profile(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, fsm.ProfileResumable, p.Kind)
+	require.False(t, p.Plain)
 }
 
 func TestATurnsInputIsItsAnswerOrItsPrompt(t *testing.T) {

@@ -49,7 +49,10 @@ type Outcome struct {
 	FinalRef *RawRef
 	// Output is structured output that the engine hands over; nil when it has none.
 	Output json.RawMessage
-	// Questions are explicit questions that the engine hands over; those in FinalText are found by the library.
+	// Done says that the run is complete: the engine's own word, beside which the text needs no marker.
+	Done bool
+	// Questions are explicit questions that the engine hands over; those in the FinalText of an engine that is not plain are found by the
+	// library.
 	Questions []interaction.Question
 	// Handle is the session to resume; nil leaves the one that the Sink was given.
 	Handle *Handle

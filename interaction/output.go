@@ -19,18 +19,29 @@ func (r *reader) output(structured json.RawMessage) {
 		found = r.candidate()
 	}
 	switch {
-	case len(found) == 0:
-	case len(found) > MaxOutput:
-		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
-	case !json.Valid(found):
-		if given { // what only looks like an output in the text stays there
-			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
-		}
+	case !r.taken(found, given):
 	case found[0] == '{':
 		r.object(found)
 	default:
 		r.Output = bytes.Clone(found)
 	}
+}
+
+// taken reports whether what was found may be the output, and says why not where it was given as such.
+func (r *reader) taken(found []byte, given bool) bool {
+	switch {
+	case len(found) == 0:
+		return false
+	case len(found) > MaxOutput:
+		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
+		return false
+	case !json.Valid(found):
+		if given { // what only looks like an output in the text stays there
+			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
+		}
+		return false
+	}
+	return true
 }
 
 // object takes marker and question out of an output object.

@@ -1,6 +1,7 @@
 package interaction
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,6 +64,17 @@ func Read(text string, structured json.RawMessage) Reading {
 	r.output(structured)
 	if r.asked > 1 {
 		r.odd(fsm.WarnAskUserSurplus, fmt.Sprintf("%d questions in one turn; only the first is asked", r.asked))
+	}
+	return r.Reading
+}
+
+// Take is the Reading of an engine that says itself what it means: its text is for people and its output is data, without any signal
+// in either (J12).
+func Take(text string, structured json.RawMessage) Reading {
+	r := reader{}
+	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+	if found := bytes.TrimSpace(structured); string(found) != "null" && r.taken(found, true) {
+		r.Output = bytes.Clone(found)
 	}
 	return r.Reading
 }

@@ -26,9 +26,21 @@ type evidence struct {
 	lost     error // why the session that the engine handed over cannot be stored
 }
 
+// speech is how an engine says what it means in one attempt.
+type speech struct {
+	plain bool // by the fields of its outcome alone (engine.Profile.Plain)
+}
+
+// spoken is how the engine says what it means, once that is known.
+func (t *turn) spoken() speech {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.speech
+}
+
 // weigh reads the outcome of a turn. It decides nothing.
-func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evidence {
-	ev := evidence{reading: interaction.Read(o.FinalText, o.Output), process: o.Process, warnings: allDeclared(o.Diagnostics)}
+func weigh(spec Spec, run store.Run, profile fsm.Profile, how speech, o engine.Outcome) evidence {
+	ev := evidence{reading: how.read(o), process: o.Process, warnings: allDeclared(o.Diagnostics)}
 	session, err := sessionOf(o.Handle)
 	if err != nil {
 		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
@@ -67,11 +79,22 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, o engine.Outcome) evid
 		ev.invalid = err
 		if err == nil {
 			set(declared.Permissive(), fsm.FactSchemaPermissive)
-			ev.invalid = validOutput(declared, ev.reading)
+			ev.invalid = how.validOutput(declared, ev.reading)
 		}
 		set(ev.invalid == nil, fsm.FactOutputValid)
 	}
 	return ev
+}
+
+// read is what the outcome says: by its fields, and, unless the engine is plain code, by its text (J12).
+func (how speech) read(o engine.Outcome) interaction.Reading {
+	read := interaction.Read
+	if how.plain {
+		read = interaction.Take
+	}
+	r := read(o.FinalText, o.Output)
+	r.Done = r.Done || o.Done
+	return r
 }
 
 // ask finds the question that the run would park with: the engine's, the one in its text, or the baseline (C2).
@@ -118,9 +141,12 @@ func (ev *evidence) reason(rule fsm.GateRule) string {
 	return string(rule.Error)
 }
 
-func validOutput(s *schema.Schema, r interaction.Reading) error {
+func (how speech) validOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.OutputFault != nil {
 		return errors.New(r.OutputFault.Detail)
+	}
+	if r.Output == nil && how.plain {
+		return errors.New("the engine handed over none")
 	}
 	if r.Output == nil {
 		return errors.New("no JSON output was found: it must be the whole final message or its only fenced JSON block")

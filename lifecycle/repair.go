@@ -25,7 +25,7 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 			o.Process = engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before its output was repaired"}
 			return o
 		}
-		in.Repair, in.Answers, in.Handle = interaction.RepairText(in.Mode, why), nil, o.Handle
+		in.Repair, in.Answers, in.Handle = t.repairText(why), nil, o.Handle
 		if s := t.session(); in.Handle == nil && s != nil {
 			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 		}
@@ -34,6 +34,14 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 		o = next // without a handle, where it has none: that of the round before is stored
 	}
 	return o
+}
+
+// repairText is what the engine is told: why its output is not valid, and where it is no plain code what to do.
+func (t *turn) repairText(why string) string {
+	if t.spoken().plain {
+		return why
+	}
+	return interaction.RepairText(t.spec.Mode, why)
 }
 
 // session is the run's, as last stored.
@@ -46,7 +54,7 @@ func (t *turn) session() *store.Session {
 // repairable weighs what the round left, and reports whether the gate would fail the turn for its output and there is a session that can be told so.
 func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, goesOn bool) {
 	run, _ := t.stored()
-	ev = weigh(t.spec, run, profile, o)
+	ev = weigh(t.spec, run, profile, t.spoken(), o)
 	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
 	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && ev.lost == nil
 }

@@ -28,6 +28,7 @@ type turn struct {
 	mu      sync.Mutex
 	run     store.Run   // guarded by mu; as last stored by this worker
 	profile fsm.Profile // guarded by mu; the engine's, once it is known
+	speech  speech      // guarded by mu; as profile
 	closed  bool        // guarded by mu; the turn is settled, by its worker or without it: reports are refused
 	behind  *stuckCall  // guarded by mu; the worker was left behind in the engine
 	reports int         // guarded by mu
@@ -292,13 +293,14 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 	what := t.what
 	what.Method = "Profile"
 	var unavailable engine.Outcome
+	var how speech
 	err := t.node.guarded(what, func() error {
 		profile, err := e.Profile(ctx)
 		if err != nil {
 			unavailable = failed(fsm.CodeEngineUnavailable, err)
 			why = &unavailable
 		}
-		kind = profile.Kind
+		kind, how = profile.Kind, speech{plain: profile.Plain}
 		return nil
 	})
 	if err != nil {
@@ -308,7 +310,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 	if why == nil {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.profile = kind
+		t.profile, t.speech = kind, how
 	}
 	return kind, why
 }
@@ -371,7 +373,7 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 // verdict puts the turn's evidence before the completion gate.
 func (t *turn) verdict(o engine.Outcome) change {
 	run, profile := t.stored()
-	ev := weigh(t.spec, run, profile, o)
+	ev := weigh(t.spec, run, profile, t.spoken(), o)
 	rule := fsm.Decide(ev.facts)
 	ch := change{
 		event: rule.Outcome, facts: ev.facts, code: rule.Error, profile: profile, session: ev.session,
@@ -487,12 +489,4 @@ func (t *turn) reload() store.Run {
 func shortened(s string) string {
 	s, _ = bounded(s, maxDetail)
 	return s
-}
-
-// answers are what the turn goes on with.
-func answers(run store.Run) []interaction.Answer {
-	if run.Answer == nil {
-		return nil
-	}
-	return []interaction.Answer{*run.Answer}
 }

@@ -90,7 +90,7 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 	}
 	in := engine.Turn{
 		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
-		Prompt:  interaction.Patch(interaction.PromptParts{Task: spec.Prompt, Mode: t.run.Mode, ArtifactDir: dirs.artifacts, OutputSchema: spec.OutputSchema}),
+		Prompt:  t.prompt(spec, dirs.artifacts),
 		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 	}
@@ -98,4 +98,20 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 	}
 	return in, nil
+}
+
+// prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
+func (t *turn) prompt(spec Spec, artifacts string) string {
+	if t.spoken().plain {
+		return spec.Prompt
+	}
+	return interaction.Patch(interaction.PromptParts{Task: spec.Prompt, Mode: t.run.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema})
+}
+
+// answers are what the turn goes on with.
+func answers(run Run) []interaction.Answer {
+	if run.Answer == nil {
+		return nil
+	}
+	return []interaction.Answer{*run.Answer}
 }

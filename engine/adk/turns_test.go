@@ -245,7 +245,7 @@ func TestAWorkflowNodeHasItsInputFromAPerson(t *testing.T) {
 			o := s.do(c.answer)
 			read := interaction.Read(o.FinalText, o.Output)
 			require.Equal(t, c.want, read.Text)
-			require.True(t, read.Done)
+			require.True(t, read.Done || o.Done)
 			require.EqualValues(t, 1, shop.paid.Load())
 		})
 	}

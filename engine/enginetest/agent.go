@@ -10,11 +10,11 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Agent returns the scripted agent as an engine in this process, with a memory of its own.
-func Agent() engine.Func {
+// Agent returns the scripted agent as an engine in this process, with a memory of its own. Its text is read, as a model's is.
+func Agent() engine.Engine {
 	var mu sync.Mutex
 	sessions := make(map[string][]string) // guarded by mu; what each session was told
-	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	return engine.Model(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		id := rand.Text()
 		if t.Handle != nil {
 			id = string(t.Handle.Data)
@@ -37,7 +37,7 @@ func Agent() engine.Func {
 		on.o.Process.Status, on.o.Handle = engine.OK, &h
 		err := play(ctx, inputs, t.ArtifactDir, on)
 		return on.o, err
-	}
+	})
 }
 
 // inProcess is the stage of an agent that is a function.

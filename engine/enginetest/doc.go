@@ -2,7 +2,7 @@
 // engine.Engine it checks.
 //
 // A host of the suite writes a Harness: a constructor of its engine, set up to run the suite's agent. The agent does what its input
-// tells it (see script.Step): it says, asks, hangs, crashes, floods, forgets. It exists three times: Agent is an engine.Func, in the same
+// tells it (see script.Step): it says, asks, hangs, crashes, floods, forgets. It exists three times: Agent is a function, in the same
 // process; Main is a program that prints JSON lines, for engines that start processes or speak to them; and any real agent will do whose model
 // is the suite's, Harness.Model. Which cases apply follows from the engine's profile, from the optional interfaces that it has, and from
 // which kind of agent it is; no case can be switched off.

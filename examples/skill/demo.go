@@ -7,7 +7,6 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // demo is the name of the agent that needs nothing installed.
@@ -27,7 +26,7 @@ func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 	if err := s.Message(ctx, engine.Message{Text: a.remark()}); err != nil {
 		return engine.Outcome{}, err
 	}
-	o, err := a.play(t.Mode)
+	o, err := a.play()
 	if err != nil {
 		return o, err
 	}
@@ -37,7 +36,7 @@ func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 }
 
 // play does the next part of the act.
-func (a act) play(mode fsm.Mode) (engine.Outcome, error) {
+func (a act) play() (engine.Outcome, error) {
 	if q := a.next(); q != nil {
 		return engine.Ask(*q), nil
 	}
@@ -50,10 +49,7 @@ func (a act) play(mode fsm.Mode) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	o := engine.Say(a.greeting())
-	if mode == fsm.ModeInteractive {
-		o.FinalText += "\n" + interaction.DoneMarker
-	}
+	o := engine.Done(a.greeting())
 	o.Output = output
 	return o, nil
 }

@@ -168,7 +168,7 @@ func (s step) outcome() (engine.Outcome, error) {
 	case "say":
 		o.FinalText = s.word(0)
 	case "done":
-		o = engine.Done(s.word(0))
+		o.FinalText = s.word(0) + "\n" + interaction.DoneMarker + "\n"
 		o.FinalRef = s.ref()
 	case "output":
 		o.Output = raw(s.word(0))
