@@ -11,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/examples/quickstart/agent"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // asProgram has this test program be the example.
@@ -99,6 +100,19 @@ func TestParkAndResume(t *testing.T) {
 	}
 	if l.State != fsm.StateSucceeded {
 		t.Fatalf("ended with %+v", l)
+	}
+}
+
+// C3: an answer that is no text is asked for again; one that is too long to be read leaves the run parked, and says so.
+func TestAnswersThatCannotBeTaken(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "runs.db")
+	l, out := play(t, strings.Repeat("x", 3*interaction.MaxReplyText), "-db", db)
+	if l.State != fsm.StateWaitingUser || !strings.Contains(out, "the answer cannot be read: a line is longer than") {
+		t.Fatalf("parked as %+v\n%s", l, out)
+	}
+	l, out = play(t, "no text \xff\n"+all, "-db", db, "-resume")
+	if l.State != fsm.StateSucceeded || !strings.Contains(out, "> no text \\xff\n") || !strings.Contains(out, "invalid reply") {
+		t.Fatalf("ended with %+v\n%s", l, out)
 	}
 }
 

@@ -19,19 +19,19 @@ import (
 // question shows a question to a person.
 func question(q contract.InputRequired) string {
 	var b strings.Builder
-	line := func(indent, text string) { b.WriteString(terminal.Wrap(terminal.Text(text), indent) + "\n") }
+	line := func(text string) { b.WriteString(terminal.Wrap(terminal.Text(text), "    ") + "\n") }
 	b.WriteString("\n  ? " + strings.TrimLeft(terminal.Wrap(terminal.Text(q.Prompt), "    "), " ") + "\n")
 	if q.Context != "" {
-		line("    ", q.Context)
+		line(q.Context)
 	}
 	for i, o := range q.Options {
-		line("    ", fmt.Sprintf("%d) %s", i+1, terminal.Line(o.Label)))
+		line(fmt.Sprintf("%d) %s", i+1, terminal.Line(o.Label)))
 	}
 	if len(q.RequiredFields) > 0 {
-		line("    ", "please give: "+strings.Join(q.RequiredFields, ", "))
+		line("please give: " + strings.Join(q.RequiredFields, ", "))
 	}
 	if !q.WaitDeadlineAt.IsZero() {
-		line("    ", fmt.Sprintf("(until %s, then: %s)", q.WaitDeadlineAt.Local().Format("15:04:05"), strings.ReplaceAll(q.OnDeadline, "_", " ")))
+		line(fmt.Sprintf("(until %s, then: %s)", q.WaitDeadlineAt.Local().Format("15:04:05"), strings.ReplaceAll(q.OnDeadline, "_", " ")))
 	}
 	b.WriteString("> ")
 	return b.String()

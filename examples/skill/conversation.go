@@ -76,9 +76,6 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 		case text, more := <-lines:
 			if !more {
 				c.quiet = true
-				if c.in.err != nil {
-					c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
-				}
 				c.unanswered()
 				continue
 			}
@@ -152,6 +149,9 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 
 // unanswered says what becomes of the open question when there are no more replies.
 func (c *conversation) unanswered() {
+	if c.quiet && c.open != nil && c.in.err != nil {
+		c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
+	}
 	if c.quiet && c.open != nil && c.open.OnDeadline != string(fsm.DeadlineKeepWaiting) {
 		c.screen.line(dim, "\n  no more replies: waiting for the deadline")
 	}
