@@ -149,6 +149,14 @@ type Reaper interface {
 	Reap(ctx context.Context, runID string) error
 }
 
+// Scoped is implemented by an engine that keeps something of runs in memory: processes, sessions. Two hosts may have runs of one id.
+type Scoped interface {
+	// Scope returns an engine for one host: what it keeps of runs is its own, and it knows nothing of what others keep under the same
+	// ids. lifecycle.New calls it once for each name that the engine has. What ends all that the engine keeps, a Close say, also ends what
+	// is kept for its hosts.
+	Scope() Engine
+}
+
 // Sweeper is implemented by an engine that can end what dead workers left of any run, also of one that has ended meanwhile or was
 // taken over: nobody reaps those.
 type Sweeper interface {

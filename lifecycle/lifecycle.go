@@ -29,9 +29,10 @@ type Config struct {
 	// Pools are created or changed in the store by New. The default pool exists in any case, with
 	// slots.DefaultCapacity when nobody said otherwise.
 	Pools []slots.Pool
-	// Dir is where runs have their folders (DIR/<run id>/work, artifacts, transcripts). Empty: turns get no
-	// folders, which engines in the same process do not need and those with child processes refuse. New makes the folder where it is missing,
-	// and returns an error when nothing can be written to it.
+	// Dir is where runs have their folders: DIR/<run id>/work, artifacts, transcripts and home, for this user alone. A folder that is another
+	// run's, of another store or of one that was pruned, is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in
+	// the same process do not need and those with child processes refuse. New makes the folder where it is missing, and returns an error when nothing
+	// can be written to it.
 	Dir string
 
 	// Concurrency is how many turns this process executes at one time; 64 when zero.
@@ -57,6 +58,7 @@ type Config struct {
 type Lifecycle struct {
 	*Client
 	cfg     Config
+	storeID string // by which its runs' folders are known; empty when the store has none, or there are no folders
 	serving atomic.Bool
 	slots   *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
 }
@@ -78,6 +80,11 @@ func New(cfg Config) (*Lifecycle, error) {
 			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil", name)
 		}
 	}
+	for name, e := range engines { // what an engine keeps of runs is this Lifecycle's: another one may have runs of the same ids
+		if s, ok := e.(engine.Scoped); ok {
+			engines[name] = s.Scope()
+		}
+	}
 	for _, p := range cfg.Pools {
 		if err := p.Validate(); err != nil {
 			return nil, fmt.Errorf("lifecycle: Config.Pools: %w", err)
@@ -95,6 +102,11 @@ func New(cfg Config) (*Lifecycle, error) {
 	l := &Lifecycle{Client: c, cfg: cfg, slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
+	}
+	if s, ok := cfg.Store.(store.Identified); ok && cfg.Dir != "" {
+		if l.storeID, err = s.Identity(context.Background()); err != nil {
+			return nil, fmt.Errorf("lifecycle: read the store's identity: %w", err)
+		}
 	}
 	return l, nil
 }

@@ -20,15 +20,21 @@ type workspace struct {
 // without its files would go on with something else (I.3, I.4). They are for the host's user alone, and none may be a link: the agent
 // could have put it there.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
-	if l.cfg.Dir == "" && spec.WorkDir == "" {
-		return workspace{}, nil
+	w, err := l.workspace(run, spec)
+	if err != nil {
+		return w, fmt.Errorf("workspace: %w", err)
 	}
-	var w workspace
-	var err error
+	return w, nil
+}
+
+func (l *Lifecycle) workspace(run Run, spec Spec) (w workspace, err error) {
 	if l.cfg.Dir != "" {
-		base := filepath.Join(l.cfg.Dir, run.ID)
+		base, err := l.claimFolder(run)
+		if err != nil {
+			return w, err
+		}
 		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"), filepath.Join(base, "home")}
-		need := []string{base, w.artifacts, w.transcripts}
+		need := []string{w.artifacts, w.transcripts}
 		if run.Session == nil {
 			need = append(need, w.home)
 		}
@@ -36,23 +42,22 @@ func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 			need = append(need, w.work)
 		}
 		for _, dir := range need {
-			if err == nil {
-				err = made(dir)
+			if err := made(dir); err != nil {
+				return w, err
 			}
 		}
 	}
-	if err == nil && spec.WorkDir != "" {
-		w.work, err = absolute(spec.WorkDir) // an earlier release stored it as it was given
-		if err == nil {
-			err = isFolder(w.work, os.Stat) // the caller's may be a link
+	switch {
+	case spec.WorkDir != "":
+		if w.work, err = absolute(spec.WorkDir); err != nil { // an earlier release stored it as it was given
+			return w, err
 		}
-	} else if err == nil {
-		err = isFolder(w.work, os.Lstat)
+		return w, isFolder(w.work, os.Stat) // the caller's may be a link
+	case l.cfg.Dir != "":
+		return w, isFolder(w.work, os.Lstat)
+	default:
+		return w, nil
 	}
-	if err != nil {
-		return w, fmt.Errorf("workspace: %w", err)
-	}
-	return w, nil
 }
 
 // absolute makes a relative folder absolute, in the process's own; an empty one and an absolute one stay as they are.

@@ -38,6 +38,7 @@ var (
 	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
+	_ engine.Scoped   = (*Engine)(nil)
 	_ engine.Sweeper  = (*Engine)(nil)
 )
 
@@ -177,6 +178,16 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 
 // Reap ends the processes that a dead host left for the run. Both forms keep their records in one place.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
+
+// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
+func (e *Engine) Scope() engine.Engine {
+	scope := &Engine{name: e.name, command: e.command, help: e.help, resumes: e.resumes, only: e.only}
+	scope.turns, _ = e.turns.Scope().(*exec.Engine) // it is nothing else
+	if e.resident != nil {
+		scope.resident, _ = e.resident.Scope().(*exec.Engine)
+	}
+	return scope
+}
 
 // Sweep ends what dead hosts left of any run.
 func (e *Engine) Sweep(ctx context.Context) error { return e.turns.Sweep(ctx) }

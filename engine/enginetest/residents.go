@@ -42,6 +42,43 @@ var residents = []scene{
 		}
 		require.Equal(w, first, r.named("second"))
 	}},
+	{name: "J11: two hosts that share the engine have each a process of its own for runs of one id", applies: both(isResident, isSeen), play: func(w *world) {
+		e, ok := w.engine.(engine.Scoped)
+		require.True(w, ok, "an engine that keeps processes between turns can keep them for one host: see engine.Scoped")
+		type host struct {
+			*run
+			engine engine.Engine
+			lost   []string
+			pid    int
+		}
+		var hosts []*host
+		var mu sync.Mutex // guards what is lost
+		for _, name := range []string{"r1", "r2"} {
+			h := &host{run: w.newRun(name), engine: e.Scope()}
+			if len(hosts) > 0 {
+				h.turn.RunID = hosts[0].turn.RunID
+			}
+			defer h.engine.(engine.Resident).OnLoss(func(id string, _ error) { //nolint:forcetypeassert // the scope of one that keeps processes
+				mu.Lock()
+				defer mu.Unlock()
+				h.lost = append(h.lost, id)
+			})()
+			_, err := h.executeOn(w.ctx, h.engine, Script(h.naming("self", "ask What next?")...))
+			require.NoError(w, err)
+			h.pid = h.named("self")
+			hosts = append(hosts, h)
+		}
+		require.NotEqual(w, hosts[0].pid, hosts[1].pid)
+		require.NoError(w, w.resident().End(w.ctx, hosts[0].turn.RunID))
+		_, err := hosts[1].executeOn(w.ctx, hosts[1].engine, Script(hosts[1].naming("again", "ask And then?")...))
+		require.NoError(w, err)
+		require.Equal(w, hosts[1].pid, hosts[1].named("again"))
+		hosts[0].kill(hosts[0].pid)
+		require.Eventually(w, func() bool { mu.Lock(); defer mu.Unlock(); return len(hosts[0].lost) > 0 }, w.Patience, pause)
+		require.NoError(w, hosts[1].engine.(engine.Resident).End(w.ctx, hosts[1].turn.RunID)) //nolint:forcetypeassert // as above
+		hosts[1].goneAre(hosts[1].pid)
+		require.Empty(w, hosts[1].lost)
+	}},
 	{name: "D6: a process that dies while its run waits is reported, once", real: true, applies: both(isResident, isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()

@@ -29,6 +29,7 @@ type Engine struct {
 	mu        sync.Mutex
 	residents map[string]*resident  // guarded by mu; by run id
 	watchers  map[*watcher]struct{} // guarded by mu; who wants to know of lost processes
+	scopes    []*Engine             // guarded by mu; for hosts of their own
 }
 
 var (
@@ -36,6 +37,7 @@ var (
 	_ engine.Checker  = (*Engine)(nil)
 	_ engine.Resident = (*Engine)(nil)
 	_ engine.Reaper   = (*Engine)(nil)
+	_ engine.Scoped   = (*Engine)(nil)
 	_ engine.Sweeper  = (*Engine)(nil)
 )
 
@@ -51,10 +53,22 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.MaxMemory > 0 && !process.MeasuresMemory {
 		return nil, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
 	}
+	return newEngine(cfg, process.NewTable(cfg.StateDir)), nil
+}
+
+func newEngine(cfg Config, processes *process.Table) *Engine {
 	return &Engine{
-		cfg: cfg, processes: process.NewTable(cfg.StateDir),
-		residents: make(map[string]*resident), watchers: make(map[*watcher]struct{}),
-	}, nil
+		cfg: cfg, processes: processes, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{}),
+	}
+}
+
+// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
+func (e *Engine) Scope() engine.Engine {
+	scope := newEngine(e.cfg, e.processes)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.scopes = append(e.scopes, scope)
+	return scope
 }
 
 // Profile looks for the agent and says how it goes on after a wait.

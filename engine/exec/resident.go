@@ -160,12 +160,15 @@ func (e *Engine) End(_ context.Context, runID string) error {
 // runs that it knows.
 func (e *Engine) Close() error {
 	e.mu.Lock()
-	ids := slices.Collect(maps.Keys(e.residents))
+	ids, scopes := slices.Collect(maps.Keys(e.residents)), slices.Clone(e.scopes)
 	e.mu.Unlock()
-	ended := make([]error, len(ids))
+	ended := make([]error, len(ids)+len(scopes))
 	var all sync.WaitGroup
 	for i, id := range ids {
 		all.Go(func() { ended[i] = e.End(context.Background(), id) })
+	}
+	for i, s := range scopes {
+		all.Go(func() { ended[len(ids)+i] = s.Close() })
 	}
 	all.Wait()
 	return errors.Join(ended...)
