@@ -93,9 +93,10 @@ func expire(run Run, now time.Time) (store.Commit, error) {
 	if run.Pending == nil {
 		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
 	}
+	passed := !run.Deadline.After(now)
 	now = notBefore(now, run.UpdatedAt)
 	ch := change{event: fsm.EventInteractionWaitTimeout, facts: fsm.FactPendingMatches, now: now}
-	if !run.Deadline.After(now) {
+	if passed {
 		ch.facts |= fsm.FactDeadlinePassed
 	}
 	rule, _ := fsm.Wait(run.Profile, run.Strict)

@@ -47,12 +47,24 @@ func reference(l *contract.Lifecycle) []byte {
 	return s.Bytes()
 }
 
+// diagram draws one arrow from a state to another, with all transitions that go there, and a note for those that stay: arrows of their own
+// would cover each other's labels.
 func diagram(s *source, l *contract.Lifecycle) {
 	s.linef("```mermaid")
 	s.linef("stateDiagram-v2")
+	s.linef("    direction LR")
 	s.linef("    [*] --> %s: %s submitted", l.Submission.To, l.Submission.ID)
+	drawn := map[[2]string]bool{}
 	for _, t := range l.Transitions {
-		s.linef("    %s --> %s: %s %s", t.From, t.To, t.ID, t.Event)
+		ends := [2]string{t.From, t.To}
+		switch {
+		case drawn[ends]:
+		case t.From == t.To:
+			s.linef("    note right of %s: %s", t.From, label(l, ends))
+		default:
+			s.linef("    %s --> %s: %s", t.From, t.To, label(l, ends))
+		}
+		drawn[ends] = true
 	}
 	for _, st := range l.States {
 		if st.Terminal {
@@ -61,6 +73,25 @@ func diagram(s *source, l *contract.Lifecycle) {
 	}
 	s.linef("```")
 	s.linef("")
+}
+
+// label names the transitions between two states, a line for each event with the ids above it.
+func label(l *contract.Lifecycle, ends [2]string) string {
+	var events []string
+	ids := map[string][]string{}
+	for _, t := range l.Transitions {
+		if t.From != ends[0] || t.To != ends[1] {
+			continue
+		}
+		if ids[t.Event] == nil {
+			events = append(events, t.Event)
+		}
+		ids[t.Event] = append(ids[t.Event], t.ID)
+	}
+	for i, event := range events {
+		events[i] = strings.Join(ids[event], " ") + "<br/>" + event
+	}
+	return strings.Join(events, "<br/>")
 }
 
 func nameTables(s *source, l *contract.Lifecycle) {
