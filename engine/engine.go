@@ -35,6 +35,10 @@ type Profile struct {
 	// instructions; it says by Done, Questions and Output what it means. Its FinalText is shown to people and never read for a signal, and
 	// its Output is data, whatever its fields are called (J12).
 	Plain bool
+	// Signed: the engine's agent is a language model that gets the text of Turn.Input in every turn, and nothing but that. In interactive runs it
+	// is given a nonce for each attempt, and no marker, question or output in its text counts without it, so that text of people, tools
+	// and documents which it repeats signals nothing (J12). The zero value is for agents that write the plain forms.
+	Signed bool
 }
 
 // Handle is a session that an engine can resume: opaque bytes and the engine they belong to.
@@ -58,6 +62,11 @@ type Turn struct {
 	Prompt string
 	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has at most one.
 	Answers []interaction.Answer
+	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they are.
+	Plain bool
+	// Nonce is what the agent's signals of this attempt carry (Profile.Signed); empty where it has none. Prompt, Input and Repair tell the agent. It
+	// is kept nowhere.
+	Nonce string
 	// Repair is what is wrong with the output that the agent gave a moment ago, for the agent: it goes on with its session and gives
 	// the output again, in the same attempt. Empty in every round but such a one; Answers are empty then. Only a run whose spec allows
 	// repair rounds has them.
@@ -78,13 +87,22 @@ type Turn struct {
 	OutputSchema []byte
 }
 
-// Input is the text that the agent is to be given now: what to repair or the answer when there is one, otherwise the prompt.
+// Input is the text that the agent is to be given now: what to repair or the answer when there is one, otherwise the prompt. An answer
+// comes with the nonce of the attempt. To an agent that has none, a reply that would be a signal if it were repeated comes as a quotation
+// (J12); Answers have it as it was written.
 func (t Turn) Input() string {
 	switch {
 	case t.Repair != "":
 		return t.Repair
 	case len(t.Answers) > 0:
-		return t.Answers[len(t.Answers)-1].Text
+		text := t.Answers[len(t.Answers)-1].Text
+		switch {
+		case t.Plain:
+			return text
+		case t.Nonce != "":
+			return text + interaction.GoOnText(t.Nonce)
+		}
+		return interaction.Quoted(text)
 	}
 	return t.Prompt
 }

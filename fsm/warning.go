@@ -13,3 +13,6 @@ func (w Warning) Own() bool {
 
 // Known reports whether the code is one of the contract or an engine's own: no other may stand in an event (IV-22).
 func (w Warning) Known() bool { return w.Own() || slices.Contains(Warnings(), w) }
+
+// Question reports whether the code concerns a question.
+func (w Warning) Question() bool { return strings.HasPrefix(string(w), "ASK_USER_") }

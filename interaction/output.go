@@ -15,16 +15,30 @@ import (
 func (r *reader) output(structured json.RawMessage) {
 	found := bytes.TrimSpace(structured)
 	given := len(found) > 0 && string(found) != "null"
+	vouched := given || r.nonce == ""
 	if !given {
-		found = r.candidate()
+		var signed bool
+		found, signed = r.candidate()
+		vouched = vouched || signed
 	}
 	switch {
+	case len(found) == 0 || !vouched && !r.Done && !r.signedField(found):
+		// what the agent does not vouch for is text like any other
 	case !r.taken(found, given):
 	case found[0] == '{':
 		r.object(found)
 	default:
 		r.Output = bytes.Clone(found)
 	}
+}
+
+// signedField reports whether an object says by its field that it is done, with the nonce.
+func (r *reader) signedField(found []byte) bool {
+	if len(found) > MaxOutput || found[0] != '{' || !strings.Contains(string(found), r.nonce) {
+		return false
+	}
+	fields, err := fieldsOf(found)
+	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
 // taken reports whether what was found may be the output, and says why not where it was given as such.
@@ -55,6 +69,10 @@ func (r *reader) object(found []byte) {
 		return // too deep for the decoder: nothing that a schema would take
 	}
 	r.marked(fields)
+	if r.nonce != "" { // its question would stand in a block with the nonce
+		r.Output = encoded(fields)
+		return
+	}
 	took, read := r.take(fields)
 	if !took {
 		r.Output = encoded(fields)
@@ -74,10 +92,12 @@ func (r *reader) marked(fields map[string]json.RawMessage) {
 	if !ok {
 		return
 	}
-	switch string(said) {
-	case "true":
+	switch text := string(said); {
+	case text == "true" && r.nonce == "", text == `"`+r.nonce+`"` && r.nonce != "":
 		r.Done = true
-	case "false":
+	case text == "true":
+		r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" is true, and not this attempt's nonce; it counts for nothing")
+	case text == "false":
 		r.NotDone = true
 	default:
 		r.NotDone = true
@@ -123,32 +143,43 @@ func (r *reader) again(parse func() (map[string]any, error)) bool {
 	return err == nil && reflect.DeepEqual(q, *r.Question)
 }
 
-// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block.
-func (r *reader) candidate() []byte {
+// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block, of which one that is signed goes first.
+func (r *reader) candidate() (found []byte, signed bool) {
+	if only := r.onlyFence(func(s *segment) bool { return r.nonce != "" && s.signed(r.nonce) }); only != nil {
+		return bytes.TrimSpace([]byte(only.body)), true
+	}
 	if whole := []byte(r.message); len(whole) > 0 && (whole[0] == '{' || whole[0] == '[') {
 		if json.Valid(whole) {
-			return whole
+			return whole, false
 		}
-		if meantToAsk(r.message) {
+		if r.nonce == "" && meantToAsk(r.message) {
 			r.ask(func() (map[string]any, error) { return nil, errors.New("the question is no valid JSON") })
-			return nil
+			return nil, false
 		}
 	}
+	if only := r.onlyFence(func(*segment) bool { return true }); only != nil {
+		return bytes.TrimSpace([]byte(only.body)), false
+	}
+	return nil, false
+}
+
+// onlyFence is the fenced JSON block of this kind, nil when there are several: which one?
+func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	var only *segment
 	for i := range r.segments {
 		s := &r.segments[i]
-		if s.kind != fence || !mayBeJSON(s) {
+		if s.kind != fence || !mayBeJSON(s) || !kind(s) {
 			continue
 		}
 		if only != nil {
-			return nil // which one?
+			return nil
 		}
 		only = s
 	}
 	if only == nil || !only.closed {
 		return nil
 	}
-	return bytes.TrimSpace([]byte(only.body))
+	return only
 }
 
 // mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks so.

@@ -12,6 +12,7 @@ type PromptParts struct {
 	Mode         fsm.Mode
 	ArtifactDir  string // where artifacts go; empty: the run has no folders
 	OutputSchema []byte // nil: none declared
+	Nonce        string // of the agent's signals in interactive mode; empty: they have none
 }
 
 // patchBegin and patchEnd stand around what Patch adds, so that it can be found again.
@@ -26,8 +27,13 @@ const (
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(unpatched(p.Task))
 	mode := interactiveText
-	if p.Mode == fsm.ModeAuto {
+	block := "fenced json block"
+	switch {
+	case p.Mode == fsm.ModeAuto:
 		mode = autoText
+	case p.Nonce != "":
+		mode = strings.ReplaceAll(signedText, "NONCE", p.Nonce)
+		block = "fenced block that begins with the line ```json " + p.Nonce
 	}
 	parts := []string{task, patchBegin}
 	if p.ArtifactDir != "" {
@@ -35,7 +41,7 @@ func Patch(p PromptParts) string {
 	}
 	parts = append(parts, mode)
 	if len(p.OutputSchema) > 0 {
-		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only fenced json block, that is valid against this JSON Schema:\n```json-schema\n"+
+		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only "+block+", that is valid against this JSON Schema:\n```json-schema\n"+
 			unmarkable(p.OutputSchema)+"\n```")
 	}
 	return strings.Join(append(parts, patchEnd), "\n\n") + "\n"
@@ -64,11 +70,14 @@ When the whole task is done, and only then, write this on a line of its own at t
 
 ` + DoneMarker
 
-// RepairText tells an agent that its output is not valid, why, and to give it again.
-func RepairText(mode fsm.Mode, why string) string {
+// RepairText tells an agent that its output is not valid, why, and to give it again, with the nonce of the attempt where it has one.
+func RepairText(mode fsm.Mode, nonce, why string) string {
 	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
 	if mode == fsm.ModeInteractive {
 		text += " If the whole task is done, end it with this on a line of its own, as before:\n\n" + DoneMarker
+		if nonce != "" {
+			text += ":" + nonce
+		}
 	}
 	return text + "\n"
 }

@@ -71,10 +71,10 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 
 // B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker again (H1).
 func TestARepairSaysWhatIsWrong(t *testing.T) {
-	auto := interaction.RepairText(fsm.ModeAuto, "answer: want integer")
+	auto := interaction.RepairText(fsm.ModeAuto, "", "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")
 	require.NotContains(t, auto, interaction.DoneMarker)
-	inOrder(t, interaction.RepairText(fsm.ModeInteractive, "answer: want integer"), "answer: want integer", "Write your final message again", "\n"+interaction.DoneMarker+"\n")
+	inOrder(t, interaction.RepairText(fsm.ModeInteractive, "", "answer: want integer"), "answer: want integer", "Write your final message again", "\n"+interaction.DoneMarker+"\n")
 }
 
 // FuzzPatch: whatever the task is, patching it again changes nothing, and nothing of the other mode is left (H3).

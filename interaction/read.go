@@ -51,10 +51,23 @@ type Reading struct {
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a fenced block named ask_user; or the
 // tagged YAML form. The first counts. What is a question is not output too (B10); what was meant as one and cannot be read is
 // neither, but stays in Text, so that the person sees what the agent wanted (C2).
-func Read(text string, structured json.RawMessage) Reading {
-	r := reader{}
+func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
+
+// ReadSigned is Read for an agent that was given a nonce; an empty one makes it Read. Then what counts is:
+//
+// Done: the marker's line with the nonce, or the nonce as the output object's field "__SKILL_DONE__"; true says nothing, and anything else is
+// no yes.
+//
+// Output: structured output; the only fenced JSON block whose first line has the nonce; in a message that is done otherwise what Read
+// finds in the text.
+//
+// Question: a fenced block named ask_user, or a fenced JSON block with an object of that name, whose first line has the nonce.
+//
+// Whatever has no nonce is text like any other. Text and Output show none.
+func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
+	r := reader{nonce: nonce}
 	var unended bool
-	if r.segments, unended = segments(text); unended {
+	if r.segments, unended = segments(text, nonce == ""); unended {
 		r.odd(fsm.WarnAskUserMalformed, openTag+" has no end")
 	}
 	for i := range r.segments {
@@ -62,6 +75,7 @@ func Read(text string, structured json.RawMessage) Reading {
 	}
 	r.text()
 	r.output(structured)
+	r.Text = Unsigned(r.Text, nonce)
 	if r.asked > 1 {
 		r.odd(fsm.WarnAskUserSurplus, fmt.Sprintf("%d questions in one turn; only the first is asked", r.asked))
 	}
@@ -82,6 +96,7 @@ func Take(text string, structured json.RawMessage) Reading {
 // reader is a Reading on its way.
 type reader struct {
 	Reading
+	nonce    string // of the agent's signals; empty: they have none
 	segments []segment
 	message  string // the text, but for the marker and all that was meant as a question
 	asked    int    // questions seen, readable or not
@@ -97,6 +112,12 @@ func (r *reader) odd(code fsm.Warning, detail string) {
 
 // question takes the segment out of the text when it is a question.
 func (r *reader) question(s *segment) {
+	if r.nonce != "" && (s.kind != fence || !s.signed(r.nonce)) {
+		if s.kind == fence && isAskUser(s.info) {
+			r.odd(fsm.WarnAskUserMalformed, "an ask_user block without this attempt's nonce is no question")
+		}
+		return
+	}
 	var read bool
 	switch {
 	case s.kind == fence && isAskUser(s.info) && !s.closed:
@@ -196,9 +217,12 @@ func (r *reader) unmarked(raw string) string {
 	for len(raw) > 0 {
 		var line string
 		line, raw = nextLine(raw)
-		if isMarker(line) {
+		if r.nonce == "" && isMarker(line) || r.nonce != "" && signedLine(line, r.nonce) {
 			r.Done = true
 			continue
+		}
+		if isMarker(line) {
+			r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts for nothing")
 		}
 		kept.WriteString(line)
 	}

@@ -25,9 +25,9 @@ const (
 	closeTag = "</ASK_USER_YAML>"
 )
 
-// segments parts a text, each line looked at once. Unended reports that a tagged question is opened and never ended; its text
-// is prose like any other.
-func segments(text string) (all []segment, unended bool) {
+// segments parts a text, each line looked at once; without tagging, tags are prose. Unended reports that a tagged question is opened and
+// never ended; its text is prose like any other.
+func segments(text string, tagging bool) (all []segment, unended bool) {
 	lines := 0 // length of the prose just before text
 	whole := text
 	tags := tagFinder{text: text}
@@ -46,7 +46,7 @@ func segments(text string) (all []segment, unended bool) {
 			all, text = append(all, s), after
 			continue
 		}
-		if i := tagged(line); i >= 0 {
+		if i := tagged(line); tagging && i >= 0 {
 			at := len(whole) - len(text) + i
 			end, ok := tags.endOf(at)
 			if ok {

@@ -51,7 +51,7 @@ func (f *tagFinder) endOf(open int) (end int, ok bool) {
 func tagOf(text string, end int) (s segment, after string) {
 	body := text[len(openTag):end]
 	after = text[end+len(closeTag):]
-	if inner, _ := segments(strings.TrimLeft(body, " \t\r\n")); len(inner) > 0 && inner[0].kind == fence {
+	if inner, _ := segments(strings.TrimLeft(body, " \t\r\n"), true); len(inner) > 0 && inner[0].kind == fence {
 		body = inner[0].body // a fence inside the tag
 	}
 	return segment{kind: tag, raw: text[:len(text)-len(after)], body: body, closed: true}, after

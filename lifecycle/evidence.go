@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -28,7 +30,17 @@ type evidence struct {
 
 // speech is how an engine says what it means in one attempt.
 type speech struct {
-	plain bool // by the fields of its outcome alone (engine.Profile.Plain)
+	plain bool   // by the fields of its outcome alone (engine.Profile.Plain)
+	nonce string // what its signals carry (engine.Profile.Signed); empty: nothing
+}
+
+// speechOf is how an engine of the profile says what it means in an attempt. A nonce is for one attempt and is kept in memory alone (J12).
+func speechOf(p engine.Profile, mode fsm.Mode) speech {
+	how := speech{plain: p.Plain}
+	if p.Signed && !p.Plain && mode == fsm.ModeInteractive {
+		how.nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
+	}
+	return how
 }
 
 // spoken is how the engine says what it means, once that is known.
@@ -88,11 +100,10 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, how speech, o engine.O
 
 // read is what the outcome says: by its fields, and, unless the engine is plain code, by its text (J12).
 func (how speech) read(o engine.Outcome) interaction.Reading {
-	read := interaction.Read
+	r := interaction.ReadSigned(o.FinalText, o.Output, how.nonce)
 	if how.plain {
-		read = interaction.Take
+		r = interaction.Take(o.FinalText, o.Output)
 	}
-	r := read(o.FinalText, o.Output)
 	r.Done = r.Done || o.Done
 	return r
 }

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -68,6 +70,99 @@ func TestPlainCodeSaysWhatItMeans(t *testing.T) {
 		run := in(t, lc.Client, "r", fsm.StateSucceeded)
 		require.JSONEq(t, `{"__SKILL_DONE__":false,"ask_user":{"prompt":"x"}}`, string(run.Output))
 		require.Equal(t, []string{" Do it. ", "the engine handed over none"}, given)
+		stop()
+	})
+}
+
+// model is an engine whose text is read.
+type model struct {
+	signed bool
+	turn   func(engine.Turn) string
+}
+
+func (m model) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: fsm.ProfileResumable, Signed: m.signed}, nil
+}
+
+func (m model) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: m.turn(t), Handle: &engine.Handle{Engine: "model", Data: []byte("s")}}, nil
+}
+
+// TestAnAgentThatEchoesSignalsNothing: J12. One that has a nonce may repeat a reply, a former attempt's signals and all that it is given; one
+// that has none is given what would be a signal as a quotation.
+func TestAnAgentThatEchoesSignalsNothing(t *testing.T) {
+	for name, text := range forged {
+		for _, signed := range []bool{true, false} {
+			if !signed && name == "an output" {
+				continue // without a nonce a whole message of JSON is an output, whoever wrote it first
+			}
+			t.Run(fmt.Sprintf("%s/signed=%t", name, signed), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var nonces []string
+					m := model{signed, func(turn engine.Turn) string {
+						nonces = append(nonces, turn.Nonce)
+						switch turn.Attempt {
+						case 1:
+							return "Hm."
+						case 2:
+							return turn.Input()
+						case 3:
+							return turn.Answers[0].Text + "\n__SKILL_DONE__:" + nonces[1]
+						}
+						return "I did it.\n```json " + turn.Nonce + "\n{}\n```\n__SKILL_DONE__:" + turn.Nonce
+					}}
+					lc, stop := serve(t, Config{Store: newStore(t), Engine: m})
+					_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "Do it.", OutputSchema: json.RawMessage(`{"type":"object"}`)})
+					require.NoError(t, err)
+					turns := 2
+					if signed {
+						turns = 3
+					}
+					for id := 1; id <= turns; id++ {
+						synctest.Wait()
+						run := in(t, lc.Client, "r", fsm.StateWaitingUser)
+						require.Equal(t, interaction.OpenText, run.Pending.Kind)
+						require.NotEqual(t, "Confirm your password here.", run.Pending.Prompt)
+						_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: text})
+						require.NoError(t, err)
+					}
+					synctest.Wait()
+					if signed {
+						run := in(t, lc.Client, "r", fsm.StateSucceeded)
+						require.Equal(t, "I did it.\n```json\n{}\n```", run.FinalText)
+						require.Len(t, nonces, 4)
+						require.Len(t, slices.Compact(slices.Sorted(slices.Values(nonces))), 4, "each attempt has its own")
+						all, err := json.Marshal(run)
+						require.NoError(t, err)
+						all = append(all, fmt.Sprint(toldOf(t, lc.Client, "r"))...)
+						require.NotContains(t, string(all), nonces[3], "and it is kept nowhere")
+					}
+					stop()
+				})
+			})
+		}
+	}
+}
+
+// TestARepairKeepsTheNonce: B5 J12, the round belongs to the attempt.
+func TestARepairKeepsTheNonce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var nonces []string
+		m := model{true, func(turn engine.Turn) string {
+			nonces = append(nonces, turn.Nonce)
+			require.Contains(t, turn.Input(), "__SKILL_DONE__:"+turn.Nonce)
+			if turn.Repair == "" {
+				return "__SKILL_DONE__:" + turn.Nonce
+			}
+			return "{}\n__SKILL_DONE__:" + turn.Nonce
+		}}
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: m})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "Do it.", OutputSchema: json.RawMessage(`{}`), RepairRounds: 1})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.JSONEq(t, `{}`, string(in(t, lc.Client, "r", fsm.StateSucceeded).Output))
+		require.Len(t, nonces, 2)
+		require.Equal(t, nonces[0], nonces[1])
 		stop()
 	})
 }

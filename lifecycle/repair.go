@@ -38,10 +38,11 @@ func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, prof
 
 // repairText is what the engine is told: why its output is not valid, and where it is no plain code what to do.
 func (t *turn) repairText(why string) string {
-	if t.spoken().plain {
+	how := t.spoken()
+	if how.plain {
 		return why
 	}
-	return interaction.RepairText(t.spec.Mode, why)
+	return interaction.RepairText(t.spec.Mode, how.nonce, why)
 }
 
 // session is the run's, as last stored.

@@ -10,6 +10,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -18,7 +19,7 @@ type sink turn
 
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
-	text, cut := bounded(m.Text, maxMessage)
+	text, cut := bounded(interaction.Unsigned(m.Text, (*turn)(s).spoken().nonce), maxMessage)
 	data := make(map[string]any, 3)
 	message(data, text, cut, m.RawRef)
 	return s.report(ctx, nil, telling{contract.TypeMessageIntermediate, data})

@@ -300,7 +300,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 			unavailable = failed(fsm.CodeEngineUnavailable, err)
 			why = &unavailable
 		}
-		kind, how = profile.Kind, speech{plain: profile.Plain}
+		kind, how = profile.Kind, speechOf(profile, t.spec.Mode)
 		return nil
 	})
 	if err != nil {

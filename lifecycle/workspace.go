@@ -93,9 +93,11 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 	if err != nil {
 		return engine.Turn{}, err
 	}
+	how := t.spoken()
 	in := engine.Turn{
 		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
-		Prompt:  t.prompt(spec, dirs.artifacts),
+		Prompt: how.prompt(spec, dirs.artifacts),
+		Plain:  how.plain, Nonce: how.nonce,
 		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 	}
@@ -106,11 +108,13 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 }
 
 // prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
-func (t *turn) prompt(spec Spec, artifacts string) string {
-	if t.spoken().plain {
+func (how speech) prompt(spec Spec, artifacts string) string {
+	if how.plain {
 		return spec.Prompt
 	}
-	return interaction.Patch(interaction.PromptParts{Task: spec.Prompt, Mode: t.run.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema})
+	return interaction.Patch(interaction.PromptParts{
+		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: how.nonce,
+	})
 }
 
 // answers are what the turn goes on with.

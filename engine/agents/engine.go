@@ -57,6 +57,7 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 		return engine.Profile{}, err
 	}
 	p, err := form.Profile(ctx)
+	p.Signed = true
 	if why != "" {
 		p.Reason += "; " + why
 	}

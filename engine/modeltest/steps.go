@@ -32,6 +32,8 @@ const maxPieces = 100_000
 //	cut              ends the response before the answer's end
 //	first N STEP     does STEP when the model is asked the same for the first N times: an agent that tries again gets on
 //
+// A nonce that the user's texts tell of stands in markers and JSON blocks.
+//
 // recall says the notes only: whatever else stands in the user's texts may be the agent's own.
 func ByScript(c Conversation, pause time.Duration) Answer {
 	p := player{c: c, pause: pause, answered: len(c.Results()), slow: 1}
@@ -91,9 +93,9 @@ func (p *player) step(s script.Step) bool {
 	case "done":
 		p.final(s.Rest + "\n" + script.DoneMarker + "\n")
 	case "ask":
-		p.final(script.Ask(s.Rest))
+		p.final(p.ask(s.Rest))
 	case "output":
-		if p.worded {
+		if p.worded || p.nonce() != "" {
 			p.text("\n```json\n" + s.Rest + "\n```\n")
 		} else {
 			p.text(s.Rest)
@@ -164,9 +166,21 @@ func (p *player) call(s script.Step) *Call {
 	return call
 }
 
+// nonce is what the agent's signals are to carry, by the newest of its inputs.
+func (p *player) nonce() string { return script.Nonce(p.c.Users()) }
+
+// ask is the text of a question.
+func (p *player) ask(prompt string) string {
+	if p.nonce() == "" {
+		return script.Ask(prompt)
+	}
+	return "```json\n" + script.Ask(prompt) + "\n```\n"
+}
+
 // text adds a piece of text, or as many as are to be sent slowly.
 func (p *player) text(text string) {
 	p.worded = true
+	text = script.Signed(text, p.nonce())
 	if p.slow == 1 {
 		p.a.Pieces = append(p.a.Pieces, Piece{Text: text})
 		return

@@ -14,6 +14,7 @@ type act struct {
 	given  []string // the replies so far, to questions in order
 	alone  bool     // nobody is there to ask
 	folder string   // for artifacts; empty: none
+	nonce  string   // of the agent's signals; empty: none
 	schema []byte   // of the output; empty: none
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/interlude-go/interlude/engine/enginetest/script"
 	"github.com/interlude-go/interlude/engine/modeltest"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -78,7 +79,7 @@ const workingAlone = "## Working alone"
 
 // recalled is the act as far as the conversation has come.
 func recalled(c modeltest.Conversation) act {
-	var a act
+	a := act{nonce: script.Nonce(c.Users())}
 	question := -1 // the one that was asked last
 	for _, m := range c.Messages {
 		switch m.Role {
@@ -97,7 +98,7 @@ func recalled(c modeltest.Conversation) act {
 			}
 			a.alone = a.alone || strings.Contains(m.Text, workingAlone)
 			if question >= 0 && question <= len(a.given) {
-				a.given = append(a.given[:question], m.Text) // again, when the turn was repeated
+				a.given = append(a.given[:question], script.Reply(m.Text)) // again, when the turn was repeated
 			}
 		case modeltest.ToolCall, modeltest.ToolResult:
 		}
@@ -109,6 +110,9 @@ func recalled(c modeltest.Conversation) act {
 func (a act) final() string {
 	if q := a.next(); q != nil {
 		body, _ := json.Marshal(map[string]any{"kind": q.Kind, "prompt": q.Prompt, "options": q.Options})
+		if a.nonce != "" {
+			return "```ask_user " + a.nonce + "\nask_user: " + string(body) + "\n```\n"
+		}
 		return "<ASK_USER_YAML>\nask_user: " + string(body) + "\n</ASK_USER_YAML>"
 	}
 	output, err := a.output()
@@ -119,5 +123,5 @@ func (a act) final() string {
 	if !a.alone {
 		text += "\n" + interaction.DoneMarker + "\n"
 	}
-	return text
+	return script.Signed(text, a.nonce)
 }

@@ -6,6 +6,8 @@ package script
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -115,4 +117,32 @@ func Notes(inputs []string) string {
 func Ask(prompt string) string {
 	body, _ := json.Marshal(map[string]any{"ask_user": map[string]string{"kind": "open_text", "prompt": prompt}})
 	return string(body)
+}
+
+// signal finds the marker with a nonce in what an agent was told.
+var signal = regexp.MustCompile(DoneMarker + ":([a-z2-7]{12})")
+
+// Nonce is the newest nonce that the inputs of an agent told it to put into its signals; empty when none did.
+func Nonce(inputs []string) string {
+	for _, in := range slices.Backward(inputs) {
+		if all := signal.FindAllStringSubmatch(in, -1); len(all) > 0 {
+			return all[len(all)-1][1]
+		}
+	}
+	return ""
+}
+
+// Reply is what a person wrote, of an input that brings a note with the nonce.
+func Reply(input string) string {
+	reply, _, _ := strings.Cut(input, "\n\n[This note is not the person's.")
+	return reply
+}
+
+// Signed is the text of an agent that was given the nonce: its markers and its JSON blocks carry it.
+func Signed(text, nonce string) string {
+	if nonce == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, DoneMarker+"\n", DoneMarker+":"+nonce+"\n")
+	return strings.ReplaceAll(text, "```json\n", "```json "+nonce+"\n")
 }

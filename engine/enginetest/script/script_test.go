@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest/script"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -28,4 +30,22 @@ func TestAQuestionAndTheMarkerAreTheLibrarys(t *testing.T) {
 	q := interaction.Read(script.Ask("May \"I\"?\n"), nil).Question
 	require.NotNil(t, q)
 	require.Equal(t, "May \"I\"?\n", q.Prompt)
+}
+
+// J12: a scripted agent does as the library's prompts and notes tell it.
+func TestAScriptedAgentKnowsItsNonce(t *testing.T) {
+	const old, now = "aaaaaaaaaaaa", "bbbbbbbb2345"
+	prompt := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: old})
+	require.Equal(t, old, script.Nonce([]string{prompt}))
+	input := engine.Turn{Nonce: now, Answers: []interaction.Answer{{Text: "yes"}}}.Input()
+	require.Equal(t, now, script.Nonce([]string{prompt, input, "and then"}))
+	require.Equal(t, "yes", script.Reply(input))
+	require.Equal(t, "yes", script.Reply("yes"))
+	require.Empty(t, script.Nonce([]string{"Do it."}))
+
+	text := "Here.\n```json\n{}\n```\n" + script.DoneMarker + "\n"
+	require.Equal(t, text, script.Signed(text, ""))
+	r := interaction.ReadSigned(script.Signed(text, now), nil, now)
+	require.True(t, r.Done)
+	require.JSONEq(t, "{}", string(r.Output))
 }
