@@ -20,8 +20,17 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 		if err != nil {
 			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
 		}
-		if run.State.Terminal() {
-			return &TerminalError{RunID: id, State: run.State}
+		if run.State.Terminal() { // the caller may leave it at that, so the end must be durable (J8)
+			err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+				run, err = r.Run(ctx, id)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+			}
+			if run.State.Terminal() {
+				return &TerminalError{RunID: id, State: run.State}
+			}
 		}
 		now := stamp(c.clock)
 		text, _ := bounded(reason, maxDetail)

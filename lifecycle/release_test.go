@@ -26,7 +26,7 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 	for name, c := range map[string]struct {
 		run      store.Run
 		next     bool // another turn of the run executes here by now
-		dropped  bool
+		unsure   bool // its outcome was not acknowledged
 		survives bool
 	}{
 		"it waits here":                            {run: run(fsm.StateWaitingUser, sticky, "n", 1), survives: true},
@@ -37,7 +37,8 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 		"it is queued, and needs no process":       {run: run(fsm.StateQueued, resumable, "", 1)},
 		"it has ended":                             {run: run(fsm.StateSucceeded, sticky, "", 1)},
 		"it was canceled":                          {run: run(fsm.StateCanceled, sticky, "n", 1)},
-		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1), dropped: true},
+		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1), unsure: true},
+		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1), unsure: true},
 		"it executes in another attempt elsewhere": {run: run(fsm.StateRunning, sticky, "m", 2)},
 		"its next turn executes here":              {run: run(fsm.StateRunning, sticky, "n", 2), next: true, survives: true},
 		"its next turn executes here already":      {run: run(fsm.StateRunning, sticky, "n", 1), next: true, survives: true},
@@ -50,7 +51,7 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 				n := alone(t, newStore(t), e)
 				defer n.die(nil)
 				n.holdResident("r", DefaultEngine)
-				ended, next := &turn{node: n, epoch: 1}, &turn{node: n, epoch: 2}
+				ended, next := &turn{node: n, epoch: 1, settled: !c.unsure}, &turn{node: n, epoch: 2}
 				n.turns["r"] = ended
 				if c.next {
 					n.turns["r"] = next
@@ -59,8 +60,8 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 				n.workers.Wait()
 				require.Equal(t, c.survives, e.alive["r"])
 				require.Equal(t, c.next, n.turns["r"] != nil)
-				require.Equal(t, c.dropped, n.dropped[store.Hold{RunID: "r", Epoch: 1, State: fsm.StateRunning}])
-				require.Equal(t, c.dropped, len(n.dropped) > 0)
+				require.Equal(t, c.unsure, n.dropped[store.Hold{RunID: "r", Epoch: 1, State: fsm.StateRunning}])
+				require.Equal(t, c.unsure, len(n.dropped) > 0)
 			})
 		})
 	}
@@ -130,6 +131,8 @@ type saying struct {
 
 func (s saying) Run(context.Context, string) (Run, error) { return s.run, s.err }
 
+func (s saying) Confirm(_ context.Context, read func(store.Reader) error) error { return read(s) }
+
 func (s saying) Spec(ctx context.Context, id string) ([]byte, error) {
 	if s.spec != nil {
 		return nil, s.spec
@@ -151,7 +154,7 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 	}{
 		"it was made":                               {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), nil, true, false},
 		"a report was made":                         {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), nil, true, false},
-		"it was not":                                {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2), nil, false, false},
+		"it was not":                                {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2), errUnchanged, false, false},
 		"another was first":                         {fsm.StateSucceeded, held(6, fsm.StateCanceled, "", 2), nil, false, false},
 		"the same state, later":                     {fsm.StateSucceeded, held(7, fsm.StateSucceeded, "", 2), nil, false, false},
 		"it was made, in another attempt":           {fsm.StateRunning, held(6, fsm.StateRunning, "n", 3), nil, false, false},
@@ -165,7 +168,11 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 		"an earlier attempt is there":               {fsm.StateSucceeded, held(4, fsm.StateRunning, "m", 1), nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := alone(t, saying{newStore(t), c.stored, c.err, nil}, agent{})
+			var away error
+			if !errors.Is(c.err, errUnchanged) {
+				away = c.err
+			}
+			n := alone(t, saying{newStore(t), c.stored, away, nil}, agent{})
 			defer n.die(nil)
 			before := held(5, fsm.StateRunning, "n", 2)
 			worker := &turn{node: n, epoch: 2, run: before}
@@ -181,9 +188,9 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 				require.ErrorIs(t, err, engine.ErrStale)
 				require.ErrorContains(t, err, "run r is at version 4, and was at 5")
 			} else {
-				require.NoError(t, err)
+				require.ErrorIs(t, err, c.err)
 			}
-			if c.err == nil {
+			if away == nil {
 				require.Equal(t, c.stored, worker.reload(), "the run as others left it")
 			} else {
 				require.Equal(t, before, worker.reload(), "as the worker knows it")

@@ -22,25 +22,58 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	}
 	digest := reply.Digest()
 	for {
-		run, err := c.store.Run(ctx, id)
+		found, err := lookup(ctx, c.store, id, reply, digest)
+		if err == nil && found.settled {
+			// What was read may not be durable, and a caller who is told that his reply, or another one, was
+			// accepted does not come again (J8).
+			err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
+				found, err = lookup(ctx, r, id, reply, digest)
+				return err
+			})
+		}
 		if err != nil {
 			return interaction.Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
 		}
-		pending := run.State == fsm.StateWaitingUser && run.Pending.ID == reply.ID
-		if reply.Key != "" && (!pending || run.Interactions > 1) { // the first question can have no earlier reply
-			receipt, found, err := c.earlier(ctx, id, reply.Key, digest)
-			if found || err != nil {
-				return receipt, err
-			}
+		if !found.pending {
+			return found.receipt, found.refusal
 		}
-		if !pending {
-			return interaction.Receipt{}, c.refusal(ctx, run, reply.ID)
-		}
-		receipt, err := c.settle(ctx, run, reply, digest)
+		receipt, err := c.settle(ctx, found.run, reply, digest)
 		if !errors.Is(err, store.ErrConflict) {
 			return receipt, err
 		}
 	}
+}
+
+// finding is what a reply meets: the question that it answers, or a receipt or refusal from what was stored before.
+type finding struct {
+	run     Run
+	pending bool // the run waits with the question
+	settled bool // the question was settled before, by this reply or otherwise
+	receipt interaction.Receipt
+	refusal error
+}
+
+// lookup finds what the reply meets. Its error says that the store could not tell.
+func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (f finding, err error) {
+	if f.run, err = r.Run(ctx, id); err != nil {
+		return f, err
+	}
+	f.pending = f.run.State == fsm.StateWaitingUser && f.run.Pending.ID == reply.ID
+	if reply.Key != "" && (!f.pending || f.run.Interactions > 1) { // the first question can have no earlier reply
+		record, err := r.Settled(ctx, id, reply.Key)
+		if err == nil {
+			f.pending, f.settled = false, true
+			f.receipt, f.refusal = replayed(id, record, digest)
+			return f, nil
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return f, err
+		}
+	}
+	if f.pending {
+		return f, nil
+	}
+	return f, f.refuse(ctx, r, reply.ID)
 }
 
 // settle commits an accepted reply.
@@ -60,45 +93,42 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: record.ResolvedAt}, nil
 }
 
-// earlier looks for an accepted reply with the same key.
-func (c *Client) earlier(ctx context.Context, id, key, digest string) (_ interaction.Receipt, found bool, _ error) {
-	record, err := c.store.Settled(ctx, id, key)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return interaction.Receipt{}, false, nil
-	case err != nil:
-		return interaction.Receipt{}, false, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
-	case record.Digest != digest:
-		return interaction.Receipt{}, true, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict, key, record.Question.ID, id)
+// replayed is the receipt of the accepted reply with the same key, whose body must be the same.
+func replayed(id string, record interaction.Record, digest string) (interaction.Receipt, error) {
+	if record.Digest != digest {
+		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict, record.Key, record.Question.ID, id)
 	}
-	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: key, AcceptedAt: record.ResolvedAt, Replayed: true}, true, nil
+	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: record.Key, AcceptedAt: record.ResolvedAt, Replayed: true}, nil
 }
 
-// refusal says why the run cannot take a reply to the interaction.
-func (c *Client) refusal(ctx context.Context, run Run, interactionID int) error {
+// refuse says why the run cannot take a reply to the interaction. Its error says that the store could not tell.
+func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int) error {
+	run := &f.run
 	wrong := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
 	if run.Pending != nil {
 		wrong.Pending = run.Pending.ID
 	}
+	f.refusal = wrong
 	if interactionID > run.Interactions {
-		return wrong
+		return nil
 	}
-	record, err := c.settled(ctx, run.ID, interactionID)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return wrong
-	case err != nil:
-		return fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
+	record, err := settled(ctx, r, run.ID, interactionID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
 	}
-	return &SettledError{RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State}
+	if err == nil {
+		f.settled = true
+		f.refusal = &SettledError{RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State}
+	}
+	return err
 }
 
 // settled finds one settled interaction of a run, of which there may be many: only a store that cannot do better reads them all.
-func (c *Client) settled(ctx context.Context, id string, number int) (interaction.Record, error) {
-	if s, ok := c.store.(store.InteractionReader); ok {
+func settled(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
+	if s, ok := r.(store.InteractionReader); ok {
 		return s.Interaction(ctx, id, number)
 	}
-	_, records, err := c.store.History(ctx, id)
+	_, records, err := r.History(ctx, id)
 	if err != nil {
 		return interaction.Record{}, err
 	}

@@ -102,7 +102,7 @@ type node struct {
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
 	residents map[string]resident // guarded by mu; by run id, the processes held here
 	unmanned  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
-	dropped   map[store.Hold]bool // guarded by mu; whose turn ended here without an outcome that was stored
+	dropped   map[store.Hold]bool // guarded by mu; whose turn ended here without an outcome whose storing was acknowledged
 }
 
 // join registers a new node with the store.

@@ -49,9 +49,13 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	return cm.Run, nil
 }
 
-// again answers a submission whose id is taken.
-func (c *Client) again(ctx context.Context, wanted Run) (Run, error) {
-	stored, err := c.store.Run(ctx, wanted.ID)
+// again answers a submission whose id is taken. The caller may never submit it again, so what is found must be
+// durable (J8).
+func (c *Client) again(ctx context.Context, wanted Run) (stored Run, _ error) {
+	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+		stored, err = r.Run(ctx, wanted.ID)
+		return err
+	})
 	if err != nil {
 		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", wanted.ID, err)
 	}

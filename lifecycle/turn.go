@@ -33,6 +33,7 @@ type turn struct {
 	behind  *stuckCall  // guarded by mu; the worker was left behind in the engine
 	reports int         // guarded by mu
 
+	settled  bool // the worker's own; its outcome was stored, and acknowledged
 	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
 }
 
@@ -364,6 +365,7 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return t.reload() // others ended or took it, or it was stored after all, and went on
 	}
+	t.settled = err == nil
 	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt, "err", err)
 	}
@@ -393,87 +395,6 @@ func (t *turn) verdict(o engine.Outcome) change {
 		}
 	}
 	return ch
-}
-
-// commit stores a change of this worker. It returns the run as it then stands.
-func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.put(build)
-}
-
-// put stores the change under the worker's fence, and tries again as long as the store is out of order and the node lives. The caller holds mu.
-func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
-	wait := 20 * time.Millisecond
-	for {
-		cm, err := build(&t.run, stamp(t.node.clock))
-		if err != nil {
-			return t.run, err
-		}
-		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
-		if err = t.node.commit(t.node.live, cm); err == nil {
-			t.run = cm.Run
-			t.node.alarm.at(t.run.Deadline)
-			return t.run, nil
-		}
-		if errors.Is(err, store.ErrStaleEpoch) {
-			t.cancel(engine.ErrStale)
-			return t.run, err
-		}
-		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
-			return t.run, err
-		}
-		t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
-		if t.node.rest(t.node.live, wait) != nil {
-			return t.run, err
-		}
-		wait = min(2*wait, t.node.cfg.Poll)
-		arrived, err := t.arrived(&cm.Run)
-		if err != nil {
-			t.cancel(err)
-			return t.run, err
-		}
-		if arrived {
-			t.node.alarm.at(t.run.Deadline)
-			return t.run, nil
-		}
-	}
-}
-
-// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby without the last ones took over, or a backup
-// was restored. It is settled as one that was interrupted.
-var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
-
-// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the tries before it, which differ in their time
-// alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
-func (t *turn) arrived(run *store.Run) (bool, error) {
-	stored, err := t.node.store.Run(t.node.live, run.ID)
-	if err != nil || stored.Epoch != t.epoch {
-		return false, nil
-	}
-	if stored.Version < t.run.Version {
-		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version, t.run.Version)
-	}
-	made := stored.Version == run.Version && stored.State == run.State
-	// What waited for a person was answered meanwhile, and is still ours: its process is here.
-	answered := stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
-	if made || answered {
-		t.run = stored
-	}
-	return made || answered, nil
-}
-
-// stored is the run as this worker has stored it last, and the engine's profile.
-func (t *turn) stored() (store.Run, fsm.Profile) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.run, t.profile
-}
-
-// broken is what becomes of the turn when its own node ended it.
-func (t *turn) broken(why string) change {
-	run, _ := t.stored()
-	return broken(&run, why)
 }
 
 // reload returns the run as others left it.

@@ -13,8 +13,10 @@ func (n *node) release(t *turn, run store.Run) {
 	if latest == t {
 		delete(n.turns, run.ID)
 	}
-	if latest == t && run.State == fsm.StateRunning && run.Epoch == t.epoch {
-		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: run.State}] = true
+	if latest == t && !t.settled {
+		// Whatever the record says now: it may not be durable, and the turn must not be executed again because a
+		// failover shows it running. The next renewal that does not list it forgets this.
+		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
 	}
 	orphaned := t.orphaned
 	n.mu.Unlock()

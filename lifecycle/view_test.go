@@ -58,6 +58,11 @@ func (v *view) Run(ctx context.Context, id string) (Run, error) {
 	return v.Store.Run(ctx, id)
 }
 
+// Confirm implements store.Confirmer, with what this view shows.
+func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	return v.Store.Confirm(ctx, func(store.Reader) error { return read(v) })
+}
+
 // Events implements store.Reader.
 func (v *view) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	stored, err := v.Store.Events(ctx, id, after, limit)

@@ -28,6 +28,7 @@ import (
 type Store interface {
 	Writer
 	Reader
+	Confirmer
 	Registry
 	io.Closer
 }
@@ -79,6 +80,25 @@ type Reader interface {
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
+// Confirmer makes what was read fit to be acknowledged.
+//
+// A read may show what is not durable yet: a commit whose outcome its caller does not know. On a replicated
+// store that is one that the primary has and no standby, because the wait for the standby was given up; a
+// failover undoes it. Whoever tells a caller "this is done" because a read says so, and not because a commit
+// of his own was acknowledged, must therefore read through Confirm.
+//
+// It is a method of every store and no optional ability: a wrapper that forgot it would lose replies silently.
+type Confirmer interface {
+	// Confirm calls read with a view of the store, and returns nil only when everything that read was shown
+	// is as durable as what Commit acknowledges. What it shows and what it makes durable are in the same
+	// place: a failover between the two is an error. The view is for read alone, for one goroutine, and
+	// until read returns. An error of read is returned as it is, and nothing is confirmed then. After any
+	// other error nothing that read saw may be acknowledged; the caller may try again.
+	//
+	// A store that shows nothing before it is durable calls read and is done.
+	Confirm(ctx context.Context, read func(Reader) error) error
+}
+
 // Registry keeps the nodes that execute runs, and the pools.
 //
 // A node holds a lease on all runs that it owns. It renews it in one write, however many runs it owns. Once
@@ -89,6 +109,7 @@ type Registry interface {
 	Join(ctx context.Context, n Node, now time.Time) error
 	// Renew extends the node's lease from now and returns the runs that it owns and that hold a slot (not the parked
 	// ones, of which there may be a million), so that a worker of a run that is not listed knows that it lost it.
+	// What it lists is durable, as if it was read through Confirm.
 	// ErrStaleEpoch when the node is not registered (any more).
 	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
 	// Expire removes the nodes whose lease ended before now and those that are named, and returns them. Their runs are orphans from then on.

@@ -93,3 +93,11 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	return read(s, func() ([]store.PoolUse, error) { return s.Store.Pools(ctx) }, func([]store.PoolUse) Point { return Point{Name: "pools", Upkeep: true} })
 }
+
+// Confirm implements store.Confirmer.
+func (s *Store) Confirm(ctx context.Context, confirmed func(store.Reader) error) error {
+	_, err := read(s, func() (struct{}, error) { return struct{}{}, s.Store.Confirm(ctx, confirmed) }, func(struct{}) Point {
+		return Point{Name: "confirm"}
+	})
+	return err
+}

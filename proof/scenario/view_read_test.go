@@ -38,6 +38,12 @@ func (v *view) Spec(ctx context.Context, id string) ([]byte, error) {
 	return look(ctx, v, "look", func() ([]byte, error) { return v.Store.Spec(ctx, id) })
 }
 
+// Confirm implements store.Confirmer.
+func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	_, err := look(ctx, v, "look", func() (struct{}, error) { return struct{}{}, v.Store.Confirm(ctx, read) })
+	return err
+}
+
 // Events implements store.Reader.
 func (v *view) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	return look(ctx, v, "look", func() ([]store.Event, error) { return v.Store.Events(ctx, id, after, limit) })

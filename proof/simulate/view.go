@@ -171,6 +171,15 @@ func (v *view) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error
 	})
 }
 
+// Confirm implements store.Confirmer: the world's store forgets nothing, but the way there is as long as any.
+func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	if err := read(v); err != nil {
+		return err
+	}
+	_, err := do(ctx, v, "Confirm", "", func() (struct{}, error) { return struct{}{}, nil })
+	return err
+}
+
 // Join implements store.Registry. No process here can be told dead by another one but by its lease.
 func (v *view) Join(ctx context.Context, n store.Node, now time.Time) error {
 	_, err := do(ctx, v, "Join", "", func() (struct{}, error) { return struct{}{}, v.world.join(v, n, now) })

@@ -235,3 +235,14 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (interac
 	}
 	return store.CloneRecord(e.settled[number-1]), nil
 }
+
+// Confirm implements store.Confirmer. Nothing here outlives the process, so nothing can be undone.
+func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	s.mu.RLock()
+	err := s.open(ctx)
+	s.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	return read(s)
+}

@@ -52,5 +52,5 @@ func (s *Store) call(ctx context.Context) (_ context.Context, done func(), _ err
 // read begins a call of the reader.
 func (s *Store) read(ctx context.Context) (querier, context.Context, func(), error) {
 	within, done, err := s.call(ctx)
-	return s.pool, within, done, err
+	return heedful{s.pool}, within, done, err
 }

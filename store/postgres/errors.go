@@ -88,6 +88,9 @@ func explain(err error) error {
 		}
 		return err
 	}
+	if errors.Is(err, ErrUnreplicated) {
+		return err
+	}
 	var connecting *pgconn.ConnectError
 	switch {
 	case errors.As(err, &connecting):

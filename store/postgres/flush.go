@@ -21,7 +21,7 @@ const (
 	commitText = `COMMIT`
 )
 
-var guardText = sql(`SELECT ` + steady + `, ` + attended + `, set_config('lock_timeout', $1::text, true)`)
+var guardText = sql(`SELECT ` + steady + `, ` + attended + `, ` + heard + `, set_config('lock_timeout', $1::text, true)`)
 
 // rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all others wait with it.
 const rowWait = "100ms"
@@ -190,6 +190,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entri
 	if last {
 		b.Queue(commitText)
 	}
+	clearUnwaited(conn.PgConn())
 	results := conn.SendBatch(ctx, b)
 	err := func() error {
 		for i := 0; first && i < 2; i++ {
@@ -205,6 +206,9 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entri
 	}()
 	if closing := results.Close(); err == nil {
 		err = closing
+	}
+	if err == nil && last {
+		err = unwaited(conn.PgConn())
 	}
 	return err
 }

@@ -45,20 +45,21 @@ type Options struct {
 // Store keeps runs in PostgreSQL. Use Open or New.
 type Store struct {
 	reader
-	pool     *pgxpool.Pool
-	instance string // tells this store's notifications from those of others
-	own      bool   // the pool is the store's to close
-	o        Options
-	versions []Migration // that this package knows
-	jobs     chan *job
-	reads    chan *lookup
-	recent   recent
-	fair     fair
-	held     held
-	clock    clock
-	meter    meter
-	watchers store.Watchers
-	notifier *notifier
+	pool       *pgxpool.Pool
+	instance   string // tells this store's notifications from those of others
+	own        bool   // the pool is the store's to close
+	o          Options
+	versions   []Migration // that this package knows
+	jobs       chan *job
+	reads      chan *lookup
+	recent     recent
+	fair       fair
+	held       held
+	confirming chan struct{} // taken by those who confirm
+	clock      clock
+	meter      meter
+	watchers   store.Watchers
+	notifier   *notifier
 
 	closing sync.Once
 	closed  chan struct{}
@@ -97,6 +98,7 @@ func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) 
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
+	config.ConnConfig.OnNotice = OnNotice
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -114,7 +116,7 @@ func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) 
 const defaultConns = 10
 
 // New is Open on the host's own pool, which stays open when the store is closed. The pool's settings may be any; it needs three
-// connections at least to keep reads, commits and claims from waiting for each other.
+// connections at least to keep reads, commits and claims from waiting for each other, and, where a synchronous standby may take over, OnNotice.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return newKnowing(ctx, pool, o, migrations)
 }
@@ -126,7 +128,7 @@ func newKnowing(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migr
 	}
 	s := &Store{
 		pool: pool, versions: known, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
-		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()),
+		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()), confirming: make(chan struct{}, confirms),
 	}
 	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))

@@ -39,7 +39,7 @@ var (
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
 	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
-		` + steady + `, ` + attended)
+		` + steady + `, ` + attended + `, ` + heard)
 	// releaseText puts runs whose not-before time has come among the ready ones.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
@@ -126,7 +126,7 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 		return nil, err
 	}
 	var registered bool
-	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil); err != nil {
+	if err := results.QueryRow().Scan(&registered, nil, nil, nil, nil, nil, nil, nil); err != nil {
 		return nil, err
 	}
 	if !registered {

@@ -57,7 +57,7 @@ func asked[T any](ctx context.Context, q querier, r *reader, text string, scan f
 }
 
 // steadyText goes before a question, in the transaction that the two are.
-var steadyText = sql(`SELECT ` + steady + `, ` + nested)
+var steadyText = sql(`SELECT ` + steady + `, ` + nested + `, ` + heard)
 
 func (r *reader) steadied() string {
 	if r.steady {

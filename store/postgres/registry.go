@@ -56,6 +56,7 @@ func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64,
 		return 0, err
 	}
 	defer conn.Release()
+	clearUnwaited(conn.Conn().PgConn())
 	b := &pgx.Batch{}
 	b.Queue(s.steadied())
 	b.Queue(s.texts[text], args...)
@@ -68,6 +69,9 @@ func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64,
 	}
 	if closing := results.Close(); err == nil {
 		err = closing
+	}
+	if err == nil {
+		err = unwaited(conn.Conn().PgConn())
 	}
 	return changed, err
 }

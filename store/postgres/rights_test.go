@@ -45,6 +45,7 @@ func TestTheRightsOfANode(t *testing.T) {
 	s := w.open(postgres.Options{NoMigrate: true})
 	w.furnish(s)
 	r := w.commit(s, cancel(w.commit(s, answer(w.waiting(s, "r"), "key"))))
+	require.NoError(t, s.Confirm(t.Context(), func(store.Reader) error { return nil }))
 	require.NoError(t, second(s.Renew(t.Context(), "n", noon)))
 	require.NoError(t, second(s.Expire(t.Context(), noon, "n")))
 	require.NoError(t, second(s.Orphans(t.Context(), 0, 1)))

@@ -94,6 +94,7 @@ func (c *claim) store(ctx context.Context) error {
 	b := &pgx.Batch{}
 	c.queue(b, c.entries, 0)
 	b.Queue(commitText)
+	clearUnwaited(c.conn.PgConn())
 	results := c.conn.SendBatch(ctx, b)
 	err := collect(results, c.entries, 0)
 	if err == nil {
@@ -101,6 +102,9 @@ func (c *claim) store(ctx context.Context) error {
 	}
 	if closing := results.Close(); err == nil {
 		err = closing
+	}
+	if err == nil {
+		err = unwaited(c.conn.PgConn())
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,8 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 //
 // The transaction must be one of the database that the store is in. Refusals (store.ErrConflict and the like) leave it usable; any other error does
 // not. Until it ends, it holds the rows of the runs that it changed: whoever else changes them waits. At an isolation higher than read committed,
-// a call may fail with ErrSerialization. The view is for one goroutine at a time, as the transaction is, and needs no Close.
+// a call may fail with ErrSerialization. An answer that was found instead of written (the receipt of an earlier reply, a run that was submitted before) is
+// as durable as the rest of the transaction, and no more than that before the host has committed. The view is for one goroutine at a time, as the transaction is, and needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	v := &view{Store: s, tx: tx}
 	v.reader = reader{texts: s.texts, schema: s.o.Schema, on: v.read}

@@ -304,3 +304,19 @@ const (
 		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL AND slot IS NULL
 		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0 OFFSET ? + 0`
 )
+
+// Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous already: a
+// writer makes its commit visible only after the flush, the frames of one that was killed or failed before that
+// are seen by nobody and overwritten by the next, and those that a recovery finds at the first open are flushed
+// by the write that every Open makes (migrate), before anything is read.
+func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	select {
+	case <-s.closed:
+		return store.ErrClosed
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return read(s)
+}

@@ -35,7 +35,7 @@ func (h Harness) Run(t *testing.T) {
 	}
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
 		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
-		handleCases, hintCases, surveyCases, identityCases, closingCases)
+		handleCases, hintCases, surveyCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
 		all = append(all, durableCases...)
 	}

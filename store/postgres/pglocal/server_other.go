@@ -35,5 +35,11 @@ func (*Server) Kill() error { return errors.ErrUnsupported }
 // Resume starts a server that does not run.
 func (*Server) Resume(context.Context) error { return errors.ErrUnsupported }
 
+// Standby makes a copy that follows the server.
+func (*Server) Standby(context.Context, Options) (*Server, error) { return nil, errors.ErrUnsupported }
+
+// Promote ends a standby's following.
+func (*Server) Promote(context.Context) error { return errors.ErrUnsupported }
+
 // Restart is Halt and Resume.
 func (*Server) Restart(context.Context) error { return errors.ErrUnsupported }

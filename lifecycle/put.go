@@ -1,0 +1,122 @@
+package lifecycle
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// commit stores a change of this worker. It returns the run as it then stands.
+func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.put(build)
+}
+
+// put stores the change under the worker's fence, and tries again as long as the store is out of order and the node lives. The caller holds mu.
+func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+	wait := 20 * time.Millisecond
+	unknown := false // whether an earlier try was stored
+	for {
+		cm, err := build(&t.run, stamp(t.node.clock))
+		if err != nil {
+			return t.run, err
+		}
+		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
+		if err = t.node.commit(t.node.live, cm); err == nil {
+			t.run = cm.Run
+			t.node.alarm.at(t.run.Deadline)
+			return t.run, nil
+		}
+		stale := errors.Is(err, store.ErrStaleEpoch)
+		if stale && !unknown {
+			t.cancel(engine.ErrStale)
+			return t.run, err
+		}
+		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
+			return t.run, err
+		}
+		if !stale {
+			unknown = true
+			t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
+		}
+		if t.node.rest(t.node.live, wait) != nil {
+			return t.run, err
+		}
+		wait = min(2*wait, t.node.cfg.Poll)
+		arrived, looked := t.arrived(&cm.Run)
+		switch {
+		case errors.Is(looked, errForgotten):
+			t.cancel(looked)
+			return t.run, looked
+		case arrived:
+			t.node.alarm.at(t.run.Deadline)
+			return t.run, nil
+		case stale && looked == nil:
+			t.cancel(engine.ErrStale)
+			return t.run, err
+		}
+	}
+}
+
+// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby without the last ones took over, or a backup
+// was restored. It is settled as one that was interrupted.
+var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
+
+// errUnchanged: the commit was not made, or is undone, and the run is the worker's still.
+var errUnchanged = errors.New("the run is as its worker stored it last")
+
+// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the tries before it, which differ in their time
+// alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
+// The error says that the run is as it was, or that nobody can tell yet.
+func (t *turn) arrived(run *store.Run) (bool, error) {
+	stored, err := t.node.store.Run(t.node.live, run.ID)
+	if err != nil {
+		return false, err
+	}
+	if stored.Epoch == t.epoch && stored.Version < t.run.Version {
+		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version, t.run.Version)
+	}
+	if stored.Epoch == t.epoch && stored.Version == t.run.Version {
+		return false, errUnchanged
+	}
+	// The worker is about to forget the turn's outcome, so what stands there instead must be durable (J8).
+	err = t.node.store.Confirm(t.node.live, func(r store.Reader) (err error) {
+		stored, err = r.Run(t.node.live, run.ID)
+		return err
+	})
+	if err != nil || !t.made(run, &stored) {
+		return false, err
+	}
+	t.run = stored
+	return true, nil
+}
+
+// made reports whether the stored record is what the commit was to make, or what has become of that.
+func (t *turn) made(run, stored *store.Run) bool {
+	if stored.Epoch != t.epoch {
+		return false
+	}
+	if stored.Version == run.Version {
+		return stored.State == run.State
+	}
+	// What waited for a person was answered meanwhile, and is still ours: its process is here.
+	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
+}
+
+// stored is the run as this worker has stored it last, and the engine's profile.
+func (t *turn) stored() (store.Run, fsm.Profile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run, t.profile
+}
+
+// broken is what becomes of the turn when its own node ended it.
+func (t *turn) broken(why string) change {
+	run, _ := t.stored()
+	return broken(&run, why)
+}

@@ -1,0 +1,296 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// twin is a store with a synchronous standby. While the standby is away, what is written is there to be read, and
+// its caller is told that the outcome is unknown. A failover goes on with the standby, and forgets what it has not.
+type twin struct {
+	mu      sync.Mutex
+	primary *memory.Store
+	standby *memory.Store
+	away    bool
+	behind  []func(*memory.Store) // what the standby has not; in order
+}
+
+func newTwin(tb testing.TB) *twin {
+	tb.Helper()
+	return &twin{primary: newStore(tb), standby: newStore(tb)}
+}
+
+func (s *twin) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = true
+}
+
+func (s *twin) comeBack() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, do := range s.behind {
+		do(s.standby)
+	}
+	s.away, s.behind = false, nil
+}
+
+// failOver loses the primary.
+func (s *twin) failOver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.primary, s.away, s.behind = s.standby, false, nil
+	s.standby = nil
+}
+
+// write does something here and there, and answers for both.
+func (s *twin) write(do func(*memory.Store)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do(s.primary)
+	switch {
+	case s.away:
+		s.behind = append(s.behind, do)
+		return errAway
+	case s.standby != nil:
+		do(s.standby)
+	}
+	return nil
+}
+
+// now is the store that is read.
+func (s *twin) now() *memory.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.primary
+}
+
+func (s *twin) Commit(ctx context.Context, batch []store.Commit) (errs []error) {
+	batch = slices.Clone(batch)
+	err := s.write(func(m *memory.Store) {
+		got := m.Commit(context.WithoutCancel(ctx), batch)
+		if errs == nil {
+			errs = got
+		}
+	})
+	for i := range errs {
+		if errs[i] == nil {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (s *twin) Claim(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, refused error) {
+	first := true
+	err := s.write(func(m *memory.Store) {
+		got, err := m.Claim(context.WithoutCancel(ctx), req)
+		if first {
+			claimed, refused, first = got, err, false
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return claimed, refused
+}
+
+func (s *twin) Join(ctx context.Context, n store.Node, now time.Time) (refused error) {
+	err := s.write(func(m *memory.Store) { refused = m.Join(context.WithoutCancel(ctx), n, now) })
+	return errors.Join(refused, err)
+}
+
+func (s *twin) Renew(ctx context.Context, id string, now time.Time) (holds []store.Hold, refused error) {
+	first := true
+	err := s.write(func(m *memory.Store) {
+		got, err := m.Renew(context.WithoutCancel(ctx), id, now)
+		if first {
+			holds, refused, first = got, err, false
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return holds, refused
+}
+
+func (s *twin) Expire(ctx context.Context, now time.Time, ids ...string) (gone []store.Node, refused error) {
+	first := true
+	err := s.write(func(m *memory.Store) {
+		got, err := m.Expire(context.WithoutCancel(ctx), now, ids...)
+		if first {
+			gone, refused, first = got, err, false
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, refused
+}
+
+func (s *twin) SetPool(ctx context.Context, p slots.Pool) (refused error) {
+	err := s.write(func(m *memory.Store) { refused = m.SetPool(context.WithoutCancel(ctx), p) })
+	return errors.Join(refused, err)
+}
+
+func (s *twin) Prune(context.Context, time.Time, int) (int, error) { return 0, errAway }
+
+func (s *twin) Confirm(_ context.Context, read func(store.Reader) error) error {
+	m := s.now()
+	if err := read(m); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.away || s.primary != m {
+		return errAway
+	}
+	return nil
+}
+
+func (s *twin) Run(ctx context.Context, id string) (Run, error) { return s.now().Run(ctx, id) }
+
+func (s *twin) Spec(ctx context.Context, id string) ([]byte, error) { return s.now().Spec(ctx, id) }
+
+func (s *twin) Runs(ctx context.Context, q Query) (Page, error) { return s.now().Runs(ctx, q) }
+
+func (s *twin) Inbox(ctx context.Context, q Query) (Page, error) { return s.now().Inbox(ctx, q) }
+
+func (s *twin) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	return s.now().Events(ctx, id, after, limit)
+}
+
+func (s *twin) History(ctx context.Context, id string) (Run, []interaction.Record, error) {
+	return s.now().History(ctx, id)
+}
+
+func (s *twin) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
+	return s.now().Settled(ctx, id, key)
+}
+
+func (s *twin) Due(ctx context.Context, now time.Time, limit int) ([]Run, time.Time, error) {
+	return s.now().Due(ctx, now, limit)
+}
+
+func (s *twin) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
+	return s.now().Orphans(ctx, skip, limit)
+}
+
+func (s *twin) Nodes(ctx context.Context) ([]store.Node, error) { return s.now().Nodes(ctx) }
+
+func (s *twin) Pools(ctx context.Context) ([]store.PoolUse, error) { return s.now().Pools(ctx) }
+
+func (s *twin) Close() error { return nil }
+
+// TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes: J8, J9. Each call was made while the standby is away, and
+// its outcome is unknown. Made again, as documented, it finds what is on the primary alone, and says nothing before
+// the standby is back. What it says then survives a failover; and where the failover comes first, the call is made
+// anew.
+func TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes(t *testing.T) {
+	reply := func(key string) func(*Client) error {
+		return func(c *Client) error {
+			_, err := c.Reply(context.Background(), "waits", interaction.Reply{ID: 1, Text: "yes", Key: key})
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		call func(*Client) error
+		is   func(*Run) bool // what the call has brought about
+		says error           // of a call that has come back
+	}{
+		"submit": {func(c *Client) error {
+			_, err := c.Submit(context.Background(), Spec{ID: "new", Prompt: "x"})
+			return err
+		}, func(r *Run) bool { return r.ID == "new" }, nil},
+		"reply with a key":    {reply("k"), func(r *Run) bool { return r.ID == "waits" && r.Answer != nil }, nil},
+		"reply without a key": {reply(""), func(r *Run) bool { return r.ID == "waits" && r.Answer != nil }, ErrSettled},
+		"cancel": {func(c *Client) error {
+			return c.Cancel(context.Background(), "waits", "enough")
+		}, func(r *Run) bool { return r.ID == "waits" && r.State == fsm.StateCanceled }, ErrTerminal},
+	} {
+		for _, failsOver := range []bool{false, true} {
+			story := func(t *testing.T) {
+				s := newTwin(t)
+				lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
+				submit(t, lc, "waits")
+				pass(time.Second)
+				stop() // from here on only the client's calls change anything
+				client := lc.Client
+				stands := func() bool {
+					page, err := s.Runs(t.Context(), Query{})
+					require.NoError(t, err)
+					return slices.ContainsFunc(page.Runs, func(r Run) bool { return c.is(&r) })
+				}
+
+				s.leave()
+				require.ErrorIs(t, c.call(client), errAway)
+				require.True(t, stands(), "it can be read")
+				for range 2 {
+					err := c.call(client)
+					require.ErrorIs(t, err, errAway)
+					for _, acknowledgement := range []error{ErrSettled, ErrTerminal, ErrNotWaiting} {
+						require.NotErrorIs(t, err, acknowledgement)
+					}
+				}
+				if failsOver {
+					s.failOver()
+					require.False(t, stands())
+					require.NoError(t, c.call(client), "it is the first")
+					require.True(t, stands())
+					return
+				}
+				s.comeBack()
+				require.ErrorIs(t, c.call(client), c.says)
+				s.failOver()
+				require.True(t, stands(), "what was acknowledged is there")
+			}
+			t.Run(name, func(t *testing.T) { synctest.Test(t, story) })
+		}
+	}
+}
+
+// TestATurnIsNotForgottenBeforeItsOutcomeIsDurable: J8. The turn's end is on the primary, and not on the standby: its
+// worker goes on, and stores it again where a failover has undone it. The turn is executed once.
+func TestATurnIsNotForgottenBeforeItsOutcomeIsDurable(t *testing.T) {
+	for name, failsOver := range map[string]bool{"the standby is back": false, "it takes over": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTwin(t)
+				executed := 0
+				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+					executed++
+					s.leave()
+					return finished(), nil
+				}}})
+				submit(t, lc, "r")
+				pass(time.Minute)
+				in(t, lc.Client, "r", fsm.StateSucceeded)
+				if failsOver {
+					s.failOver()
+					in(t, lc.Client, "r", fsm.StateRunning)
+				} else {
+					s.comeBack()
+					s.failOver()
+				}
+				pass(time.Minute)
+				in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.Equal(t, 1, executed)
+				stop()
+			})
+		})
+	}
+}

@@ -1,0 +1,65 @@
+//go:build unix
+
+package pglocal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Standby makes a copy of a server that runs, and starts it as its standby: a server of its own, which follows the
+// primary by streaming, can be read, and is promoted by Promote. It has the primary's password. The options are those of
+// Start; a Dir must be empty. Whether the primary's commits wait for it is the primary's to say (synchronous_standby_names).
+func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	h, err := newHome(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	standby := &Server{home: h, options: o, password: s.password}
+	if err = h.copyOf(ctx, s, o); err == nil {
+		err = standby.startSomewhere(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.leave(context.WithoutCancel(ctx)))
+	}
+	return standby, nil
+}
+
+// copyOf fills the folder with a copy of the server, and with what has it follow.
+func (h home) copyOf(ctx context.Context, primary *Server, o Options) error {
+	initdb, err := filepath.EvalSymlinks(h.program("initdb")) // the folder may hold no more than links to the two that a server needs
+	if err != nil {
+		return fmt.Errorf("pglocal: %w", err)
+	}
+	err = h.account.run(ctx, o.Log, h.watched(), filepath.Join(filepath.Dir(initdb), "pg_basebackup"), "--pgdata", h.data(), "--dbname", primary.DSN(""),
+		"--write-recovery-conf", "--checkpoint", "fast", "--wal-method", "stream", "--no-sync")
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.write(h.settings(), o.configuration()), h.write(h.password(), primary.password))
+}
+
+// Promote ends a standby's following: it is a primary from then on.
+func (s *Server) Promote(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, s.DSN(""))
+	if err != nil {
+		return fmt.Errorf("pglocal: promote: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	var promoted bool
+	if err := conn.QueryRow(ctx, `SELECT pg_promote()`).Scan(&promoted); err != nil {
+		return fmt.Errorf("pglocal: promote: %w", err)
+	}
+	if !promoted {
+		return errors.New("pglocal: promote: the standby was not promoted within a minute")
+	}
+	return nil
+}

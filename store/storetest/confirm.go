@@ -1,0 +1,113 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+var confirmCases = []promised{
+	{
+		"confirm/shows what is stored",
+		"Confirm shows read what every other call shows; an error of read comes back as it is, and the store goes on (J8).",
+		func(w *world) {
+			w.commit(answered(w.waiting("a"), w.tick(), "key"))
+			want := w.look("a")
+			run := w.load("a")
+			require.NoError(w, w.store.Confirm(w.ctx, func(r store.Reader) error {
+				shown, err := r.Run(w.ctx, "a")
+				require.NoError(w, err)
+				require.Equal(w, text(w, run), text(w, shown))
+				again, history, err := r.History(w.ctx, "a")
+				require.NoError(w, err)
+				require.Equal(w, text(w, run), text(w, again))
+				require.Equal(w, want.History, history)
+				settled, err := r.Settled(w.ctx, "a", "key")
+				require.NoError(w, err)
+				require.Equal(w, history[0], settled)
+				return nil
+			}))
+			refused := errors.New("the reader's own")
+			require.ErrorIs(w, w.store.Confirm(w.ctx, func(r store.Reader) error {
+				require.ErrorIs(w, second(r.Run(w.ctx, "unknown")), store.ErrNotFound)
+				return refused
+			}), refused)
+			gone, cancel := context.WithCancel(w.ctx)
+			cancel()
+			require.ErrorIs(w, w.store.Confirm(gone, func(store.Reader) error { return nil }), context.Canceled)
+			require.Equal(w, want, w.look("a"), "nothing is changed")
+			w.submit("b")
+		},
+	},
+}
+
+// Replica is a store whose commits wait for a copy, which may take over from it.
+type Replica struct {
+	// Store is the primary. Its calls give up a copy that cannot be reached within a few seconds. The suite closes it.
+	Store store.Store
+	// Cut ends the copy's following; Restore lets it follow again.
+	Cut, Restore func()
+	// Promote loses the primary and opens the copy in its place.
+	Promote func() store.Store
+}
+
+// Run proves that a copy that takes over has everything that was acknowledged, from a commit or from a read (J8, J9).
+func (r Replica) Run(t *testing.T) {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}
+	w.join("n")
+	w.pool("p", 100, 0)
+	waits := w.waiting("acknowledged")
+	undone := w.waiting("undone")
+	confirm := func(id string) (run store.Run, err error) {
+		err = r.Store.Confirm(w.ctx, func(r store.Reader) (err error) {
+			run, err = r.Run(w.ctx, id)
+			return err
+		})
+		return run, err
+	}
+	unacknowledged := func(c store.Commit) {
+		t.Helper()
+		err := w.try(c)
+		require.Error(t, err, "the copy does not have it")
+		for _, refusal := range []error{store.ErrConflict, store.ErrStaleEpoch, store.ErrExists, store.ErrNotFound, store.ErrInvalid} {
+			require.NotErrorIs(t, err, refusal, "its outcome is unknown")
+		}
+	}
+
+	r.Cut()
+	answer := answered(waits, w.tick(), "key")
+	unacknowledged(answer)
+	unacknowledged(created("submitted", w.tick()))
+	for _, id := range []string{"acknowledged", "submitted"} {
+		_, err := confirm(id)
+		require.Error(t, err, "what a read shows is not confirmed while the copy is away")
+	}
+	require.Error(t, second(r.Store.Renew(w.ctx, "n", w.now)), "what a renewal lists is as good as confirmed")
+	require.Error(t, r.Store.SetPool(w.ctx, slots.Pool{Name: "p", Capacity: 1}))
+
+	r.Restore()
+	require.Eventually(t, func() bool {
+		run, err := confirm("acknowledged")
+		return err == nil && run.Version == answer.Run.Version
+	}, time.Minute, 10*time.Millisecond, "it is confirmed when the copy is back")
+	_, err := confirm("submitted")
+	require.NoError(t, err)
+
+	r.Cut()
+	unacknowledged(answered(undone, w.tick(), "other"))
+	w.store = r.Promote()
+	t.Cleanup(func() { require.NoError(t, w.store.Close()) })
+	require.Equal(t, text(t, answer.Run), text(t, w.load("acknowledged")), "what was confirmed is there")
+	require.NoError(t, second(w.store.Settled(w.ctx, "acknowledged", "key")))
+	w.load("submitted")
+	require.Equal(t, undone.Version, w.load("undone").Version, "what was not is undone")
+	require.ErrorIs(t, second(w.store.Settled(w.ctx, "undone", "other")), store.ErrNotFound)
+	w.commit(answered(undone, w.tick(), "other"))
+}
