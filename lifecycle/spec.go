@@ -75,7 +75,9 @@ type Spec struct {
 	// Pool and Key say in which pool the run executes, and for whom (a tenant, say). Empty Pool: the default pool.
 	Pool string `json:"pool"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders runs of one pool, higher first; -1000 to 1000.
+	// Priority orders runs of one pool, higher first; -1000 to 1000. It is strict: a run does not age, and waits for as long as runs
+	// of a higher priority keep the pool's slots taken. Work that must go on beside more urgent work wants a pool of its own.
+	// Stats shows for each pool since when its oldest ready run has waited.
 	Priority int `json:"priority,omitempty"`
 	// NotBefore keeps the run in the queue until then.
 	NotBefore time.Time `json:"not_before,omitzero"`

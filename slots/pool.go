@@ -20,7 +20,8 @@ var ErrInvalidPool = errors.New("slots: invalid pool")
 
 var poolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
 
-// Pool is a set of execution slots that runs share.
+// Pool is a set of execution slots that runs share. Among the runs that wait for one, priority is strict: nobody ages, and a
+// run of a low priority waits for as long as there are others of a higher one. What must not wait for them gets a pool of its own.
 type Pool struct {
 	// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
 	Name string `json:"name"`

@@ -43,7 +43,8 @@ type Survey struct {
 type PoolSurvey struct {
 	PoolUse
 	// Ready and OldestReady are those of the Survey in this pool. Runs that stay ready while fewer slots are held than the
-	// capacity wait for room under their key, or for a node with room.
+	// capacity wait for room under their key, or for a node with room. Priorities are strict, so OldestReady may be of a run that
+	// those of a higher priority pass for ever.
 	Ready       int
 	OldestReady time.Time
 }

@@ -50,7 +50,7 @@ func newCluster(ctx context.Context, o options) (*cluster, error) {
 }
 
 func (c *cluster) open(ctx context.Context) (err error) {
-	if c.store, err = openStore(ctx, c.server.dsn, c.server.schema, "conductor", 16); err != nil {
+	if c.store, err = openStore(ctx, c.server.dsn, c.server.schema, "interlude-cluster", 16); err != nil {
 		return err
 	}
 	for _, p := range basic() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/jackc/pgx/v5"
 	"io"
 	"log/slog"
 	"net/url"
@@ -121,6 +122,9 @@ func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postg
 
 // connectionString adds settings to a URL or to key=value pairs.
 func connectionString(dsn string, settings map[string]string) (string, error) {
+	if _, err := pgx.ParseConfig(dsn); err != nil { // whose text has all of the string, and it may hold a password
+		return "", errors.New("-dsn cannot be read: want postgres://user:password@host:port/database, or key=value pairs")
+	}
 	if !strings.Contains(dsn, "://") {
 		for k, v := range settings {
 			dsn += fmt.Sprintf(" %s='%s'", k, v)

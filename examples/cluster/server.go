@@ -43,7 +43,7 @@ func newServer(ctx context.Context, o options) (*server, error) {
 
 // unused refuses a schema that is there already: it would be dropped in the end, with what somebody else keeps in it.
 func (s *server) unused(ctx context.Context) error {
-	conn, err := s.connect(ctx, "conductor")
+	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (s *server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 
 // exec makes one statement, with a connection of its own. SCHEMA in it stands for the schema.
 func (s *server) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	conn, err := s.connect(ctx, "conductor")
+	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -45,7 +47,10 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 	}
 	asked := *r
 	if len(q.Labels) > 0 { // they may be few among many: the planner knows, and their index is of the kind that it is kept from otherwise
-		asked.steady = false
+		asked.fresh = true
+		if !asked.steady { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
+			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
+		}
 	}
 	runs, err := collectRows(ctx, &asked, inSchema(text, r.schema), scanRun, args...)
 	if err != nil {

@@ -83,7 +83,8 @@ var (
 )
 
 // Open connects to the database that the connection string names (a URL or key=value pairs, with pgx's pool_max_conns and
-// default_query_exec_mode among them) and brings the schema to this package's version; the context bounds how long that may take (see
+// default_query_exec_mode among them; a host has 3 s to let a connection in unless connect_timeout says otherwise, and of several hosts the one that
+// did so last is asked first) and brings the schema to this package's version; the context bounds how long that may take (see
 // Migrate). The error matches one of this package's sentinels. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return openKnowing(ctx, dsn, o, migrations)
@@ -99,6 +100,7 @@ func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) 
 		config.MaxConns = defaultConns
 	}
 	config.ConnConfig.OnNotice = OnNotice
+	(&hosts{names: make(map[string]string)}).watch(config)
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

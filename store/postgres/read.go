@@ -20,6 +20,8 @@ type reader struct {
 	schema string
 	// steady says that the planner is told what steady tells it, for each question.
 	steady bool
+	// fresh says that it plans a question for its arguments, and does not use a plan that was made for any.
+	fresh bool
 }
 
 // collect asks one question.
@@ -59,11 +61,18 @@ func asked[T any](ctx context.Context, q querier, r *reader, text string, scan f
 // steadyText goes before a question, in the transaction that the two are.
 var steadyText = sql(`SELECT ` + steady + `, ` + nested + `, ` + heard)
 
+// freshText goes before a question whose plan depends on what is asked for: a rare label is found by its index, a common one is not.
+// A session that has asked a few times would use one plan for both from then on.
+var freshText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
+
 func (r *reader) steadied() string {
-	if r.steady {
-		return r.texts[steadyText]
+	switch {
+	case !r.steady: // the settings of the transaction are the host's
+		return ""
+	case r.fresh:
+		return r.texts[freshText]
 	}
-	return ""
+	return r.texts[steadyText]
 }
 
 // ask sends a question, and before it, in the same exchange, another statement if there is one.
