@@ -43,7 +43,7 @@ var models = []scene{
 		g := r.begin("begun", "final half a word", "touch begun", "hang")
 		r.kill(r.named("self"))
 		killed := g.finish()
-		require.Equal(w, engine.Failed, killed.Process.Status)
+		require.NotEqual(w, engine.OK, killed.Process.Status, "interrupted, or failed where another program ran the one that was killed")
 		require.NotEmpty(w, killed.Process.Detail)
 		o := r.do("note again", "recall")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
