@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
@@ -23,6 +24,9 @@ type agent struct {
 	set map[string]string
 	// settings puts what is missing into a home before each turn, never the user's; nil: nothing. Runs that share a home do so together.
 	settings func(*home) error
+	// turn puts what a turn needs into the run's own folder for the engine, which is its home or, where the home is the user's or shared, beside it;
+	// nil: nothing.
+	turn func(*home, engine.Turn) error
 
 	// help has the program list its options, and resumes is found in the list when it can resume a session.
 	help    []string
@@ -87,7 +91,7 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 		cfg.AutoArgs = o.AutoArgs
 	}
 	cfg.Secrets = slices.Concat(a.keys, o.Secrets)
-	cfg.Prepare = o.prepare(a.settings)
+	cfg.Prepare = o.prepare(a)
 	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit, cfg.MaxMemory = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit, o.MaxMemory
 	return cfg
 }

@@ -21,15 +21,15 @@ func Codex(o Options) (*Engine, error) {
 	}
 	call := append([]string{"exec"}, o.codexModel()...)
 	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg) // --sandbox could not be said again by the host
+	call = append(call, "--config", "features.shell_snapshot=false")                                       // it would write its whole environment, keys and all, into its home
 	call = append(call, o.Args...)
 	const lines, fromStdin = "--json", "-"
 	a := agent{
 		name: "codex", tried: [2]string{"0.169.0", "0.169.0"},
-		keys: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
-		env:  []string{"CODEX_CA_CERTIFICATE"},
-		set:  map[string]string{},
-		// It wants the folder that the variable names.
-		settings: func(h *home) error { return h.MkdirAll(".codex", 0o700) },
+		keys:     []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+		env:      []string{"CODEX_CA_CERTIFICATE"},
+		set:      map[string]string{},
+		settings: codexSettings,
 		help:     []string{"exec", "--help"}, resumes: regexp.MustCompile(`(?m)^\s+resume\s`),
 		turns: exec.Config{
 			Args:       with(call, lines, "--skip-git-repo-check", fromStdin),
@@ -54,6 +54,15 @@ func Codex(o Options) (*Engine, error) {
 		}
 	}
 	return assemble(o, a)
+}
+
+// codexSettings make the folder that CODEX_HOME names, which it wants, and remove the keys that a turn left there that was executed before
+// shell_snapshot was off.
+func codexSettings(h *home) error {
+	if err := h.RemoveAll(".codex/shell_snapshots"); err != nil {
+		return err
+	}
+	return h.MkdirAll(".codex", 0o700)
 }
 
 // codexModel says which model is asked, and where. It is said in arguments, since the settings may be the user's own. A server that the host

@@ -14,29 +14,45 @@ import (
 )
 
 // prepare puts what belongs there into the home, unless it is the user's: what the host gave before the first turn, the settings before
-// each.
-func (o Options) prepare(settings func(*home) error) func(context.Context, engine.Turn) error {
-	if o.Home == UserHome {
+// each; and into the run's own folder what the turn needs.
+func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
+	if o.Home == UserHome && a.turn == nil {
 		return nil
 	}
 	return func(_ context.Context, t engine.Turn) error {
+		if a.turn != nil {
+			if err := o.prepareTurn(a, t); err != nil {
+				return err
+			}
+		}
+		if o.Home == UserHome {
+			return nil
+		}
 		if t.Handle == nil && len(o.Seed) > 0 {
 			if err := o.seed(t.HomeDir); err != nil {
 				return err
 			}
 		}
-		if settings == nil && o.perRun() {
+		if a.settings == nil && o.perRun() {
 			return nil
 		}
 		h, err := o.openHome(t)
 		if err != nil {
 			return err
 		}
-		if settings != nil {
-			err = settings(h)
+		if a.settings != nil {
+			err = a.settings(h)
 		}
 		return errors.Join(err, h.Close())
 	}
+}
+
+func (o Options) prepareTurn(a agent, t engine.Turn) error {
+	h, err := openHome(t.HomeDir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.turn(h, t), h.Close())
 }
 
 // seed copies what the host gave into the run's home.

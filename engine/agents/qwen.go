@@ -1,16 +1,21 @@
 package agents
 
 import (
+	"encoding/json"
+	"path/filepath"
 	"regexp"
 
+	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
+	"github.com/interlude-go/interlude/fsm"
 )
 
 // Qwen is Qwen Code, qwen --output-format stream-json.
 //
 // It logs in with OPENAI_API_KEY, at any server of that protocol: OPENAI_BASE_URL and OPENAI_MODEL, or Options.BaseURL and Options.Model, say which.
-// In interactive turns it may read and edit files in the working and the artifact folder, and has no shell; in auto mode it may do all it can, unless
-// Options.AutoArgs is empty and not nil. Its own tool to ask people is taken away, since nobody answers it: it asks by the end of its turn.
+// In interactive turns it may read files, write them in the working and the artifact folder and nowhere else, and has no shell; in auto mode it may do
+// all it can, unless Options.AutoArgs is empty and not nil. The rules for that are given to it as settings of the system, which go before all others.
+// Its own tool to ask people is taken away, since nobody answers it: it asks by the end of its turn.
 // Its input goes to its standard input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a text that begins with
 // a slash is no command to it, but @FILE is the content of a file in its folders.
 func Qwen(o Options) (*Engine, error) {
@@ -29,10 +34,11 @@ func Qwen(o Options) (*Engine, error) {
 		name: "qwen", tried: [2]string{"0.15.10", "0.15.10"},
 		keys:     []string{"OPENAI_API_KEY"},
 		env:      []string{"OPENAI_BASE_URL", "OPENAI_MODEL", "QWEN_MODEL"},
-		settings: qwenSettings,
+		settings: qwenSettings, turn: o.qwenTurn,
 		set: map[string]string{
-			artifactsVariable:       "{artifacts}",
-			"QWEN_CODE_NO_RELAUNCH": "true", // or it starts itself once more, for a larger heap, which takes a second
+			artifactsVariable:                "{artifacts}",
+			"QWEN_CODE_SYSTEM_SETTINGS_PATH": "{home}/" + qwenTurnFile,
+			"QWEN_CODE_NO_RELAUNCH":          "true", // or it starts itself once more, for a larger heap, which takes a second
 		},
 		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
 		turns: exec.Config{
@@ -55,7 +61,38 @@ func Qwen(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// qwenSettings let it edit files, and have it neither update itself nor report what it does nor ask the model for memories after each turn, which only a
+// qwenTurnFile has the settings of a turn, in the run's own folder. Its own file tools cannot write there.
+const qwenTurnFile = ".qwen-turn.json"
+
+// qwenTurn says what it may write. By itself, in the mode that lets it edit files, it may write any file of the user's. In the mode that asks a person it
+// is refused what no rule allows, since there is nobody to ask. Settings in the working folder count too, and could allow more: it may not write them.
+func (o Options) qwenTurn(h *home, t engine.Turn) error {
+	settings := object{}
+	if full := o.AutoArgs == nil || len(o.AutoArgs) > 0; t.Mode != fsm.ModeAuto || !full {
+		allow, deny := make([]string, 0, 4), make([]string, 0, 2)
+		for _, dir := range []string{t.WorkDir, t.ArtifactDir} {
+			place := "/" + globbed(filepath.ToSlash(dir))
+			allow = append(allow, "Edit("+place+"/**)", "WriteFile("+place+"/**)")
+			deny = append(deny, "Edit("+place+"/**/.qwen/**)", "Edit("+place+"/**/.mcp.json)")
+		}
+		settings = object{
+			"tools":       object{"approvalMode": "default"},
+			"permissions": object{"allow": allow, "deny": deny},
+		}
+	}
+	body, err := json.MarshalIndent(settings, "", "  ")
+	if err != nil {
+		return err
+	}
+	return h.write(qwenTurnFile, append(body, '\n'))
+}
+
+// globbed is a path as a pattern that means just this path.
+func globbed(path string) string { return special.ReplaceAllString(path, `\$0`) }
+
+var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
+
+// qwenSettings have it neither update itself nor report what it does nor ask the model for memories after each turn, which only a
 // home that is used for longer can hold.
 func qwenSettings(h *home) error {
 	return h.settle(object{
@@ -63,7 +100,6 @@ func qwenSettings(h *home) error {
 		"privacy": object{"usageStatisticsEnabled": false}, "telemetry": object{"enabled": false},
 		"context": object{"includeDirectories": []string{artifacts}},
 		"memory":  object{"enableManagedAutoMemory": false},
-		"tools":   object{"approvalMode": "auto-edit"},
 	}, ".qwen", "settings.json")
 }
 
