@@ -80,7 +80,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
 	if err != nil {
-		return engine.Outcome{}, failure(err)
+		return engine.Outcome{}, p.failure(err)
 	}
 	if len(done.interrupts) > 0 {
 		return e.asks(ctx, p, done.interrupts)

@@ -15,12 +15,23 @@ func failure(err error) error {
 	if errors.As(err, &f) {
 		return err
 	}
-	code := fsm.CodeEngineFailed
-	// Eino has no type for a checkpoint that it cannot read: of a graph that was changed, or with a type that is not registered.
-	if strings.Contains(err.Error(), "load checkpoint from store fail") || strings.Contains(err.Error(), "failed to load from checkpoint") {
-		code = fsm.CodeSessionResumeFailed
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err}
+}
+
+// failure is that of a graph or agent. One that fails before any of its nodes has begun could not go on from its checkpoint: the checkpoint is of
+// a graph that was changed, or has a type that is not registered. Eino has no types for these errors.
+func (p *play) failure(err error) error {
+	text := err.Error()
+	unread := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text, "failed to load from checkpoint")
+	changed := p.open != nil && !p.begun.Load() && strings.Contains(text, "[GraphRunError]")
+	var f *engine.Failure
+	if errors.As(err, &f) || !unread && !changed {
+		return failure(err)
 	}
-	return &engine.Failure{Code: code, Detail: "eino", Err: err}
+	return &engine.Failure{
+		Code: fsm.CodeSessionResumeFailed, Err: err,
+		Detail: "the graph cannot go on from its checkpoint: raise Config.Revision when a graph changes so that old checkpoints do not fit",
+	}
 }
 
 // interrupted is the failure of a turn whose context ended.

@@ -74,7 +74,7 @@ type graph[I, O any] struct {
 }
 
 func (g graph[I, O]) run(ctx context.Context, p *play) (result, error) {
-	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(counting(&p.usage)), compose.WithCheckPointID(rootID))
+	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(counting(&p.usage), p.watching()), compose.WithCheckPointID(rootID))
 	start := Start{Turn: p.turn, Text: p.turn.Input(), Past: p.past}
 	var in I
 	if p.open == nil {

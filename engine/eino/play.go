@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cloudwego/eino/schema"
 
@@ -20,6 +21,7 @@ type play struct {
 	past   []*schema.Message
 	pages  *pages
 	usage  usage
+	begun  atomic.Bool // a node of the graph has begun
 }
 
 type turnKey struct{}

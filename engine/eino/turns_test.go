@@ -169,6 +169,30 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
 	})
+	t.Run("a graph that was changed under the same revision", func(t *testing.T) {
+		s := parked(t)
+		g := compose.NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("sell", compose.InvokableLambda(shop.pay)))
+		require.NoError(t, g.AddEdge(compose.START, "sell"))
+		require.NoError(t, g.AddEdge("sell", compose.END))
+		var err error
+		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		require.NoError(t, err)
+		f := s.fails("yes")
+		require.Equal(t, fsm.CodeSessionResumeFailed, f.Code)
+		require.ErrorContains(t, f, "Config.Revision")
+	})
+	t.Run("a node that fails when it is resumed", func(t *testing.T) {
+		s := parked(t)
+		g := compose.NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("pay", compose.InvokableLambda(func(context.Context, string) (string, error) { return "", errors.New("no money") })))
+		require.NoError(t, g.AddEdge(compose.START, "pay"))
+		require.NoError(t, g.AddEdge("pay", compose.END))
+		var err error
+		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		require.NoError(t, err)
+		require.Equal(t, fsm.CodeEngineFailed, s.fails("yes").Code)
+	})
 	t.Run("a type that Eino does not know", func(t *testing.T) {
 		s := parked(t)
 		spoil := &session{TB: t, engine: s.engine, turn: s.turn}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cloudwego/eino/callbacks"
 	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	handlers "github.com/cloudwego/eino/utils/callbacks"
 )
@@ -30,6 +31,28 @@ func counting(u *usage) callbacks.Handler {
 		},
 	}
 	return handlers.NewHandlerHelper().ChatModel(on).Handler()
+}
+
+// watching is a handler that notes when a node begins: anything that is no graph itself.
+func (p *play) watching() callbacks.Handler {
+	note := func(info *callbacks.RunInfo) {
+		switch {
+		case info == nil:
+		case info.Component == compose.ComponentOfGraph, info.Component == compose.ComponentOfChain, info.Component == compose.ComponentOfWorkflow:
+		default:
+			p.begun.Store(true)
+		}
+	}
+	return callbacks.NewHandlerBuilder().
+		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
+			note(info)
+			return ctx
+		}).
+		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+			in.Close()
+			note(info)
+			return ctx
+		}).Build()
 }
 
 func (u *usage) count(out *model.CallbackOutput) {
