@@ -64,9 +64,7 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	if err != nil {
 		return q, nil, err
 	}
-	note := fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you allow this: the decision holds for all of it.\n",
-		len(q.Context), whole.Name, whole.Sum)
-	q.Context = note + about.details(visible, maxPart)
+	q.Context = whole.Note(len(q.Context)) + about.details(visible, maxPart)
 	q.Context, _ = approval.Cut(q.Context, interaction.MaxContext)
 	return q, whole, nil
 }

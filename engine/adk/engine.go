@@ -11,6 +11,7 @@ import (
 	"google.golang.org/adk/v2/agent"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/engine/checkpoint"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -112,6 +113,9 @@ func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
 	if err != nil {
 		return fmt.Errorf("the answer cannot be used: %w", err)
 	}
+	if response["confirmed"] == true && o.Whole != nil && !o.Whole.Intact(t.ArtifactDir) {
+		return &Unclear{Need: "The artifact " + o.Whole.Name + " is not as it was when this was asked, so it can only be refused: please answer no."}
+	}
 	if response == nil {
 		response = map[string]any{}
 	}
@@ -155,7 +159,13 @@ func (e *Engine) outcome(ctx context.Context, p *play, after *kept) (engine.Outc
 		}
 	}
 	for i := range after.Open {
-		after.Open[i].Question, _ = interaction.Normalize(e.cfg.Question(after.Open[i].Interrupt))
+		o := &after.Open[i]
+		q, whole, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+		if err != nil {
+			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that nobody can approve it: set lifecycle.Config.Dir: %w", err))
+		}
+		o.Whole = whole
+		o.Question, _ = interaction.Normalize(q)
 	}
 	return e.ask(ctx, p.turn, after, after.Open[0].Question, p.usage)
 }

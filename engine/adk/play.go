@@ -43,6 +43,9 @@ func (e *Engine) play(ctx context.Context, p *play, before *kept) (*kept, error)
 		e.cfg.Runner(&cfg)
 	}
 	cfg.SessionService = service // whatever else was set: the turn's session is there
+	if cfg.PluginConfig.Plugins, err = withOwnIDs(cfg.PluginConfig.Plugins); err != nil {
+		return nil, err
+	}
 	r, err := runner.New(cfg)
 	if err != nil {
 		return nil, err

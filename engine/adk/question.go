@@ -1,10 +1,9 @@
 package adk
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -22,7 +21,7 @@ func Ask(i Interrupt) interaction.Question {
 			prompt = "May the tool " + i.Tool + " run?"
 		}
 		return interaction.Question{
-			Kind: interaction.RiskAck, Prompt: prompt, Context: described(i),
+			Kind: interaction.RiskAck, Prompt: approval.Visible(prompt), Context: described(i),
 			Options:       []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}},
 			DefaultPolicy: interaction.SafeDefault,
 		}
@@ -61,13 +60,11 @@ func questionIn(carried any) (interaction.Question, bool) {
 	return q, true
 }
 
-// described is what a person should see beside the question.
+// described is what a person should see beside the question, whatever its length.
 func described(i Interrupt) string {
 	var lines []string
 	add := func(what string, v any) {
-		if body, err := json.Marshal(v); err == nil {
-			lines = append(lines, fmt.Sprintf("%s %s", what, body))
-		}
+		lines = append(lines, approval.Visible(what)+" "+approval.JSON(v))
 	}
 	if i.Tool != "" {
 		add(i.Tool, i.Args)

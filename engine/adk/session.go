@@ -12,6 +12,7 @@ import (
 	"google.golang.org/adk/v2/session"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -31,7 +32,9 @@ type kept struct {
 type open struct {
 	Interrupt
 
-	Response map[string]any `json:"response,omitempty"`
+	// Whole has all of the question's context where the question shows a part.
+	Whole    *approval.Document `json:"whole,omitempty"`
+	Response map[string]any     `json:"response,omitempty"`
 }
 
 // unanswered is the first interrupt that has no response, nil when there is none.
@@ -49,7 +52,11 @@ func readKept(body []byte) (*kept, error) {
 	if body == nil {
 		return &k, nil
 	}
-	if err := json.Unmarshal(body, &k); err != nil {
+	err := json.Unmarshal(body, &k)
+	if err == nil {
+		err = k.restore(body)
+	}
+	if err != nil {
 		return nil, resumeFailed(fmt.Errorf("adk: read session: %w", err))
 	}
 	return &k, nil
@@ -71,6 +78,9 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 		}
 		state, events = own(before.Session.State()), eventsOf(before.Session)
 	}
+	if err := k.unchanged(events); err != nil {
+		return nil, nil, err
+	}
 	made, err := service.Create(ctx, &session.CreateRequest{
 		AppName: e.cfg.App, UserID: e.cfg.User, State: maps.Clone(state),
 		SessionID: fmt.Sprintf("%s-%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text()),
@@ -84,6 +94,21 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 		}
 	}
 	return service, made.Session, nil
+}
+
+// unchanged reports a call in the session that is not the one that a person was asked about: a session service of the host's may have lost or
+// changed it. What is executed is what was seen.
+func (k *kept) unchanged(events []*session.Event) error {
+	now := make(map[string]Interrupt)
+	for _, i := range waiting(events) {
+		now[i.ID] = i
+	}
+	for _, o := range k.Open {
+		if i, found := now[o.ID]; !found || approval.JSON(i.Args) != approval.JSON(o.Args) || i.Tool != o.Tool {
+			return resumeFailed(fmt.Errorf("adk: the call %s of the tool %q is not in the session as it was asked about", o.ID, o.Tool))
+		}
+	}
+	return nil
 }
 
 // own is the state that belongs to the session itself.

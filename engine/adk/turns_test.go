@@ -5,6 +5,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
@@ -325,4 +328,81 @@ func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	s.turn.Mode = fsm.ModeAuto
 	require.Contains(t, s.fails("pay 5EUR").Detail, "asks nobody")
+}
+
+// K4: what is executed is what was seen, also after a restart: no digit of a number is lost.
+func TestAToolIsCalledWithTheNumberThatWasSeen(t *testing.T) {
+	const large = 9007199254740993 // no float64
+	for name, service := range services {
+		t.Run(name, func(t *testing.T) {
+			var got []int64
+			s := newTalk(t, newCaller(&got, call("1", large)), adk.Config{Sessions: service()})
+			q := s.do("go").Questions[0]
+			require.Contains(t, q.Context, "9007199254740993")
+			s.says("yes")
+			require.Equal(t, []int64{large}, got)
+		})
+	}
+}
+
+// K4: two calls that a model gives one id are two questions, and each answer holds for its own call.
+func TestTwoCallsWithOneIDAreTwoApprovals(t *testing.T) {
+	for answers, want := range map[[2]string][]int64{
+		{"yes", "yes"}: {1, 2}, {"yes", "no"}: {1}, {"no", "yes"}: {2}, {"no", "no"}: nil,
+	} {
+		var got []int64
+		s := newTalk(t, newCaller(&got, call("same", 1), call("same", 2)), adk.Config{})
+		require.Contains(t, s.do("go").Questions[0].Context, `{"n":1}`)
+		require.Contains(t, s.do(answers[0]).Questions[0].Context, `{"n":2}`)
+		s.says(answers[1])
+		slices.Sort(got)
+		require.Equal(t, want, got, answers)
+	}
+}
+
+// K4: what is approved is visible, and where a question cannot show all of it an artifact does.
+func TestWhatIsConfirmedIsVisible(t *testing.T) {
+	var got []int64
+	hidden := call("1", 1)
+	hidden.Args["why"] = strings.Repeat(" ", 4000) + "\u202e; rm -rf /"
+	s := newTalk(t, newCaller(&got, hidden), adk.Config{})
+	require.Contains(t, s.do("go").Questions[0].Context, `[4000 white-space characters]\u{202E}; rm -rf /`)
+
+	hidden.Args["why"] = strings.Repeat("x", 50<<10) + "; rm -rf /" + strings.Repeat("y", 50<<10)
+	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
+	require.Contains(t, s.fails("go").Error(), "cannot be shown in whole")
+
+	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
+	s.turn.ArtifactDir = t.TempDir()
+	require.Regexp(t, `(?s)all \d+ bytes are in the artifact question-1-\w+\.txt .*more bytes are not shown`, s.do("go").Questions[0].Context)
+	files, err := filepath.Glob(filepath.Join(s.turn.ArtifactDir, "*"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	body, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.Contains(t, string(body), "; rm -rf /")
+	require.NoError(t, os.WriteFile(files[0], []byte("ls"), 0o600))
+	require.Contains(t, s.asks("yes"), "it can only be refused")
+	require.Empty(t, got)
+	s.says("no")
+	require.Empty(t, got)
+}
+
+// J10: a panic of an agent that runs in a goroutine of ADK's ends the turn, and not the host, where the agent is guarded.
+func TestAPanicOfAGuardedAgentEndsItsTurn(t *testing.T) {
+	wild := func(name string) agent.Agent {
+		a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+			return func(func(*session.Event, error) bool) { panic("out of paper") }
+		}})
+		require.NoError(t, err)
+		return a
+	}
+	s := newTalk(t, func(context.Context) (agent.Agent, error) {
+		guarded, err := adk.Guard(wild("one"))
+		require.NoError(t, err)
+		return parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{guarded}}})
+	}, adk.Config{})
+	f := s.fails("go")
+	require.Equal(t, fsm.CodeEngineFailed, f.Code)
+	require.ErrorContains(t, f, "out of paper")
 }

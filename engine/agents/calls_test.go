@@ -29,12 +29,12 @@ func TestHowAgentsAreCalled(t *testing.T) {
 	}{
 		{
 			agent: codex, o: agents.Options{Model: "m", Args: []string{"--config", "a=1"}},
-			args: []string{"exec", "--model", "m", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config", "a=1", "--json", "--skip-git-repo-check", "-"},
+			args: []string{"exec", "--model", "m", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config", "features.shell_snapshot=false", "--config", "a=1", "--json", "--skip-git-repo-check", "-"},
 			auto: []string{"--dangerously-bypass-approvals-and-sandbox"}, resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
 		},
 		{
 			agent: codex, o: agents.Options{AutoArgs: []string{}},
-			args:   []string{"exec", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--json", "--skip-git-repo-check", "-"},
+			args:   []string{"exec", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config", "features.shell_snapshot=false", "--json", "--skip-git-repo-check", "-"},
 			resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
@@ -41,6 +42,28 @@ func Keep(dir, prefix, text string) (*Document, error) {
 	}
 	_, err = f.WriteString(text)
 	return d, errors.Join(err, f.Close())
+}
+
+// Fit brings the context of a question within interaction.MaxContext. Of a longer one all is kept in a document, and the question shows its beginning
+// and its end, says how much is not shown, and names the document, which is nil where there was no need.
+func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Document, error) {
+	if len(q.Context) <= interaction.MaxContext {
+		return q, nil, nil
+	}
+	d, err := Keep(dir, prefix, q.Context)
+	if err != nil {
+		return q, nil, err
+	}
+	note := d.Note(len(q.Context))
+	q.Context, _ = Cut(q.Context, interaction.MaxContext-len(note))
+	q.Context = note + q.Context
+	return q, d, nil
+}
+
+// Note tells a person of a document of so many bytes.
+func (d *Document) Note(size int) string {
+	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you allow this: the decision holds for all of it.\n",
+		size, d.Name, d.Sum)
 }
 
 // Intact reports whether the document is as it was written.

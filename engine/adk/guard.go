@@ -1,0 +1,48 @@
+package adk
+
+import (
+	"fmt"
+	"iter"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/session"
+)
+
+// Guard returns an agent that runs a and makes an error of its panic. ADK's ParallelAgent runs its sub-agents in goroutines of its own, where a panic
+// ends the whole process and nobody but the sub-agent can prevent it: guard each of them that is not known never to panic. It does not reach
+// goroutines that a starts itself.
+func Guard(a agent.Agent) (agent.Agent, error) {
+	return agent.New(agent.Config{
+		Name: a.Name(), Description: a.Description(), SubAgents: a.SubAgents(),
+		Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				given, failed := guarded(a.Run(ctx), yield)
+				if failed != nil && !given {
+					yield(nil, fmt.Errorf("adk: the agent %s: %w", a.Name(), failed))
+				}
+			}
+		},
+	})
+}
+
+// guarded gives on what the agent says, until it ends or panics. stopped says that nobody wants more of it.
+func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event, error) bool) (stopped bool, failed error) {
+	yielding := false
+	defer func() {
+		if yielding { // it is not the agent that panics
+			return
+		}
+		if p := recover(); p != nil {
+			failed = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	for ev, err := range events {
+		yielding = true
+		more := yield(ev, err)
+		yielding = false
+		if !more {
+			return true, nil
+		}
+	}
+	return false, nil
+}
