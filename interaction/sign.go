@@ -1,8 +1,6 @@
 package interaction
 
-import (
-	"strings"
-)
+import "strings"
 
 // An agent whose engine says that it can (engine.Profile.Signed) is given a word of its own for each attempt, the nonce. It stands in its
 // marker, and in the first lines of its question and its output:
