@@ -152,7 +152,7 @@ func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 		next.Output = ch.output
 	case fsm.StateCanceled:
 		next.CancelReason = ch.reason
-		next.Error = &store.Failure{Code: row.Error, Message: orText(ch.message, "canceled")}
+		next.Error = &store.Failure{Code: row.Error, Message: orText(utf8Text(ch.message), "canceled")}
 	default:
 		code, message := row.Error, ch.message
 		switch {
@@ -161,9 +161,12 @@ func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 		case ch.code != "": // one that the contract does not have here counts as the transition's
 			message = shortened(strings.TrimSuffix(string(ch.code)+": "+message, ": "))
 		}
-		next.Error = &store.Failure{Code: code, Message: orText(message, string(code))}
+		next.Error = &store.Failure{Code: code, Message: orText(utf8Text(message), string(code))}
 	}
 }
+
+// utf8Text makes a text that may hold an engine's or a store's own words one that every store keeps as it is.
+func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func orText(s, otherwise string) string {
 	if s == "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
@@ -119,6 +120,9 @@ func sessionOf(h *engine.Handle) (*store.Session, error) {
 	}
 	if len(h.Data) == 0 || len(h.Data) > engine.MaxHandle {
 		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxHandle)
+	}
+	if !utf8.ValidString(h.Engine) || !utf8.ValidString(h.Version) {
+		return nil, fmt.Errorf("engine: handle is of engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
 	}
 	return &store.Session{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}, nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"time"
@@ -58,8 +57,8 @@ func (c *Commit) CheckSelf() error {
 			return invalid(r, "event %d is empty or has a line break", e.Seq)
 		}
 	}
-	if len(r.Output) > 0 && !json.Valid(r.Output) {
-		return invalid(r, "the output is not JSON")
+	if err := c.checkTexts(); err != nil {
+		return err
 	}
 	return c.checkSettled()
 }
@@ -72,12 +71,22 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "it is %s, which does not change any more", prev.State)
 	case r.Seq != prev.Seq+uint64(len(c.Events)):
 		return invalid(r, "events end at %d, want %d", r.Seq, prev.Seq+uint64(len(c.Events)))
+	case r.State != prev.State && !leads(prev.State, r.State):
+		return invalid(r, "no transition leads from %s to %s", prev.State, r.State)
+	case r.State != prev.State && len(c.Events) == 0:
+		return invalid(r, "it goes from %s to %s without an event that tells of it", prev.State, r.State)
+	case claim && r.State == prev.State:
+		return invalid(r, "a claim starts the run or ends it; it is still %s", r.State)
+	case r.State == fsm.StateRunning && prev.State != fsm.StateRunning && r.Attempt != prev.Attempt+1,
+		r.State != fsm.StateRunning && r.Attempt != prev.Attempt, r.State == prev.State && r.Attempt != prev.Attempt:
+		return invalid(r, "attempt goes from %d to %d in a commit from %s to %s: a start adds one, and nothing else changes it",
+			prev.Attempt, r.Attempt, prev.State, r.State)
 	case r.Slot && !prev.Slot && !claim:
 		return invalid(r, "only a claim gives a slot")
 	case r.Epoch != prev.Epoch && !claim:
 		return invalid(r, "only a claim gives an epoch")
-	case r.Attempt < prev.Attempt || r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
-		return invalid(r, "attempt, interactions and updated_at do not go back")
+	case r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
+		return invalid(r, "interactions and updated_at do not go back")
 	case !sameSubmission(prev, r):
 		return invalid(r, "what was fixed at submission cannot be changed")
 	case c.Settled != nil && (prev.Pending == nil || c.Settled.Question.ID != prev.Pending.ID):
@@ -87,6 +96,17 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	}
 	return r.checkQuestion(prev)
 }
+
+// changes are the pairs of states that a transition of the contract leads between.
+var changes = func() map[[2]fsm.State]bool {
+	pairs := make(map[[2]fsm.State]bool)
+	for _, t := range fsm.Transitions() {
+		pairs[[2]fsm.State{t.From, t.To}] = true
+	}
+	return pairs
+}()
+
+func leads(from, to fsm.State) bool { return changes[[2]fsm.State{from, to}] }
 
 func sameSubmission(a, b *Run) bool {
 	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine && a.Mode == b.Mode &&

@@ -26,6 +26,8 @@ func (c *Commit) checkSettled() error {
 		return nil
 	case c.Run.Pending != nil:
 		return invalid(&c.Run, "interaction %d is settled and still pending", s.Question.ID)
+	case s.Question.AskedAt.IsZero() || !kept(s.Question.AskedAt):
+		return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds", s.Question.ID, s.Question.AskedAt)
 	case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
 		return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in UTC in microseconds",
 			s.Question.ID, s.Resolution, s.ResolvedAt)
@@ -33,5 +35,7 @@ func (c *Commit) checkSettled() error {
 	return nil
 }
 
-// kept says whether a store keeps the time as it is: in UTC, without nanoseconds.
-func kept(t time.Time) bool { return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 }
+// kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year that RFC 3339 has.
+func kept(t time.Time) bool {
+	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && t.Year() >= 0 && t.Year() <= 9999
+}

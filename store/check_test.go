@@ -1,11 +1,14 @@
 package store_test
 
 import (
+	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -76,4 +79,70 @@ func TestAClaimRequestIsBounded(t *testing.T) {
 	require.NoError(t, good.Check())
 	good.Max++
 	require.ErrorIs(t, good.Check(), store.ErrInvalid)
+}
+
+// Each text of a record and of a settled interaction is looked at: what is not UTF-8 would come back as something else from a store that
+// keeps JSON.
+func TestWhatIsNoUTF8IsRefused(t *testing.T) {
+	refused := func(path string, c store.Commit) {
+		err := c.CheckSelf()
+		require.ErrorIs(t, err, store.ErrInvalid, path)
+		require.ErrorContains(t, err, "UTF-8", path)
+	}
+	looked := 0
+	whole := follow(parked(), func(*store.Run) {})
+	require.NoError(t, whole.CheckSelf())
+	eachText(reflect.ValueOf(&whole.Run).Elem(), "run", func(path string, spoil, mend func()) {
+		if path == "run.State" { // which is none then
+			return
+		}
+		spoil()
+		refused(path, whole)
+		mend()
+		looked++
+	})
+	settling := follow(parked(), func(r *store.Run) {
+		r.State, r.Slot, r.QueuedAt, r.Pending, r.Deadline = fsm.StateQueued, false, noon, nil, time.Time{}
+	})
+	settling.Settled = &interaction.Record{
+		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon, AutoDecideReason: "d", Key: "k", Digest: "g",
+	}
+	require.NoError(t, settling.CheckSelf())
+	eachText(reflect.ValueOf(settling.Settled).Elem(), "settled", func(path string, spoil, mend func()) {
+		spoil()
+		refused(path, settling)
+		mend()
+		looked++
+	})
+	require.Greater(t, looked, 40, "the texts were found")
+}
+
+// eachText visits every text that v holds, but for what is JSON of its own.
+func eachText(v reflect.Value, path string, visit func(path string, spoil, mend func())) {
+	switch v.Kind() {
+	case reflect.String:
+		whole := v.String()
+		visit(path, func() { v.SetString(whole + "\xff") }, func() { v.SetString(whole) })
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachText(v.Elem(), path, visit)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				eachText(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachText(v.Index(i), path, visit)
+		}
+	case reflect.Map:
+		if v.Type().Elem().Kind() == reflect.String {
+			for _, spoiled := range [][2]string{{"\xff", "a"}, {"a", "\xff"}} {
+				key := reflect.ValueOf(spoiled[0])
+				visit(path, func() { v.SetMapIndex(key, reflect.ValueOf(spoiled[1])) }, func() { v.SetMapIndex(key, reflect.Value{}) })
+			}
+		}
+	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
 // members, codec_words.go knows the words that they repeat, and package plainjson writes them as encoding/json would, byte for byte,
-// and reads them in just that form; what is stored in any other is left to encoding/json. The tests hold all this against
+// and reads them in just that form; what is stored in any other is left to encoding/json. Only an output is written as it is. The tests hold all this against
 // encoding/json and against the fields that the structs have.
 
 // writer and scanner have a method for each object that records hold, beside those for plain values.
@@ -19,7 +19,8 @@ type (
 	scanner struct{ plainjson.Scanner }
 )
 
-// Encode returns the record's stored form: JSON, without a line break. It is what json.Marshal gives, and exactly as large as needed.
+// Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal gives, except that the output stands in it
+// byte for byte, with whatever blanks and line breaks it has.
 func Encode(r Run) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }

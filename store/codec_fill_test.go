@@ -62,10 +62,7 @@ func raw(t *rapid.T) json.RawMessage {
 	if err := e.Encode(values(2).Draw(t, "value")); err != nil {
 		t.Fatal(err)
 	}
-	if rapid.Bool().Draw(t, "bare") {
-		return bytes.TrimSpace(buf.Bytes())
-	}
-	return buf.Bytes()
+	return bytes.TrimSpace(buf.Bytes())
 }
 
 // fill draws a value for everything that v can hold.

@@ -1,6 +1,12 @@
 package store
 
-import "github.com/interlude-go/interlude/fsm"
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+
+	"github.com/interlude-go/interlude/fsm"
+)
 
 // The members of a run in the order of its fields, written and read. A name stands with what is written before its value. What is left
 // out when it is empty may be missing when it is read; the first member of an object never is.
@@ -49,7 +55,7 @@ func (w *writer) run(r *Run) {
 	w.TimeIf(`,"recovered_at":`, r.RecoveredAt)
 	w.TextIf(`,"recovery_reason":`, r.RecoveryReason)
 
-	w.RawIf(`,"output":`, r.Output)
+	w.outputIf(`,"output":`, r.Output)
 	w.TextIf(`,"final_text":`, r.FinalText)
 	w.failureIf(`,"error":`, r.Error)
 	textsIf(w, `,"warnings":`, r.Warnings)
@@ -103,7 +109,7 @@ func (s *scanner) run(r *Run) {
 	s.Time(`,"recovered_at":`, &r.RecoveredAt)
 	s.Text(`,"recovery_reason":`, &r.RecoveryReason)
 
-	s.Raw(`,"output":`, &r.Output)
+	s.Exact(`,"output":`, &r.Output)
 	s.Text(`,"final_text":`, &r.FinalText)
 	s.failure(`,"error":`, &r.Error)
 	words(s, `,"warnings":`, &r.Warnings)
@@ -111,6 +117,20 @@ func (s *scanner) run(r *Run) {
 	s.Time(`,"finished_at":`, &r.FinishedAt)
 	s.Need(`}`)
 }
+
+// outputIf writes an output as it is: what an engine handed over comes back byte for byte. Its blanks and escapes are its own.
+func (w *writer) outputIf(name string, v json.RawMessage) {
+	switch {
+	case len(v) == 0:
+	case !validOutput(v):
+		w.Err = cmp.Or(w.Err, errOutput)
+	default:
+		w.Put(name)
+		w.Buf = append(w.Buf, v...)
+	}
+}
+
+var errOutput = errors.New("output: it is not JSON, or has blanks around it")
 
 func (w *writer) sessionIf(name string, s *Session) {
 	if s == nil {

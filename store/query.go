@@ -59,7 +59,7 @@ func ReadCursor(s string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(s)
 	if err == nil {
 		if at, id, ok := strings.Cut(string(raw), " "); ok {
-			if micros, err := strconv.ParseInt(at, 10, 64); err == nil {
+			if micros, err := strconv.ParseInt(at, 10, 64); err == nil && validName(id) {
 				return Cursor{time.UnixMicro(micros).UTC(), id}, nil
 			}
 		}

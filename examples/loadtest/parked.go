@@ -33,13 +33,17 @@ func numbered(prefix string) func(int) string {
 // model is a run that waits for somebody, as the library made it, of which others can be copied.
 type model struct {
 	created, asked store.Commit
+	started        store.Event
 	id             string
 }
+
+// parking is the pool of the copies, which has a slot for each of them.
+var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
 // newModel has a real run park. It decides by itself when nobody replies, so that its deadline acts.
 func newModel(ctx context.Context) (*model, error) {
 	kept := memory.New()
-	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{})})
+	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +51,7 @@ func newModel(ctx context.Context) (*model, error) {
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(serving) }()
 	job := spec()
-	job.ID, job.AutoDecide, job.SessionTimeout = "model-0000000000", true, time.Hour
+	job.ID, job.AutoDecide, job.SessionTimeout, job.Pool = "model-0000000000", true, time.Hour, parking.Name
 	created, err := lc.Submit(ctx, job)
 	if err == nil {
 		for e, failed := range lc.Events(ctx, job.ID, 0) {
@@ -63,11 +67,12 @@ func newModel(ctx context.Context) (*model, error) {
 	if err := errors.Join(err, readErr, specErr, eventsErr, <-served); err != nil {
 		return nil, err
 	}
-	asked.Version, asked.Epoch = 2, 0 // by two commits, without a claim
+	asked.Version, asked.Epoch = 3, 1 // by three commits: submitted, started, parked
 	return &model{
 		id:      job.ID,
 		created: store.Commit{Run: created, Spec: body, Events: events[:1]},
-		asked:   store.Commit{Run: asked, Expect: 1, Events: events[1:]},
+		started: events[1],
+		asked:   store.Commit{Run: asked, Expect: 2, Events: events[2:]},
 	}, nil
 }
 
@@ -85,19 +90,55 @@ func (m *model) copy(id, owner string, deadline time.Time) (created, asked store
 	}
 	created, asked = named(m.created), named(m.asked)
 	asked.Run.Owner, asked.Run.Deadline = owner, deadline.UTC().Truncate(time.Microsecond)
+	created.Run.NotBefore = asked.Run.Deadline
+	asked.Run.NotBefore = asked.Run.Deadline
 	return created, asked
 }
 
-// park stores so many copies.
-func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time, b *bar) error {
+// begun is the event of a copy's start.
+func (m *model) begun(id string) store.Event {
+	return store.Event{Seq: m.started.Seq, Body: bytes.ReplaceAll(m.started.Body, []byte(m.id), []byte(id))}
+}
+
+// start is what a claim makes of a copy.
+func (m *model) start(r store.Run, _ []byte) (store.Commit, error) {
+	c := store.Commit{Run: r, Expect: r.Version, Events: []store.Event{m.begun(r.ID)}}
+	c.Run.Version, c.Run.State, c.Run.Attempt = r.Version+1, fsm.StateRunning, 1
+	c.Run.Seq, c.Run.LocalSeq, c.Run.UpdatedAt = m.started.Seq, 1, m.asked.Run.UpdatedAt
+	return c, nil
+}
+
+// park stores so many copies. A node of its own starts them, which nobody else does: they are held back until their deadline.
+func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time, b *bar) (err error) {
+	if n == 0 {
+		return nil
+	}
 	const batch = 250
+	node := store.Node{ID: id(0), Identity: "parks", Lease: time.Hour}
+	if err := errors.Join(s.SetPool(ctx, parking), s.Join(ctx, node, time.Now())); err != nil {
+		return err
+	}
+	defer func() {
+		_, gone := s.Expire(ctx, time.Time{}, node.ID)
+		err = errors.Join(err, gone)
+	}()
 	for from := 0; from < n; from += batch {
-		commits := make([]store.Commit, 0, 2*batch)
+		var submitted, parked []store.Commit
 		for i := from; i < min(from+batch, n); i++ {
 			created, asked := m.copy(id(i), owner, deadline)
-			commits = append(commits, created, asked)
+			submitted, parked = append(submitted, created), append(parked, asked)
 		}
-		if err := commit(ctx, s, commits); err != nil {
+		if err := commit(ctx, s, submitted); err != nil {
+			return err
+		}
+		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: node.ID, Now: deadline, Max: len(submitted), Told: true, Start: m.start})
+		if err == nil && len(claimed) != len(submitted) {
+			err = fmt.Errorf("%d of %d runs were started", len(claimed), len(submitted))
+		}
+		if err != nil {
+			return err
+		}
+		if err := commit(ctx, s, parked); err != nil {
 			return err
 		}
 		b.at(from)
@@ -115,7 +156,8 @@ func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) s
 			r := created.Run.Clone()
 			r.Version, r.Seq, r.LocalSeq = 2, over.Run.Seq, over.Run.LocalSeq
 			r.State, r.FinishedAt = fsm.StateCanceled, r.UpdatedAt
-			over.Run = r
+			over.Run, over.Expect = r, 1
+			over.Events = append([]store.Event{m.begun(r.ID)}, over.Events...)
 			commits = append(commits, created, over)
 		}
 		if err := commit(ctx, s, commits); err != nil {
@@ -140,8 +182,10 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 		return err
 	}
 	defer s.Close()
-	if err := s.SetPool(ctx, slots.Pool{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}); err != nil {
-		return err
+	for _, pool := range []slots.Pool{{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}, parking} {
+		if err := s.SetPool(ctx, pool); err != nil {
+			return err
+		}
 	}
 	b := pr.start("runs that have ended", finished)
 	err = m.finish(ctx, s, finished, numbered("ended-"), b)

@@ -184,6 +184,23 @@ func (s *Scanner) Raw(name string, into *json.RawMessage) {
 	}
 }
 
+// Exact reads JSON of any shape that is written in any way.
+func (s *Scanner) Exact(name string, into *json.RawMessage) {
+	if !s.Member(name) {
+		return
+	}
+	first := s.at
+	body := s.any()
+	if body == nil {
+		end := endOfAny(s.Body, first)
+		if end < 0 || !json.Valid(s.Body[first:end]) {
+			return // any has given up
+		}
+		s.at, body = end, s.Body[first:end]
+	}
+	*into = bytes.Clone(body)
+}
+
 // Values leaves to encoding/json what is rare and of unknown shape.
 func (s *Scanner) Values(name string, into *map[string]any) {
 	if !s.Member(name) {

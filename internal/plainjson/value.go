@@ -27,6 +27,37 @@ func endOfValue(body []byte, at, depth int) int {
 	return -1
 }
 
+// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid, however it is written; -1 when it does
+// not end, is nested deeper than maxDepth, or is of another kind.
+func endOfAny(body []byte, at int) int {
+	depth := 0
+	for ; at < len(body); at++ {
+		switch body[at] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			for at++; at < len(body) && body[at] != '"'; at++ {
+				if body[at] == '\\' {
+					at++
+				}
+			}
+		default:
+			if depth == 0 {
+				return -1
+			}
+		}
+		if depth == 0 {
+			return min(at+1, len(body))
+		}
+		if depth > maxDepth {
+			return -1
+		}
+	}
+	return -1
+}
+
 func endOfObject(body []byte, at, depth int) int {
 	if has(body, at, "}") {
 		return at + 1

@@ -18,8 +18,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	if n.ID == "" || n.Lease <= 0 {
-		return fmt.Errorf("%w: a node needs an id and a lease", store.ErrInvalid)
+	if err := n.Check(); err != nil {
+		return err
 	}
 	if s.nodes[n.ID] != nil {
 		return fmt.Errorf("%w: node %s", store.ErrExists, n.ID)

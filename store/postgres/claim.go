@@ -24,6 +24,9 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
+	if !storable(req.Node) {
+		return nil, fmt.Errorf("%w: node %+.128q is not registered", store.ErrStaleEpoch, req.Node)
+	}
 	if s.o.NoGroupCommit {
 		return s.claimOneByOne(ctx, req)
 	}

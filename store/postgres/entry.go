@@ -3,7 +3,6 @@ package postgres
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -42,17 +41,6 @@ func newEntry(c *store.Commit) (*entry, error) {
 // encoded copies a commit that CheckSelf has passed, and encodes its rows.
 func encoded(c *store.Commit) (*entry, error) {
 	r := &c.Run
-	if r.Seq > math.MaxInt64 || r.Epoch > math.MaxInt64 || r.Version > math.MaxInt64 {
-		return nil, fmt.Errorf("%w: run %.128s: seq, epoch and version are at most %d", store.ErrInvalid, r.ID, int64(math.MaxInt64))
-	}
-	for _, text := range []string{r.ID, r.Pool, r.Owner} {
-		if !storable(text) {
-			return nil, fmt.Errorf("%w: run %q: id, pool and owner are UTF-8 without NUL, not %q", store.ErrInvalid, r.ID, text)
-		}
-	}
-	if c.Fence != nil && !storable(c.Fence.Node) { // so no node has that id
-		return nil, fmt.Errorf("%w: run %.128s", store.ErrStaleEpoch, r.ID)
-	}
 	e := &entry{Commit: *c}
 	var err error
 	buf := records.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
@@ -63,6 +51,9 @@ func encoded(c *store.Commit) (*entry, error) {
 	e.Run, e.Spec = c.Run.Clone(), bytes.Clone(c.Spec)
 	if c.Fence != nil {
 		fence := *c.Fence
+		if !storable(fence.Node) { // no node has that id, nor this one
+			fence.Node = ""
+		}
 		e.Fence = &fence
 	}
 	e.bodies, e.Events = store.JoinEvents(c.Events)

@@ -89,9 +89,6 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if !storable(c.ID) {
-			return "", nil, fmt.Errorf("%w: cursor %.40q is not one that a listing returned", store.ErrInvalid, q.After)
-		}
 		f.args = append(f.args, c.At.UnixMicro())
 		f.and("("+l.column+", "+l.id+") "+compare+" ($1, $%d)", c.ID)
 	}

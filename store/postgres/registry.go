@@ -78,8 +78,8 @@ func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64,
 
 // Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
-	if n.ID == "" || n.Lease <= 0 || !storable(n.ID) || !storable(n.Identity) {
-		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL", store.ErrInvalid)
+	if err := n.Check(); err != nil {
+		return err
 	}
 	made, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease))
 	if err == nil && made == 0 {
@@ -115,15 +115,13 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, _ time.Time, ids ...string) ([]store.Node, error) {
-	if ids == nil {
-		ids = []string{}
-	}
+	known := make([]string, 0, len(ids)) // no node has another one
 	for _, id := range ids {
-		if !storable(id) {
-			return nil, fmt.Errorf("%w: node %q", store.ErrInvalid, id)
+		if storable(id) {
+			known = append(known, id)
 		}
 	}
-	return collectRows(ctx, &s.reader, s.texts[expireText], scanNode, ids)
+	return collectRows(ctx, &s.reader, s.texts[expireText], scanNode, known)
 }
 
 func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {

@@ -8,10 +8,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// seqBits is how much of a key of the log is the number of an event: a run has at most 268,435,455 events.
+// seqBits is how much of a key of the log is the number of an event.
 const seqBits = 28
 
-const maxSeq = 1<<seqBits - 1
+const maxSeq = store.MaxSeq
+
+const _ = uint(1<<seqBits - 1 - maxSeq) // every number fits
 
 // place is the log's key for events of a run that end with the number.
 func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
@@ -41,9 +43,6 @@ func newEntry(c *store.Commit) (*entry, error) {
 
 // encoded copies a commit that CheckSelf has passed, and encodes its rows.
 func encoded(c *store.Commit) (*entry, error) {
-	if c.Run.Seq > maxSeq {
-		return nil, fmt.Errorf("%w: run %s has more than %d events", store.ErrInvalid, c.Run.ID, maxSeq)
-	}
 	e := &entry{Commit: *c}
 	var err error
 	buf := records.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it

@@ -47,9 +47,12 @@ func answer(prev store.Run, key string) store.Commit {
 	return c
 }
 
-// end finishes a running run.
+// end finishes a run: a running one well, another one before it came to that.
 func end(prev store.Run) store.Commit {
 	return step(prev, func(r *store.Run) {
-		r.State, r.FinishedAt, r.Slot, r.Owner, r.Answer = fsm.StateSucceeded, noon, false, "", nil
+		if r.State = fsm.StateCanceled; prev.State == fsm.StateRunning {
+			r.State = fsm.StateSucceeded
+		}
+		r.FinishedAt, r.Slot, r.Owner, r.Answer = noon, false, "", nil
 	})
 }

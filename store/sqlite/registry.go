@@ -14,8 +14,8 @@ import (
 
 // Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
-	if n.ID == "" || n.Lease <= 0 {
-		return fmt.Errorf("%w: a node needs an id and a lease", store.ErrInvalid)
+	if err := n.Check(); err != nil {
+		return err
 	}
 	var refused error
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {

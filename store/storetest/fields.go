@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +59,33 @@ var fieldCases = []promised{
 			require.Equal(w, string(want), string(have))
 			requireAllSet(w, got)
 			requireAllSet(w, got.Question)
+		},
+	},
+	{
+		"fields/an output comes back byte for byte",
+		"An output is JSON as an engine wrote it: its blanks, escapes, numbers, order of members, doubled members and bytes that are no UTF-8 are kept, in every way to read the run (B5).",
+		func(w *world) {
+			for i, output := range []string{
+				`{}`, `null`, `""`, `[]`, `0`, `true`, `{"a":1}`, "{\n  \"b\" : [ 1,\t2 ],\r\n\"a\":{ } }", `"<a href='x'>&</a>"`, `"\u003c\u00e9\/\ud83d\ude00"`, `"\ud83d"`,
+				`"é😀"`, "\"\u2028\u2029\"", "\"a\xff\xed\xa0\x80\"", `"\u0000"`, `{"z":1,"a":2,"z":3}`, `[1.0,1e2,-0,12345678901234567890.10,1E400]`, `{"":{"":[[]]}}`,
+				`{"a":` + strings.Repeat("[", 200) + " " + strings.Repeat("]", 200) + `}`, `"` + strings.Repeat("<", 100_000) + `"`,
+			} {
+				id := fmt.Sprintf("r%02d", i)
+				c := ended(w.running(id), w.tick(), fsm.StateSucceeded)
+				c.Run.Output = json.RawMessage(output)
+				w.commit(c)
+				for _, s := range []store.Store{w.store, w.also()} {
+					r, err := s.Run(w.ctx, id)
+					require.NoError(w, err)
+					require.Equal(w, output, string(r.Output))
+					r, _, err = s.History(w.ctx, id)
+					require.NoError(w, err)
+					require.Equal(w, output, string(r.Output))
+					page, err := s.Runs(w.ctx, store.Query{Newest: true, Limit: 1})
+					require.NoError(w, err)
+					require.Equal(w, output, string(page.Runs[0].Output))
+				}
+			}
 		},
 	},
 	{

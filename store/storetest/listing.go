@@ -118,7 +118,10 @@ var listingCases = []promised{
 			}
 			require.Len(w, w.list(store.Query{}), 100)
 			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
-				for _, q := range []store.Query{{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"}} {
+				for _, q := range []store.Query{
+					{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"}, {After: store.Cursor{At: base, ID: "a\x00b"}.String()},
+					{After: store.Cursor{At: base, ID: "\xff"}.String()}, {After: "\x00"},
+				} {
 					_, err := list(q)
 					require.ErrorIs(w, err, store.ErrInvalid, "%+v", q)
 				}

@@ -211,7 +211,11 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 // step is one that the run's state allows, or nearly.
 func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	end := func() store.Commit {
-		return ended(r, m.now, rapid.SampledFrom([]fsm.State{fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled}).Draw(rt, "end"))
+		ends := []fsm.State{fsm.StateFailed, fsm.StateCanceled}
+		if r.State == fsm.StateRunning {
+			ends = append(ends, fsm.StateSucceeded)
+		}
+		return ended(r, m.now, rapid.SampledFrom(ends).Draw(rt, "end"))
 	}
 	choice := rapid.IntRange(0, 5).Draw(rt, "step")
 	switch {

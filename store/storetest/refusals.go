@@ -1,7 +1,11 @@
 package storetest
 
 import (
+	"math"
+	"strings"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -59,6 +63,16 @@ var refusalCases = []promised{
 				{"a number without a question", func(c *store.Commit) { c.Run.Interactions = 2 }},
 				{"question asked in another time zone", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.In(time.FixedZone("x", 60)) }},
 				{"question without a time", func(c *store.Commit) { c.Run.Pending.AskedAt = time.Time{} }},
+				{"question that is not UTF-8", func(c *store.Commit) { c.Run.Pending.Prompt = "Which\xff?" }},
+				{"hints of no JSON type", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"rows": 3} }},
+				{"hints that JSON cannot say", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"rows": math.Inf(1)} }},
+				{"hints that are not UTF-8", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"a": []any{"\xff"}} }},
+				{"hints without a bottom", func(c *store.Commit) {
+					hints := map[string]any{}
+					hints["again"] = hints
+					c.Run.Pending.UIHints = hints
+				}},
+				{"without an event that tells of it", untold},
 				{"question's time is finer than a microsecond", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1) }},
 			})
 		},
@@ -71,6 +85,12 @@ var refusalCases = []promised{
 			refuses(w, answered(r, w.tick(), "k"), []fault{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
 				{"another question", func(c *store.Commit) { c.Settled.Question.ID = 2 }},
+				{"without an event that tells of it", untold},
+				{"an answer that is not UTF-8", func(c *store.Commit) { c.Run.Answer.Text = "\xff" }},
+				{"a settlement that is not UTF-8", func(c *store.Commit) { c.Settled.Response = "\xff" }},
+				{"a question asked in another time zone", func(c *store.Commit) {
+					c.Settled.Question.AskedAt = c.Settled.Question.AskedAt.In(time.FixedZone("x", 60))
+				}},
 				{"settled and still pending", func(c *store.Commit) {
 					c.Run.State, c.Run.Answer, c.Run.Pending = fsm.StateWaitingUser, nil, r.Pending
 				}},
@@ -117,8 +137,40 @@ var refusalCases = []promised{
 				{"with an owner", func(c *store.Commit) { c.Run.Owner = "n" }},
 				{"without a time", func(c *store.Commit) { c.Run.FinishedAt = time.Time{} }},
 				{"with a question", func(c *store.Commit) { c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base} }},
-				{"output that is not JSON", func(c *store.Commit) { c.Run.Output = []byte(`{"a":`) }},
+				{"without an event that tells of it", untold},
 			})
+		},
+	},
+	{
+		"refusal/of a change of state that is none",
+		"A commit that goes from one state to another by a way that no transition of the contract takes is ErrInvalid, whatever events it brings (A1, A2, F7).",
+		func(w *world) {
+			parked := func(r store.Run) store.Commit { return asked(r, w.tick(), false, time.Time{}) }
+			succeeded := func(r store.Run) store.Commit { return ended(r, w.tick(), fsm.StateSucceeded) }
+			q := w.submit("queued")
+			w.refused(store.ErrInvalid, parked(q))
+			w.refused(store.ErrInvalid, succeeded(q))
+			jump := parked(q)
+			untold(&jump)
+			w.refused(store.ErrInvalid, jump)
+			w.commit(ended(q, w.tick(), fsm.StateCanceled))
+
+			r := w.waiting("waiting")
+			w.refused(store.ErrInvalid, succeeded(r))
+			w.refused(store.ErrInvalid, changed(r, w.tick(), func(r *store.Run) {
+				r.State, r.Slot, r.Pending, r.Attempt = fsm.StateRunning, true, nil, r.Attempt+1
+			}))
+
+			w.submit("unmoved")
+			_, err := w.store.Claim(w.ctx, store.ClaimRequest{
+				Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) { return reported(r, w.now), nil },
+			})
+			require.ErrorIs(w, err, store.ErrInvalid, "a claim that starts nothing")
+			_, err = w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+				return parked(r), nil
+			}})
+			require.ErrorIs(w, err, store.ErrInvalid, "a claim that parks")
+			require.EqualValues(w, 1, w.load("unmoved").Version)
 		},
 	},
 	{
@@ -135,6 +187,12 @@ var refusalCases = []promised{
 	},
 }
 
+// untold takes the events from a commit.
+func untold(c *store.Commit) {
+	c.Run.Seq -= uint64(len(c.Events))
+	c.Events = nil
+}
+
 // creationFaults are those that only a creation can have.
 var creationFaults = []fault{
 	{"no specification", func(c *store.Commit) { c.Spec = nil }},
@@ -149,6 +207,12 @@ var creationFaults = []fault{
 	{"an attempt", func(c *store.Commit) { c.Run.Attempt = 1 }},
 	{"an epoch", func(c *store.Commit) { c.Run.Epoch = 1 }},
 	{"a settled interaction", func(c *store.Commit) { c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}} }},
+	{"an id with NUL", func(c *store.Commit) { c.Run.ID = "a\x00b" }},
+	{"an id that is not UTF-8", func(c *store.Commit) { c.Run.ID = "a\xff" }},
+	{"a pool with NUL", func(c *store.Commit) { c.Run.Pool = "p\x00" }},
+	{"a key that is not UTF-8", func(c *store.Commit) { c.Run.Key = "\xff" }},
+	{"a label's name that is not UTF-8", func(c *store.Commit) { c.Run.Labels = map[string]string{"\xff": "a"} }},
+	{"a label that is not UTF-8", func(c *store.Commit) { c.Run.Labels = map[string]string{"a": "\xff"} }},
 	{"already ended", func(c *store.Commit) { c.Run.State, c.Run.FinishedAt = fsm.StateCanceled, c.Run.UpdatedAt }},
 	{"no time of creation", func(c *store.Commit) { c.Run.CreatedAt = time.Time{} }},
 }
@@ -170,6 +234,20 @@ var recordFaults = []fault{
 	{"an end without being finished", func(c *store.Commit) { c.Run.FinishedAt = c.Run.UpdatedAt }},
 	{"a time in another zone", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.In(time.FixedZone("x", 3600)) }},
 	{"a time finer than a microsecond", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.Add(time.Nanosecond) }},
+	{"a year that no text has", func(c *store.Commit) { c.Run.UpdatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }},
+	{"an owner with NUL", func(c *store.Commit) { c.Run.Owner = "n\x00" }},
+	{"an owner that is not UTF-8", func(c *store.Commit) { c.Run.Owner = "\xff" }},
+	{"a text that is not UTF-8", func(c *store.Commit) { c.Run.FinalText = "a\xff" }},
+	{"a reason that is not UTF-8", func(c *store.Commit) { c.Run.CancelReason = "\xed\xa0\x80" }},
+	{"a warning that is not UTF-8", func(c *store.Commit) { c.Run.Warnings = []fsm.Warning{"\xff"} }},
+	{"an error that is not UTF-8", func(c *store.Commit) { c.Run.Error = &store.Failure{Code: "X", Message: "\xff"} }},
+	{"a session that is not UTF-8", func(c *store.Commit) { c.Run.Session = &store.Session{Engine: "\xff", Data: []byte("x")} }},
+	{"output that is not JSON", func(c *store.Commit) { c.Run.Output = []byte(`{"a":`) }},
+	{"output with blanks around it", func(c *store.Commit) { c.Run.Output = []byte("{}\n") }},
+	{"output before which there are blanks", func(c *store.Commit) { c.Run.Output = []byte(" {}") }},
+	{"output too deep for a record", func(c *store.Commit) {
+		c.Run.Output = []byte(strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000))
+	}},
 }
 
 // followFaults are those that only a commit on an existing run can have.
@@ -185,6 +263,7 @@ var followFaults = []fault{
 	}},
 	{"an event is dropped", func(c *store.Commit) { c.Events = nil }},
 	{"attempt goes back", func(c *store.Commit) { c.Run.Attempt-- }},
+	{"attempt is raised without a start", func(c *store.Commit) { c.Run.Attempt++ }},
 	{"time goes back", func(c *store.Commit) { c.Run.UpdatedAt = base.Add(-time.Hour) }},
 	{"a new epoch without a claim", func(c *store.Commit) { c.Run.Epoch++ }},
 	{"a settlement of nothing", func(c *store.Commit) {

@@ -53,11 +53,20 @@ var registryCases = []promised{
 	},
 	{
 		"registry/a node needs an id and a lease",
-		"Joining without an id or without a lease is ErrInvalid.",
+		"Joining without an id or without a lease, or with a text that is not UTF-8 or holds NUL, is ErrInvalid; no call knows such a node.",
 		func(w *world) {
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{Lease: lease}, w.now), store.ErrInvalid)
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x"}, w.now), store.ErrInvalid)
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: -1}, w.now), store.ErrInvalid)
+			for _, text := range []string{"\x00", "x\x00y", "\xff", "\xed\xa0\x80"} {
+				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: text, Lease: lease}, w.now), store.ErrInvalid)
+				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Identity: text, Lease: lease}, w.now), store.ErrInvalid)
+				require.ErrorIs(w, second(w.store.Renew(w.ctx, text, w.now)), store.ErrStaleEpoch)
+				require.ErrorIs(w, second(w.store.Claim(w.ctx, store.ClaimRequest{Node: text, Now: w.now, Max: 1, Start: started(w.now)})), store.ErrStaleEpoch)
+				gone, err := w.store.Expire(w.ctx, base, text)
+				require.NoError(w, err)
+				require.Empty(w, gone)
+			}
 			require.Equal(w, []string{"n"}, w.nodes())
 		},
 	},

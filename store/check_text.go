@@ -1,0 +1,179 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// MaxSeq is the largest number of events of a run.
+const MaxSeq = 1<<28 - 1
+
+// A database's text holds no NUL and, like JSON, only UTF-8. What cannot be kept as it is must not be taken: each store would make
+// something else of it. So it is refused here, for all of them.
+
+// validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
+func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// checkTexts says whether everything that a commit brings comes back as it is.
+func (c *Commit) checkTexts() error {
+	r := &c.Run
+	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
+		return invalid(r, "id, pool and owner are UTF-8 without NUL, not %+.128q, %+.128q and %+.128q", r.ID, r.Pool, r.Owner)
+	}
+	if r.Version > math.MaxInt64 || r.Epoch > math.MaxInt64 || r.Seq > MaxSeq {
+		return invalid(r, "version and epoch are at most %d and it has at most %d events; they are %d, %d and %d",
+			int64(math.MaxInt64), MaxSeq, r.Version, r.Epoch, r.Seq)
+	}
+	t := texts{}
+	t.run(r)
+	if c.Settled != nil {
+		t.settled(c.Settled)
+	}
+	if t.wrong != "" {
+		return invalid(r, "%s is not UTF-8, which no store can keep", t.wrong)
+	}
+	if !validOutput(r.Output) {
+		return invalid(r, "the output is not JSON, or has blanks around it")
+	}
+	if r.Pending != nil && !plainValues(r.Pending.UIHints, 0) || c.Settled != nil && !plainValues(c.Settled.Question.UIHints, 0) {
+		return invalid(r, "the question's ui_hints are not of the types that encoding/json decodes to, or nest deeper than %d", maxHints)
+	}
+	return nil
+}
+
+// texts remembers which text is wrong.
+type texts struct{ wrong string }
+
+func (t *texts) text(name, s string) {
+	if !utf8.ValidString(s) {
+		t.wrong = name
+	}
+}
+
+func (t *texts) run(r *Run) {
+	t.text("contract", r.Contract)
+	t.text("spec_digest", r.SpecDigest)
+	t.text("engine", r.Engine)
+	t.text("mode", string(r.Mode))
+	t.text("key", r.Key)
+	for k, v := range r.Labels {
+		t.text("a label", k)
+		t.text("a label", v)
+	}
+	t.text("profile", string(r.Profile))
+	if s := r.Session; s != nil {
+		t.text("the session's engine", s.Engine)
+		t.text("the session's version", s.Version)
+	}
+	if r.Pending != nil {
+		t.question(r.Pending)
+	}
+	if a := r.Answer; a != nil {
+		t.text("the answer's resolution_mode", string(a.Resolution))
+		t.text("the answer's text", a.Text)
+		t.text("the answer's actor", a.Actor)
+		if auto := a.Auto; auto != nil {
+			for _, s := range []string{auto.Source, auto.Reason, string(auto.Policy), auto.Instruction} {
+				t.text("the answer's decision", s)
+			}
+		}
+	}
+	t.text("recovery_state", string(r.Recovery))
+	t.text("recovery_reason", r.RecoveryReason)
+	t.text("final_text", r.FinalText)
+	if f := r.Error; f != nil {
+		t.text("the error's code", string(f.Code))
+		t.text("the error's message", f.Message)
+	}
+	for _, w := range r.Warnings {
+		t.text("a warning", string(w))
+	}
+	t.text("cancel_reason", r.CancelReason)
+}
+
+func (t *texts) question(q *interaction.Question) {
+	t.text("the question's kind", string(q.Kind))
+	t.text("the question's prompt", q.Prompt)
+	for _, o := range q.Options {
+		t.text("an option's label", o.Label)
+		t.text("an option's value", o.Value)
+	}
+	for _, f := range q.RequiredFields {
+		t.text("a required field", f)
+	}
+	t.text("the question's context", q.Context)
+	t.text("the question's policy", string(q.DefaultPolicy))
+}
+
+func (t *texts) settled(r *interaction.Record) {
+	t.question(&r.Question)
+	t.text("the settled interaction's resolution_mode", string(r.Resolution))
+	t.text("the response", r.Response)
+	t.text("the actor", r.Actor)
+	t.text("auto_decide_reason", r.AutoDecideReason)
+	t.text("the idempotency key", r.Key)
+	t.text("the reply's digest", r.Digest)
+}
+
+// deepest is how deep encoding/json follows what it decodes.
+const deepest = 10_000
+
+// validOutput reports whether an output, which may be missing, is JSON that can stand in a record as it is.
+func validOutput(v json.RawMessage) bool {
+	if len(v) == 0 {
+		return true
+	}
+	const blanks = " \t\r\n"
+	if strings.IndexByte(blanks, v[0]) >= 0 || strings.IndexByte(blanks, v[len(v)-1]) >= 0 || !json.Valid(v) {
+		return false
+	}
+	return len(v) < deepest || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil)) // one deeper, as in the record
+}
+
+// maxHints bounds how deep the hints of a question nest.
+const maxHints = 100
+
+// plainValues reports whether a value is one that encoding/json decodes JSON to.
+func plainValues(v any, depth int) bool {
+	if depth > maxHints {
+		return false
+	}
+	switch v := v.(type) {
+	case nil, bool:
+		return true
+	case float64:
+		return !math.IsNaN(v) && !math.IsInf(v, 0)
+	case string:
+		return utf8.ValidString(v)
+	case []any:
+		for _, e := range v {
+			if !plainValues(e, depth+1) {
+				return false
+			}
+		}
+		return v != nil
+	case map[string]any:
+		for k, e := range v {
+			if !utf8.ValidString(k) || !plainValues(e, depth+1) {
+				return false
+			}
+		}
+		return v != nil || depth == 0
+	}
+	return false
+}
+
+// Check says whether a node can be registered; the error matches ErrInvalid.
+func (n Node) Check() error {
+	if n.ID == "" || n.Lease <= 0 || !validName(n.ID) || !validName(n.Identity) {
+		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are %+.128q, %s and %+.128q",
+			ErrInvalid, n.ID, n.Lease, n.Identity)
+	}
+	return nil
+}
