@@ -258,7 +258,7 @@ type Query struct {
 	States []fsm.State
 	Pool   string
 	Key    string
-	// Labels must all be present with these values; at most 1000. A store may have an index of them; PostgreSQL does.
+	// Labels must all be present with these values; at most 1000. A store may have an index of them; SQLite and PostgreSQL do.
 	Labels map[string]string
 	// Newest reverses the order.
 	Newest bool

@@ -25,13 +25,23 @@ var planNoon = time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
 func crowd(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
-	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "p", Capacity: 50, KeyCapacity: 10}))
-	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "q", Capacity: 50}))
+	for _, name := range []string{"p", "q"} { // as long as the crowd is made
+		require.NoError(t, s.SetPool(ctx, slots.Pool{Name: name, Capacity: 10_000}))
+	}
 	require.NoError(t, s.Join(ctx, store.Node{ID: "n", Lease: time.Hour}, planNoon))
 	put := func(batch []store.Commit) {
 		for _, err := range s.Commit(ctx, batch) {
 			require.NoError(t, err)
 		}
+	}
+	follow := func(r store.Run, change func(r *store.Run)) store.Commit {
+		r.Version++
+		r.Seq++
+		change(&r)
+		return store.Commit{Run: r, Expect: r.Version - 1, Events: []store.Event{{Seq: r.Seq, Body: []byte(`{"n":2}`)}}}
+	}
+	start := func(r store.Run, _ []byte) (store.Commit, error) {
+		return follow(r, func(r *store.Run) { r.State, r.Attempt = fsm.StateRunning, r.Attempt+1 }), nil
 	}
 	made := 0
 	some := func(n int, then func(r *store.Run, i int)) {
@@ -48,28 +58,32 @@ func crowd(t *testing.T, s *Store) {
 				}
 				r.UpdatedAt, r.QueuedAt = r.CreatedAt, r.CreatedAt
 				batch = append(batch, store.Commit{Run: r, Spec: []byte(`{}`), Events: []store.Event{{Seq: 1, Body: []byte(`{"n":1}`)}}})
-				if then != nil {
-					r.Version, r.Seq = 2, 2
-					then(&r, made)
-					batch = append(batch, store.Commit{Run: r, Expect: 1, Events: []store.Event{{Seq: 2, Body: []byte(`{"n":2}`)}}})
-				}
+			}
+			put(batch)
+			if then == nil {
+				continue
+			}
+			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: len(batch), Start: start})
+			require.NoError(t, err)
+			require.Len(t, claimed, len(batch))
+			for i, c := range claimed {
+				batch[i] = follow(c.Run, func(r *store.Run) { then(r, made-i) })
 			}
 			put(batch)
 		}
 	}
 	some(6000, func(r *store.Run, i int) {
-		r.State, r.Owner, r.Interactions = fsm.StateWaitingUser, "n", 1
+		r.State, r.Slot, r.Interactions = fsm.StateWaitingUser, false, 1
 		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
 		r.Deadline = planNoon.Add(time.Duration(i) * time.Hour)
 	})
 	some(6000, func(r *store.Run, i int) {
-		r.State, r.FinishedAt = fsm.StateCanceled, planNoon.Add(time.Duration(i)*time.Second)
+		r.State, r.Slot, r.Owner, r.FinishedAt = fsm.StateCanceled, false, "", planNoon.Add(time.Duration(i)*time.Second)
 	})
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "p", Capacity: 50, KeyCapacity: 10}))
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "q", Capacity: 50}))
 	some(300, nil)
-	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: 20, Start: func(r store.Run, _ []byte) (store.Commit, error) {
-		r.Version, r.State, r.Attempt = r.Version+1, fsm.StateRunning, r.Attempt+1
-		return store.Commit{Run: r, Expect: r.Version - 1}, nil
-	}})
+	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: 20, Start: start})
 	require.NoError(t, err)
 	sticky := claimed[0].Run
 	for _, change := range []func(r *store.Run){
@@ -78,9 +92,7 @@ func crowd(t *testing.T, s *Store) {
 		},
 		func(r *store.Run) { r.State, r.Pending, r.QueuedAt = fsm.StateQueued, nil, planNoon },
 	} {
-		next := store.Commit{Run: sticky.Clone(), Expect: sticky.Version}
-		next.Run.Version++
-		change(&next.Run)
+		next := follow(sticky.Clone(), change)
 		if sticky.Pending != nil {
 			next.Settled = &interaction.Record{Question: *sticky.Pending, Resolution: interaction.UserReply, ResolvedAt: planNoon}
 		}

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,31 @@ func BenchmarkLateReply(b *testing.B) {
 			for b.Loop() {
 				_, err := c.Reply(b.Context(), "run", interaction.Reply{ID: 5, Text: "no"})
 				require.ErrorIs(b, err, lifecycle.ErrSettled)
+			}
+		})
+	}
+}
+
+// A listing by labels that nothing matches, beside runs with many long labels.
+func BenchmarkListingByLabel(b *testing.B) {
+	s := bench(b, quick)
+	labels := make(map[string]string)
+	for i := range lifecycle.MaxLabels {
+		labels[fmt.Sprint("label-", i)] = strings.Repeat("x", 255)
+	}
+	for i := range 20 {
+		batch := make([]store.Commit, 500)
+		for j := range batch {
+			batch[j] = newRun(fmt.Sprintf("run-%d-%d", i, j), 300)
+			batch[j].Run.Labels = labels
+		}
+		put(b, s, batch...)
+	}
+	for name, query := range map[string]map[string]string{"none": {"label-1": "y"}, "none of many": {"label-1": labels["label-1"], "label-2": "y"}, "all": {"label-1": labels["label-1"]}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				_, err := s.Runs(b.Context(), store.Query{Labels: query})
+				require.NoError(b, err)
 			}
 		})
 	}

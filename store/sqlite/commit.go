@@ -183,6 +183,13 @@ func (w *writer) create(e *entry) (refused, _ error) {
 			return nil, err
 		}
 	}
+	indexed, err := w.indexLabels(n, r.Labels)
+	if err != nil {
+		return nil, err
+	}
+	for range indexed {
+		w.meter.row(0)
+	}
 	w.meter.row(len(e.record) + len(t.bodies) + len(e.Spec))
 	return nil, w.wrote(stored{n: n, spec: e.Spec, tail: t}, e)
 }

@@ -3,7 +3,8 @@
 // One writer goroutine owns the only writing connection. Commits and claims that arrive while a transaction is being flushed
 // go together in the next one (natural group commit): an idle store adds no delay, a busy one shares each fsync among many. Each
 // entry succeeds or fails by itself; no savepoint is needed, because everything that can refuse it is looked at before its first write.
-// Reads have connections of their own and never wait for the writer.
+// Reads have connections of their own and never wait for the writer; listings have others, so that one that has to walk far holds up
+// other listings only.
 //
 // The writer is the one that everybody waits for, so it does little: callers check and encode their commits themselves; a commit is one
 // guarded UPDATE of the run's row, in which its newest events stand too (tail.go); the record that it replaces is remembered

@@ -25,10 +25,12 @@ func (s *Store) Statements() map[string]bool {
 		note(w.conn)
 		return nil
 	})
-	for range readerCount {
-		c := <-s.readers
-		note(c)
-		s.readers <- c
+	for _, conns := range []chan *conn{s.readers, s.listers} {
+		for range cap(conns) {
+			c := <-conns
+			note(c)
+			conns <- c
+		}
 	}
 	return texts
 }
@@ -84,3 +86,22 @@ func (s *Store) Describe() (lines []string, _ error) {
 	})
 	return lines, err
 }
+
+// HoldListings keeps all connections of listings at work until free is called.
+func (s *Store) HoldListings() (free func()) {
+	var held []*conn
+	for range listerCount {
+		held = append(held, <-s.listers)
+	}
+	return func() {
+		for _, c := range held {
+			s.listers <- c
+		}
+	}
+}
+
+// HashLabel is a label's number in the index.
+var HashLabel = hashLabel
+
+// FewRuns is how many runs with a label are looked up one by one.
+const FewRuns = fewRuns

@@ -31,7 +31,7 @@ func (m *meter) flushed() {
 	m.bytes.Add(p.Bytes)
 }
 
-// Stats implements store.Meter. Rows are those of runs, log and settled; bytes are the records, events, specs and settled
+// Stats implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the records, events, specs and settled
 // interactions in them.
 func (s *Store) Stats() store.Stats {
 	m := &s.writer.meter

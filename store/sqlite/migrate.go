@@ -58,11 +58,18 @@ func apply(c *conn, version int) error {
 	if err != nil {
 		return err
 	}
-	if err := c.run(string(text)); err != nil {
+	err = c.run(string(text))
+	if fill := fills[migrations[version]]; err == nil && fill != nil {
+		err = fill(c)
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", migrations[version], err)
 	}
 	return nil
 }
+
+// fills are what migrations do besides their text.
+var fills = map[string]func(c *conn) error{"migrations/0003_labels.sql": fillLabels}
 
 // Migrations lists the schema's versions in order, for operators.
 func Migrations() []string {

@@ -47,6 +47,7 @@ type Options struct {
 // Store keeps runs in a SQLite file. Use Open.
 type Store struct {
 	readers  chan *conn // those that are free
+	listers  chan *conn // those for listings that are free
 	writer   *writer
 	watchers store.Watchers
 
@@ -88,7 +89,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := inspect(path, o.FileMode); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount)}
+	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount), listers: make(chan *conn, listerCount)}
 	if err := s.open(path, o); err != nil {
 		s.hangUp()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
@@ -146,20 +147,24 @@ func (s *Store) open(path string, o Options) error {
 	if err := migrate(c); err != nil {
 		return err
 	}
-	for range readerCount {
-		c, err := dial(path, "", append(pragmas, "query_only(1)"))
-		if err != nil {
-			return err
+	for _, conns := range []chan *conn{s.readers, s.listers} {
+		for range cap(conns) {
+			c, err := dial(path, "", append(pragmas, "query_only(1)"))
+			if err != nil {
+				return err
+			}
+			conns <- c
 		}
-		s.readers <- c
 	}
 	return nil
 }
 
 // hangUp closes the connections; that of the writer last, since the last one closes the WAL.
 func (s *Store) hangUp() {
-	for len(s.readers) > 0 {
-		s.fail((<-s.readers).close())
+	for _, conns := range []chan *conn{s.readers, s.listers} {
+		for len(conns) > 0 {
+			s.fail((<-conns).close())
+		}
 	}
 	if s.writer != nil {
 		s.fail(s.writer.close())
@@ -187,8 +192,10 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
 		s.ended.Wait()
-		for range readerCount { // those in use come back
-			s.fail((<-s.readers).close())
+		for _, conns := range []chan *conn{s.readers, s.listers} {
+			for range cap(conns) { // those in use come back
+				s.fail((<-conns).close())
+			}
 		}
 		s.hangUp()
 	})

@@ -24,6 +24,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 			return nil, err
 		}
 		for _, n := range old {
+			if err := w.dropLabels(n); err != nil {
+				return nil, err
+			}
 			if _, err := w.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, place(n, 0), place(n, maxSeq)); err != nil {
 				return nil, err
 			}

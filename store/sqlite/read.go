@@ -12,12 +12,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// readerCount is how many reads go on at one time.
-const readerCount = 4
+// readerCount is how many reads go on at one time, listerCount how many listings beside them.
+const (
+	readerCount = 4
+	listerCount = 2
+)
 
-// read calls do with a reading connection. Do is to look with one statement, or in a snapshot: what a call sees is of one
-// moment (I.10).
+// read calls do with a reading connection.
 func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
+	return s.readOn(ctx, s.readers, do)
+}
+
+// readOn calls do with one of the connections, once one is free. Do is to look with one statement, or in a snapshot: what a call sees is of one
+// moment (I.10).
+func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already
 	case <-s.closed:
@@ -25,13 +33,13 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	default:
 	}
 	select {
-	case c = <-s.readers:
+	case c = <-conns:
 	case <-s.closed:
 		return store.ErrClosed
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { s.readers <- c }()
+	defer func() { conns <- c }()
 	err := ctx.Err()
 	if err == nil {
 		err = do(c)
