@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -126,6 +127,49 @@ func BenchmarkListingByLabel(b *testing.B) {
 				_, err := s.Runs(b.Context(), store.Query{Labels: query})
 				require.NoError(b, err)
 			}
+		})
+	}
+}
+
+// How long a read takes beside followers of runs that do not change, while another process writes.
+func BenchmarkReadBesideFollowers(b *testing.B) {
+	for _, followers := range []int{0, 20_000} {
+		b.Run(fmt.Sprintf("followers=%d", followers), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "runs.db")
+			var both [2]*sqlite.Store
+			for i := range both {
+				s, err := sqlite.Open(b.Context(), path, sqlite.Options{Synchronous: sqlite.Normal})
+				require.NoError(b, err)
+				both[i] = s
+			}
+			s, other := both[0], both[1]
+			require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: slots.MaxCapacity}))
+			require.NoError(b, s.Join(b.Context(), store.Node{ID: "n", Lease: time.Hour}, noon))
+			park(b, s, max(followers, 1))
+			c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Poll: time.Hour})
+			require.NoError(b, err)
+			ctx, cancel := context.WithCancel(b.Context())
+			var work sync.WaitGroup
+			for i := range followers {
+				work.Go(func() { _, _ = c.Wait(ctx, fmt.Sprintf("parked-%d", i)) })
+			}
+			work.Go(func() {
+				for next := newRun("busy", 10); ctx.Err() == nil; next = report(next.Run) {
+					put(b, other, next)
+					time.Sleep(time.Millisecond)
+				}
+			})
+			time.Sleep(2 * time.Second) // until all have looked
+			for b.Loop() {
+				_, err := s.Run(b.Context(), "parked-0")
+				require.NoError(b, err)
+				time.Sleep(time.Millisecond)
+			}
+			cancel()
+			work.Wait()
+			c.Close()
+			require.NoError(b, s.Close())
+			require.NoError(b, other.Close())
 		})
 	}
 }

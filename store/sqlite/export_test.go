@@ -105,3 +105,9 @@ var HashLabel = hashLabel
 
 // FewRuns is how many runs with a label are looked up one by one.
 const FewRuns = fewRuns
+
+// Bounds of the table of changes.
+const (
+	KeptChanges    = keptChanges
+	ChangesBetween = changesBetween
+)

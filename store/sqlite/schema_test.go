@@ -26,6 +26,7 @@ var frozen = map[string]string{
 	"migrations/0001_runs.sql":     "e69220b9b5fd88d8552bfbc3140f1bb3b46160fde18aa4aca56efe3e9081ff6f",
 	"migrations/0002_identity.sql": "140f17bba26c94dd33f8e098df26b48bd3cc1c5a835f70e43710bc735bf7689b",
 	"migrations/0003_labels.sql":   "e0c0dda64dcb3905d362148fa745428b3af32f0835ced93785ff332fbff39785",
+	"migrations/0004_changes.sql":  "d72ff977834de17aaaa11560fda24c41454432a1b61203356f4dbf49e82bf0a8",
 }
 
 // J8: a migration that was on the main branch stays as it is.

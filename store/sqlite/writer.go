@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -38,6 +39,8 @@ type writer struct {
 	gone     chan struct{} // closed when run has returned: a job that is not done then was never begun
 	meter    meter
 
+	name   string // tells the changes of this store from those of others
+	noted  []byte // reused from transaction to transaction
 	recent recent
 	served map[string]string // by pool: the key served last, a hint for fairness
 	first  string            // the pool at which the last claim began, a hint for fairness
@@ -46,7 +49,7 @@ type writer struct {
 func newWriter(c *conn, closed <-chan struct{}, ws *store.Watchers, alone bool) *writer {
 	return &writer{
 		conn: c, jobs: make(chan *job, flushSize), closed: closed, watchers: ws, alone: alone,
-		served: make(map[string]string), gone: make(chan struct{}),
+		served: make(map[string]string), name: rand.Text(), gone: make(chan struct{}),
 	}
 }
 
@@ -191,6 +194,9 @@ func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
 			return nil, err
 		}
 		hints = append(hints, told...)
+	}
+	if err := w.noteChanges(hints); err != nil {
+		return nil, err
 	}
 	if _, err := w.exec("COMMIT"); err != nil {
 		return nil, err
