@@ -154,16 +154,16 @@ func BenchmarkReadBesideFollowers(b *testing.B) {
 				work.Go(func() { _, _ = c.Wait(ctx, fmt.Sprintf("parked-%d", i)) })
 			}
 			work.Go(func() {
+				pace := time.NewTicker(time.Millisecond)
+				defer pace.Stop()
 				for next := newRun("busy", 10); ctx.Err() == nil; next = report(next.Run) {
 					put(b, other, next)
-					time.Sleep(time.Millisecond)
+					<-pace.C
 				}
 			})
-			time.Sleep(2 * time.Second) // until all have looked
 			for b.Loop() {
 				_, err := s.Run(b.Context(), "parked-0")
 				require.NoError(b, err)
-				time.Sleep(time.Millisecond)
 			}
 			cancel()
 			work.Wait()

@@ -13,7 +13,7 @@
 // Durability: WAL with synchronous=FULL, so that an acknowledged commit survives the loss of power. Options.Synchronous can opt down.
 //
 // Two processes on one file are safe; the file's lock orders them. A commit of the other process is noticed by
-// PRAGMA data_version while somebody watches. The file must be on a local disk, and its folder writable: FILE-wal and FILE-shm
+// PRAGMA data_version while somebody watches, and a short table of changes says which runs it was about (changes.go). The file must be on a local disk, and its folder writable: FILE-wal and FILE-shm
 // stand beside it. Copy it with SQLite's backup or VACUUM INTO, or with all three files while nobody has it open.
 //
 // The file is private to its user (0600) unless Options.FileMode says otherwise.
