@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/engine/checkpoint"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -153,7 +154,11 @@ func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Out
 			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with eino.Checkpoints()",
 		}
 	}
-	q, _ := interaction.Normalize(e.cfg.Question(first))
+	q, _, err := approval.Fit(e.cfg.Question(first), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+	if err != nil {
+		return engine.Outcome{}, failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w", first.Address, err))
+	}
+	q, _ = interaction.Normalize(q)
 	kept.Open = &open{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
 	ids := make([]string, len(all))
 	for i, in := range all {

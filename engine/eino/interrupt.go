@@ -10,6 +10,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 
+	"github.com/interlude-go/interlude/engine/approval"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -58,8 +59,13 @@ func Ask(i Interrupt) interaction.Question {
 	if i.Gate {
 		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address + ". Shall it go on?"}
 	}
-	q := interaction.Baseline(text(i.Info))
+	whole := approval.Visible(text(i.Info))
+	shown, hidden := approval.Cut(whole, interaction.MaxPromptText)
+	q := interaction.Baseline(shown)
 	q.Context = "asked at " + i.Address
+	if hidden > 0 {
+		q.Context += "\n" + whole
+	}
 	return q
 }
 

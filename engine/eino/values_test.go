@@ -1,13 +1,16 @@
 package eino_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/cloudwego/eino/compose"
 	"github.com/cloudwego/eino/schema"
 	"github.com/stretchr/testify/require"
 
@@ -100,4 +103,39 @@ func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
 	}
 	_, err = eino.DefaultOutput(func() {})
 	require.ErrorContains(t, err, "GraphConfig.Output")
+}
+
+// K4: what a person is asked is visible, and what a question cannot show is counted and in an artifact.
+func TestWhatIsAskedIsVisible(t *testing.T) {
+	asked := func(artifacts, text string) (engine.Outcome, error) {
+		g := compose.NewGraph[string, string]()
+		require.NoError(t, g.AddLambdaNode("ask", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+			return "", compose.Interrupt(ctx, text)
+		})))
+		require.NoError(t, g.AddEdge(compose.START, "ask"))
+		require.NoError(t, g.AddEdge("ask", compose.END))
+		e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
+		require.NoError(t, err)
+		s := newSession(t, e)
+		s.turn.ArtifactDir = artifacts
+		return e.RunTurn(t.Context(), s.next("go"), s)
+	}
+	o, err := asked("", "ls"+strings.Repeat(" ", 4000)+"\u202e; rm -rf /")
+	require.NoError(t, err)
+	require.Equal(t, `ls[4000 white-space characters]\u{202E}; rm -rf /`, o.Questions[0].Prompt)
+
+	large := strings.Repeat("x", 50<<10) + "; rm -rf /" + strings.Repeat("y", 50<<10)
+	_, err = asked("", large)
+	require.ErrorContains(t, err, "cannot be shown in whole")
+	dir := t.TempDir()
+	o, err = asked(dir, large)
+	require.NoError(t, err)
+	require.Contains(t, o.Questions[0].Prompt, "more bytes are not shown")
+	files, err := filepath.Glob(filepath.Join(dir, "question-1-*.txt"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	require.Contains(t, o.Questions[0].Context, filepath.Base(files[0]))
+	body, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	require.Contains(t, string(body), "; rm -rf /")
 }
