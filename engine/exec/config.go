@@ -62,8 +62,8 @@ type Config struct {
 	Set map[string]string
 	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes: redact.Mask stands for them in the
 	// transcripts, in messages, in the final text and structured output, and in warnings and errors. The values are those that the agent is
-	// started with; one that is too short (redact.MinValue) fails the turn, see there what is found. What the agent writes into files, and
-	// pieces of a secret on lines of their own in the transcript, stay.
+	// started with; one that is too short (redact.MinValue) fails the turn. Package redact says in which encodings they are found. What
+	// the agent writes into files, and pieces of a secret on lines of their own in the transcript, stay.
 	Secrets []string
 	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
 	// same turn by a later host, and for several runs at once. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.

@@ -1,8 +1,11 @@
 package redact
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode/utf16"
 )
@@ -14,7 +17,7 @@ func patterns(value string) []string {
 	if value == "" {
 		return nil
 	}
-	all := spellings(value)
+	all := append(spellings(value), encoded(value)...)
 	// A key in a variable often has its line breaks written as \n, which its readers turn into real ones.
 	lines := strings.Split(strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n").Replace(value), "\n")
 	if len(lines) == 1 {
@@ -26,6 +29,20 @@ func patterns(value string) []string {
 		}
 	}
 	return all
+}
+
+// encoded are a value in base64, hexadecimal and percent encoding, as they occur in longer texts that are encoded as a whole, too: of base64
+// those characters that depend on the value alone, for each of the three places where it may begin.
+func encoded(value string) []string {
+	all := []string{
+		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))), url.QueryEscape(value), url.PathEscape(value),
+	}
+	for before := range 3 {
+		bits := base64.StdEncoding.EncodeToString(append(make([]byte, before), value...))
+		from, to := (8*before+5)/6, 8*(before+len(value))/6
+		all = append(all, bits[from:to], strings.NewReplacer("+", "-", "/", "_").Replace(bits[from:to]))
+	}
+	return distinct(all)
 }
 
 // spellings are a text as it is and as it stands in JSON, once and, in JSON that is a string of JSON, twice escaped.
