@@ -78,10 +78,14 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	for _, arg := range e.cfg.Args {
 		args = append(args, expand(arg, values))
 	}
-	a.Process, err = e.processes.Start(process.Command{
+	cmd := process.Command{
 		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs, Redact: a.secrets,
 		Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
-	})
+	}
+	if e.cfg.Sandbox != nil {
+		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t) }
+	}
+	a.Process, err = e.processes.Start(cmd)
 	if err != nil {
 		errs.Close()
 		return nil, unavailable("the agent's program cannot be started", err)

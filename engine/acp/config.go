@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,6 +48,8 @@ type Config struct {
 	// (redact.MinValue) fails the turn. In the transcript a secret is found that stands in one line; in a message also one that came in pieces. What
 	// the agent writes into files is its own.
 	Secrets []string
+	// Sandbox may change how the agent of a turn is started, just before; see exec.Config.
+	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
 	// same turn by a later host, and for several runs at once. Profile calls it with a turn of no run, whose folders are removed
 	// afterwards. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.

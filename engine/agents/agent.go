@@ -91,7 +91,7 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 		cfg.AutoArgs = o.AutoArgs
 	}
 	cfg.Secrets = slices.Concat(a.keys, o.Secrets)
-	cfg.Prepare = o.prepare(a)
+	cfg.Prepare, cfg.Sandbox = o.prepare(a), o.Sandbox
 	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit, cfg.MaxMemory = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit, o.MaxMemory
 	return cfg
 }

@@ -3,8 +3,11 @@ package agents
 import (
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/interlude-go/interlude/engine"
 )
 
 // UserHome as Options.Home is the user's own home.
@@ -51,6 +54,9 @@ type Options struct {
 
 	// Resident keeps one process for all turns of a run (sticky_process), for an agent that can be run so: Claude Code.
 	Resident bool
+
+	// Sandbox may change how the agent of a turn is started, just before; see exec.Config. Settings and Seed are in place by then.
+	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory are those of exec.Config: where processes are recorded, the time between TERM and
 	// KILL, and the limits of a turn's time, of silence, and of memory in bytes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"time"
@@ -68,6 +69,11 @@ type Config struct {
 	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
 	// same turn by a later host, and for several runs at once. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
 	Prepare func(ctx context.Context, t engine.Turn) error
+
+	// Sandbox may change how the agent of a turn is started, just before: run it in bwrap, as a Unix user of the run's own
+	// (SysProcAttr.Credential), or with process.Contain. Without it all agents have the rights of the host's user, and can read each other's
+	// homes; see process.Command. It is not called for VersionArgs and the like, which see no run. Its error is ENGINE_UNAVAILABLE.
+	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
 	Format Format
 	// Rules say what a line means; all that match a line apply, in order.

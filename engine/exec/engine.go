@@ -194,6 +194,9 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript.File, c
 	if !channel && e.cfg.Stdin != "" {
 		cmd.Stdin = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
 	}
+	if e.cfg.Sandbox != nil {
+		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, r.turn) }
+	}
 	p, err := e.processes.Start(cmd)
 	switch {
 	case errors.Is(err, syscall.E2BIG):

@@ -8,8 +8,8 @@
 // never by a bare process number. On other systems a dead host's processes cannot be found.
 //
 // What this does not find is a process that left the group and hides its environment or was started with another one, and one that
-// starts another and ends, over and over, faster than it can be looked at. That takes a control group or a machine of its own, which
-// are the host's to give; so is a bound on memory that cannot be passed for a moment, as Command.MaxMemory can.
+// starts another and ends, over and over, faster than it can be looked at. Contain finds these too, where the system allows it; otherwise it
+// takes a control group or a machine of its own, which are the host's to give (Command.Sandbox); so is a bound on memory that cannot be passed for a moment, as Command.MaxMemory can.
 //
 // Neighbours: engine/exec and engine/acp run agents with it; engine/redact takes secrets out of their output; internal/procid tells
 // processes apart.

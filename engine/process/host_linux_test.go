@@ -44,6 +44,9 @@ func serve(task string) int {
 		return 0
 	}
 	words := strings.Fields(task)
+	if words[0] == contained {
+		return holdContained(words[1], words[2])
+	}
 	table := process.NewTable(words[0])
 	fmt.Println("ready")
 	var all sync.WaitGroup

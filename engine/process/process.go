@@ -2,6 +2,7 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -46,6 +47,10 @@ type Command struct {
 	// only that unless MeasuresMemory. It is looked at every quarter of a second, memory that several processes share counts for each, and
 	// what exceeds it is ended like any other: this stops what grows without end, it does not keep a machine from running out of memory.
 	MaxMemory int64
+	// Sandbox may change how the process is started, just before: put a program in front of it (bwrap, say), set SysProcAttr.Credential, a
+	// control group or, with Contain, namespaces. It must leave the process the leader of its group (no Setsid), and pass on the environment and
+	// the pipes. Nil: the process has the rights of this one. Its error is Start's.
+	Sandbox func(cmd *exec.Cmd) error
 }
 
 // Process is a started process and its group. It is safe for concurrent use.
@@ -75,12 +80,18 @@ type Process struct {
 // Linux the kernel ends the child with the thread that started it, not with the process.
 func start(c Command, rec record) (*Process, error) {
 	p := &Process{
-		cmd:    &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: rec.marked(c.Env), Stdin: c.Stdin},
+		cmd:    &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env, Stdin: c.Stdin},
 		record: rec, stderr: &tail{size: stderrTail}, grace: c.Grace, ended: make(chan struct{}),
 	}
 	if p.grace == 0 {
 		p.grace = DefaultGrace
 	}
+	if c.Sandbox != nil {
+		if err := c.Sandbox(p.cmd); err != nil {
+			return nil, fmt.Errorf("process: sandbox: %w", err)
+		}
+	}
+	p.cmd.Env = rec.marked(p.cmd.Env)
 	group(p.cmd)
 	outR, outW, err := os.Pipe()
 	if err != nil {

@@ -11,7 +11,15 @@ import (
 const Supported = true
 
 // group gives the command a process group of its own.
-func group(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func group(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+}
+
+// Contain is for Linux.
+func Contain(*exec.Cmd) error { return ErrUnsupported }
 
 // reap waits for the process and ends what it left in its group. A group keeps its number as long as it has a
 // process.

@@ -16,8 +16,12 @@ func (p *Process) reap() error {
 	return err
 }
 
-func endGroup(record) int    { return 0 }
-func group(*exec.Cmd)        {}
+func endGroup(record) int { return 0 }
+func group(*exec.Cmd)     {}
+
+// Contain is for Linux.
+func Contain(*exec.Cmd) error { return ErrUnsupported }
+
 func terminateGroup(int)     {}
 func killGroup(int)          {}
 func sweep(string, int) bool { return false }
