@@ -53,10 +53,11 @@ var arrows = []arrow{
 	{"E1 an intact wait is preserved", "waiting_user", "restart.preserve_waiting", []string{"pending_matches", "handle_present"}, []string{"sticky"}, "waiting_user", "keep", ""},
 	{"E2 a lost session fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost"}, []string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
 	{"E3 a lost process fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost", "sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
-	{"E4 a lost worker fails the turn", "running", "restart.reconcile_failed", []string{"worker_gone"}, nil, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED"},
+	{"E4 a lost worker fails the turn", "running", "restart.reconcile_failed", []string{"worker_gone"}, []string{"repeats_exhausted"}, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED"},
+	{"J3 a worker that is lost again and again fails the turn with a code of its own", "running", "restart.reconcile_failed", []string{"worker_gone", "repeats_exhausted"}, nil, "failed", "release", "TURN_REPEAT_LIMIT_EXCEEDED"},
 	{"I4 a queued resume without its files fails", "queued", "restart.reconcile_failed", []string{"context_lost"}, []string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
 	{"E3 a queued turn without its process fails", "queued", "restart.reconcile_failed", []string{"context_lost", "sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
-	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"}, []string{"attempts_exhausted", "sticky"}, "queued", "release", ""},
+	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"}, []string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
 }
 
 // arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of its conditions fails. All together, there

@@ -107,7 +107,7 @@ func TestEachFactIsItsOwn(t *testing.T) {
 		fsm.FactRepeatable: "repeatable", fsm.FactAttemptsExhausted: "attempts_exhausted", fsm.FactProcessOK: "process_ok",
 		fsm.FactDoneMarker: "done_marker", fsm.FactQuestionAsked: "question_asked", fsm.FactSchemaDeclared: "schema_declared",
 		fsm.FactOutputValid: "output_valid", fsm.FactSchemaPermissive: "schema_permissive",
-		fsm.FactNotDoneSaid: "not_done_said",
+		fsm.FactNotDoneSaid: "not_done_said", fsm.FactRepeatsExhausted: "repeats_exhausted",
 	}
 	require.Len(t, facts, len(contract.Load().Facts))
 	for fact, name := range facts {

@@ -3,6 +3,8 @@ package lifecycle
 import (
 	"sync"
 	"time"
+
+	"github.com/interlude-go/interlude/fsm"
 )
 
 // alarm holds the earliest time at which this process knows that something falls due, so that Serve can
@@ -33,6 +35,15 @@ func (a *alarm) at(t time.Time) {
 		default:
 		}
 	}
+}
+
+// run tells of the time at which something is due for a run as it was just stored.
+func (a *alarm) run(r *Run) {
+	if r.State == fsm.StateQueued {
+		a.at(r.NotBefore)
+		return
+	}
+	a.at(r.Deadline)
 }
 
 // clear forgets what is known, before the store is asked: what is told from then on is kept.

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,8 @@ type change struct {
 	now   time.Time
 
 	node string // who starts, parks or recovers the run
+
+	orderly bool // the turn was interrupted by a shutdown of its host: that is no fault of its own, and does not count as a repeat
 
 	code     fsm.Code // overrides the transition's error code
 	message  string
@@ -60,6 +63,7 @@ func facts(r *store.Run) fsm.Facts {
 	set(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft)
 	set(r.Repeatable, fsm.FactRepeatable)
 	set(r.MaxAttempts > 0 && r.Attempt >= r.MaxAttempts, fsm.FactAttemptsExhausted)
+	set(r.Repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats), fsm.FactRepeatsExhausted)
 	return f
 }
 
@@ -109,6 +113,10 @@ func enter(next, prev *store.Run, row *fsm.Transition, ch *change, now time.Time
 		if !next.Slot {
 			next.Owner = ""
 		}
+		if row.Event == fsm.EventRestartRequeue && !ch.orderly {
+			next.Repeats++
+			next.NotBefore = now.Add(backoff(next.Repeats))
+		}
 		if ch.answer != nil {
 			next.Answer = ch.answer
 			if ch.answer.Resolution == interaction.AutoDecideTimeout {
@@ -122,12 +130,18 @@ func enter(next, prev *store.Run, row *fsm.Transition, ch *change, now time.Time
 	case fsm.StateWaitingUser:
 		next.Owner = ch.node
 		if ch.question != nil {
-			next.Answer = nil
+			next.Answer, next.Repeats = nil, 0
 			ask(next, *ch.question, now)
 		}
 	default:
 		finish(next, row, ch, now)
 	}
+}
+
+// backoff is how long a turn that lost its worker stays in the queue, by how often that happened in a row: one second, and twice as long
+// each time, up to a minute. So the other runs go first (J3).
+func backoff(repeats int) time.Duration {
+	return min(time.Second<<min(repeats-1, 6), time.Minute)
 }
 
 // ask makes the question the run's pending one, with the deadline that the waiting policy gives it.
@@ -149,7 +163,7 @@ func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 	}
 	switch row.To {
 	case fsm.StateSucceeded:
-		next.Output = ch.output
+		next.Output, next.Repeats = ch.output, 0
 	case fsm.StateCanceled:
 		next.CancelReason = ch.reason
 		next.Error = &store.Failure{Code: row.Error, Message: orText(utf8Text(ch.message), "canceled")}

@@ -29,7 +29,7 @@ func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (sto
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 		if err = t.node.commit(t.node.live, cm); err == nil {
 			t.run = cm.Run
-			t.node.alarm.at(t.run.Deadline)
+			t.node.alarm.run(&t.run)
 			return t.run, nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
@@ -54,7 +54,7 @@ func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (sto
 			t.cancel(looked)
 			return t.run, looked
 		case arrived:
-			t.node.alarm.at(t.run.Deadline)
+			t.node.alarm.run(&t.run)
 			return t.run, nil
 		case stale && looked == nil:
 			t.cancel(engine.ErrStale)

@@ -303,6 +303,7 @@ func (s *sweep) settle(run *Run, ch *change) {
 }
 
 func (s *sweep) count(run Run) {
+	s.client.alarm.run(&run)
 	var one Recovery
 	one.count(run)
 	s.add(one)
@@ -361,10 +362,13 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
 			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: "the worker died during the turn"}),
 		}
-		if _, err := fsm.Next(run.State, again.event, facts(run)|again.facts); err == nil {
+		if allowed(run, again) {
 			return again
 		}
 		ch.reason, ch.message = "worker gone", "the worker died during the turn, which may not be repeated"
+		if facts(run).Has(fsm.FactRepeatsExhausted) {
+			ch.message = unrepeated(run, "the worker died during the turn")
+		}
 	case run.Profile == fsm.ProfileStickyProcess:
 		ch.reason, ch.message = "process gone", "the process that held the session died with its host"
 	case run.State == fsm.StateWaitingUser:

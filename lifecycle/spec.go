@@ -31,6 +31,7 @@ const (
 	DefaultEngine           = "default"
 	DefaultSessionTimeout   = 1200 * time.Second
 	DefaultMaxAutoDecisions = 20
+	DefaultMaxRepeats       = 3
 	MaxRepairRounds         = 10
 	MaxPrompt               = 1 << 20 // bytes
 	MaxLabels               = 32
@@ -63,8 +64,13 @@ type Spec struct {
 	// MaxAutoDecisions bounds automatic decisions (I.12); 0 stands for DefaultMaxAutoDecisions. The run
 	// fails at the deadline after the last one.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
-	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed again (E4).
+	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed again (E4), and also one whose agent
+	// was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
+	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is executed again, each time after a longer pause, of
+	// a second at first and a minute at most (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with TURN_REPEAT_LIMIT_EXCEEDED.
+	// A turn that ends well starts the count again; an orderly shutdown of the host does not count.
+	MaxRepeats int `json:"max_repeats,omitempty"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
 	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema is told why and gives it again before the run
@@ -119,7 +125,7 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	return store.Run{
 		ID: s.ID, Contract: contract.Version(), SpecDigest: digestOf(body),
 		Engine: s.Engine, Mode: s.Mode, Strict: !s.AutoDecide, SessionTimeout: s.SessionTimeout,
-		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
+		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable, MaxRepeats: s.MaxRepeats,
 		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels), CreatedAt: now,
 		State: fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil

@@ -21,7 +21,7 @@ func whole() Spec {
 	return Spec{
 		ID: "job-1", Prompt: strings.Repeat("Drop the column \"legacy_id\".\nCheck all rows first. ", 40), Mode: Interactive, Engine: "agent",
 		OutputSchema: json.RawMessage(`{"type":"object","properties":{"column":{"type":"string"},"rows":{"type":"integer","minimum":0}},"required":["column"]}`),
-		MaxAttempts:  10, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3, Repeatable: true, TurnTimeout: time.Minute, RepairRounds: 2,
+		MaxAttempts:  10, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3, Repeatable: true, MaxRepeats: 5, TurnTimeout: time.Minute, RepairRounds: 2,
 		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Labels: map[string]string{"team": "blue", "env": "test"}, WorkDir: "/srv/work",
 	}
 }

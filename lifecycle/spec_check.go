@@ -79,6 +79,9 @@ func (s *Spec) wrong() *SpecError {
 	if s.MaxAutoDecisions < 0 {
 		return &SpecError{"MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0", nil}
 	}
+	if s.MaxRepeats < 0 {
+		return &SpecError{"MaxRepeats", fmt.Sprint(s.MaxRepeats), "an integer of at least 1, or 0 for the default", nil}
+	}
 	if s.TurnTimeout < 0 {
 		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}
 	}

@@ -38,6 +38,7 @@ var wrongSpecs = []wrongSpec{
 	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = time.Millisecond }, "is 1ms, want whole seconds, at least 1s"},
 	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = 1500 * time.Millisecond }, "is 1.5s, want whole seconds, at least 1s"},
 	{"MaxAutoDecisions", func(s *Spec) { s.MaxAutoDecisions = -2 }, "is -2, want an integer of at least 0"},
+	{"MaxRepeats", func(s *Spec) { s.MaxRepeats = -1 }, "is -1, want an integer of at least 1, or 0 for the default"},
 	{"TurnTimeout", func(s *Spec) { s.TurnTimeout = -1 }, "is -1ns, want 0 or more"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = -1 }, "is -1, want 0 to 10"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = 11 }, "is 11, want 0 to 10"},

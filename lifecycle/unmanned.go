@@ -1,6 +1,8 @@
 package lifecycle
 
 import (
+	"fmt"
+
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
@@ -69,19 +71,35 @@ func (n *node) settleDropped(run store.Run) {
 	cm, err := transition(&run, &ch)
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
-		err = n.commit(n.live, cm)
+		if err = n.commit(n.live, cm); err == nil {
+			n.alarm.run(&cm.Run)
+		}
 	}
 	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
 }
 
-// broken is what becomes of a turn that its own node ended: back to the queue where it may be repeated.
+// broken is what becomes of a turn that its own node ended, or that lost its agent: back to the queue where it may be repeated.
 func broken(run *store.Run, why string) change {
 	ch := change{
 		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
 		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: why}},
 	}
-	if _, err := fsm.Next(run.State, ch.event, facts(run)|ch.facts); err != nil {
-		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: why}
+	if !allowed(run, &ch) {
+		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: unrepeated(run, why)}
 	}
 	return ch
+}
+
+// allowed reports whether the run may take the transition.
+func allowed(run *store.Run, ch *change) bool {
+	_, err := fsm.Next(run.State, ch.event, facts(run)|ch.facts)
+	return err == nil
+}
+
+// unrepeated says why a turn is not executed again, for a person.
+func unrepeated(run *store.Run, why string) string {
+	if facts(run).Has(fsm.FactRepeatsExhausted) {
+		return shortened(fmt.Sprintf("%s; it was repeated %d times in a row, which is the limit", why, run.Repeats))
+	}
+	return why
 }

@@ -89,6 +89,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "interactions and updated_at do not go back")
 	case !sameSubmission(prev, r):
 		return invalid(r, "what was fixed at submission cannot be changed")
+	case !r.NotBefore.Equal(prev.NotBefore) && (prev.State != fsm.StateRunning || r.State != fsm.StateQueued || r.NotBefore.Before(prev.NotBefore)):
+		return invalid(r, "not_before moves only when a turn goes back to the queue, and only later")
 	case c.Settled != nil && (prev.Pending == nil || c.Settled.Question.ID != prev.Pending.ID):
 		return invalid(r, "it settles interaction %d, which is not the pending one", c.Settled.Question.ID)
 	case c.Settled == nil && prev.Pending != nil && r.Pending == nil:
@@ -111,14 +113,16 @@ func leads(from, to fsm.State) bool { return changes[[2]fsm.State{from, to}] }
 func sameSubmission(a, b *Run) bool {
 	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine && a.Mode == b.Mode &&
 		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
-		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.Pool == b.Pool && a.Key == b.Key &&
-		a.Priority == b.Priority && a.NotBefore.Equal(b.NotBefore) && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
+		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats && a.Pool == b.Pool && a.Key == b.Key &&
+		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
 }
 
 // Coherent says whether the record agrees with itself (I.10); the error matches ErrInvalid.
 func (r *Run) Coherent() error {
 	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
 	switch {
+	case r.Repeats < 0 || r.MaxRepeats < 0:
+		return invalid(r, "repeats and max_repeats are at least 0")
 	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
 		return invalid(r, "id, version, pool, created_at and updated_at must be set")
 	case (r.Pending != nil) != waiting:

@@ -25,10 +25,11 @@ type Run struct {
 	MaxAttempts      int               `json:"max_attempts,omitempty"`       // 0: not declared
 	MaxAutoDecisions int               `json:"max_auto_decisions,omitempty"` // 0: none allowed
 	Repeatable       bool              `json:"repeatable,omitempty"`
+	MaxRepeats       int               `json:"max_repeats,omitempty"` // 0: the lifecycle's default
 	Pool             string            `json:"pool"`
 	Key              string            `json:"key,omitempty"`
-	Priority         int               `json:"priority,omitempty"` // higher first
-	NotBefore        time.Time         `json:"not_before,omitzero"`
+	Priority         int               `json:"priority,omitempty"`  // higher first
+	NotBefore        time.Time         `json:"not_before,omitzero"` // moves when an interrupted turn goes back to the queue
 	Labels           map[string]string `json:"labels,omitempty"`
 	CreatedAt        time.Time         `json:"created_at"`
 
@@ -39,6 +40,8 @@ type Run struct {
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
+	// Repeats is how often a turn was repeated after it lost its worker since a turn last ended well.
+	Repeats int `json:"repeats,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
 	// Owner is the node that executes the run, holds its process, or parked it; empty when none has to do with it.

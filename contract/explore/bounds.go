@@ -55,6 +55,8 @@ type Scenario struct {
 	Sticky bool
 	// Repeatable says that an interrupted turn may be executed again.
 	Repeatable bool
+	// Spent says that the run was repeated as often as it may be already. How often that is, is not modelled.
+	Spent bool
 	// MaxAttempt is the declared one, 0 for none.
 	MaxAttempt int
 	// MaxAuto is how many automatic decisions are allowed.
@@ -77,6 +79,7 @@ func (s Scenario) String() string {
 	add(s.Sticky, "sticky_process", "resumable")
 	add(s.Strict, "strict", "")
 	add(s.Repeatable, "repeatable", "")
+	add(s.Spent, "no repeat left", "")
 	if s.MaxAttempt > 0 {
 		words = append(words, fmt.Sprintf("max_attempt %d", s.MaxAttempt))
 	}
@@ -87,21 +90,30 @@ func (s Scenario) String() string {
 }
 
 // Scenarios are all that are told apart: every mode, profile, strictness and repeatability, max_attempt declared or not, and none or
-// one automatic decision allowed.
+// one automatic decision allowed; and resumable ones that have no repeat left.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {
 		for _, repeatable := range []bool{false, true} {
 			for _, attempts := range []int{0, 2} {
-				all = append(all, Scenario{Sticky: sticky, Repeatable: repeatable, MaxAttempt: attempts})
-				for _, strict := range []bool{false, true} {
-					for _, auto := range []int{0, 1} {
-						all = append(all, Scenario{
-							Interactive: true, Strict: strict, Sticky: sticky, Repeatable: repeatable, MaxAttempt: attempts, MaxAuto: auto,
-						})
-					}
+				kind := Scenario{Sticky: sticky, Repeatable: repeatable, MaxAttempt: attempts}
+				all = append(all, kind.modes()...)
+				if kind.Spent = repeatable && !sticky && attempts == 0; kind.Spent {
+					all = append(all, kind.modes()...)
 				}
 			}
+		}
+	}
+	return all
+}
+
+// modes are the scenario as an automatic run, and as each kind of interactive one.
+func (s Scenario) modes() []Scenario {
+	all := []Scenario{s}
+	s.Interactive = true
+	for _, s.Strict = range []bool{false, true} {
+		for _, s.MaxAuto = range []int{0, 1} {
+			all = append(all, s)
 		}
 	}
 	return all

@@ -35,7 +35,7 @@ func (m *model) facts(r *Run) facts {
 	sc := &m.scenario
 	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) | when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
-		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted)
+		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted) | when(sc.Spent, repeatsExhausted)
 }
 
 func (m *model) over(r *Run) bool { return m.ends[r.State] }

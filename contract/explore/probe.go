@@ -54,7 +54,7 @@ func rightful(from place, event happening, f facts) bool {
 	case reconcileFailed:
 		return from == running && has(workerGone) || from != running && has(contextLost)
 	case requeue:
-		return has(workerGone|repeatable) && !has(attemptsExhausted) && !has(sticky)
+		return has(workerGone|repeatable) && !has(attemptsExhausted) && !has(repeatsExhausted) && !has(sticky)
 	}
 	return true
 }

@@ -68,12 +68,13 @@ const (
 	outputValid
 	schemaPermissive
 	notDoneSaid
+	repeatsExhausted
 )
 
 var factNames = []string{
 	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed", "strict", "auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked", "schema_declared", "output_valid", "schema_permissive",
-	"not_done_said",
+	"not_done_said", "repeats_exhausted",
 }
 
 // when returns the fact if it holds.

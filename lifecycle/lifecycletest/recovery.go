@@ -251,6 +251,89 @@ var recovery = []story{
 		require.Nil(w, run.Error, "an interrupted turn is no failed attempt")
 		w.failedWith("s", fsm.CodeOrchestratorRestartInterrupted)
 	})},
+	{"J3/a turn that takes its worker down again and again is repeated three times, and then its run fails with a code of its own", inWorld(func(w *world) {
+		w.agent.Plan("r", Wonders("Go on?"), Until(never, Done("")), Until(never, Done("")), Wonders("And now?"),
+			Until(never, Done("")), Until(never, Done("")), Until(never, Done("")), Until(never, Done("")))
+		w.submit("r", repeatable)
+		lost := func(times int) {
+			w.Helper()
+			for i := range times {
+				w.is("r", fsm.StateRunning)
+				w.fence()
+				_, err := w.Recover(w.ctx)
+				require.NoError(w, err)
+				run := w.is("r", fsm.StateQueued)
+				require.Equal(w, i+1, run.Repeats)
+				require.Equal(w, time.Second<<i, run.NotBefore.Sub(run.QueuedAt))
+				w.advance(time.Minute)
+			}
+		}
+		w.reply("r", 1, "yes")
+		lost(2)
+		require.Zero(w, w.is("r", fsm.StateWaitingUser).Repeats, "a turn that ends well starts the count again")
+		w.reply("r", 2, "yes")
+		lost(3)
+		w.fence()
+		w.advance(time.Minute)
+		run := w.failedWith("r", fsm.CodeTurnRepeatLimitExceeded)
+		require.Contains(w, run.Error.Message, "repeated 3 times in a row")
+		require.Equal(w, store.FailedReconciled, run.Recovery)
+		require.Len(w, w.agent.Turns("r"), 8)
+	})},
+	{"J3/the limit on repeats is the spec's", inWorld(func(w *world) {
+		w.agent.Plan("r", Until(never, Done("")), Until(never, Done("")))
+		w.submit("r", repeatable, func(s *lifecycle.Spec) { s.MaxRepeats = 1 })
+		for range 2 {
+			w.is("r", fsm.StateRunning)
+			w.fence()
+			w.advance(time.Minute)
+		}
+		w.failedWith("r", fsm.CodeTurnRepeatLimitExceeded)
+	})},
+	{"J3/an orderly shutdown is no fault of the turn and does not count", inWorld(func(w *world) {
+		const deploys = 5
+		for range deploys {
+			w.agent.Plan("r", Until(never, Done("")))
+		}
+		w.agent.Plan("r", Done("ok"))
+		w.submit("r", repeatable)
+		for range deploys {
+			run := w.is("r", fsm.StateRunning)
+			require.Zero(w, run.Repeats)
+			w.restart()
+		}
+		require.Equal(w, deploys+1, w.is("r", fsm.StateSucceeded).Attempt)
+	})},
+	{"E4 J3/a repeatable turn whose agent was killed while its host lives is repeated within the same limit, and others go first", inWorld(func(w *world) {
+		killed := func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+			return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Detail: "killed by signal 9"}}, nil
+		}
+		goOn := make(chan struct{})
+		w.agent.Plan("busy", Until(goOn, Done("ok")))
+		w.agent.Plan("good", Until(goOn, Done("ok")))
+		w.agent.Plan("r", killed, killed, killed, killed)
+		w.agent.Plan("mended", killed, Done("ok"))
+		w.agent.Plan("once", killed)
+		w.submit("busy")
+		w.submit("r", repeatable)
+		w.submit("good")
+		w.is("good", fsm.StateQueued)
+		close(goOn)
+		w.is("good", fsm.StateSucceeded) // it is younger, and did not wait for the other
+		run := w.is("r", fsm.StateQueued)
+		require.Equal(w, 1, run.Repeats)
+		require.Contains(w, run.Warnings, fsm.WarnTurnRepeated)
+		w.advance(time.Minute)
+		run = w.failedWith("r", fsm.CodeTurnRepeatLimitExceeded)
+		require.Contains(w, run.Error.Message, "killed by signal 9")
+		require.Equal(w, 4, run.Attempt)
+
+		w.submit("mended", repeatable)
+		w.submit("once")
+		w.advance(time.Minute)
+		require.Equal(w, 2, w.is("mended", fsm.StateSucceeded).Attempt)
+		w.failedWith("once", fsm.CodeTurnInterrupted)
+	}, capacity(1))},
 	{"D6 E3/a shutdown ends resident processes and says so in their runs", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"))
 		w.submit("r")

@@ -39,7 +39,7 @@ func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
 func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	spec := lifecycle.Spec{
 		ID: id, Prompt: "Do the job.", SessionTimeout: time.Duration(1+rng.IntN(4)) * time.Second, AutoDecide: rng.IntN(2) == 0,
-		MaxAutoDecisions: 1 + rng.IntN(2), MaxAttempts: rng.IntN(6), Repeatable: rng.IntN(2) == 0, Engine: string(fsm.ProfileResumable),
+		MaxAutoDecisions: 1 + rng.IntN(2), MaxAttempts: rng.IntN(6), Repeatable: rng.IntN(2) == 0, MaxRepeats: 1000, Engine: string(fsm.ProfileResumable),
 	}
 	if rng.IntN(3) == 0 {
 		spec.Engine = string(fsm.ProfileStickyProcess)

@@ -111,7 +111,7 @@ var fieldCases = []promised{
 // submitted, parking and ending set the fields that a run gets at that point of its life and that the suite's steps leave alone.
 
 func submitted(r *store.Run) {
-	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable = 7, 3, true
+	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
 	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
 	r.SessionTimeout = 90*time.Second + time.Nanosecond

@@ -226,7 +226,14 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		return asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
 	case r.State == fsm.StateRunning && choice == 2:
-		return queuedAgain(r, m.now)
+		c := queuedAgain(r, m.now)
+		if rapid.Bool().Draw(rt, "backs off") {
+			c.Run.Repeats++
+			if later := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "seconds")) * time.Second); later.After(r.NotBefore) {
+				c.Run.NotBefore = later
+			}
+		}
+		return c
 	case r.State == fsm.StateRunning && choice == 3:
 		return reported(r, m.now)
 	case r.State == fsm.StateWaitingUser && choice < 4:

@@ -289,6 +289,7 @@ var submissionFaults = []fault{
 	{"max attempts", func(c *store.Commit) { c.Run.MaxAttempts++ }},
 	{"max auto decisions", func(c *store.Commit) { c.Run.MaxAutoDecisions++ }},
 	{"repeatable", func(c *store.Commit) { c.Run.Repeatable = true }},
+	{"max repeats", func(c *store.Commit) { c.Run.MaxRepeats++ }},
 	{"pool", func(c *store.Commit) { c.Run.Pool = "q" }},
 	{"key", func(c *store.Commit) { c.Run.Key = "other" }},
 	{"priority", func(c *store.Commit) { c.Run.Priority++ }},
