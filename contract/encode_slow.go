@@ -39,7 +39,7 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	if err := payload.Validate(plain); err != nil {
 		return refuse(err)
 	}
-	if err := shapes()[typ].plainIntegers(plain, ""); err != nil {
+	if err := shapes()[typ].plainValues(plain, ""); err != nil {
 		return refuse(err)
 	}
 	var buf bytes.Buffer

@@ -234,6 +234,19 @@ func TestVerifySaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// F1, F2: a time that Go cannot read is no time, or what it says would not be compared with anything.
+func TestTimesAreWrittenAsTheyAreRead(t *testing.T) {
+	t.Parallel()
+	body, err := Encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
+	require.NoError(t, err)
+	for _, at := range []string{"2026-01-02t02:04:05Z", "2026-01-02T02:04:05z", "2016-12-31T23:59:60Z"} {
+		_, err = Verify([]byte(strings.Replace(string(body), `"accepted_at":"2026-01-02T02:04:05.678901Z"`, `"accepted_at":"`+at+`"`, 1)))
+		require.ErrorContains(t, err, `/accepted_at is written "`+at+`": a time is written as in`)
+		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at})
+		require.ErrorContains(t, err, "a time is written as in")
+	}
+}
+
 // F1: the members that Decode knows are those of the schema.
 func TestTheEnvelopeHasItsMembers(t *testing.T) {
 	t.Parallel()

@@ -159,19 +159,24 @@ func (s *shape) appendObject(dst []byte, v any) ([]byte, bool) {
 	return append(dst, '}'), found == len(m)
 }
 
-// plainIntegers names an integer that is not written as its digits. A schema takes 1.0 and 1e2 for integers too, but readers with typed
-// numbers do not.
-func (s *shape) plainIntegers(v any, path string) error {
+// plainValues names an integer that is not written as its digits, or a time that is not written as Go reads it. A schema takes 1.0 and 1e2
+// for integers too, and t and z in small letters, but readers with typed values do not.
+func (s *shape) plainValues(v any, path string) error {
 	switch {
 	case s == nil:
 	case s.kind == kindInteger:
 		if _, ok := integer(v); !ok {
 			return fmt.Errorf("%s is written %.40v: an integer is written as its digits, within 64 bits", path, v)
 		}
+	case s.kind == kindText && s.time:
+		written, _ := v.(string)
+		if new(time.Time).UnmarshalText([]byte(written)) != nil {
+			return fmt.Errorf("%s is written %.40q: a time is written as in 2006-01-02T15:04:05Z", path, written)
+		}
 	case s.kind == kindArray:
 		items, _ := v.([]any)
 		for i, item := range items {
-			if err := s.items.plainIntegers(item, fmt.Sprintf("%s/%d", path, i)); err != nil {
+			if err := s.items.plainValues(item, fmt.Sprintf("%s/%d", path, i)); err != nil {
 				return err
 			}
 		}
@@ -179,7 +184,7 @@ func (s *shape) plainIntegers(v any, path string) error {
 		object, _ := v.(map[string]any)
 		for _, m := range s.members {
 			if item, ok := object[m.name]; ok {
-				if err := m.shape.plainIntegers(item, path+"/"+m.name); err != nil {
+				if err := m.shape.plainValues(item, path+"/"+m.name); err != nil {
 					return err
 				}
 			}

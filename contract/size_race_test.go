@@ -4,3 +4,6 @@ package contract
 
 // Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them without the race detector.
 const eachMutant = 16
+
+// flipStride: see size_test.go.
+const flipStride = 601

@@ -79,7 +79,7 @@ func (e Event) verify(body []byte) error {
 	if err := payload.Validate(whole["data"]); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
-	if err := shapes()[e.Type].plainIntegers(whole["data"], ""); err != nil {
+	if err := shapes()[e.Type].plainValues(whole["data"], ""); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
 	return nil
