@@ -92,9 +92,9 @@ func TestEveryFaultOfARunIsTold(t *testing.T) {
 	t.Parallel()
 	log := string(logs(t, "good")["question-and-answer"])
 	lines := strings.SplitAfter(log, "\n")
-	spoil := func(i int, old, new string) {
-		changed := strings.Replace(lines[i], old, new, 1)
-		require.NotEqual(t, lines[i], changed, old)
+	spoil := func(i int, was, is string) {
+		changed := strings.Replace(lines[i], was, is, 1)
+		require.NotEqual(t, lines[i], changed, was)
 		lines[i] = changed
 	}
 	spoil(1, `"updated_at":"2026`, `"updated_at":"3026`)
