@@ -53,7 +53,7 @@ func TestFilesArePrivate(t *testing.T) {
 	require.Equal(t, all(0o600), modes(path, shared), "it exists")
 	require.Equal(t, all(0o660), modes(filepath.Join(t.TempDir(), "runs.db"), shared))
 	older := filepath.Join(t.TempDir(), "runs.db")
-	require.NoError(t, os.WriteFile(older, nil, 0o644)) //nolint:gosec // as earlier versions made it
+	require.NoError(t, os.WriteFile(older, nil, 0o644))
 	require.Equal(t, all(0o644), modes(older, quick))
 
 	for _, mode := range []fs.FileMode{0o400, 0o060, 0o700, fs.ModeSticky | 0o600} {
@@ -116,7 +116,7 @@ func TestAFolderThatMayNotBeWritten(t *testing.T) {
 		defer func() { require.NoError(t, syscall.Setfsuid(0)) }()
 	}
 	require.NoError(t, os.Chmod(folder, 0o500))
-	defer os.Chmod(folder, 0o700) //nolint:errcheck,gosec // so that it can be removed
+	defer os.Chmod(folder, 0o700)
 	_, err := sqlite.Open(t.Context(), filepath.Join(folder, "new.db"), quick)
 	require.ErrorIs(t, err, sqlite.ErrReadOnly)
 	require.ErrorIs(t, err, fs.ErrPermission)
@@ -124,7 +124,7 @@ func TestAFolderThatMayNotBeWritten(t *testing.T) {
 	_, err = sqlite.Open(t.Context(), existing, quick)
 	require.ErrorIs(t, err, sqlite.ErrReadOnly)
 	require.ErrorContains(t, err, "runs.db-wal")
-	require.NoError(t, os.Chmod(folder, 0o700)) //nolint:gosec // a folder
+	require.NoError(t, os.Chmod(folder, 0o700))
 	require.NoError(t, os.Chmod(existing, 0o400))
 	_, err = sqlite.Open(t.Context(), existing, quick)
 	require.ErrorIs(t, err, sqlite.ErrReadOnly)
