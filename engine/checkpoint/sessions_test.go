@@ -233,7 +233,7 @@ func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
 			cancel()
 		}
 		slices.Sort(st.keys)
-		require.Equal(t, len(st.keys), len(slices.Compact(st.keys)), "no key is used twice: nobody knows what a failed write left")
+		require.Len(t, slices.Compact(slices.Clone(st.keys)), len(st.keys), "no key is used twice: nobody knows what a failed write left")
 	})
 }
 
