@@ -206,6 +206,10 @@ type ClaimRequest struct {
 	Node string
 	Now  time.Time
 	Max  int // at least 1
+	// Engines are the engines that the node has: only runs of these are picked, whatever else is queued (J4). A claim's cost does not
+	// depend on how many runs of other engines are queued. Nil: runs of any engine. Queued runs that hold a slot of
+	// the node are picked in any case: their process is here.
+	Engines []string
 	// Told is a hint: the caller has heard of something that is ready, so that a look before the claim would be wasted. Without it,
 	// most claims find nothing.
 	Told bool
@@ -228,6 +232,8 @@ type Node struct {
 	Identity string
 	// Lease is the length of the lease.
 	Lease time.Duration
+	// Engines are the names of the engines that it has (J4). Nil: it says nothing of them, and is counted for any.
+	Engines []string
 	// Until is when the lease ends, as the store judges it. Set by the store.
 	Until time.Time
 }

@@ -37,6 +37,20 @@ type Survey struct {
 	Nodes int
 	// Pools are the pools by name.
 	Pools []PoolSurvey
+	// Engines are the engines, by name, of which runs are ready or held back (J4).
+	Engines []EngineSurvey
+}
+
+// EngineSurvey is how many runs wait to be executed by an engine, and how many nodes could execute them.
+type EngineSurvey struct {
+	// Engine is the engine's name in the runs' records.
+	Engine string
+	// Queued are its runs that want a slot: ready, or held back by a not-before time.
+	Queued int
+	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is.
+	OldestReady time.Time
+	// Nodes are the registered nodes that have the engine. While it is 0, nobody executes these runs: they stay queued.
+	Nodes int
 }
 
 // PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
