@@ -164,7 +164,7 @@ func (q ClaimRequest) Check() error {
 	if q.Node == "" || q.Max < 1 || q.Max > MaxBatch || q.Start == nil {
 		return fmt.Errorf("%w: a claim needs a node, Max from 1 to %d (is %d) and Start", ErrInvalid, MaxBatch, q.Max)
 	}
-	return nil
+	return checkEngines(q.Engines)
 }
 
 // Claim is the record as it is given to Start: with slot, owner and the next epoch.

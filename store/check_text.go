@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -175,5 +176,45 @@ func (n Node) Check() error {
 		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are %+.128q, %s and %+.128q",
 			ErrInvalid, n.ID, n.Lease, n.Identity)
 	}
+	return checkEngines(n.Engines)
+}
+
+// MaxEngines is the most engines that a node names.
+const MaxEngines = 1000
+
+// maxEngineName is the longest engine name in bytes.
+const maxEngineName = 63
+
+// checkEngines says whether these can be the engines of a node, or of its claim.
+func checkEngines(names []string) error {
+	if names != nil && (len(names) == 0 || len(names) > MaxEngines) {
+		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil stands for any", ErrInvalid, MaxEngines, len(names))
+	}
+	for i, name := range names {
+		if !validEngine(name) {
+			return fmt.Errorf("%w: an engine's name is 1 to %d of [A-Za-z0-9._/-], beginning with a letter or digit, not %+.128q",
+				ErrInvalid, maxEngineName, name)
+		}
+		if i > 0 && name <= names[i-1] {
+			return fmt.Errorf("%w: engines are named in byte order, each once; %q comes after %q", ErrInvalid, name, names[i-1])
+		}
+	}
 	return nil
+}
+
+func validEngine(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		plain := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !plain && (i == 0 || c != '.' && c != '_' && c != '/' && c != '-') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxEngineName
+}
+
+// Has says whether the node has the engine, as far as it tells.
+func (n Node) Has(engine string) bool {
+	_, found := slices.BinarySearch(n.Engines, engine)
+	return found || n.Engines == nil
 }

@@ -206,9 +206,9 @@ type ClaimRequest struct {
 	Node string
 	Now  time.Time
 	Max  int // at least 1
-	// Engines are the engines that the node has: only runs of these are picked, whatever else is queued (J4). A claim's cost does not
-	// depend on how many runs of other engines are queued. Nil: runs of any engine. Queued runs that hold a slot of
-	// the node are picked in any case: their process is here.
+	// Engines are the engines that the node has, named as in Node.Engines: only runs of these are picked, whatever else is
+	// queued (J4). A claim's cost does not depend on how many runs of other engines are queued. Nil: runs of any engine.
+	// Queued runs that hold a slot of the node are picked in any case: their process is here.
 	Engines []string
 	// Told is a hint: the caller has heard of something that is ready, so that a look before the claim would be wasted. Without it,
 	// most claims find nothing.
@@ -232,7 +232,8 @@ type Node struct {
 	Identity string
 	// Lease is the length of the lease.
 	Lease time.Duration
-	// Engines are the names of the engines that it has (J4). Nil: it says nothing of them, and is counted for any.
+	// Engines are the names of the engines that it has (J4), in byte order, each once: 1 to MaxEngines names of 1 to 63 of
+	// [A-Za-z0-9._/-], beginning with a letter or digit. Nil: it says nothing of them, and is counted for any.
 	Engines []string
 	// Until is when the lease ends, as the store judges it. Set by the store.
 	Until time.Time

@@ -51,7 +51,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		if len(claimed) >= req.Max {
 			break
 		}
-		ids, err := s.pick(name, req.Max-len(claimed))
+		ids, err := s.pick(name, req.Engines, req.Max-len(claimed))
 		if err != nil {
 			return nil, hints, err
 		}
@@ -60,12 +60,15 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, hints, errors.Join(failures...)
 }
 
-// pick chooses up to want ready runs of a pool.
-func (s *Store) pick(name string, want int) ([]string, error) {
+// pick chooses up to want ready runs of a pool, of the given engines; nil: of any.
+func (s *Store) pick(name string, engines []string, want int) ([]string, error) {
 	pool, total := s.pools[name], s.index.held[name]
-	q := &queue{s, name, pool.KeyCapacity}
 	free := min(want, pool.Capacity-total)
 	if free <= 0 {
+		return nil, nil
+	}
+	q := &queue{s, name, s.readyEngines(name, engines), pool.KeyCapacity}
+	if len(q.engines) == 0 {
 		return nil, nil
 	}
 	if pool.KeyCapacity == 0 {
@@ -146,45 +149,98 @@ func (s *Store) poolsInTurn() []string {
 	return append(slices.Clone(names[i:]), names[:i]...)
 }
 
-// queue is the ready runs of one pool, for slots.Select.
+// queue is the ready runs of one pool whose engines the node has, for slots.Select. Each engine's runs are an ordered range of their own,
+// which no run of another engine stands in; the queue merges these ranges.
 type queue struct {
 	store       *Store
 	pool        string
+	engines     []string // ascending; those that have a ready run in the pool
 	keyCapacity int
 }
 
-func (q *queue) seek(before func(place) bool) (place, bool) {
-	p, ok := q.store.index.ready.first(func(p place) bool { return p.pool < q.pool || p.pool == q.pool && before(p) })
-	return p, ok && p.pool == q.pool
+// readyEngines are the engines that have a ready run in the pool, of those that are wanted; nil wants all. It skips from engine to engine
+// and never looks at a second run of one.
+func (s *Store) readyEngines(pool string, wanted []string) (ready []string) {
+	next := func(engine string, inclusive bool) (string, bool) {
+		p, ok := s.index.ready.first(func(p place) bool {
+			return p.pool < pool || p.pool == pool && (p.engine < engine || p.engine == engine && !inclusive)
+		})
+		return p.engine, ok && p.pool == pool
+	}
+	if wanted == nil {
+		for engine, ok := next("", true); ok; engine, ok = next(engine, false) {
+			ready = append(ready, engine)
+		}
+		return ready
+	}
+	for len(wanted) > 0 {
+		engine, ok := next(wanted[0], true)
+		if !ok {
+			break
+		}
+		i, found := slices.BinarySearch(wanted, engine)
+		if found {
+			ready = append(ready, engine)
+			i++
+		}
+		wanted = wanted[i:]
+	}
+	return ready
 }
 
-// all returns the pool's ready runs in order, if they are no more than n.
-func (q *queue) all(n int) (ids []string, all bool) {
-	all = true
-	q.store.index.ready.from(func(p place) bool { return p.pool < q.pool }, func(p place) bool {
-		if p.pool != q.pool {
-			return false
-		}
-		all = len(ids) < n
-		ids = append(ids, p.id)
-		return all
+// seek returns the first ready run of one of the queue's engines that is not before the place.
+func (q *queue) seek(engine string, before func(place) bool) (place, bool) {
+	p, ok := q.store.index.ready.first(func(p place) bool {
+		return p.pool < q.pool || p.pool == q.pool && (p.engine < engine || p.engine == engine && before(p))
 	})
-	return ids, all
+	return p, ok && p.pool == q.pool && p.engine == engine
+}
+
+// all returns the ready runs in order, if they are no more than n.
+func (q *queue) all(n int) (ids []string, all bool) {
+	var places []place
+	for _, engine := range q.engines {
+		q.store.index.ready.from(func(p place) bool { return p.pool < q.pool || p.pool == q.pool && p.engine < engine }, func(p place) bool {
+			if p.pool != q.pool || p.engine != engine || len(places) > n {
+				return false
+			}
+			places = append(places, p)
+			return true
+		})
+	}
+	if len(places) > n {
+		return nil, false
+	}
+	if len(q.engines) > 1 {
+		slices.SortFunc(places, compareInQueue)
+	}
+	return idsOf(places), true
+}
+
+func idsOf(places []place) []string {
+	ids := make([]string, len(places))
+	for i := range places {
+		ids[i] = places[i].id
+	}
+	return ids
 }
 
 // Priority implements slots.Queue.
-func (q *queue) Priority(below int) (int, bool, error) {
-	p, ok := q.seek(func(p place) bool { return p.priority >= below })
-	return p.priority, ok, nil
+func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
+	for _, engine := range q.engines {
+		p, found := q.seek(engine, func(p place) bool { return p.priority >= below })
+		if found && (!ok || p.priority > priority) {
+			priority, ok = p.priority, true
+		}
+	}
+	return priority, ok, nil
 }
 
 // Keys implements slots.Queue.
 func (q *queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
 	for name := range slots.Around(last, func(after string, inclusive bool) (string, bool, error) {
-		p, ok := q.seek(func(p place) bool {
-			return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
-		})
-		return p.key, ok && p.priority == priority, nil
+		key, ok := q.key(priority, after, inclusive)
+		return key, ok, nil
 	}) {
 		held := 0
 		if q.keyCapacity > 0 && name != "" {
@@ -199,6 +255,19 @@ func (q *queue) Keys(priority int, last string, n int) (keys []slots.Key, _ erro
 	return keys, nil
 }
 
+// key is the first key after the given one that has a ready run at the priority; with inclusive, the given one itself counts.
+func (q *queue) key(priority int, after string, inclusive bool) (key string, ok bool) {
+	for _, engine := range q.engines {
+		p, found := q.seek(engine, func(p place) bool {
+			return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
+		})
+		if found && p.priority == priority && (!ok || p.key < key) {
+			key, ok = p.key, true
+		}
+	}
+	return key, ok
+}
+
 // Oldest implements slots.Queue.
 func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	all := make([][]string, len(wants))
@@ -208,14 +277,23 @@ func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	return all, nil
 }
 
-func (q *queue) oldest(priority int, want slots.Want) (ids []string) {
-	from := place{pool: q.pool, priority: priority, key: want.Key, moment: moment{at: -1 << 62}}
-	q.store.index.ready.from(func(p place) bool { return comparePlaces(p, from) < 0 }, func(p place) bool {
-		if len(ids) == want.N || p.pool != q.pool || p.priority != priority || p.key != want.Key {
-			return false
-		}
-		ids = append(ids, p.id)
-		return true
-	})
-	return ids
+// oldest merges up to N runs of the key from each engine.
+func (q *queue) oldest(priority int, want slots.Want) []string {
+	var places []place
+	for _, engine := range q.engines {
+		n := 0
+		from := place{pool: q.pool, engine: engine, priority: priority, key: want.Key, moment: moment{at: -1 << 62}}
+		q.store.index.ready.from(func(p place) bool { return comparePlaces(p, from) < 0 }, func(p place) bool {
+			if n == want.N || p.pool != q.pool || p.engine != engine || p.priority != priority || p.key != want.Key {
+				return false
+			}
+			places = append(places, p)
+			n++
+			return true
+		})
+	}
+	if len(q.engines) > 1 {
+		slices.SortFunc(places, compareInQueue)
+	}
+	return idsOf(places[:min(want.N, len(places))])
 }

@@ -19,16 +19,22 @@ func compareMoments(a, b moment) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id))
 }
 
-// place orders the ready runs: by pool, priority (higher first), key, age and id.
+// place orders the ready runs: by pool, engine, priority (higher first), key, age and id.
 type place struct {
 	pool     string
+	engine   string
 	priority int
 	key      string
 	moment
 }
 
 func comparePlaces(a, b place) int {
-	return cmp.Or(strings.Compare(a.pool, b.pool), cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment, b.moment))
+	return cmp.Or(strings.Compare(a.pool, b.pool), strings.Compare(a.engine, b.engine), compareInQueue(a, b))
+}
+
+// compareInQueue orders the ready runs of one pool, whatever their engines.
+func compareInQueue(a, b place) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment, b.moment))
 }
 
 // belonging orders runs by their owner, those with a slot first.
@@ -80,7 +86,7 @@ func newIndex() index {
 func at(t time.Time, id string) moment { return moment{t.UnixMicro(), id} }
 
 func placeOf(r *store.Run) place {
-	return place{r.Pool, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
+	return place{r.Pool, r.Engine, r.Priority, r.Key, at(r.QueuedAt, r.ID)}
 }
 
 func (x *index) add(r *store.Run) {

@@ -25,6 +25,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 		return fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
 	}
 	n.Until = now.Add(n.Lease)
+	n.Engines = slices.Clone(n.Engines)
 	s.nodes[n.ID] = &n
 	return nil
 }
@@ -79,7 +80,9 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	}
 	all := make([]store.Node, 0, len(s.nodes))
 	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
-		all = append(all, *s.nodes[id])
+		n := *s.nodes[id]
+		n.Engines = slices.Clone(n.Engines)
+		all = append(all, n)
 	}
 	return all, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. It walks through what is ready, what is due and what holds a slot; the rest is known.
+// Survey implements store.Surveyor. It walks through what is ready or held back, what is due and what holds a slot; the rest is known.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -25,37 +25,63 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 		survey.OldestWaiting = oldest.time()
 	}
 	upTo(x.deadlines, now, func(string) { survey.Due++ })
-	ready := s.ready(now)
+	pools, engines := s.queued(now)
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
-		p := ready[name]
+		p := pools[name]
 		p.PoolUse = store.PoolUse{Pool: s.pools[name], Held: x.held[name]}
 		survey.Add(p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		e := engines[name]
+		e.Engine = name
+		for _, n := range s.nodes {
+			if n.Has(name) {
+				e.Nodes++
+			}
+		}
+		survey.Engines = append(survey.Engines, e)
 	}
 	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size
 	return survey, nil
 }
 
-// ready counts by pool what a claim at that time would find. Runs whose not-before time has come are among those that are held back
-// until a claim releases them.
-func (s *Store) ready(now time.Time) map[string]store.PoolSurvey {
-	pools := make(map[string]store.PoolSurvey, len(s.pools))
-	count := func(pool string, queued moment) {
-		p := pools[pool]
-		if at := queued.time(); p.Ready == 0 || at.Before(p.OldestReady) {
-			p.OldestReady = at
-		}
+// queued counts, by pool, what a claim at that time would find, and by engine what wants a slot at that time or later. Runs whose
+// not-before time has come are among those that are held back until a claim releases them.
+func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]store.EngineSurvey) {
+	pools, engines := make(map[string]store.PoolSurvey, len(s.pools)), make(map[string]store.EngineSurvey)
+	count := func(pool, engine string, queued moment) {
+		at := queued.time()
+		p, e := pools[pool], engines[engine]
 		p.Ready++
-		pools[pool] = p
+		p.OldestReady = earlier(p.OldestReady, at)
+		e.Queued++
+		e.OldestReady = earlier(e.OldestReady, at)
+		pools[pool], engines[engine] = p, e
 	}
 	s.index.ready.from(func(place) bool { return false }, func(p place) bool {
-		count(p.pool, p.moment)
+		count(p.pool, p.engine, p.moment)
 		return true
 	})
-	upTo(s.index.delayed, now, func(id string) {
-		r := &s.runs[id].run
-		count(r.Pool, at(r.QueuedAt, id))
+	s.index.delayed.from(start, func(m moment) bool {
+		r := &s.runs[m.id].run
+		if m.at <= now.UnixMicro() {
+			count(r.Pool, r.Engine, at(r.QueuedAt, m.id))
+		} else {
+			e := engines[r.Engine]
+			e.Queued++
+			engines[r.Engine] = e
+		}
+		return true
 	})
-	return pools
+	return pools, engines
+}
+
+// earlier is the earlier of two times, of which the first may be missing.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // running counts the runs in that state, all of which hold a slot. It passes over what is parked, owner by owner.

@@ -125,13 +125,14 @@ func (m *machine) reads(rt *rapid.T) {
 func (m *machine) claims(rt *rapid.T) {
 	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
-	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Start: started(m.now)})
+	engines := anyEngines(rt)
+	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines, Start: started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
 	}
 	require.NoError(rt, err)
-	p := &picks{model: m.model, node: node, now: m.now, limit: limit}
+	p := &picks{model: m.model, node: node, now: m.now, limit: limit, engines: engines}
 	for _, c := range claimed {
 		p.got = append(p.got, c.Run.ID)
 	}
@@ -146,6 +147,11 @@ func (m *machine) claims(rt *rapid.T) {
 		require.Equal(rt, text(rt, made.Run), text(rt, c.Run))
 		require.Equal(rt, m.runs[c.Run.ID].spec, string(c.Spec))
 	}
+}
+
+// anyEngines are the engines of a node, or of its claim.
+func anyEngines(rt *rapid.T) []string {
+	return rapid.SampledFrom([][]string{nil, {"agent"}, {"agent", "other"}, {"none", "other", "third"}, {"none"}}).Draw(rt, "engines")
 }
 
 // commits stores a batch of drafts, of which a later one may follow up on an earlier one.
@@ -202,6 +208,7 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	}
 	return created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
+			r.Engine = rapid.SampledFrom([]string{"agent", "agent", "other", "third"}).Draw(rt, "engine")
 			if rapid.IntRange(0, 3).Draw(rt, "held back") == 0 {
 				r.NotBefore = m.now.Add(time.Duration(rapid.Int64Range(-2, 5).Draw(rt, "seconds")) * time.Second)
 			}

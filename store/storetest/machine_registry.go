@@ -18,17 +18,18 @@ import (
 
 func (m *machine) joins(rt *rapid.T) {
 	id := fmt.Sprint("n", rapid.IntRange(1, m.joined+1).Draw(rt, "node"))
-	err := m.store(rt).Join(m.ctx, store.Node{ID: id, Lease: lease}, m.now)
+	engines := anyEngines(rt)
+	err := m.store(rt).Join(m.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, m.now)
 	switch n := fmt.Sprint("n", m.joined+1); {
 	case id == n:
 		require.NoError(rt, err)
 		m.joined++
-		m.nodes[id] = true
+		m.nodes[id], m.has[id] = true, engines
 	case m.nodes[id]:
 		require.ErrorIs(rt, err, store.ErrExists)
 	default: // an id that was expired: a store may know it still, or not
 		if err == nil {
-			m.nodes[id] = true
+			m.nodes[id], m.has[id] = true, engines
 		}
 	}
 }
@@ -53,6 +54,7 @@ func (m *machine) expires(rt *rapid.T) {
 	var left []string
 	for _, n := range nodes {
 		left = append(left, n.ID)
+		require.Equal(rt, m.has[n.ID], n.Engines)
 	}
 	require.Equal(rt, slices.Sorted(maps.Keys(m.nodes)), left)
 }

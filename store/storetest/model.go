@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
+	has   map[string][]string // by node, its engines; nil: it does not say
 	pools map[string]slots.Pool
 }
 
@@ -30,7 +32,7 @@ type saved struct {
 }
 
 func newModel() *model {
-	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, pools: map[string]slots.Pool{}}
+	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, has: map[string][]string{}, pools: map[string]slots.Pool{}}
 }
 
 // commit stores a commit that does not contradict itself, or says why not.
@@ -164,7 +166,29 @@ func (m *model) survey(now time.Time) store.Survey {
 		}
 		s.Add(p)
 	}
+	s.Engines = m.engines(isReady)
 	return s
+}
+
+// engines are those of which runs want a slot.
+func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey) {
+	byEngine := map[string][]store.Run{}
+	for _, r := range by(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot }), queuedAt) {
+		byEngine[r.Engine] = append(byEngine[r.Engine], r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byEngine)) {
+		e := store.EngineSurvey{Engine: name, Queued: len(byEngine[name])}
+		if i := slices.IndexFunc(byEngine[name], isReady); i >= 0 {
+			e.OldestReady = byEngine[name][i].QueuedAt
+		}
+		for node := range m.nodes {
+			if m.has[node] == nil || slices.Contains(m.has[node], name) {
+				e.Nodes++
+			}
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // prunable are the runs that may be deleted, those that finished first before the others.

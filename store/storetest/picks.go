@@ -22,11 +22,12 @@ func laneOf(r store.Run) lane { return lane{r.Pool, r.Priority, r.Key} }
 // hint of each handle, so it is not said which runs must be picked, but what must hold of any good choice.
 type picks struct {
 	*model
-	node   string
-	now    time.Time
-	limit  int
-	got    []string
-	picked map[string]bool
+	node    string
+	now     time.Time
+	limit   int
+	engines []string // of the claim; nil wants any
+	got     []string
+	picked  map[string]bool
 }
 
 // fault is the first promise that the choice breaks, or empty.
@@ -69,10 +70,13 @@ func (p *picks) sticky() []string {
 
 func queuedAt(r store.Run) time.Time { return r.QueuedAt }
 
-// lanes are the ready runs, the oldest first.
+// lanes are the ready runs of the claim's engines, the oldest first.
 func (p *picks) lanes() map[lane][]string {
 	lanes := map[lane][]string{}
-	for _, r := range by(p.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) }), queuedAt) {
+	ready := p.where(func(r store.Run) bool {
+		return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) && (p.engines == nil || slices.Contains(p.engines, r.Engine))
+	})
+	for _, r := range by(ready, queuedAt) {
 		lanes[laneOf(r)] = append(lanes[laneOf(r)], r.ID)
 	}
 	return lanes

@@ -33,7 +33,7 @@ func (h Harness) Run(t *testing.T) {
 	if h.Crash == nil {
 		h.Crash = h.Reopen
 	}
-	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
+	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
 		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
 		handleCases, hintCases, surveyCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {

@@ -57,7 +57,8 @@ var surveyCases = []promised{
 			submitted := w.submit("a")
 			ready := alone(0)
 			ready[0].Ready, ready[0].OldestReady = 1, submitted.QueuedAt
-			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: submitted.QueuedAt, Nodes: 1, Pools: ready}, w.survey())
+			wanted := []store.EngineSurvey{{Engine: "agent", Queued: 1, OldestReady: submitted.QueuedAt, Nodes: 1}}
+			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: submitted.QueuedAt, Nodes: 1, Pools: ready, Engines: wanted}, w.survey())
 
 			running := w.start("n")
 			require.Equal(w, store.Survey{Running: 1, Nodes: 1, Pools: alone(1)}, w.survey())
@@ -66,8 +67,8 @@ var surveyCases = []promised{
 			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(0)}, w.survey())
 
 			again := w.commit(answered(parked, w.tick(), ""))
-			ready[0].OldestReady = again.QueuedAt
-			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: again.QueuedAt, Nodes: 1, Pools: ready}, w.survey(),
+			ready[0].OldestReady, wanted[0].OldestReady = again.QueuedAt, again.QueuedAt
+			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: again.QueuedAt, Nodes: 1, Pools: ready, Engines: wanted}, w.survey(),
 				"its age counts from when it was queued last")
 
 			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))
@@ -95,12 +96,13 @@ var surveyCases = []promised{
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			run := w.submit("later", notBefore(at))
-			delayed := store.Survey{Queued: 1, Delayed: 1, Nodes: 1, Pools: alone(0)}
+			wanted := []store.EngineSurvey{{Engine: "agent", Queued: 1, Nodes: 1}}
+			delayed := store.Survey{Queued: 1, Delayed: 1, Nodes: 1, Pools: alone(0), Engines: wanted}
 			require.Equal(w, delayed, w.survey())
 			w.now = at.Add(-time.Microsecond)
 			require.Equal(w, delayed, w.survey(), "a microsecond early")
 			w.now = at
-			ready := store.Survey{Queued: 1, Nodes: 1}
+			ready := store.Survey{Queued: 1, Nodes: 1, Engines: []store.EngineSurvey{{Engine: "agent", Queued: 1, OldestReady: run.QueuedAt, Nodes: 1}}}
 			pool := alone(0)[0]
 			pool.Ready, pool.OldestReady = 1, run.QueuedAt
 			ready.Add(pool)

@@ -106,6 +106,19 @@ func (w *world) claim(node string, limit int) []store.Run {
 	return runs
 }
 
+// claimOf starts up to limit runs of these engines for the node and returns their ids.
+func (w *world) claimOf(node string, limit int, engines ...string) []string {
+	w.Helper()
+	now := w.tick()
+	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Engines: engines, Start: started(now)})
+	require.NoError(w, err)
+	ids := make([]string, len(claimed))
+	for i, c := range claimed {
+		ids[i] = c.Run.ID
+	}
+	return ids
+}
+
 // claimed are the ids of what a claim starts.
 func (w *world) claimed(node string, limit int) []string {
 	w.Helper()

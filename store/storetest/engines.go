@@ -1,0 +1,204 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// ofEngine makes a run one of that engine. Those of the other stories are of the engine "agent".
+func ofEngine(name string) func(*store.Run) { return func(r *store.Run) { r.Engine = name } }
+
+// joinWith registers a node that has these engines; none: it does not say which it has.
+func (w *world) joinWith(id string, engines ...string) {
+	w.Helper()
+	require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, w.now))
+}
+
+var engineCases = []promised{
+	{
+		"engines/a claim starts runs of its engines only",
+		"A claim that names engines picks no run of another one, however old or urgent; a claim that names none picks any (J4).",
+		func(w *world) {
+			w.submit("x1", ofEngine("x"), withPriority(9))
+			w.submit("y1", ofEngine("y"))
+			w.submit("z1", ofEngine("z"))
+			w.submit("xy", ofEngine("xy"), withPriority(9))
+			require.Empty(w, w.claimOf("n", 9, "none"))
+			require.Equal(w, []string{"y1"}, w.claimOf("n", 9, "none", "y"))
+			require.Empty(w, w.claimOf("n", 9, "y"), "what was started is not started again")
+			require.Equal(w, []string{"x1", "xy", "z1"}, w.claimed("n", 9), "nil stands for any engine")
+		},
+	},
+	{
+		"engines/what nobody executes starves nobody",
+		"However many runs of another engine stand before them, in whatever pool, with whatever key and priority, the claim's own runs are found, each in its turn (J4).",
+		func(w *world) {
+			w.pool("q", 5, 1)
+			for i := range 300 {
+				w.submit(fmt.Sprintf("foreign-%03d", i), ofEngine("foreign"), withPriority(i%3*5), withKey([]string{"", "a", "k"}[i%3]), inPool([]string{"p", "q"}[i%2]))
+			}
+			w.submit("q1", ofEngine("own"), inPool("q"), withKey("k"))
+			w.submit("p1", ofEngine("own"))
+			w.submit("q2", ofEngine("own"), inPool("q"), withKey("k"), withPriority(-1))
+			require.ElementsMatch(w, []string{"p1", "q1"}, append(w.claimOf("n", 1, "own"), w.claimOf("n", 1, "own")...))
+			require.Empty(w, w.claimOf("n", 9, "own"), "its key is at its capacity")
+			w.commit(ended(w.load("q1"), w.tick(), "succeeded"))
+			require.Equal(w, []string{"q2"}, w.claimOf("n", 9, "own"))
+		},
+	},
+	{
+		"engines/one queue of several engines",
+		"Among the runs of a claim's engines priority, age and the turns of the keys decide as they would if all were of one engine.",
+		func(w *world) {
+			w.submit("b1", ofEngine("b"))
+			w.submit("hidden", ofEngine("c"), withPriority(9))
+			w.submit("a1", ofEngine("a"))
+			w.submit("b2", ofEngine("b"))
+			w.submit("low", ofEngine("a"), withPriority(-1))
+			w.submit("high", ofEngine("b"), withPriority(1))
+			require.Equal(w, []string{"high", "b1", "a1"}, w.claimOf("n", 3, "a", "b"))
+			require.Equal(w, []string{"b2", "low"}, w.claimOf("n", 3, "a", "b"), "there is room for all that are left")
+		},
+	},
+	{
+		"engines/keys take turns across engines",
+		"A key's turn is one, whatever the engines of its runs: with several keys waiting each is served once before any is served twice.",
+		func(w *world) {
+			for i := range 6 {
+				w.submit(fmt.Sprintf("big-%d", i), withKey("big"), ofEngine([]string{"a", "b"}[i%2]))
+			}
+			w.submit("x", withKey("x"), ofEngine("b"))
+			w.submit("y", withKey("y"), ofEngine("a"))
+			require.ElementsMatch(w, []string{"big-0", "x", "y"}, w.claimOf("n", 3, "a", "b"))
+			require.Equal(w, []string{"big-1", "big-2"}, w.claimOf("n", 2, "a", "b"))
+		},
+	},
+	{
+		"engines/slots are counted whatever the engine",
+		"The capacity of a pool and of a key bounds the runs of all engines together (D1, D5).",
+		func(w *world) {
+			w.pool("p", 3, 1)
+			w.submit("a1", ofEngine("a"), withKey("k"))
+			require.Equal(w, []string{"a1"}, w.claimOf("n", 9, "a"))
+			w.submit("b1", ofEngine("b"), withKey("k"))
+			for i := range 3 {
+				w.submit(fmt.Sprintf("b-%d", i), ofEngine("b"))
+			}
+			require.Equal(w, []string{"b-0", "b-1"}, w.claimOf("n", 9, "b"))
+			require.Equal(w, map[string]int{"p": 3}, w.held())
+		},
+	},
+	{
+		"engines/a run that was held back",
+		"A run is held back until its not-before time, and is then started by a claim of its engine, also when claims of others came by meanwhile (J4).",
+		func(w *world) {
+			at := w.now.Add(time.Hour)
+			w.submit("later", ofEngine("x"), notBefore(at))
+			require.Empty(w, w.claimOf("n", 9, "x"))
+			w.now = at
+			require.Empty(w, w.claimOf("n", 9, "y"))
+			require.Equal(w, []string{"later"}, w.claimOf("n", 9, "x"))
+		},
+	},
+	{
+		"engines/a run that comes back",
+		"A run that is queued again is found by its engine again, after a failed attempt and after an answer.",
+		func(w *world) {
+			r := w.running("a", ofEngine("x"))
+			w.commit(queuedAgain(r, w.tick()))
+			require.Empty(w, w.claimOf("n", 9, "agent"))
+			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "x"))
+			parked := w.commit(asked(w.load("a"), w.tick(), false, time.Time{}))
+			w.commit(answered(parked, w.tick(), ""))
+			require.Empty(w, w.claimOf("n", 9, "agent"))
+			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "agent", "x"))
+		},
+	},
+	{
+		"engines/a sticky run's next turn",
+		"A queued run that holds a slot of the node is started by its claims whatever the engines: its process is there (D4, J4).",
+		func(w *world) {
+			w.commit(answered(w.sticking("a"), w.tick(), ""))
+			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "none"))
+		},
+	},
+	{
+		"engines/of a node are kept",
+		"A node is listed, and returned when it is expired, with the engines that it joined with; one that did not say has none listed.",
+		func(w *world) {
+			long := strings.Repeat("x", 63)
+			w.joinWith("some", "a", "b/1.x_y-z", long)
+			w.joinWith("any")
+			nodes, err := w.store.Nodes(w.ctx)
+			require.NoError(w, err)
+			require.Len(w, nodes, 3)
+			require.Nil(w, nodes[0].Engines)
+			require.Equal(w, []string{"a", "b/1.x_y-z", long}, nodes[2].Engines)
+			_, err = w.store.Renew(w.ctx, "some", w.now)
+			require.NoError(w, err)
+			gone, err := w.store.Expire(w.ctx, base, "some")
+			require.NoError(w, err)
+			require.Len(w, gone, 1)
+			require.Equal(w, []string{"a", "b/1.x_y-z", long}, gone[0].Engines)
+		},
+	},
+	{
+		"engines/are bounded",
+		"A node and a claim name no engine at all (nil), or 1 to 1000 that are valid, in order, each once; anything else is ErrInvalid, and does nothing.",
+		func(w *world) {
+			w.submit("a")
+			many := make([]string, store.MaxEngines+1)
+			for i := range many {
+				many[i] = fmt.Sprintf("e%04d", i)
+			}
+			for _, engines := range [][]string{{}, {""}, {"a b"}, {"-a"}, {"é"}, {"a\x00"}, {strings.Repeat("x", 64)}, {"b", "a"}, {"a", "a"}, many} {
+				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: lease, Engines: engines}, w.now), store.ErrInvalid)
+				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Engines: engines, Start: started(w.now)})
+				require.ErrorIs(w, err, store.ErrInvalid)
+			}
+			require.Equal(w, []string{"n"}, w.nodes())
+			w.joinWith("x", many[:store.MaxEngines]...)
+			require.Empty(w, w.claimOf("x", 1, many[:store.MaxEngines]...))
+			require.Equal(w, []string{"a"}, w.claimOf("x", 1, append([]string{"agent"}, many[:store.MaxEngines-1]...)...))
+		},
+	},
+	{
+		"engines/are surveyed",
+		"A survey names, in order, the engines of which runs want a slot, with their number, the age of the oldest that is ready and the nodes " +
+			"that have the engine; one that nobody has is seen with its age (J4).",
+		func(w *world) {
+			w.joinWith("one", "x", "y")
+			w.joinWith("two", "y")
+			parked := w.sticking("sticky", ofEngine("unlisted"))
+			w.commit(answered(parked, w.tick(), ""))
+			w.expire("n")
+			require.Empty(w, w.survey().Engines, "a sticky run's next turn wants no slot")
+
+			later := w.submit("later", ofEngine("z"), notBefore(w.now.Add(time.Hour)), withPriority(9))
+			y := w.submit("y1", ofEngine("y"))
+			w.submit("y2", ofEngine("y"), withPriority(3))
+			x := w.submit("x1", ofEngine("x"))
+			require.Equal(w, []store.EngineSurvey{
+				{Engine: "x", Queued: 1, OldestReady: x.QueuedAt, Nodes: 1},
+				{Engine: "y", Queued: 2, OldestReady: y.QueuedAt, Nodes: 2},
+				{Engine: "z", Queued: 1},
+			}, w.survey().Engines)
+
+			w.joinWith("any")
+			require.Equal(w, []string{"x1"}, w.claimOf("one", 9, "x"))
+			w.expire("two")
+			w.now = later.NotBefore
+			require.Equal(w, []store.EngineSurvey{
+				{Engine: "y", Queued: 2, OldestReady: y.QueuedAt, Nodes: 2},
+				{Engine: "z", Queued: 1, OldestReady: later.QueuedAt, Nodes: 1},
+			}, w.survey().Engines, "a node that does not say counts for every engine")
+			require.Equal(w, []string{"y2", "y1", "later"}, append(w.claimOf("one", 9, "y"), w.claimOf("any", 9, "z")...))
+			require.Empty(w, w.survey().Engines)
+		},
+	},
+}
