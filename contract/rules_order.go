@@ -121,6 +121,9 @@ func (r *paired) judge(v *view, s *step) string {
 	if first && !second && r.excused(v) {
 		return ""
 	}
+	if first && !second && r.unseen(v) {
+		return s.skip()
+	}
 	if v.lenient && r.SameInteraction && v.early != nil {
 		if v.early == v.prev {
 			return r.reversed(v, s)
@@ -145,6 +148,12 @@ func (r *paired) judge(v *view, s *step) string {
 // excused reports whether the event before need not be followed by its other half: because something was told of it, or of the half.
 func (r *paired) excused(v *view) bool {
 	return v.prev.told || r.SameInteraction && v.apart != 0 && v.prev.data.PendingInteractionID == v.apart
+}
+
+// unseen reports whether the other half of the event before may stand before that, in the log of another producer: in a line that could not
+// be read, or before the log begins.
+func (r *paired) unseen(v *view) bool {
+	return v.lenient && r.SameInteraction && v.early == nil && v.prev.lost
 }
 
 // reversed judges what follows a question that was shown before its change of state.
@@ -175,7 +184,7 @@ func (r *paired) unfinished(v *view) string {
 		}
 		return ""
 	}
-	if r.First.matches(v.prev) && !r.excused(v) {
+	if r.First.matches(v.prev) && !r.excused(v) && !r.unseen(v) {
 		return fmt.Sprintf("%s is the last event, but %s must follow", r.First, r.Second)
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -101,6 +102,25 @@ func TestLogsOfAnotherProducerPass(t *testing.T) {
 		require.NotEmpty(t, report.Skipped, name)
 		begins := strings.Contains(name, "from-") || strings.Contains(name, "second-turn")
 		require.Equal(t, begins, report.Fragments == 1, name)
+	}
+}
+
+// G4: such a log may begin at any of its events, and a line that cannot be read is one fault, wherever it stands: what it may have said is not
+// held against the events around it.
+func TestWhatIsNotSeenIsHeldAgainstNobody(t *testing.T) {
+	t.Parallel()
+	for name, log := range logs(t, "foreign/good") {
+		lines := strings.SplitAfter(strings.TrimSuffix(log, "\n"), "\n")
+		for i, line := range lines {
+			rest := audited(t, strings.Join(lines[i:], ""), audit.Options{Lenient: true})
+			require.Empty(t, rest.Violations, "%s from line %d on", name, i+1)
+
+			spoiled := slices.Clone(lines)
+			spoiled[i] = strings.Replace(line, "{", `{"given": 1, "given": 2, `, 1)
+			report := audited(t, strings.Join(spoiled, ""), audit.Options{Lenient: true})
+			require.Len(t, report.Violations, 1, "%s with line %d spoiled", name, i+1)
+			require.Equal(t, i+1, report.Violations[0].Line, name)
+		}
 	}
 }
 
