@@ -132,6 +132,14 @@ func TestScannedValuesAreJSON(t *testing.T) {
 		require.True(t, json.Valid([]byte(raw)))
 		require.Equal(t, -1, valueEnd([]byte(raw), 0, 0), "%q", raw)
 	}
+	for _, raw := range []string{"1e308", "-1.5E-400", "1e007", strings.Repeat("9", 200) + "e99", strings.Repeat("9", 308)} {
+		require.Equal(t, len(raw), valueEnd([]byte(raw), 0, 0), "%q", raw)
+	}
+	for _, raw := range []string{"1e309", "-1e1000", "1e0400", strings.Repeat("9", 400), strings.Repeat("9", 250) + "e99"} { // larger than any float64
+		require.True(t, json.Valid([]byte(raw)))
+		require.Equal(t, -1, valueEnd([]byte(raw), 0, 0), "%q", raw)
+		require.Error(t, unambiguous([]byte(raw)), "%q", raw)
+	}
 	require.Equal(t, -1, valueEnd([]byte(strings.Repeat("[", 100)+strings.Repeat("]", 100)), 0, 0))
 	rapid.Check(t, func(t *rapid.T) {
 		v := drawOpen(t, 0)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -123,27 +124,44 @@ func isSurrogate(first, second byte) bool {
 	return (first == 'd' || first == 'D') && (second == '8' || second == '9' || second >= 'A' && second <= 'F' || second >= 'a' && second <= 'f')
 }
 
+// numberEnd returns the index after the number at i, or -1 for one that is larger than any float64: not every reader takes that.
 func numberEnd(b []byte, i int) int {
+	end, exponent := numberSyntax(b, i)
+	if end < 0 || end-i <= maxPlainNumber && exponent <= 2 {
+		return end
+	}
+	if _, err := strconv.ParseFloat(string(b[i:end]), 64); err != nil {
+		return -1
+	}
+	return end
+}
+
+// maxPlainNumber is a length in bytes up to which a number with an exponent of two digits is within the range of a float64.
+const maxPlainNumber = 200
+
+// numberSyntax returns the index after the number at i, or -1 for what is none, and how many digits its exponent has.
+func numberSyntax(b []byte, i int) (end, exponent int) {
 	if at(b, i) == '-' {
 		i++
 	}
 	if at(b, i) == '0' {
 		i++
 	} else if i = digitsEnd(b, i); i < 0 {
-		return -1
+		return -1, 0
 	}
 	if at(b, i) == '.' {
 		if i = digitsEnd(b, i+1); i < 0 {
-			return -1
+			return -1, 0
 		}
 	}
 	if c := at(b, i); c == 'e' || c == 'E' {
 		if c := at(b, i+1); c == '+' || c == '-' {
 			i++
 		}
-		return digitsEnd(b, i+1)
+		end = digitsEnd(b, i+1)
+		return end, end - (i + 1)
 	}
-	return i
+	return i, 0
 }
 
 // digitsEnd skips one digit or more.

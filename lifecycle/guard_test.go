@@ -284,6 +284,40 @@ func TestAHungTurnIsLeftBehind(t *testing.T) {
 	})
 }
 
+// TestAProfileThatHangsIsNamed: J10, who reads what is stuck looks for the method that hangs.
+func TestAProfileThatHangsIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) {
+			<-goOn
+			return engine.Profile{Kind: fsm.ProfileResumable}, nil
+		}}})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
+		require.NoError(t, err)
+		pass(turnPatience + 2*time.Second)
+		in(t, lc.Client, "r", fsm.StateFailed)
+		require.Len(t, lc.Stuck(), 1)
+		require.Equal(t, `Profile of engine "default" for run r (attempt 1)`, lc.Stuck()[0].String())
+		close(goOn)
+		synctest.Wait()
+		require.Empty(t, lc.Stuck())
+		stop()
+	})
+}
+
+// TestAProfileWithoutAKindIsRefused: F7, its run could end in auto mode and not wait: an engine that leaves the kind out hears so in its first turn.
+func TestAProfileWithoutAKindIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) { return engine.Profile{Plain: true}, nil }}})
+		submit(t, lc, "r")
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateFailed)
+		require.Equal(t, fsm.CodeEngineUnavailable, run.Error.Code)
+		require.Equal(t, `the engine's Profile has Kind "", want "resumable" or "sticky_process"`, run.Error.Message)
+		stop()
+	})
+}
+
 // TestALeaseThatIsLostDoesNotWaitForAHungTurn: J10, the node joins again without the stuck worker, and the runs of the others go on.
 func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

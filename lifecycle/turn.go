@@ -22,8 +22,8 @@ type turn struct {
 	node   *node
 	epoch  uint64
 	spec   Spec
-	begun  time.Time // an instant
-	what   EngineCall
+	begun  time.Time  // an instant
+	what   EngineCall // the worker's own; its Method is written under mu
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
 	}
-	err := t.node.guarded(t.what, func() error {
+	err := t.node.guarded(t.calls("RunTurn"), func() error {
 		given, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
 			o = failed(fsm.CodeEngineFailed, err)
@@ -118,8 +118,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 
 // askProfile asks the engine how it goes on after a wait, and remembers it. When the engine cannot say, that is the turn's outcome.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profile, why *engine.Outcome) {
-	what := t.what
-	what.Method = "Profile"
+	what := t.calls("Profile")
 	var unavailable engine.Outcome
 	var how speech
 	err := t.node.guarded(what, func() error {
@@ -129,6 +128,11 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 			why = &unavailable
 		}
 		kind, how = profile.Kind, speechOf(profile, t.spec.Mode)
+		if why == nil && kind != fsm.ProfileResumable && kind != fsm.ProfileStickyProcess {
+			unavailable = failed(fsm.CodeEngineUnavailable, fmt.Errorf("the engine's Profile has Kind %q, want %q or %q",
+				kind, fsm.ProfileResumable, fsm.ProfileStickyProcess))
+			why = &unavailable
+		}
 		return nil
 	})
 	if err != nil {
@@ -141,6 +145,14 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 		t.profile, t.speech = kind, how
 	}
 	return kind, why
+}
+
+// calls notes which method of the engine the worker is in, for who leaves it behind.
+func (t *turn) calls(method string) EngineCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.what.Method = method
+	return t.what
 }
 
 // failed is the outcome of a turn that the engine could not execute.

@@ -118,7 +118,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.FileMode = 0o600
 	}
 	if o.FileMode&^0o666 != 0 || o.FileMode&0o600 != 0o600 {
-		return o, fmt.Errorf("%w: options: FileMode is %#o, want 0600 and no more than 0666", store.ErrInvalid, uint32(o.FileMode))
+		return o, fmt.Errorf("%w: options: FileMode is %#o, want 0600 to 0666: its user reads and writes it, nobody executes it", store.ErrInvalid, uint32(o.FileMode))
 	}
 	if o.Synchronous != Full && o.Synchronous != Normal || o.BusyTimeout < 0 || o.CacheKiB < 0 || o.MaxPages < 0 {
 		return o, fmt.Errorf("%w: options: Synchronous is %q (want FULL or NORMAL), BusyTimeout %s, CacheKiB %d, MaxPages %d (want 0 or more)",
