@@ -3,6 +3,7 @@ package reqmap_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -22,9 +23,26 @@ func scan(t *testing.T) (string, reqmap.Map) {
 
 func TestEveryRequirementHasATest(t *testing.T) {
 	_, m := scan(t)
-	require.Len(t, reqmap.Requirements(), 7+11+8+6+8+9+4+4+13+4)
+	require.Len(t, reqmap.Requirements(), 7+11+8+6+8+9+4+4+13+6)
 	for _, r := range reqmap.Requirements() {
 		require.NotEmpty(t, m[r.ID], "no test names %s: %s", r.ID, r.Text)
+	}
+}
+
+// Who reads of a requirement in the contract finds it in the table.
+func TestTheTableHasWhatTheContractNames(t *testing.T) {
+	root, err := reqmap.Root()
+	require.NoError(t, err)
+	contract, err := os.ReadFile(filepath.Join(root, "contract", "lifecycle.json"))
+	require.NoError(t, err)
+	known := make(map[string]bool)
+	for _, r := range reqmap.Requirements() {
+		known[r.ID] = true
+	}
+	named := regexp.MustCompile(`"([A-Z][0-9]+)"`).FindAllSubmatch(contract, -1)
+	require.NotEmpty(t, named)
+	for _, id := range named {
+		require.True(t, known[string(id[1])], "the contract names %s, requirements.txt does not", id[1])
 	}
 }
 
