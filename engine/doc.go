@@ -4,7 +4,7 @@
 // what the assistant said, structured output, questions, the session handle. The completion gate makes of it what the contract says. What
 // the agent tells before the turn ends goes through the Sink and is stored at once.
 //
-// What not every engine can do is an interface of its own, found by type assertion: Checker, Resident, Reaper.
+// What not every engine can do is an interface of its own, found by type assertion: Checker, Resident, Reaper, Sweeper, Scoped.
 //
 // Func is an engine in the host's process; agents has the command lines that people use by name, exec any other; acp, eino and adk are modules of
 // their own. enginetest proves any of them.

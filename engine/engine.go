@@ -29,6 +29,7 @@ type Engine interface {
 
 // Profile is an engine's way to continue after a wait and why, and how it is to be understood.
 type Profile struct {
+	// Kind is fsm.ProfileResumable or fsm.ProfileStickyProcess. Without it no turn is executed: the run fails with ENGINE_UNAVAILABLE.
 	Kind   fsm.Profile
 	Reason string
 	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and reasons for repair as they are, without
