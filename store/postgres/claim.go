@@ -65,7 +65,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (_ []store.Cl
 	}
 	defer done()
 	for try := 0; ; try++ {
-		c := &claim{Store: s, req: req}
+		c := &claim{Store: s, req: req, engines: manyBytes(req.Engines)}
 		err := c.run(ctx)
 		switch {
 		case err == nil:
@@ -82,6 +82,7 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (_ []store.Cl
 type claim struct {
 	*Store
 	req      store.ClaimRequest
+	engines  [][]byte // whose runs may be picked
 	conn     *pgx.Conn
 	picks    []pick
 	entries  []*entry
@@ -99,7 +100,7 @@ type pick struct {
 }
 
 func (c *claim) run(ctx context.Context) error {
-	if !c.req.Told {
+	if !c.req.Told || c.req.Engines == nil { // which engines there are is for peek to find
 		if some, err := c.peek(ctx); err != nil || !some {
 			return err
 		}

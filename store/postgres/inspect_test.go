@@ -39,10 +39,10 @@ func TestInspectNamesWhatIsWrong(t *testing.T) {
 		"a column was renamed":  {[]string{`ALTER TABLE interlude.runs RENAME spec TO body`}, postgres.ErrForeign, []string{`spec`}},
 		"a column's type":       {[]string{`ALTER TABLE interlude.states ALTER version TYPE text`}, postgres.ErrForeign, []string{`operator does not exist`}},
 		"a table is gone":       {[]string{`DROP TABLE interlude.nodes`}, postgres.ErrForeign, []string{`nodes`}},
-		"an index is gone":      {[]string{`DROP INDEX interlude.states_ready`}, postgres.ErrForeign, []string{`index states_ready is missing`}},
+		"an index is gone":      {[]string{`DROP INDEX interlude.states_ready_engine`}, postgres.ErrForeign, []string{`index states_ready_engine is missing`}},
 		"two indexes are gone":  {[]string{`DROP INDEX interlude.states_held`, `DROP INDEX interlude.runs_created`}, postgres.ErrForeign, []string{`states_held is missing`, `runs_created is missing`}},
 		"a constraint is gone":  {[]string{`ALTER TABLE interlude.runs DROP CONSTRAINT runs_id_key`}, postgres.ErrForeign, []string{`index runs_id_key is missing`}},
-		"an unfinished index":   {[]string{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = (SELECT 'interlude.states_ready'::regclass)`}, postgres.ErrForeign, []string{`states_ready was not finished`}},
+		"an unfinished index":   {[]string{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = (SELECT 'interlude.states_ready_engine'::regclass)`}, postgres.ErrForeign, []string{`states_ready_engine was not finished`}},
 		"another migration":     {[]string{`UPDATE interlude.migrations SET sum = 'other'`}, postgres.ErrForeign, []string{`migration 1`, `0001_`, `other`}},
 		"no recorded migration": {[]string{`DELETE FROM interlude.migrations`}, postgres.ErrOlder, nil},
 	} {

@@ -13,19 +13,28 @@ import (
 )
 
 // peek reports whether there is something to claim, slots aside. It takes no lock and writes nothing: idle nodes ask again and again.
+// For a claim of any engine it also finds the engines whose runs could be picked.
 func (c *claim) peek(ctx context.Context) (bool, error) {
-	type sight struct{ registered, some bool }
-	seen, err := ask(ctx, c.pool, c.steadied(), c.texts[peekText], func(row pgx.CollectableRow) (v sight, _ error) {
-		err := row.Scan(&v.registered, &v.some)
+	type sight struct {
+		registered, some bool
+		engines          [][]byte
+	}
+	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
+	if c.req.Engines == nil {
+		text, args = peekAnyText, args[:2]
+	}
+	seen, err := ask(ctx, c.pool, c.steadied(), c.texts[text], func(row pgx.CollectableRow) (v sight, _ error) {
+		err := row.Scan(&v.registered, &v.some, &v.engines)
 		return v, err
-	}, c.req.Node, c.req.Now.UnixMicro())
+	}, args...)
 	switch {
 	case err != nil:
 		return false, err
 	case !seen[0].registered:
 		return false, c.stale()
 	}
-	return seen[0].some, nil
+	c.engines = seen[0].engines
+	return seen[0].some || c.req.Engines == nil && len(c.engines) > 0, nil
 }
 
 func (c *claim) stale() error {
@@ -33,10 +42,26 @@ func (c *claim) stale() error {
 }
 
 var (
+	// peekText is of given engines. What is held back is reported for all of them: the claim that follows puts it among the ready ones, so that
+	// it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
-		EXISTS (SELECT FROM interlude.states WHERE ready)
+		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
-			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
+			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
+		$3::bytea[]`)
+	// peekAnyText goes from engine to engine of the ready runs by one seek each, and adds those of the runs that releaseText will make ready.
+	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
+			(SELECT engine FROM interlude.states WHERE ready ORDER BY engine LIMIT 1)
+			UNION ALL
+			SELECT next.engine FROM engines CROSS JOIN LATERAL (
+				SELECT s.engine FROM interlude.states s WHERE s.ready AND s.engine > engines.engine ORDER BY s.engine LIMIT 1
+			) next
+		)
+		SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
+			EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'),
+			ARRAY (SELECT engine FROM engines UNION (
+				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint ORDER BY delayed_until LIMIT 1000))`)
 	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
 		` + steady + `, ` + attended + `, ` + heard)
@@ -45,18 +70,25 @@ var (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
 	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
 		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
-	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready is left alone.
-	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM interlude.states WHERE ready AND states.pool = pools.name LIMIT 1)
+	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready for the
+	// engines is left alone.
+	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM unnest($1::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = pools.name LIMIT 1) s LIMIT 1)
 		ORDER BY name FOR NO KEY UPDATE`)
 	// readyText counts what the pools' slots are held for, as it stands now that they are locked, and looks at what is ready: in a pool without
-	// a bound by key, one more than there is room for.
+	// a bound by key, one more than there is room for. It looks at as many of each engine, and merges them, so that it walks through no run of
+	// another engine.
 	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
 		FROM interlude.pools p
 		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
+		CROSS JOIN LATERAL (SELECT
+			CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END AS most) m
 		LEFT JOIN LATERAL (
-			SELECT n, id, version FROM interlude.states WHERE ready AND states.pool = p.name ORDER BY priority DESC, key, queued_at, id
-			LIMIT CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END
-			FOR NO KEY UPDATE SKIP LOCKED
+			SELECT s.n, s.id, s.version FROM unnest($2::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+				SELECT n, id, version, priority, key, queued_at FROM interlude.states
+				WHERE ready AND states.engine = e.engine AND states.pool = p.name ORDER BY priority DESC, key, queued_at, id
+				LIMIT m.most FOR NO KEY UPDATE SKIP LOCKED
+			) s ORDER BY s.priority DESC, s.key, s.queued_at, s.id LIMIT m.most
 		) r ON true
 		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
 	// loadText locks picked runs and loads them.
@@ -111,8 +143,8 @@ func (c *claim) look(ctx context.Context) ([]openPool, error) {
 	b.Queue(c.texts[claimGuardText], c.req.Node)
 	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())
 	b.Queue(c.texts[stickyText], c.req.Node, c.req.Max)
-	b.Queue(c.texts[lockText])
-	b.Queue(c.texts[readyText], c.req.Max)
+	b.Queue(c.texts[lockText], c.engines)
+	b.Queue(c.texts[readyText], c.req.Max, c.engines)
 	results := c.conn.SendBatch(ctx, b)
 	pools, err := c.collect(results)
 	if closing := results.Close(); err == nil {

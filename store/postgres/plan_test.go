@@ -50,7 +50,7 @@ func crowd(t *testing.T, s *Store) {
 			for range part {
 				made++
 				r := store.Run{
-					ID: fmt.Sprintf("run-%06d", made), Version: 1, Pool: "p", Key: fmt.Sprint("k", made%20), State: fsm.StateQueued, Seq: 1, Profile: fsm.ProfileResumable,
+					ID: fmt.Sprintf("run-%06d", made), Version: 1, Pool: "p", Key: fmt.Sprint("k", made%20), State: fsm.StateQueued, Seq: 1, Profile: fsm.ProfileResumable, Engine: []string{"a", "b", "a"}[made%3],
 					CreatedAt: planNoon.Add(time.Duration(made) * time.Millisecond), Recovery: store.RecoveryNone, Mode: fsm.ModeInteractive,
 				}
 				if made%2 == 0 {
@@ -104,7 +104,16 @@ func crowd(t *testing.T, s *Store) {
 		NotBefore: planNoon.Add(2 * time.Hour), Recovery: store.RecoveryNone,
 	}
 	put([]store.Commit{{Run: late, Spec: []byte(`{}`)}})
+	_, err = s.pool.Exec(ctx, inSchema(foreignText, s.o.Schema))
+	require.NoError(t, err)
 }
+
+// foreignText queues 100,000 runs of an engine that the node does not have, ahead of all others.
+const foreignText = `WITH made AS (
+		INSERT INTO interlude.runs (id, created_at, spec) SELECT 'foreign-' || i, i, '' FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
+	)
+	INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, slot, epoch, record)
+	SELECT n, id, 1, 'queued', 'ab', CASE WHEN n % 2 = 0 THEN 'p' ELSE 'q' END, convert_to('k' || n % 20, 'UTF8'), 100, created_at, true, false, 0, '' FROM made`
 
 // plan is a node of what EXPLAIN (ANALYZE, FORMAT JSON) says.
 //
@@ -136,27 +145,30 @@ func (p *plan) walk(visit func(*plan)) (touched float64) {
 }
 
 // Every statement that a busy or an idle host makes again and again finds its rows by an index, and touches those that it needs only, however
-// many runs are parked or have ended: with the plan that a prepared statement keeps for ever, made when the tables were empty.
+// many runs are parked, have ended, or want an engine that the node does not have (J4): with the plan that a prepared statement keeps for ever, made when the tables were empty.
 func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)
 	defer s.Close()
 	now, later := planNoon.Add(time.Hour).UnixMicro(), planNoon.Add(10*time.Hour).UnixMicro()
+	engines := [][]byte{[]byte("a"), []byte("b")}
 	statements := []struct {
 		name string
 		text query
 		args []any
 		most float64 // rows touched
 	}{
-		{"peek", peekText, []any{"n", now}, 3},
+		{"peek", peekText, []any{"n", now, engines}, 3},
+		{"peek for nothing", peekText, []any{"none", int64(0), [][]byte{[]byte("aa")}}, 0},
+		{"peek for any engine", peekAnyText, []any{"n", now}, 5},
 		{"claim: release", releaseText, []any{later}, 2},
 		{"claim: sticky", stickyText, []any{"n", int64(10)}, 1},
-		{"claim: lock", lockText, nil, 4},
-		{"claim: ready", readyText, []any{int64(10)}, 40 + 4 + 22}, // what is held, and what is picked and locked
-		{"claim: priority", priorityText, []any{"p", int64(1 << 62)}, 1},
-		{"claim: keys", keysText, []any{"p", int64(0), []byte("k3"), int64(10), int64(5)}, 60},
-		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4}}, 8},
+		{"claim: lock", lockText, []any{engines}, 8},
+		{"claim: ready", readyText, []any{int64(10), engines}, 40 + 4 + 2*22}, // what is held, and what is picked and locked
+		{"claim: priority", priorityText, []any{"p", int64(1 << 62), engines}, 2},
+		{"claim: keys", keysText, []any{"p", int64(0), []byte("k3"), int64(10), int64(5), engines}, 120},
+		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4}, engines}, 2 * 8},
 		{"claim: load", loadText, []any{[]int64{12050, 12060}}, 4},
 		{"commit: look", lookText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"}, [][]byte{[]byte("a"), nil}, []string{"p", "q"}}, 8},
 		{"commit: held", unheldText, []any{[]int64{1, 2, 3}}, 3},

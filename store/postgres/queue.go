@@ -17,26 +17,31 @@ type queue struct {
 	seen map[string]pick // by id, what Oldest returned
 }
 
+// Each statement asks for every engine of the claim by itself, and merges the answers: seeks in states_ready_engine, none of which meets a run
+// of another engine.
 var (
-	priorityText = sql(`SELECT priority FROM interlude.states WHERE ready AND pool = $1::text AND priority < $2::bigint ORDER BY priority DESC LIMIT 1`)
-	// keysText goes from key to key by one seek each: those after the given one, then around up to it.
+	priorityText = sql(`SELECT s.priority FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text AND priority < $2::bigint
+			ORDER BY priority DESC LIMIT 1
+		) s ORDER BY s.priority DESC LIMIT 1`)
+	// keysText goes from key to key by one seek for each engine: those after the given one, then around up to it.
 	keysText = sql(`WITH RECURSIVE keys (key, around) AS (
 			SELECT * FROM (
-				(SELECT key, false FROM interlude.states WHERE ready AND pool = $1::text AND priority = $2::bigint AND key > $3::bytea ORDER BY key LIMIT 1)
+				(SELECT f.key, false FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (` + nextKey(`s.key > $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				UNION ALL
-				(SELECT key, true FROM interlude.states WHERE ready AND pool = $1::text AND priority = $2::bigint AND key <= $3::bytea ORDER BY key LIMIT 1)
+				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (` + nextKey(`s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				ORDER BY 2 LIMIT 1
 			) AS first
 			UNION ALL
 			SELECT next.* FROM keys CROSS JOIN LATERAL (
-				(SELECT s.key, keys.around FROM interlude.states s
-					WHERE NOT keys.around AND s.ready AND s.pool = $1::text AND s.priority = $2::bigint AND s.key > keys.key ORDER BY s.key LIMIT 1)
+				(SELECT f.key, keys.around FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+					` + nextKey(`NOT keys.around AND s.key > keys.key`) + `) f ORDER BY f.key LIMIT 1)
 				UNION ALL
-				(SELECT s.key, true FROM interlude.states s
-					WHERE NOT keys.around AND s.ready AND s.pool = $1::text AND s.priority = $2::bigint AND s.key <= $3::bytea ORDER BY s.key LIMIT 1)
+				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+					` + nextKey(`NOT keys.around AND s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				UNION ALL
-				(SELECT s.key, true FROM interlude.states s
-					WHERE keys.around AND s.ready AND s.pool = $1::text AND s.priority = $2::bigint AND s.key > keys.key AND s.key <= $3::bytea ORDER BY s.key LIMIT 1)
+				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+					` + nextKey(`keys.around AND s.key > keys.key AND s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				ORDER BY 2 LIMIT 1
 			) AS next
 		)
@@ -47,15 +52,24 @@ var (
 		LIMIT $5::bigint`)
 	oldestText = sql(`SELECT w.i, s.n, s.id, s.version FROM unnest($3::bytea[], $4::bigint[]) WITH ORDINALITY AS w (key, n, i)
 		CROSS JOIN LATERAL (
-			SELECT n, id, version, queued_at FROM interlude.states WHERE ready AND pool = $1::text AND priority = $2::bigint AND states.key = w.key
-			ORDER BY queued_at, id LIMIT w.n
+			SELECT f.* FROM unnest($5::bytea[]) AS e (engine) CROSS JOIN LATERAL (
+				SELECT n, id, version, queued_at FROM interlude.states
+				WHERE ready AND states.engine = e.engine AND pool = $1::text AND priority = $2::bigint AND states.key = w.key
+				ORDER BY queued_at, id LIMIT w.n
+			) f ORDER BY f.queued_at, f.id LIMIT w.n
 		) s
 		ORDER BY w.i, s.queued_at, s.id`)
 )
 
+// nextKey finds the first key of the engine e at the priority, of those that the condition allows.
+func nextKey(where string) string {
+	return `SELECT s.key FROM interlude.states s
+		WHERE s.ready AND s.engine = e.engine AND s.pool = $1::text AND s.priority = $2::bigint AND ` + where + ` ORDER BY s.key LIMIT 1`
+}
+
 // Priority implements slots.Queue.
 func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
-	rows, err := q.conn.Query(q.ctx, q.texts[priorityText], q.pool.Name, int64(below))
+	rows, err := q.conn.Query(q.ctx, q.texts[priorityText], q.pool.Name, int64(below), q.engines)
 	if err != nil {
 		return 0, false, err
 	}
@@ -68,7 +82,7 @@ func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
 
 // Keys implements slots.Queue.
 func (q *queue) Keys(priority int, last string, n int) ([]slots.Key, error) {
-	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last), int64(q.pool.KeyCapacity), n)
+	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last), int64(q.pool.KeyCapacity), n, q.engines)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +100,7 @@ func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	for i, w := range wants {
 		keys[i], counts[i] = []byte(w.Key), int64(w.N)
 	}
-	rows, err := q.conn.Query(q.ctx, q.texts[oldestText], q.pool.Name, int64(priority), keys, counts)
+	rows, err := q.conn.Query(q.ctx, q.texts[oldestText], q.pool.Name, int64(priority), keys, counts, q.engines)
 	if err != nil {
 		return nil, err
 	}

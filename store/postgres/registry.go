@@ -14,7 +14,8 @@ import (
 
 // Leases are judged by the server's clock: what the callers say of the time counts for nothing here.
 var (
-	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until) VALUES ($1::text, $2::text, $3::bigint, ` + micros + ` + $3::bigint / 1000) ON CONFLICT (id) DO NOTHING`)
+	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until, engines)
+		VALUES ($1::text, $2::text, $3::bigint, ` + micros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
 	// renewText lists what is held even if that is nothing: one row, with no run in it.
 	renewText = sql(`WITH renewed AS (
 			UPDATE interlude.nodes SET until = ` + micros + ` + lease / 1000 WHERE id = $1::text RETURNING id
@@ -22,8 +23,8 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros + ` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until`)
-	nodesText  = sql(`SELECT id, identity, lease, until FROM interlude.nodes ORDER BY id`)
+	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros + ` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until, engines`)
+	nodesText  = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
 	poolText   = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity) VALUES ($1::text, $2::bigint, $3::bigint)
 		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
 	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states WHERE slot AND states.pool = pools.name)
@@ -81,7 +82,7 @@ func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	made, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease))
+	made, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease), manyBytes(n.Engines))
 	if err == nil && made == 0 {
 		err = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
 	}
@@ -126,8 +127,15 @@ func (s *Store) Expire(ctx context.Context, _ time.Time, ids ...string) ([]store
 
 func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {
 	var until int64
-	err := row.Scan(&n.ID, &n.Identity, (*int64)(&n.Lease), &until)
+	var engines [][]byte
+	err := row.Scan(&n.ID, &n.Identity, (*int64)(&n.Lease), &until, &engines)
 	n.Until = timeOf(until)
+	if engines != nil {
+		n.Engines = make([]string, len(engines))
+		for i, e := range engines {
+			n.Engines[i] = string(e)
+		}
+	}
 	return n, err
 }
 

@@ -56,6 +56,18 @@ func bytesOf(key string) []byte {
 	return []byte(key)
 }
 
+// manyBytes is NULL for nil, and an empty array for an empty list.
+func manyBytes(texts []string) [][]byte {
+	if texts == nil {
+		return nil
+	}
+	all := make([][]byte, len(texts))
+	for i, t := range texts {
+		all[i] = []byte(t)
+	}
+	return all
+}
+
 // labelsOf are labels in a form that can be looked for, whatever is in them.
 func labelsOf(labels map[string]string) []string {
 	if len(labels) == 0 {

@@ -6,8 +6,8 @@ import "github.com/jackc/pgx/v5"
 var (
 	createText = sql(`WITH v AS MATERIALIZED (
 			SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::bytea[], $8::bigint[], $9::bigint[],
-				$10::boolean[], $11::bigint[], $12::bytea[], $13::bigint[], $14::bytea[])
-			AS v (id, created_at, labels, spec, pool, state, key, priority, queued_at, ready, delayed_until, record, last, bodies)
+				$10::boolean[], $11::bigint[], $12::bytea[], $13::bigint[], $14::bytea[], $15::bytea[])
+			AS v (id, created_at, labels, spec, pool, state, key, priority, queued_at, ready, delayed_until, record, last, bodies, engine)
 		), run AS (
 			INSERT INTO interlude.runs (id, created_at, labels, spec) SELECT id, created_at, labels::text[], spec FROM v
 			WHERE EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool)
@@ -15,8 +15,8 @@ var (
 		), made AS MATERIALIZED (
 			SELECT run.n, v.* FROM run JOIN v ON v.id = run.id
 		), state AS (
-			INSERT INTO interlude.states (n, id, version, state, pool, key, priority, queued_at, ready, delayed_until, slot, epoch, record)
-			SELECT n, id, 1, state, pool, key, priority, queued_at, ready, delayed_until, false, 0, record FROM made
+			INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, delayed_until, slot, epoch, record)
+			SELECT n, id, 1, state, engine, pool, key, priority, queued_at, ready, delayed_until, false, 0, record FROM made
 		), event AS (
 			INSERT INTO interlude.events (run, last, first, bodies) SELECT n, last, 1, bodies FROM made WHERE last > 0
 		)
@@ -60,6 +60,7 @@ type creations struct {
 	createdAt, priority, last []int64
 	labels                    []*string
 	spec, key, record, bodies [][]byte
+	engine                    [][]byte
 	queuedAt, delayedUntil    []*int64
 	ready                     []bool
 }
@@ -80,7 +81,7 @@ func (c *creations) add(e *entry) {
 	c.createdAt, c.priority = append(c.createdAt, r.CreatedAt.UnixMicro()), append(c.priority, int64(r.Priority))
 	c.last, c.bodies = append(c.last, int64(len(e.Events))), append(c.bodies, e.bodies)
 	c.labels, c.spec = append(c.labels, labelsText(r.Labels)), append(c.spec, e.Spec)
-	c.key, c.record = append(c.key, []byte(r.Key)), append(c.record, e.record)
+	c.key, c.record, c.engine = append(c.key, []byte(r.Key)), append(c.record, e.record), append(c.engine, []byte(r.Engine))
 	c.queuedAt, c.delayedUntil, c.ready = append(c.queuedAt, h.queuedAt), append(c.delayedUntil, h.delayedUntil), append(c.ready, h.ready)
 }
 
@@ -112,7 +113,7 @@ func (s *Store) queue(b *pgx.Batch, entries []*entry, creating int) {
 			c.add(e)
 		}
 		b.Queue(s.texts[createText], c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority, c.queuedAt,
-			c.ready, c.delayedUntil, c.record, c.last, c.bodies)
+			c.ready, c.delayedUntil, c.record, c.last, c.bodies, c.engine)
 	}
 	if creating < len(entries) {
 		b.Queue(s.texts[nestedText])
