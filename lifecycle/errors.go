@@ -29,6 +29,9 @@ var (
 	ErrTerminal = errors.New("lifecycle: run has ended")
 	// ErrUnknownPool: the specification names a pool that nobody configured.
 	ErrUnknownPool = store.ErrUnknownPool
+	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor: no reader of this run was given
+	// such a cursor. It belongs to another run, to a run that was pruned and submitted again, or to a store that lost commits.
+	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already going on for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
 	// ErrStuck: Serve has ended, and left behind engine code that ignores its context; see StuckError.

@@ -22,7 +22,8 @@ const doubt = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap, and then follows it live
 // until its terminal event. It may start at any time: before the run does, while it is parked, or long after its end (F8, F9). An error ends
-// the sequence; go on from the last event's Seq. A follower holds nothing that a run needs: a slow one delays nobody (I.5).
+// the sequence; go on from the last event's Seq. A cursor beyond the last event of a run that has ended is ErrCursorBeyondEnd; one
+// beyond the events of a run that goes on is waited for, and judged by the run's end. A follower holds nothing that a run needs: a slow one delays nobody (I.5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := c.hub.read(id)
@@ -63,7 +64,7 @@ type reader struct {
 	look     bool // the store may have more; otherwise hints bring what is new
 	lasting  bool // the terminal event is still to come, beyond the cursor
 	vain     int  // looks that found nothing since something came
-	over     bool // the cursor stands at or beyond the terminal event
+	over     bool // the cursor stands at the terminal event
 }
 
 // next returns the next events; none when it must be called again. It waits when there is nothing new.
@@ -99,12 +100,15 @@ func size(page []store.Event) (n int) {
 	return n
 }
 
-// ended reports that the run has ended and the cursor stands at or beyond its last event: a reader that came
+// ended reports that the run has ended and the cursor stands at its last event: a reader that came
 // after the terminal event would otherwise wait for ever. lasting says that there is no need to ask again.
 func (c *Client) ended(ctx context.Context, id string, after uint64) (ended, lasting bool, _ error) {
 	r, err := c.store.Run(ctx, id)
 	if err != nil {
 		return false, false, fmt.Errorf("lifecycle: events of run %s: %w", id, err)
 	}
-	return r.State.Terminal() && after >= r.Seq, after <= r.Seq, nil
+	if r.State.Terminal() && after > r.Seq {
+		return false, false, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd, id, r.Seq, after)
+	}
+	return r.State.Terminal() && after == r.Seq, after <= r.Seq, nil
 }

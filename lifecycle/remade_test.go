@@ -56,8 +56,8 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 
 // TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows prunes a run of ten events under a reader that has seen five of them and is busy, and
 // makes another of the same id. Readers know a run by its id alone, so one that comes back later than a prune cannot tell the two apart. What it gets
-// then depends on what it missed: the rest of the old run, where hints had brought it; nothing more, where the new run has ended at or before its
-// cursor; the new run's events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when the run of its id has.
+// then depends on what it missed: the rest of the old run, where hints had brought it; an error, where the new run has ended before its
+// cursor; nothing more, where it has ended at it; the new run's events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when the run of its id has.
 func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -69,7 +69,7 @@ func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 		{"hints brought the old run's end", true, 3, 10, nil},
 		{"hints brought the old run's end, and there is no new one", true, 0, 10, nil},
 		{"there is no new one", false, 0, 5, ErrNotFound},
-		{"the new one is shorter", false, 3, 5, nil},
+		{"the new one is shorter", false, 3, 5, ErrCursorBeyondEnd},
 		{"the new one ends at the cursor", false, 5, 5, nil},
 		{"the new one ends just beyond the cursor", false, 6, 6, nil},
 		{"the new one is as long", false, 10, 10, nil},

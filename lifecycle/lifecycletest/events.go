@@ -200,7 +200,11 @@ var events = []story{
 		}
 		require.Equal(w, count(4, run.Seq), seen[5])
 		require.Empty(w, w.read("r", run.Seq), "a reader at the end of a finished run is done")
-		require.Empty(w, w.read("r", run.Seq+100), "as is one beyond it")
+		for _, err := range w.Events(w.ctx, "r", run.Seq+1) {
+			require.ErrorIs(w, err, lifecycle.ErrCursorBeyondEnd, "one beyond it is told so")
+			run.Seq = 0
+		}
+		require.Zero(w, run.Seq, "and not silently done")
 	})},
 	{"F9/the cancel of a queued run is told", inWorld(func(w *world) {
 		w.submit("r", func(s *lifecycle.Spec) { s.NotBefore = time.Now().Add(time.Hour) })
