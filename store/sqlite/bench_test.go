@@ -230,12 +230,23 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// I13: a claim of one run out of a hundred that are ready, beside parked ones.
+// I13 J4: a claim of one run out of a hundred that are ready, beside parked ones, and beside queued ones of an engine that the node does
+// not have.
 func BenchmarkClaim(b *testing.B) {
-	for _, parked := range []int{0, 100_000} {
-		b.Run(fmt.Sprintf("parked=%d", parked), func(b *testing.B) {
+	for _, c := range []struct{ parked, foreign int }{{0, 0}, {100_000, 0}, {0, 100_000}} {
+		b.Run(fmt.Sprintf("parked=%d/foreign=%d", c.parked, c.foreign), func(b *testing.B) {
 			s := bench(b, quiet)
-			park(b, s, parked)
+			park(b, s, c.parked)
+			for i := 0; i < c.foreign; i += store.MaxBatch {
+				batch := make([]store.Commit, min(store.MaxBatch, c.foreign-i))
+				for j := range batch {
+					batch[j] = newRun(fmt.Sprintf("foreign-%d", i+j), 300)
+					batch[j].Run.Engine, batch[j].Run.Priority = "foreign", 1
+				}
+				put(b, s, batch...)
+			}
+			req := claim("n")
+			req.Max, req.Engines = 1, []string{"e"}
 			n := 0
 			for ; n < 100; n++ {
 				put(b, s, newRun(fmt.Sprintf("run-%d", n), 300))
@@ -243,9 +254,11 @@ func BenchmarkClaim(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				c := start(b, s, 1)[0]
+				claimed, err := s.Claim(b.Context(), req)
 				b.StopTimer()
-				put(b, s, end(c.Run), newRun(fmt.Sprintf("run-%d", n), 300))
+				require.NoError(b, err)
+				require.Len(b, claimed, 1)
+				put(b, s, end(claimed[0].Run), newRun(fmt.Sprintf("run-%d", n), 300))
 				n++
 				b.StartTimer()
 			}

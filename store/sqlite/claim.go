@@ -123,18 +123,24 @@ func (c *claim) pool(p slots.Pool) error {
 		return err
 	}
 	want := c.req.Max - len(c.claimed)
-	if free := min(want, p.Capacity-total); free <= 0 {
+	free := min(want, p.Capacity-total)
+	if free <= 0 {
 		return nil
-	} else if p.KeyCapacity == 0 {
-		ids, err := c.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? ORDER BY priority DESC, key, queued_at, id LIMIT ? + 0`, p.Name, int64(free+1))
+	}
+	q, err := c.queue(p)
+	if err != nil {
+		return err
+	}
+	if p.KeyCapacity == 0 {
+		ids, all, err := q.upTo(free)
 		if err != nil {
 			return err
 		}
-		if len(ids) <= free { // there is room for all, and nothing to choose
+		if all { // there is room for all, and nothing to choose
 			return c.take(ids)
 		}
 	}
-	ids, served, err := slots.Select(p, total, queue{c, p}, want, c.served[p.Name])
+	ids, served, err := slots.Select(p, total, q, want, c.served[p.Name])
 	if err != nil {
 		return err
 	}

@@ -207,10 +207,21 @@ func TestAClaimsTransactions(t *testing.T) {
 }
 
 // What a pool has room for is claimed: the higher priority first, then by key, then by age. When there is not room for all, keys take
-// turns, beginning with the one after that served last; there is never more than there is room for, in the pool or for the key.
+// turns, beginning with the one after that served last; there is never more than there is room for, in the pool or for the key. All this
+// holds across the engines of a node, in one order, and what is queued for other engines changes nothing (J4).
 func TestWhatAClaimTakesOfAPool(t *testing.T) {
+	for name, engines := range map[string][]string{"any engine": nil, "two engines": {"e", "f", "unused"}} {
+		t.Run(name, func(t *testing.T) { takesOfAPool(t, engines) })
+	}
+}
+
+// takesOfAPool claims runs of the engines "e" and "f"; beside them, unless engines is nil,
+// runs of "other" come before all of them by priority, key and age.
+func takesOfAPool(t *testing.T, engines []string) {
+	t.Helper()
 	// Written as key-priority-age, in the order of their creation.
 	ready := []string{"b-0-2", "b-0-1", "a-0-3", "c-9-5", "-0-4", "a-9-6", "a-9-1", "b-0-0"}
+	ofE := []int{0, 4, 7} // of these, for the engine "e": it has none of the highest priority, and not all keys
 	all := []string{"a-9-1", "a-9-6", "c-9-5", "-0-4", "a-0-3", "b-0-0", "b-0-1", "b-0-2"}
 	s := working(t, quick)
 	for n, c := range []struct {
@@ -241,26 +252,39 @@ func TestWhatAClaimTakesOfAPool(t *testing.T) {
 			before := c.pool
 			before.Capacity, before.KeyCapacity = 100, 0
 			require.NoError(t, s.SetPool(t.Context(), before))
-			queue := func(id, key string, priority, age int) {
+			queue := func(engine, id, key string, priority, age int) {
 				q := newRun(c.pool.Name+id, 10)
+				q.Run.Engine = engine
 				q.Run.Pool, q.Run.Key, q.Run.Priority, q.Run.QueuedAt = c.pool.Name, key, priority, noon.Add(time.Duration(age)*time.Second)
 				put(t, s, q)
 			}
 			for i, key := range c.held {
-				queue(fmt.Sprint("held", i), key, 0, 0)
+				queue("e", fmt.Sprint("held", i), key, 0, 0)
 			}
 			held := start(t, s, 100)
 			require.Len(t, held, len(c.held))
 			require.NoError(t, s.SetPool(t.Context(), c.pool))
-			for _, name := range ready {
+			for i, name := range ready {
 				key, rest, _ := strings.Cut(name, "-")
-				queue("run"+name, key, int(rest[0]-'0'), int(rest[2]-'0'))
+				engine := "f"
+				if slices.Contains(ofE, i) {
+					engine = "e"
+				}
+				queue(engine, "run"+name, key, int(rest[0]-'0'), int(rest[2]-'0'))
 			}
 			var want []string
 			for _, name := range c.want {
 				want = append(want, c.pool.Name+"run"+name)
 			}
-			claimed := start(t, s, c.max)
+			if engines != nil {
+				for _, key := range []string{"", "a", "b"} {
+					queue("other", "other"+key, key, 9, 0)
+				}
+			}
+			req := claim("n")
+			req.Max, req.Engines = c.max, engines
+			claimed, err := s.Claim(t.Context(), req)
+			require.NoError(t, err)
 			require.Equal(t, want, ids(claimed))
 
 			require.NoError(t, s.SetPool(t.Context(), before)) // for the next case, everything ends

@@ -162,9 +162,9 @@ func (w *writer) create(e *entry) (refused, _ error) {
 	} else {
 		t.first = r.Seq + 1
 	}
-	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
-		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, string(r.State), r.Pool, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record,
+	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, engine, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
+		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record,
 		int64(t.first), t.blob(), within)
 	if err != nil {
 		return nil, err

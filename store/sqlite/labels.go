@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql/driver"
 	"encoding/binary"
-	"maps"
 	"slices"
 
 	"github.com/interlude-go/interlude/store"
@@ -62,30 +61,12 @@ func (c *conn) dropLabels(n int64) error {
 
 // fillLabels makes the index of the runs that a file of an earlier version holds.
 func fillLabels(c *conn) error {
-	const batch = 1000
-	for after := int64(0); ; {
-		labels := make(map[int64]map[string]string, batch)
-		read := 0
-		err := c.each(context.Background(), func(r row) error {
-			after = r.int(0)
-			read++
-			if run, err := store.Decode(r.blob(1)); err == nil && len(run.Labels) > 0 { // a damaged one is found by nothing
-				labels[after] = run.Labels
-			}
-			return nil
-		}, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`, after, int64(batch))
-		if err != nil {
+	return fill(c, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`,
+		func(r store.Run) map[string]string { return r.Labels },
+		func(n int64, labels map[string]string) error {
+			_, err := c.indexLabels(n, labels)
 			return err
-		}
-		for _, n := range slices.Sorted(maps.Keys(labels)) {
-			if _, err := c.indexLabels(n, labels[n]); err != nil {
-				return err
-			}
-		}
-		if read < batch {
-			return nil
-		}
-	}
+		})
 }
 
 // fewRuns is how many runs are looked up one by one and sorted: when the rarest label of a query has more, they are come upon soon

@@ -1,9 +1,14 @@
 package sqlite
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/interlude-go/interlude/store"
 )
 
 //go:embed migrations/*.sql
@@ -69,7 +74,49 @@ func apply(c *conn, version int) error {
 }
 
 // fills are what migrations do besides their text.
-var fills = map[string]func(c *conn) error{"migrations/0003_labels.sql": fillLabels}
+var fills = map[string]func(c *conn) error{
+	"migrations/0003_labels.sql":  fillLabels,
+	"migrations/0005_engines.sql": fillEngines,
+}
+
+// fillEngines fills the column of the runs that have not ended.
+func fillEngines(c *conn) error {
+	return fill(c, `SELECT n, record FROM runs WHERE n > ? AND finished_at IS NULL ORDER BY n LIMIT ? + 0`,
+		func(r store.Run) string { return r.Engine },
+		func(n int64, engine string) error {
+			_, err := c.exec(`UPDATE runs SET engine = ? WHERE n = ?`, engine, n)
+			return err
+		})
+}
+
+// fill calls write for each run that the query finds, with the number of its row and the value that its record has. The query
+// takes the number after which it begins and the most rows to return. A run whose record cannot be decoded is left out.
+func fill[T any](c *conn, query string, value func(store.Run) T, write func(n int64, v T) error) error {
+	const batch = 1000
+	for after := int64(0); ; {
+		values := make(map[int64]T, batch) // written after the query has ended: no scan of a row executes another statement
+		read := 0
+		err := c.each(context.Background(), func(r row) error {
+			after = r.int(0)
+			read++
+			if run, err := store.Decode(r.blob(1)); err == nil {
+				values[after] = value(run)
+			}
+			return nil
+		}, query, after, int64(batch))
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(values)) {
+			if err := write(n, values[n]); err != nil {
+				return err
+			}
+		}
+		if read < batch {
+			return nil
+		}
+	}
+}
 
 // Migrations lists the schema's versions in order, for operators.
 func Migrations() []string {

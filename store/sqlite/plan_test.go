@@ -147,7 +147,12 @@ func live(t *testing.T, s *sqlite.Store) {
 			put(t, s, answer(parked.Run, "key"))
 		}
 	}
-	_, err := s.Renew(ctx, "n", noon)
+	free := claim("n") // in a pool where keys have no bound
+	free.Engines = []string{"e"}
+	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "free", Capacity: 1}))
+	_, err := s.Claim(ctx, free)
+	require.NoError(t, err)
+	_, err = s.Renew(ctx, "n", noon)
 	require.NoError(t, err)
 	_, _, err = s.Due(ctx, noon, 10)
 	require.NoError(t, err)

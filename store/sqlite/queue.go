@@ -1,25 +1,109 @@
 package sqlite
 
 import (
+	"cmp"
+	"context"
+	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/interlude-go/interlude/slots"
 )
 
-// queue is the ready runs of one pool, for slots.Select. A seek here is a step down an index in this process: it makes its answers of
-// many small seeks, and needs no statement that does it all.
+// queue is the ready runs of one pool that a claim may pick, for slots.Select: those of the claim's engines. The index of ready runs
+// is by engine, so that the runs of other engines cost nothing (J4); each answer here is merged from one seek an engine. A seek is a
+// step down an index in this process: the queue makes its answers of many small seeks, and needs no statement that does it all.
 type queue struct {
 	*claim
-	pool slots.Pool
+	pool    slots.Pool
+	engines []string // in order, each once
+}
+
+// queue is the pool's queue for this claim.
+func (c *claim) queue(p slots.Pool) (queue, error) {
+	if c.req.Engines != nil {
+		return queue{c, p, c.req.Engines}, nil
+	}
+	engines, err := c.readyEngines(p.Name)
+	return queue{c, p, engines}, err
+}
+
+// readyEngines are the engines that have ready runs in the pool. It seeks from one to the next.
+func (c *claim) readyEngines(pool string) (engines []string, _ error) {
+	query := `SELECT engine FROM runs WHERE ready = 1 AND pool = ? AND engine >= ? ORDER BY engine LIMIT 1`
+	for after := ""; ; {
+		r, err := c.one(query, pool, after)
+		if err != nil {
+			return engines, found(err)
+		}
+		after = r.text(0)
+		engines = append(engines, after)
+		query = `SELECT engine FROM runs WHERE ready = 1 AND pool = ? AND engine > ? ORDER BY engine LIMIT 1`
+	}
+}
+
+// readyRun is what a ready run is ordered by: the higher priority first, then by key, then the oldest first.
+type readyRun struct {
+	id       string
+	priority int64
+	key      string
+	queuedAt int64
+}
+
+func compareReady(a, b readyRun) int {
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.key, b.key), cmp.Compare(a.queuedAt, b.queuedAt), cmp.Compare(a.id, b.id))
+}
+
+// ready are the runs that a query of one engine finds.
+func (c *claim) ready(query string, args ...driver.Value) (runs []readyRun, _ error) {
+	err := c.each(context.Background(), func(r row) error {
+		runs = append(runs, readyRun{r.text(0), r.int(1), r.text(2), r.int(3)})
+		return nil
+	}, query, args...)
+	return runs, err
+}
+
+// merged are the runs of some engines, each engine's in order, in the order of all.
+func (q queue) merged(runs []readyRun) (ids []string) {
+	if len(q.engines) > 1 {
+		slices.SortFunc(runs, compareReady)
+	}
+	for _, r := range runs {
+		ids = append(ids, r.id)
+	}
+	return ids
+}
+
+// upTo returns all runs of the queue in order when they are no more than n; otherwise it says that these are not all.
+func (q queue) upTo(n int) (ids []string, all bool, _ error) {
+	var runs []readyRun
+	for _, engine := range q.engines {
+		some, err := q.ready(`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
+			ORDER BY priority DESC, key, queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(n-len(runs)+1))
+		if err != nil {
+			return nil, false, err
+		}
+		if runs = append(runs, some...); len(runs) > n {
+			return nil, false, nil
+		}
+	}
+	return q.merged(runs), true, nil
 }
 
 // Priority implements slots.Queue.
-func (q queue) Priority(below int) (int, bool, error) {
-	r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND priority < ? ORDER BY priority DESC LIMIT 1`, q.pool.Name, int64(below))
-	if err != nil {
-		return 0, false, found(err)
+func (q queue) Priority(below int) (highest int, ok bool, _ error) {
+	for _, engine := range q.engines {
+		r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority < ? ORDER BY priority DESC LIMIT 1`,
+			q.pool.Name, engine, int64(below))
+		switch {
+		case errors.Is(err, errNoRow):
+		case err != nil:
+			return 0, false, err
+		case !ok || int(r.int(0)) > highest:
+			highest, ok = int(r.int(0)), true
+		}
 	}
-	return int(r.int(0)), true, nil
+	return highest, ok, nil
 }
 
 // Keys implements slots.Queue.
@@ -44,28 +128,39 @@ func (q queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error
 }
 
 // key is the first key with a ready run at the priority after the given one; with inclusive, that one counts too.
-func (q queue) key(priority int, after string, inclusive bool) (string, bool, error) {
-	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key > ? ORDER BY key LIMIT 1`
+func (q queue) key(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
+	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ? ORDER BY key LIMIT 1`
 	if inclusive {
-		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key >= ? ORDER BY key LIMIT 1`
+		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key >= ? ORDER BY key LIMIT 1`
 	}
-	r, err := q.one(query, q.pool.Name, int64(priority), after)
-	if err != nil {
-		return "", false, found(err)
+	for _, engine := range q.engines {
+		r, err := q.one(query, q.pool.Name, engine, int64(priority), after)
+		switch {
+		case errors.Is(err, errNoRow):
+		case err != nil:
+			return "", false, err
+		case !ok || r.text(0) < first:
+			first, ok = r.text(0), true
+		}
 	}
-	return r.text(0), true, nil
+	return first, ok, nil
 }
 
 // Oldest implements slots.Queue.
 func (q queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	all := make([][]string, len(wants))
 	for i, want := range wants {
-		ids, err := q.ids(`SELECT id FROM runs WHERE ready = 1 AND pool = ? AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`,
-			q.pool.Name, int64(priority), want.Key, int64(want.N))
-		if err != nil {
-			return nil, err
+		var runs []readyRun
+		for _, engine := range q.engines {
+			some, err := q.ready(`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
+				AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(priority), want.Key, int64(want.N))
+			if err != nil {
+				return nil, err
+			}
+			runs = append(runs, some...)
 		}
-		all[i] = ids
+		ids := q.merged(runs)
+		all[i] = ids[:min(want.N, len(ids))]
 	}
 	return all, nil
 }

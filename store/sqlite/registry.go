@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,11 +19,15 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
+	engines, err := enginesColumn(n.Engines)
+	if err != nil {
+		return err
+	}
 	var refused error
-	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
+	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		w.recent.nodes = nil
-		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro())
+		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until, engines) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro(), engines)
 		if err == nil && made == 0 {
 			refused = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
 		}
@@ -31,6 +37,26 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 		return err
 	}
 	return refused
+}
+
+// enginesColumn is a node's engines as its row has them: a JSON array, or NULL for nil.
+func enginesColumn(engines []string) (driver.Value, error) {
+	if engines == nil {
+		return nil, nil //nolint:nilnil // NULL is the value
+	}
+	text, err := json.Marshal(engines)
+	return string(text), err
+}
+
+// engines are a node's engines, of the given column.
+func (r row) engines(i int) (engines []string, _ error) {
+	if r[i] == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(r.text(i)), &engines); err != nil {
+		return nil, fmt.Errorf("%w: the engines of a node: %w", ErrCorrupt, err)
+	}
+	return engines, nil
 }
 
 // Renew implements store.Registry.
@@ -89,9 +115,10 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 
 func (c *conn) everyNode() (all []store.Node, _ error) {
 	err := c.each(context.Background(), func(r row) error {
-		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)), Until: r.time(3)})
-		return nil
-	}, `SELECT id, identity, lease, until FROM nodes ORDER BY id`)
+		engines, err := r.engines(4)
+		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)), Until: r.time(3), Engines: engines})
+		return err
+	}, `SELECT id, identity, lease, until, engines FROM nodes ORDER BY id`)
 	return all, err
 }
 

@@ -27,6 +27,7 @@ var frozen = map[string]string{
 	"migrations/0002_identity.sql": "140f17bba26c94dd33f8e098df26b48bd3cc1c5a835f70e43710bc735bf7689b",
 	"migrations/0003_labels.sql":   "e0c0dda64dcb3905d362148fa745428b3af32f0835ced93785ff332fbff39785",
 	"migrations/0004_changes.sql":  "d72ff977834de17aaaa11560fda24c41454432a1b61203356f4dbf49e82bf0a8",
+	"migrations/0005_engines.sql":  "e65cbfc5820bbe83310070bd1d895091987fd93959e8ce249032c289a4082b14",
 }
 
 // J8: a migration that was on the main branch stays as it is.
@@ -71,6 +72,7 @@ func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
 	id, err := s.Identity(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, id)
+	require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine <> 'default'`), "J4")
 
 	agent := engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(turn.Answers) == 0 {

@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/slots"
@@ -34,11 +36,18 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 			}, query, args...)
 		}
 	}
-	look(func(r row) { s.Nodes = int(r.int(0)) }, `SELECT count(*) FROM nodes`)
+	nodes, err := c.everyNode()
+	s.Nodes = len(nodes)
 	look(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
 		`SELECT count(*), min(asked_at) FROM runs WHERE asked_at IS NOT NULL`)
 	look(func(r row) { s.Due = int(r.int(0)) }, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
-	look(func(r row) { s.Delayed = int(r.int(0)) }, `SELECT count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`, now)
+	engines := make(map[string]store.EngineSurvey)
+	look(func(r row) {
+		e := engines[r.text(0)]
+		e.Queued = int(r.int(1))
+		engines[r.text(0)] = e
+		s.Delayed += e.Queued
+	}, `SELECT engine, count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ? GROUP BY engine`, now)
 
 	pools := make(map[string]store.PoolSurvey)
 	look(func(r row) {
@@ -47,15 +56,23 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		s.Queued += int(r.int(3))
 	}, `SELECT pool, count(*), sum(state = 'running'), sum(state = 'queued') FROM runs WHERE slot = 1 GROUP BY pool`)
 	ready := func(r row) {
-		p := pools[r.text(0)]
-		p.Ready += int(r.int(1))
-		if oldest := r.time(2); p.OldestReady.IsZero() || oldest.Before(p.OldestReady) {
-			p.OldestReady = oldest
-		}
-		pools[r.text(0)] = p
+		p, e, count, oldest := pools[r.text(0)], engines[r.text(1)], int(r.int(2)), r.time(3)
+		p.Ready, p.OldestReady = p.Ready+count, earlier(p.OldestReady, oldest)
+		e.Queued, e.OldestReady = e.Queued+count, earlier(e.OldestReady, oldest)
+		pools[r.text(0)], engines[r.text(1)] = p, e
 	}
-	look(ready, `SELECT pool, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool`)
-	look(ready, `SELECT pool, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? GROUP BY pool`, now)
+	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
+	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? GROUP BY pool, engine`, now)
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		e := engines[name]
+		e.Engine = name
+		for _, n := range nodes {
+			if n.Has(name) {
+				e.Nodes++
+			}
+		}
+		s.Engines = append(s.Engines, e)
+	}
 	look(func(r row) {
 		p := pools[r.text(0)]
 		p.Pool = slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}
@@ -63,4 +80,12 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT name, capacity, key_capacity FROM pools ORDER BY name`)
 	s.Queued += s.Ready + s.Delayed
 	return s, err
+}
+
+// earlier is the earlier one of two times that are not zero, or the one that is not.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
