@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,8 @@ import (
 type Config struct {
 	// Store keeps the runs, and, when it is a store.Timekeeper, the time. Nil: a memory store, gone with the process.
 	Store store.Store
-	// Engine executes the runs whose spec names none; Engines those that name one. At least one is needed.
+	// Engine executes the runs whose spec names none; Engines those that name one. At least one is needed, at most 1000. Runs of engines
+	// that are not among them stay queued for a node that has theirs; Stats shows how many there are and for how long (J4).
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
 	// Pools are created or changed in the store by New. The default pool exists in any case, with
@@ -58,7 +60,8 @@ type Config struct {
 type Lifecycle struct {
 	*Client
 	cfg     Config
-	storeID string // by which its runs' folders are known; empty when the store has none, or there are no folders
+	storeID string   // by which its runs' folders are known; empty when the store has none, or there are no folders
+	names   []string // of the engines, in order
 	serving atomic.Bool
 	slots   *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
 }
@@ -74,6 +77,9 @@ func New(cfg Config) (*Lifecycle, error) {
 	}
 	if len(engines) == 0 {
 		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes nothing")
+	}
+	if len(engines) > store.MaxEngines {
+		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
 	}
 	for name, e := range engines {
 		if e == nil || !namePattern.MatchString(name) {
@@ -99,7 +105,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
-	l := &Lifecycle{Client: c, cfg: cfg, slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	l := &Lifecycle{Client: c, cfg: cfg, names: slices.Sorted(maps.Keys(engines)), slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}

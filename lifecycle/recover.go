@@ -407,7 +407,14 @@ func (c *Client) unresumable(ctx context.Context, run *Run) string {
 
 // reap ends what the dead worker left; that it could not is a warning (E7).
 func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
-	r, ok := c.engines[run.Engine].(engine.Reaper)
+	e, known := c.engines[run.Engine]
+	if !known && len(c.engines) > 0 { // a node of the same machine might have been able to
+		return []engine.Diagnostic{{
+			Code:   fsm.WarnOrphanReapFailed,
+			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker left processes, they were not ended", run.Engine),
+		}}
+	}
+	r, ok := e.(engine.Reaper)
 	if !ok {
 		return nil
 	}

@@ -115,7 +115,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.ends, n.hurry = context.WithCancel(context.WithoutCancel(ctx))
 	n.renewed = instant(l.clock)
-	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease}, l.leaseTime())
+	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.names}, l.leaseTime())
 	if err != nil {
 		n.hurry()
 		n.die(nil)
@@ -223,15 +223,18 @@ func (n *node) spare(limit int) (taken int) {
 	return taken
 }
 
-// claim is not cut short by a shutdown, so that no claimed run is left without its worker.
+// claim starts runs whose engines this process has; runs of others stay queued (J4). It is not cut short by a shutdown, so that no claimed
+// run is left without its worker.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
 	now := stamp(n.clock)
-	return n.store.Claim(n.live, store.ClaimRequest{Node: n.id, Now: now, Max: room, Told: n.told.Swap(false), Start: func(r store.Run, _ []byte) (store.Commit, error) {
+	start := func(r store.Run, _ []byte) (store.Commit, error) {
 		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: n.id})
-	}})
+	}
+	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.told.Swap(false), Start: start}
+	return n.store.Claim(n.live, req)
 }
 
 // drain ends the node in good order, in a time that is bounded (see afterGrace).

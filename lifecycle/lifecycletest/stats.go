@@ -43,7 +43,7 @@ var stats = []story{
 		w.submit("later", func(s *lifecycle.Spec) { s.NotBefore = at })
 		want := lifecycle.Stats{
 			Queued: 3, Running: 1, Waiting: 1, Delayed: 1, Ready: 2, OldestReady: first.QueuedAt, OldestWaiting: asked, Nodes: 1,
-			Pools: pool(1, 2, first.QueuedAt),
+			Pools: pool(1, 2, first.QueuedAt), Engines: []store.EngineSurvey{{Engine: lifecycle.DefaultEngine, Queued: 3, OldestReady: first.QueuedAt, Nodes: 1}},
 		}
 		require.Equal(w, want, w.figures())
 
@@ -53,6 +53,7 @@ var stats = []story{
 
 		w.reply("asks", 1, "yes")
 		want.Queued, want.Waiting, want.OldestWaiting, want.Ready, want.Pools[0].Ready = 4, 0, time.Time{}, 4, 4
+		want.Engines[0].Queued = 4
 		require.Equal(w, want, w.figures(), "what is answered wants a slot again")
 
 		close(release)
