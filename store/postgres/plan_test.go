@@ -110,7 +110,7 @@ func crowd(t *testing.T, s *Store) {
 
 // foreignText queues 100,000 runs of an engine that the node does not have, ahead of all others.
 const foreignText = `WITH made AS (
-		INSERT INTO interlude.runs (id, created_at, spec) SELECT 'foreign-' || i, i, '' FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
+		INSERT INTO interlude.runs (created_at, id, spec) SELECT i, 'foreign-' || i, '' FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
 	)
 	INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, slot, epoch, record)
 	SELECT n, id, 1, 'queued', 'ab', CASE WHEN n % 2 = 0 THEN 'p' ELSE 'q' END, convert_to('k' || n % 20, 'UTF8'), 100, created_at, true, false, 0, '' FROM made`
