@@ -70,7 +70,7 @@ var guards = []struct {
 	steps  int
 }{
 	{explore.VersionReply, asks, "PI-18", 6},
-	{explore.VersionCancel, plain, "IV-07", 3},
+	{explore.VersionCancel, plain, "IV-10", 3},
 	{explore.VersionDeadline, asks, "PI-18", 7},
 	{explore.VersionRecovery, plain, "PI-16", 7},
 	{explore.VersionLoss, held, "PI-18", 7},

@@ -181,6 +181,7 @@ var sentinels = []struct {
 	{"lifecycle.ErrInvalidReply", lifecycle.ErrInvalidReply}, {"lifecycle.ErrNotWaiting", lifecycle.ErrNotWaiting},
 	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict}, {"lifecycle.ErrTerminal", lifecycle.ErrTerminal},
 	{"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool}, {"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
+	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd},
 	{"store.ErrConflict", store.ErrConflict}, {"store.ErrStaleEpoch", store.ErrStaleEpoch}, {"store.ErrInvalid", store.ErrInvalid},
 	{"the answer got lost", errUnheard}, {"the store cannot be reached", errCut},
 }
