@@ -17,7 +17,7 @@ var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth
 // end, or panic when it is encoded: all of that is an error (C2).
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no hints, and no fault
 	}
 	values := maxHintValues
 	if len(hints) > MaxOptions || !shallow(reflect.ValueOf(hints), MaxDepth, &values) {

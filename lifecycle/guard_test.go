@@ -86,7 +86,7 @@ func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 		message string
 	}{
 		"RunTurn panics":        {fails(func() { panic("boom") }), "the engine panicked: boom"},
-		"RunTurn panics by nil": {fails(func() { panic(nil) }), "the engine panicked: panic called with nil argument"}, //nolint:govet // that it does
+		"RunTurn panics by nil": {fails(func() { panic(nil) }), "the engine panicked: panic called with nil argument"},
 		"RunTurn exits":         {fails(runtime.Goexit), errExited.Error()},
 		"Profile panics":        {agent{profile: func() (engine.Profile, error) { panic(errors.New("boom")) }}, "the engine panicked: boom"},
 		"Profile exits":         {agent{profile: func() (engine.Profile, error) { runtime.Goexit(); return engine.Profile{}, nil }}, errExited.Error()},

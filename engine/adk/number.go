@@ -80,14 +80,14 @@ type numbers struct {
 			Parts []struct {
 				FunctionCall *struct {
 					Args map[string]any `json:"args"`
-				} `json:"functionCall"`
+				} `json:"functionCall"` //nolint:tagliatelle // ADK's name
 				FunctionResponse *struct {
 					Response map[string]any `json:"response"`
-				} `json:"functionResponse"`
+				} `json:"functionResponse"` //nolint:tagliatelle // ADK's name
 			} `json:"parts"`
 		} `json:"content"`
 		Actions struct {
-			StateDelta map[string]any `json:"stateDelta"`
+			StateDelta map[string]any `json:"stateDelta"` //nolint:tagliatelle // ADK's name
 		} `json:"actions"`
 		Output any `json:"output"`
 	} `json:"events"`

@@ -58,7 +58,7 @@ var residents = []scene{
 			if len(hosts) > 0 {
 				h.turn.RunID = hosts[0].turn.RunID
 			}
-			defer h.engine.(engine.Resident).OnLoss(func(id string, _ error) { //nolint:forcetypeassert // the scope of one that keeps processes
+			defer h.engine.(engine.Resident).OnLoss(func(id string, _ error) {
 				mu.Lock()
 				defer mu.Unlock()
 				h.lost = append(h.lost, id)
@@ -75,7 +75,7 @@ var residents = []scene{
 		require.Equal(w, hosts[1].pid, hosts[1].named("again"))
 		hosts[0].kill(hosts[0].pid)
 		require.Eventually(w, func() bool { mu.Lock(); defer mu.Unlock(); return len(hosts[0].lost) > 0 }, w.Patience, pause)
-		require.NoError(w, hosts[1].engine.(engine.Resident).End(w.ctx, hosts[1].turn.RunID)) //nolint:forcetypeassert // as above
+		require.NoError(w, hosts[1].engine.(engine.Resident).End(w.ctx, hosts[1].turn.RunID))
 		hosts[1].goneAre(hosts[1].pid)
 		require.Empty(w, hosts[1].lost)
 	}},

@@ -50,8 +50,10 @@ func encodings(s string) (all []string) {
 		for _, before := range []string{"", "a", "ab"} {
 			// The characters that are the same whatever stands around it.
 			one, two := enc.EncodeToString([]byte(before+s+"\x00\x00\x00")), enc.EncodeToString([]byte(strings.Repeat("\xff", len(before))+s+"\xff\xff\xff"))
-			from, to := len(before)*2-max(0, len(before)-1), 0
-			for to = from; one[to] == two[to]; to++ {
+			from := len(before)*2 - max(0, len(before)-1)
+			to := from
+			for one[to] == two[to] {
+				to++
 			}
 			all = append(all, one[from:to])
 		}

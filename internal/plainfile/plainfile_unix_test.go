@@ -28,7 +28,7 @@ func TestWhatIsPlantedIsRefused(t *testing.T) {
 		"a hard link":     {func(p string) error { return os.Link(elsewhere, p) }, "has other names"},
 		"a folder":        {func(p string) error { return os.Mkdir(p, 0o700) }, "is a folder"},
 		"a device":        {func(p string) error { return os.Symlink("/dev/zero", p) }, "is a symbolic link"},
-		"a piped link":    {func(p string) error { return plantBoth(p) }, "is a symbolic link"},
+		"a piped link":    {plantBoth, "is a symbolic link"},
 		"a link to proc":  {func(p string) error { return os.Symlink("/proc/self/fd/1", p) }, "is a symbolic link"},
 		"a link to a tty": {func(p string) error { return os.Symlink("/dev/ptmx", p) }, "is a symbolic link"},
 	} {

@@ -53,7 +53,7 @@ func (s *Server) Promote(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // what it was for is done
 	var promoted bool
 	if err := conn.QueryRow(ctx, `SELECT pg_promote()`).Scan(&promoted); err != nil {
 		return fmt.Errorf("pglocal: promote: %w", err)
