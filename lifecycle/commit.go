@@ -22,7 +22,7 @@ type change struct {
 
 	node string // who starts, parks or recovers the run
 
-	orderly bool // the turn was interrupted by a shutdown of its host: that is no fault of its own, and does not count as a repeat
+	orderly bool // the turn was interrupted by a shutdown of its host: that is no fault of its own, and neither counts as a repeat nor needs one that is left
 
 	code     fsm.Code // overrides the transition's error code
 	message  string
@@ -67,6 +67,15 @@ func facts(r *store.Run) fsm.Facts {
 	return f
 }
 
+// factsOf are what the record and the change tell together. A shutdown in good order uses up no repeat, so it asks for none that is left (J3).
+func (ch *change) factsOf(r *store.Run) fsm.Facts {
+	f := facts(r) | ch.facts
+	if ch.orderly {
+		f &^= fsm.FactRepeatsExhausted
+	}
+	return f
+}
+
 // transition is the one place that turns a decision into a commit: the record as it will stand and the
 // events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
 // *contract.SchemaViolation; nothing of the change is kept then (A7, F7). Records and changes are large, so they are
@@ -80,7 +89,7 @@ func transition(prev *store.Run, ch *change) (store.Commit, error) {
 	if ch.session != nil {
 		next.Session = ch.session
 	}
-	row, err := fsm.Next(prev.State, ch.event, facts(next)|ch.facts)
+	row, err := fsm.Next(prev.State, ch.event, ch.factsOf(next))
 	if err != nil {
 		return store.Commit{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -491,6 +492,50 @@ func TestAClosedStoreEndsServe(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrClosed)
 		require.LessOrEqual(t, len(log.told()), 3, "%q", log.told())
 		require.ErrorIs(t, lc.Serve(t.Context()), store.ErrClosed)
+		lc.Close()
+	})
+}
+
+// mute is a store that does not answer commits any more once it is told so.
+type mute struct {
+	store.Store
+	off atomic.Bool
+}
+
+func (m *mute) Commit(ctx context.Context, batch []store.Commit) []error {
+	if !m.off.Load() {
+		return m.Store.Commit(ctx, batch)
+	}
+	<-ctx.Done()
+	return slices.Repeat([]error{ctx.Err()}, len(batch))
+}
+
+// TestAHungEndDoesNotKeepAHostThatGivesUp: J10, a turn that is given up at last leaves its process no more time than others have.
+func TestAHungEndDoesNotKeepAHostThatGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		s := &mute{Store: newStore(t)}
+		e, _ := lasting()
+		e.profile = sticky
+		lc, err := New(Config{
+			Store: s, Grace: time.Second, Logger: slog.New(slog.DiscardHandler),
+			Engine: faultyEngine{agent: e, end: func(context.Context, string) error { <-goOn; return nil }},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- lc.Serve(ctx) }()
+		submit(t, lc, "r")
+		pass(2 * time.Second)
+		in(t, lc.Client, "r", fsm.StateRunning)
+		s.off.Store(true)
+		began := time.Now()
+		cancel()
+		err = <-served
+		require.LessOrEqual(t, time.Since(began), time.Second+afterGrace)
+		require.ErrorContains(t, err, `End of engine "default" for run r`)
+		close(goOn)
+		synctest.Wait()
 		lc.Close()
 	})
 }

@@ -114,9 +114,3 @@ func (t *turn) stored() (store.Run, fsm.Profile) {
 	defer t.mu.Unlock()
 	return t.run, t.profile
 }
-
-// broken is what becomes of the turn when its own node ended it.
-func (t *turn) broken(why string) change {
-	run, _ := t.stored()
-	return broken(&run, why)
-}

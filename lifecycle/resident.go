@@ -38,15 +38,17 @@ func (n *node) dropResident(runID string) {
 	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
 }
 
-// loseResident ends the run's resident process, if there is one, without making its worker wait.
+// loseResident ends the run's resident process, if there is one, without making its worker wait. Where the node is in a hurry to leave, that is left
+// to endResidents, which has less time for it.
 func (n *node) loseResident(runID string) {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	held, ok := n.residents[runID]
-	delete(n.residents, runID)
-	n.mu.Unlock()
-	if ok {
-		n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
+	if !ok || n.ends.Err() != nil {
+		return
 	}
+	delete(n.residents, runID)
+	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
 }
 
 // end ends a resident process, within the limit or until the node is in a hurry to leave.

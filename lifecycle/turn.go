@@ -185,8 +185,8 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 	}
 	ch := t.verdict(o)
 	if errors.Is(cause, engine.ErrShutdown) {
-		ch = t.broken("the host shut down during the turn")
-		ch.orderly = true
+		run, _ := t.stored()
+		ch = broken(&run, true, "the host shut down during the turn")
 	} else if cause == nil && o.Process.Status == engine.Interrupted {
 		ch = t.lostAgent(ch)
 	}
@@ -246,7 +246,7 @@ func (t *turn) verdict(o engine.Outcome) change {
 // were lost (E4, J3), any other has failed.
 func (t *turn) lostAgent(otherwise change) change {
 	run, _ := t.stored()
-	ch := broken(&run, orText(otherwise.message, "the agent was interrupted"))
+	ch := broken(&run, false, orText(otherwise.message, "the agent was interrupted"))
 	if ch.event == fsm.EventRestartRequeue || facts(&run).Has(fsm.FactRepeatsExhausted) {
 		ch.session = otherwise.session
 		return ch

@@ -66,7 +66,7 @@ func (n *node) man(h store.Hold) {
 
 // settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next renewal.
 func (n *node) settleDropped(run store.Run) {
-	ch := broken(&run, "the host could not renew its lease, or store the outcome, during the turn")
+	ch := broken(&run, false, "the host could not renew its lease, or store the outcome, during the turn")
 	ch.now, ch.node = stamp(n.clock), n.id
 	cm, err := transition(&run, &ch)
 	if err == nil {
@@ -78,21 +78,25 @@ func (n *node) settleDropped(run store.Run) {
 	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
 }
 
-// broken is what becomes of a turn that its own node ended, or that lost its agent: back to the queue where it may be repeated.
-func broken(run *store.Run, why string) change {
+// broken is what becomes of a turn that its own node ended, or that lost its agent: back to the queue where it may be repeated. In good order is a
+// shutdown of the host, which is no fault of the turn and uses up none of its repeats (J3).
+func broken(run *store.Run, orderly bool, why string) change {
 	ch := change{
-		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone,
+		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, orderly: orderly,
 		warnings: []engine.Diagnostic{{Code: fsm.WarnTurnRepeated, Detail: why}},
 	}
-	if !allowed(run, &ch) {
-		ch = change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, message: unrepeated(run, why)}
+	if allowed(run, &ch) {
+		return ch
 	}
-	return ch
+	if !orderly {
+		why = unrepeated(run, why)
+	}
+	return change{event: fsm.EventRestartReconcileFailed, facts: fsm.FactWorkerGone, orderly: orderly, message: why}
 }
 
 // allowed reports whether the run may take the transition.
 func allowed(run *store.Run, ch *change) bool {
-	_, err := fsm.Next(run.State, ch.event, facts(run)|ch.facts)
+	_, err := fsm.Next(run.State, ch.event, ch.factsOf(run))
 	return err == nil
 }
 

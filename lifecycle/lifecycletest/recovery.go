@@ -304,6 +304,17 @@ var recovery = []story{
 		}
 		require.Equal(w, deploys+1, w.is("r", fsm.StateSucceeded).Attempt)
 	})},
+	{"J3/an orderly shutdown fails no turn, however often the turn was repeated before", inWorld(func(w *world) {
+		w.agent.Plan("r", Until(never, Done("")), Until(never, Done("")), Done("ok"))
+		w.submit("r", repeatable, func(s *lifecycle.Spec) { s.MaxRepeats = 1 })
+		w.is("r", fsm.StateRunning)
+		w.fence()
+		w.advance(time.Minute)
+		require.Equal(w, 1, w.is("r", fsm.StateRunning).Repeats)
+		w.restart()
+		run := w.is("r", fsm.StateSucceeded)
+		require.Equal(w, 3, run.Attempt)
+	})},
 	{"E4 J3/a repeatable turn whose agent was killed while its host lives is repeated within the same limit, and others go first", inWorld(func(w *world) {
 		killed := func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 			return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Detail: "killed by signal 9"}}, nil
