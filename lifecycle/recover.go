@@ -105,7 +105,11 @@ func (s *sweep) run(ctx context.Context) error {
 		now := front{orphans[0].ID, orphans[0].Version, s.done}
 		s.mu.Unlock()
 		if now == last {
-			return fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", now.id)
+			if err = s.still(ctx, now); err == nil { // the list is older than what others did
+				passed = 0
+				listed, err = s.client.store.Orphans(ctx, 0, sweepBatch)
+			}
+			continue
 		}
 		last = now
 		if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
@@ -123,6 +127,18 @@ func (s *sweep) run(ctx context.Context) error {
 			next, err = s.client.store.Orphans(ctx, 0, sweepBatch)
 		}
 		listed = next
+	}
+	return err
+}
+
+// still returns an error when the run is as it was, so that to try it once more is of no use.
+func (s *sweep) still(ctx context.Context, f front) error {
+	run, err := s.client.store.Run(ctx, f.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil && run.Version == f.version {
+		err = fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", f.id)
 	}
 	return err
 }

@@ -174,6 +174,39 @@ func TestWhatOthersSettleMeanwhileIsNotCounted(t *testing.T) {
 	require.Equal(t, fsm.StateCanceled, run.State)
 }
 
+// readEarly is a store whose every list but the first was read as early as the first.
+type readEarly struct {
+	store.Store
+	mu   sync.Mutex
+	list []Run // guarded by mu
+}
+
+func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if skip > 0 {
+		return s.list, nil
+	}
+	var err error
+	s.list, err = s.Store.Orphans(ctx, skip, limit)
+	return s.list, err
+}
+
+// TestAListThatIsOlderThanWhatOthersDidIsReadAgain: E6, what is read while others settle orphans may show what is none any more.
+func TestAListThatIsOlderThanWhatOthersDidIsReadAgain(t *testing.T) {
+	below := newStore(t)
+	ids := orphaned(t, below, 300)
+	person := clientOf(t, below)
+	s := &faulty{Store: &readEarly{Store: below}, fail: func(int64, *store.Commit) error { return nil }, first: func() {
+		for _, id := range ids {
+			require.NoError(t, person.Cancel(t.Context(), id, "not needed"))
+		}
+	}}
+	done, err := clientOf(t, s).Recover(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, done)
+}
+
 // TestTwoRecoverALargeCrashAtOneTime: E6, with more orphans than are read at one time.
 func TestTwoRecoverALargeCrashAtOneTime(t *testing.T) {
 	const orphans = 2500
