@@ -26,7 +26,7 @@ type turn struct {
 	what   EngineCall // the worker's own; its Method is written under mu
 	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex
+	mu      commitLock
 	run     store.Run   // guarded by mu; as last stored by this worker
 	profile fsm.Profile // guarded by mu; the engine's, once it is known
 	speech  speech      // guarded by mu; as profile
