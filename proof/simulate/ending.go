@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -91,5 +92,7 @@ func (w *world) gone() bool {
 			return false
 		}
 	}
-	return true
+	// An agent that its host left behind may still ask for something.
+	asks := func(r *request) bool { return !r.left }
+	return !slices.ContainsFunc(w.waiting, asks) && !slices.ContainsFunc(w.arrived, asks)
 }

@@ -85,7 +85,9 @@ func (p *process) serve(ctx context.Context) {
 		err = lc.Serve(ctx)
 		lc.Close()
 	}
-	if err != nil && !errors.Is(err, errOutage) && !errors.Is(err, errCrashed) {
+	// An agent that stood still with its host, or is deaf, may be left behind (J10); in a calm world there is none.
+	stuck := errors.Is(err, lifecycle.ErrStuck) && !w.plan.calm
+	if err != nil && !errors.Is(err, errOutage) && !errors.Is(err, errCrashed) && !stuck {
 		w.fault(v.name + " ended: " + err.Error())
 	}
 }

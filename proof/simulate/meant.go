@@ -6,6 +6,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // meant says why a run may not have ended as it did: each code needs its cause, and where nothing went wrong there are few causes.
@@ -31,6 +32,8 @@ func (e *ending) meant(*ending) string {
 		because = true // it may be that nobody was there in time
 	case fsm.CodeInteractionProcessLost, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeTurnInterrupted:
 		because = !w.plan.calm
+	case fsm.CodeTurnRepeatLimitExceeded: // J3: not before it was repeated as often as that
+		because = !w.plan.calm && e.plan.spec.Repeatable && e.requeued() >= lifecycle.DefaultMaxRepeats
 	case fsm.CodeSessionResumeFailed:
 		because = e.plan.expires > 0
 	}

@@ -133,15 +133,20 @@ func (e *ending) answers() (texts []string) {
 	return texts
 }
 
-// executed says which answer was not executed, or oftener than it may be: once, and again only where the run says that a turn may be repeated.
-func (e *ending) executed(*ending) string {
-	requeued := 0
+// requeued is how often a turn of the run went back to the queue.
+func (e *ending) requeued() (n int) {
 	for _, event := range e.log {
 		var c contract.StateChanged
 		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil && c.Trigger == string(fsm.EventRestartRequeue) {
-			requeued++
+			n++
 		}
 	}
+	return n
+}
+
+// executed says which answer was not executed, or oftener than it may be: once, and again only where the run says that a turn may be repeated.
+func (e *ending) executed(*ending) string {
+	requeued := e.requeued()
 	if requeued > 0 && !e.plan.spec.Repeatable {
 		return "a turn was repeated, which it may not be"
 	}
