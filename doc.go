@@ -1,10 +1,11 @@
-// Package interlude is the door to durable human-in-the-loop runs for Go. It holds no code of its own: a host imports the
-// packages below.
+// Package interlude is the door to durable human-in-the-loop runs for Go. It holds no code of its
+// own: a host imports the packages below.
 //
-// A host hands a job for an agent to lifecycle. The agent works in turns; when a turn ends with a question, the run parks in
-// state waiting_user for minutes or weeks at no cost, its execution slot goes to others, and it goes on exactly once when a person
-// replies, a deadline passes, or somebody cancels, whatever process died in between. Front ends follow it through an ordered
-// event stream with a cursor.
+// A host hands a job for an agent to lifecycle. The agent works in turns; when a turn ends with a
+// question, the run parks in state waiting_user for minutes or weeks at no cost, its execution slot
+// goes to others, and it goes on exactly once when a person replies, a deadline passes, or somebody
+// cancels, whatever process died in between. Front ends follow it through an ordered event stream
+// with a cursor.
 //
 // The folders are the architecture:
 //
@@ -17,9 +18,10 @@
 //	contract     the one machine-readable source of all behaviour, the event protocol, and the checker of event logs
 //	examples     hosts to start from
 //
-// Every transition is one atomic commit of state, slot, question, deadline, session, history, receipt and events. There is no second
-// truth: no timer in memory, no semaphore to leak, no event log that falls behind.
+// Every transition is one atomic commit of state, slot, question, deadline, session, history,
+// receipt and events. There is no second truth: no timer in memory, no semaphore to leak, no event
+// log that falls behind.
 //
-// What it is not: a workflow engine (a run is one agent's conversation, not a graph of steps), a queue for jobs that
-// never ask anybody, or a model client.
+// What it is not: a workflow engine (a run is one agent's conversation, not a graph of steps), a
+// queue for jobs that never ask anybody, or a model client.
 package interlude

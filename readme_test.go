@@ -21,8 +21,8 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// A3: the README's diagram has the arrows of the state machine, each once, and no others. An arrow from a state to itself is recovery
-// that changes nothing; the diagram leaves it out.
+// A3: the README's diagram has the arrows of the state machine, each once, and no others. An arrow
+// from a state to itself is recovery that changes nothing; the diagram leaves it out.
 func TestTheReadmeDrawsTheStateMachine(t *testing.T) {
 	want := make(map[string]bool)
 	for _, arrow := range fsm.Transitions() {
@@ -37,7 +37,8 @@ func TestTheReadmeDrawsTheStateMachine(t *testing.T) {
 	require.ElementsMatch(t, slices.Collect(maps.Keys(want)), drawn)
 }
 
-// The README names the module to get, the modules that come with dependencies of their own, and the Go that each of them needs.
+// The README names the module to get, the modules that come with dependencies of their own, and the
+// Go that each of them needs.
 func TestTheReadmeSaysWhatToGet(t *testing.T) {
 	text := readme(t)
 	files, err := filepath.Glob("*/*/go.mod")

@@ -34,12 +34,14 @@ type Report struct {
 	Violation *Violation
 }
 
-// Check reads a recorded event log, one encoded event a line, of one run or of several interleaved, and decides every
-// invariant of the contract on it (G4). Empty lines are skipped. It stops at the first violation. The memory it takes is a
-// small record for each run, a very small one for each that has ended, and one line. An error means that the log could not be read
-// to its end. Package audit tells every violation, and takes logs of other producers.
+// Check reads a recorded event log, one encoded event a line, of one run or of several interleaved,
+// and decides every invariant of the contract on it (G4). Empty lines are skipped. It stops at the
+// first violation. The memory it takes is a small record for each run, a very small one for each
+// that has ended, and one line. An error means that the log could not be read to its end. Package
+// audit tells every violation, and takes logs of other producers.
 //
-// A log that ends between two events that belong to one commit is a violation: what a store keeps never does.
+// A log that ends between two events that belong to one commit is a violation: what a store keeps
+// never does.
 func Check(r io.Reader) (Report, error) { return NewChecker().log(r) }
 
 // CheckLog is Check under this contract.

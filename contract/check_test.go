@@ -73,11 +73,14 @@ func TestRunsAreJudgedApart(t *testing.T) {
 	mixed := interleave(good, bad)
 	report, err := Check(strings.NewReader("\n" + mixed + "\n\n"))
 	require.NoError(t, err)
-	require.Equal(t, &Violation{Invariant: "IV-30", RunID: "run-1", Line: 5, Seq: 2, Explanation: "assistant.message.intermediate in state queued"}, report.Violation)
-	require.EqualError(t, report.Violation, `line 5: run "run-1" violates IV-30: assistant.message.intermediate in state queued`)
+	require.Equal(t, &Violation{Invariant: "IV-30", RunID: "run-1", Line: 5, Seq: 2,
+		Explanation: "assistant.message.intermediate in state queued"}, report.Violation)
+	require.EqualError(t, report.Violation,
+		`line 5: run "run-1" violates IV-30: assistant.message.intermediate in state queued`)
 }
 
-// G4: every log of testdata/violations has one fault, and the checker tells it once: what comes after it is judged by what is known then.
+// G4: every log of testdata/violations has one fault, and the checker tells it once: what comes
+// after it is judged by what is known then.
 func TestOneFaultIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for name, body := range logs(t, "violations") {
@@ -87,7 +90,8 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 	}
 }
 
-// G4: all faults of a run are told, those behind the first too, each with its own invariant; also several of one event.
+// G4: all faults of a run are told, those behind the first too, each with its own invariant; also
+// several of one event.
 func TestEveryFaultOfARunIsTold(t *testing.T) {
 	t.Parallel()
 	log := string(logs(t, "good")["question-and-answer"])
@@ -109,10 +113,12 @@ func TestEveryFaultOfARunIsTold(t *testing.T) {
 	for _, v := range findings(NewChecker(), strings.Join(lines, "")) {
 		told = append(told, fmt.Sprintf("%d %s", v.Line, v.Invariant))
 	}
-	require.Equal(t, []string{"2 IV-35", "3 IV-01", "6 IV-28", "8 IV-26", "9 IV-05", "9 IV-07", "11 IV-20", "11 IV-22"}, told)
+	require.Equal(t, []string{"2 IV-35", "3 IV-01", "6 IV-28", "8 IV-26", "9 IV-05", "9 IV-07", "11 IV-20", "11 IV-22"},
+		told)
 }
 
-// G4: the checker goes on after a violation, in the run that broke and in the others. A row of events that stand twice is told once.
+// G4: the checker goes on after a violation, in the run that broke and in the others. A row of
+// events that stand twice is told once.
 func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	t.Parallel()
 	bad := string(logs(t, "violations")["IV-30-speaks-while-queued"])
@@ -125,7 +131,8 @@ func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	require.Len(t, found, 2)
 	found = append(found, c.Close()...)
 	require.Len(t, found, 3)
-	require.Equal(t, []string{"IV-30", "IV-03", "IV-26"}, []string{found[0].Invariant, found[1].Invariant, found[2].Invariant})
+	require.Equal(t, []string{"IV-30", "IV-03", "IV-26"}, []string{found[0].Invariant, found[1].Invariant,
+		found[2].Invariant})
 	require.Equal(t, []string{"run-1", "run-1", "run-2"}, []string{found[0].RunID, found[1].RunID, found[2].RunID})
 }
 
@@ -189,7 +196,8 @@ func interleave(a, b string) string {
 	return out.String()
 }
 
-// FuzzCheck: whatever a log says, the checker ends with a verdict of the contract, and the same one each time.
+// FuzzCheck: whatever a log says, the checker ends with a verdict of the contract, and the same one
+// each time.
 func FuzzCheck(f *testing.F) {
 	for _, folder := range []string{"good", "violations"} {
 		for _, body := range logs(f, folder) {

@@ -10,9 +10,10 @@ import (
 	"sync"
 )
 
-// Checker decides the invariants event by event. It tells every fault of a run: after one, what follows is judged by what is known then,
-// so that one fault is told once. Of faults of one event that are about its place in the run only the first is told, in the order of the
-// contract's invariants; the others follow from it. A Checker is not safe for concurrent use.
+// Checker decides the invariants event by event. It tells every fault of a run: after one, what
+// follows is judged by what is known then, so that one fault is told once. Of faults of one event
+// that are about its place in the run only the first is told, in the order of the contract's
+// invariants; the others follow from it. A Checker is not safe for concurrent use.
 type Checker struct {
 	l       *Lifecycle
 	lenient bool
@@ -34,8 +35,8 @@ type Tally struct {
 	Unfinished int
 	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
 	Fragments int
-	// Skipped says by the invariants' ids on how many events each could not be decided, because the log does not tell what it would have
-	// to know. There is none in a log of ours without a fault.
+	// Skipped says by the invariants' ids on how many events each could not be decided, because the
+	// log does not tell what it would have to know. There is none in a log of ours without a fault.
 	Skipped map[string]int
 }
 
@@ -69,7 +70,8 @@ type namedRule struct {
 type scope int
 
 const (
-	// inPlace: where the event stands in the run. Of these the first that is broken is told, the others follow from it.
+	// inPlace: where the event stands in the run. Of these the first that is broken is told, the
+	// others follow from it.
 	inPlace scope = iota
 	// inItself: what the event says. Each that is broken is told.
 	inItself
@@ -94,22 +96,26 @@ func scopeOf(r rule) scope {
 // NewChecker returns a Checker of the contract that this program was built with.
 func NewChecker() *Checker { return embedded().checker(embeddedRules()) }
 
-// NewLenientChecker returns a Checker for logs of other producers, see Partial. It decides each invariant wherever the log tells enough to
-// decide it, and counts where it does not (Tally.Skipped). It takes logs that begin in mid-run, without conversation.started; questions that stand
-// before their change of state; error and warning codes that the contract does not have; attempts and questions that are not counted from
-// the run's start; and times that differ from their event's by less than a day. Package audit reads such logs.
+// NewLenientChecker returns a Checker for logs of other producers, see Partial. It decides each
+// invariant wherever the log tells enough to decide it, and counts where it does not
+// (Tally.Skipped). It takes logs that begin in mid-run, without conversation.started; questions
+// that stand before their change of state; error and warning codes that the contract does not have;
+// attempts and questions that are not counted from the run's start; and times that differ from
+// their event's by less than a day. Package audit reads such logs.
 func NewLenientChecker() *Checker {
 	c := NewChecker()
 	c.lenient = true
 	return c
 }
 
-// Checker returns a Checker of this contract. It panics when the contract is unsound; Parse returns none such.
+// Checker returns a Checker of this contract. It panics when the contract is unsound; Parse returns
+// none such.
 func (l *Lifecycle) Checker() *Checker { return l.checker(l.rules()) }
 
 func (l *Lifecycle) checker(r ruleSet) *Checker {
 	return &Checker{
-		l: l, schema: r.schema, rules: r.rules, runs: map[string]*view{}, closed: newClosedRuns(r.rules), skipped: map[string]int{},
+		l: l, schema: r.schema, rules: r.rules, runs: map[string]*view{}, closed: newClosedRuns(r.rules),
+		skipped: map[string]int{},
 	}
 }
 
@@ -151,16 +157,18 @@ func (c *Checker) Line(body []byte) []Violation {
 	return c.judge(e)
 }
 
-// Refuse takes the next line of a log for one that is no event, and returns the violation with the reason.
+// Refuse takes the next line of a log for one that is no event, and returns the violation with the
+// reason.
 func (c *Checker) Refuse(body []byte, reason error) []Violation {
 	c.line++
 	c.lines++
 	return c.refuse(body, Event{}, reason)
 }
 
-// Partial takes the next event of a log as far as it could be read, and returns what it violates. What its data lacks is not known; so is an
-// attempt of -1, a local_seq of 0 and an empty engine. Of an event whose type the contract does not have only the envelope is judged.
-// Nothing is held against the event's schema. It counts as a line.
+// Partial takes the next event of a log as far as it could be read, and returns what it violates.
+// What its data lacks is not known; so is an attempt of -1, a local_seq of 0 and an empty engine.
+// Of an event whose type the contract does not have only the envelope is judged. Nothing is held
+// against the event's schema. It counts as a line.
 func (c *Checker) Partial(e Event) []Violation {
 	c.line++
 	c.lines++
@@ -178,8 +186,8 @@ func (c *Checker) Event(e Event) []Violation {
 	return c.Line(body)
 }
 
-// refuse tells why a line is no event. What can be read of it still is part of its run, so that what follows is not judged as if the
-// event were missing.
+// refuse tells why a line is no event. What can be read of it still is part of its run, so that
+// what follows is not judged as if the event were missing.
 func (c *Checker) refuse(body []byte, e Event, reason error) []Violation {
 	if c.schema == "" {
 		return nil
@@ -200,7 +208,8 @@ func (c *Checker) refuse(body []byte, e Event, reason error) []Violation {
 	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
 }
 
-// follow goes on after an event that is not valid: with what it says, where that can be read, or else with what is still known.
+// follow goes on after an event that is not valid: with what it says, where that can be read, or
+// else with what is still known.
 func (v *view) follow(e Event, readable bool) {
 	s := newStep(e)
 	if readable && v.l.hasType(e.Type) && (e.Type != TypeStateChanged || slices.Contains(v.l.stateNames(), s.data.To)) {
@@ -232,7 +241,8 @@ func salvage(body []byte) (run string, seq uint64) {
 	return e.RunID, e.Seq
 }
 
-// Close says, in the order of their last lines, which of the runs lack what must follow their last event.
+// Close says, in the order of their last lines, which of the runs lack what must follow their last
+// event.
 func (c *Checker) Close() []Violation {
 	var out []Violation
 	for id, r := range c.runs {
@@ -242,7 +252,8 @@ func (c *Checker) Close() []Violation {
 				continue
 			}
 			if lack := end.unfinished(r); lack != "" {
-				out = append(out, Violation{Invariant: rule.id, RunID: id, Line: r.line, Seq: r.head.Seq, Explanation: lack})
+				out = append(out, Violation{Invariant: rule.id, RunID: id, Line: r.line, Seq: r.head.Seq,
+					Explanation: lack})
 				break
 			}
 		}
@@ -283,7 +294,8 @@ func (c *Checker) judge(e Event) []Violation {
 	}
 	j := judgement{c: c, view: r, step: s, known: c.l.hasType(e.Type)}
 	if r.head != nil && s.Seq <= r.head.Seq {
-		// It stands twice, or the log is out of order. The first of a row of such events is told, and none is part of the run.
+		// It stands twice, or the log is out of order. The first of a row of such events is told,
+		// and none is part of the run.
 		if r.repeated == 0 || s.Seq != r.repeated+1 {
 			j.all(func(r namedRule) bool { return r.counts("seq") })
 		}
@@ -315,7 +327,8 @@ func (c *Checker) noteFragment(r *view, s *step) {
 		return
 	}
 	changes := s.Type == TypeStateChanged
-	if s.Type != TypeStarted && (r.head == nil && (s.Seq > 1 || s.Meta.Attempt > 1) || changes && s.data.From != c.l.Submission.To) {
+	if s.Type != TypeStarted && (r.head == nil && (s.Seq > 1 || s.Meta.Attempt > 1) || changes &&
+		s.data.From != c.l.Submission.To) {
 		c.parts++
 		r.startKnown = true
 	}
@@ -347,7 +360,8 @@ func (j *judgement) all(which func(namedRule) bool) {
 		if wrong == "" {
 			continue
 		}
-		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.c.line, Seq: j.step.Seq, Explanation: wrong})
+		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.c.line, Seq: j.step.Seq,
+			Explanation: wrong})
 		j.placed = j.placed || rule.scope == inPlace
 		j.step.told = j.placed
 		j.settle(rule)

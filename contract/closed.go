@@ -2,10 +2,12 @@ package contract
 
 import "time"
 
-// closedRuns keeps what may still be asked of runs that have ended: a whole view for each would be most of what a long log costs.
+// closedRuns keeps what may still be asked of runs that have ended: a whole view for each would be
+// most of what a long log costs.
 type closedRuns struct {
 	runs map[string]lastOf
-	// slim says that an event that follows an end breaks one of a few rules, which ask for nothing but lastOf.
+	// slim says that an event that follows an end breaks one of a few rules, which ask for nothing
+	// but lastOf.
 	slim bool
 	ways map[way]*way
 }
@@ -23,8 +25,8 @@ type way struct {
 	pastEnd       bool
 }
 
-// newClosedRuns looks whether the rules allow ends to be kept in short. Those of the embedded contract do; the one of a test that
-// changed it may not.
+// newClosedRuns looks whether the rules allow ends to be kept in short. Those of the embedded
+// contract do; the one of a test that changed it may not.
 func newClosedRuns(rules []namedRule) closedRuns {
 	c := closedRuns{runs: map[string]lastOf{}, ways: map[way]*way{}}
 	for _, r := range rules {
@@ -60,7 +62,8 @@ func (c *closedRuns) keepEnd(run string, v *view) bool {
 	return true
 }
 
-// take returns what is known of a run that has ended, as far as its next event can be judged by it; nil for any other run.
+// take returns what is known of a run that has ended, as far as its next event can be judged by it;
+// nil for any other run.
 func (c *closedRuns) take(run string, checker *Checker) *view {
 	last, ok := c.runs[run]
 	if !ok {

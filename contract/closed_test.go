@@ -18,7 +18,8 @@ func findings(c *Checker, log string) []Violation {
 	return append(found, c.Close()...)
 }
 
-// A1, F8: what is kept in short of a run that has ended gives the verdict that all of it would give, whatever comes after the end.
+// A1, F8: what is kept in short of a run that has ended gives the verdict that all of it would
+// give, whatever comes after the end.
 func TestAnEndKeptInShortJudgesAsTheWholeRunWould(t *testing.T) {
 	t.Parallel()
 	judge := func(name, log string) {
@@ -69,7 +70,8 @@ func TestEndsAreKeptWholeWhereTheContractAsksForMore(t *testing.T) {
 	require.Equal(t, Tally{Lines: 11, Runs: 1}, c.Tally())
 }
 
-// G4: nothing but the first violation of a run is told, even when that is a line that cannot be read.
+// G4: nothing but the first violation of a run is told, even when that is a line that cannot be
+// read.
 func TestALineThatCannotBeReadSpoilsItsRunOnly(t *testing.T) {
 	t.Parallel()
 	good := strings.SplitAfter(string(logs(t, "good")["question-and-answer"]), "\n")
@@ -79,9 +81,11 @@ func TestALineThatCannotBeReadSpoilsItsRunOnly(t *testing.T) {
 		strings.Replace(good[0], `"pool":"default"`, "\"pool\":\"d\xffefault\"", 1),
 	} {
 		c := NewChecker()
-		found := findings(c, spoilt+strings.Join(good[1:], "")+strings.ReplaceAll(strings.Join(good, ""), "run-1", "run-2"))
+		found := findings(c, spoilt+strings.Join(good[1:], "")+strings.ReplaceAll(strings.Join(good, ""), "run-1",
+			"run-2"))
 		require.Len(t, found, 1)
-		require.Equal(t, Violation{Invariant: "IV-01", RunID: "run-1", Line: 1, Seq: 1, Explanation: found[0].Explanation}, found[0])
+		require.Equal(t, Violation{Invariant: "IV-01", RunID: "run-1", Line: 1, Seq: 1,
+			Explanation: found[0].Explanation}, found[0])
 		require.Equal(t, 2, c.Tally().Runs)
 		require.Zero(t, c.Tally().Unfinished)
 	}

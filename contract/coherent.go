@@ -31,8 +31,8 @@ func (c *soundness) waiting() {
 	}
 }
 
-// endings: a run that fails or is canceled has a code, no other has; a terminal state holds no slot; a change of state is told,
-// and only such a change (A1, F2).
+// endings: a run that fails or is canceled has a code, no other has; a terminal state holds no
+// slot; a change of state is told, and only such a change (A1, F2).
 func (c *soundness) endings() {
 	for _, t := range c.l.Transitions {
 		fails := c.l.Terminal(t.To) && t.To != "succeeded"

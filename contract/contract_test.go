@@ -45,20 +45,27 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"two files", string(source) + "{}", "more after its end"},
 		{"unknown key", replaced(first, `{"mood": "good", "id": "TR-01", "from": "queued"`), "'mood' not allowed"},
 		{"key twice", replaced(first, `{"id": "TR-01", "id": "TR-01", "from": "queued"`), `key "id" is given twice`},
-		{"key twice at the top", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/1.0", "protocol": "fcmp/1.0",`), `key "protocol" is given twice`},
-		{"key twice in parameters", replaced(`{"field": "seq"}`, `{"field": "ts", "field": "seq"}`), `key "field" is given twice`},
+		{"key twice at the top", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/1.0", "protocol": "fcmp/1.0",`),
+			`key "protocol" is given twice`},
+		{"key twice in parameters", replaced(`{"field": "seq"}`, `{"field": "ts", "field": "seq"}`),
+			`key "field" is given twice`},
 		{"missing key", replaced(first, `{"id": "TR-01"`), "missing properties: 'from'"},
 		{"bad id", replaced(first, `{"id": "TRANSITION-1", "from": "queued"`), "does not match pattern"},
 		{"id twice", replaced(first, `{"id": "TR-02", "from": "queued"`), "id TR-02 is used twice"},
 		{"unknown state", replaced(first, `{"id": "TR-01", "from": "limbo"`), `no state "limbo"`},
 		{"unknown fact", replaced(`"all": ["slot_held"]`, `"all": ["moon_full"]`), `no fact "moon_full"`},
-		{"fact on both sides", replaced(`"all": ["slot_held"]`, `"all": ["slot_held"], "none": ["slot_held"]`), `fact "slot_held" stands 2 times`},
-		{"overlapping guards", replaced(`"all": ["interactive", "handle_present"], "none": ["sticky"]`, `"all": ["interactive", "handle_present"]`), "TR-02 and TR-03: can be taken at once"},
-		{"unreachable rule", replaced(`{"id": "CG-03", "all": ["output_valid"], "none"`, `{"id": "CG-03", "all": ["output_valid", "process_ok"], "none": ["process_ok"], "none"`), "twice"},
+		{"fact on both sides", replaced(`"all": ["slot_held"]`, `"all": ["slot_held"], "none": ["slot_held"]`),
+			`fact "slot_held" stands 2 times`},
+		{"overlapping guards", replaced(`"all": ["interactive", "handle_present"], "none": ["sticky"]`,
+			`"all": ["interactive", "handle_present"]`), "TR-02 and TR-03: can be taken at once"},
+		{"unreachable rule", replaced(`{"id": "CG-03", "all": ["output_valid"], "none"`,
+			`{"id": "CG-03", "all": ["output_valid", "process_ok"], "none": ["process_ok"], "none"`), "twice"},
 		{"unknown kind", replaced(`"kind": "chain"`, `"kind": "magic"`), "/kind"},
-		{"unknown parameter", replaced(`{"field": "seq"}`, `{"field": "seq", "colour": "red"}`), `unknown field "colour"`},
+		{"unknown parameter", replaced(`{"field": "seq"}`, `{"field": "seq", "colour": "red"}`),
+			`unknown field "colour"`},
 		{"parameter of another kind", replaced(`{"field": "seq"}`, `{"field": "engine"}`), `no field "engine"`},
-		{"doc without a point", replaced(`"doc": "Finished with its output."`, `"doc": "Finished with its output"`), "/doc"},
+		{"doc without a point", replaced(`"doc": "Finished with its output."`, `"doc": "Finished with its output"`),
+			"/doc"},
 		{"other protocol", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/9.0",`), "this package speaks"},
 	}
 	for _, c := range cases {
@@ -98,19 +105,22 @@ func TestFaultsOfTheGate(t *testing.T) {
 	require.ErrorContains(t, crowded.Check(), "can be enumerated")
 }
 
-// G1: "contract/ names it wherever a state, event, rule or invariant carries it out": every requirement of the sections that the
-// contract is about is named in it.
+// G1: "contract/ names it wherever a state, event, rule or invariant carries it out": every
+// requirement of the sections that the contract is about is named in it.
 func TestContractNamesItsRequirements(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{
-		"A1", "A2", "A3", "A4", "A5", "A6", "A7", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11", "C2", "C4", "C5", "C6", "C8",
-		"D1", "D2", "D3", "D4", "D5", "D6", "E1", "E2", "E3", "E4", "E5", "E7", "E8", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "G2", "I1", "I2", "I4", "I6", "I7", "I8", "I9", "I12",
+		"A1", "A2", "A3", "A4", "A5", "A6", "A7", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B11",
+		"C2", "C4", "C5", "C6", "C8",
+		"D1", "D2", "D3", "D4", "D5", "D6", "E1", "E2", "E3", "E4", "E5", "E7", "E8", "F1", "F2", "F3", "F4", "F5",
+		"F6", "F7", "F8", "F9", "G2", "I1", "I2", "I4", "I6", "I7", "I8", "I9", "I12",
 	} {
 		require.Contains(t, string(source), `"`+id+`"`, id)
 	}
 }
 
-// F7: the payload schemas speak of the contract's own names: a list in them that lags behind is found here.
+// F7: the payload schemas speak of the contract's own names: a list in them that lags behind is
+// found here.
 func TestSchemasNameWhatTheContractDefines(t *testing.T) {
 	t.Parallel()
 	l := Load()
@@ -124,7 +134,8 @@ func TestSchemasNameWhatTheContractDefines(t *testing.T) {
 		typ, member string
 		want        []string
 	}{
-		{TypeStarted, "mode", names(l.Modes)}, {TypeStateChanged, "from", l.stateNames()}, {TypeStateChanged, "to", l.stateNames()},
+		{TypeStarted, "mode", names(l.Modes)}, {TypeStateChanged, "from", l.stateNames()}, {TypeStateChanged, "to",
+			l.stateNames()},
 		{TypeStateChanged, "trigger", names(l.Events)}, {TypeStateChanged, "status", terminal},
 		{TypeInputRequired, "profile", names(l.Profiles)}, {TypeInputRequired, "on_deadline", deadlineActions},
 	} {
@@ -142,7 +153,8 @@ func TestSchemasNameWhatTheContractDefines(t *testing.T) {
 	}
 }
 
-// F1, F7: every payload is a closed object, at every level, but for the hints of a question, which are free.
+// F1, F7: every payload is a closed object, at every level, but for the hints of a question, which
+// are free.
 func TestPayloadsAreClosed(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir("events")

@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// decodeFast reads an event in exactly the form that Encode gives it, and then decides as decodeSlow does. It refuses any other form, and whatever is wrong.
+// decodeFast reads an event in exactly the form that Encode gives it, and then decides as
+// decodeSlow does. It refuses any other form, and whatever is wrong.
 func decodeFast(body []byte) (Event, bool) {
 	e, _, ok := scanEvent(body)
 	return e, ok
@@ -67,7 +68,8 @@ func knownType(typ []byte) string {
 	return ""
 }
 
-// cursor reads from the front of what is left. Once it has met something unexpected it is lost, and what it returns means nothing.
+// cursor reads from the front of what is left. Once it has met something unexpected it is lost, and
+// what it returns means nothing.
 type cursor struct {
 	rest []byte
 	lost bool

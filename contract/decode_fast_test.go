@@ -25,7 +25,8 @@ func requireSameEvent(t require.TestingT, body []byte) bool {
 
 // spoil changes a few bytes somewhere.
 func spoil(t *rapid.T, body []byte) []byte {
-	bits := rapid.SampledFrom([]string{`"`, `\`, `\u12`, "{", "}", "[]", ",", ":", "0", "1", "-", "9999999999", ".5", "e1", " ", "\n", "\x00", "\xff", "é", "null", "true", `"seq":1,`, "Z", "+01:00"})
+	bits := rapid.SampledFrom([]string{`"`, `\`, `\u12`, "{", "}", "[]", ",", ":", "0", "1", "-", "9999999999", ".5",
+		"e1", " ", "\n", "\x00", "\xff", "é", "null", "true", `"seq":1,`, "Z", "+01:00"})
 	body = bytes.Clone(body)
 	for range rapid.IntRange(1, 2).Draw(t, "changes") {
 		i := rapid.IntRange(0, len(body)).Draw(t, "at")
@@ -50,8 +51,8 @@ func escapedName(v any) bool {
 	return false
 }
 
-// F8: every event that Encode writes takes the fast way, unless its engine or a member of its hints has an odd name, and is read as by
-// the slow one.
+// F8: every event that Encode writes takes the fast way, unless its engine or a member of its hints
+// has an odd name, and is read as by the slow one.
 func TestEventsAreDecodedFast(t *testing.T) {
 	t.Parallel()
 	for _, typ := range eventTypes() {
@@ -78,19 +79,26 @@ func TestEventsAreDecodedFast(t *testing.T) {
 	}
 }
 
-// Whatever differs from the form that Encode writes is left to the slow way, and what it says of it.
+// Whatever differs from the form that Encode writes is left to the slow way, and what it says of
+// it.
 func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 	t.Parallel()
 	good, err := Encode(header(), TypeWarning, samples()[TypeWarning])
 	require.NoError(t, err)
 	require.True(t, requireSameEvent(t, good))
 	for _, change := range [][2]string{
-		{`"seq":7`, `"seq":07`}, {`"seq":7`, `"seq":0`}, {`"seq":7`, `"seq":-7`}, {`"seq":7`, `"seq":7.0`}, {`"seq":7`, `"seq":7e0`}, {`"seq":7`, `"seq": 7`}, {`"seq":7`, `"seq":`},
-		{`"seq":7`, `"seq":18446744073709551615`}, {`"seq":7`, `"seq":18446744073709551616`}, {`"attempt":2`, `"attempt":9223372036854775808`}, {`"attempt":2`, `"attempt":-0`},
-		{`"local_seq":3`, `"local_seq":0`}, {`run-1`, `run 1`}, {`run-1`, ``}, {`run-1`, `r\u0075n-1`}, {`"demo"`, `"d\u0065mo"`}, {`"demo"`, `"dé"`}, {`"demo"`, `"\xff"`}, {`"demo"`, `""`}, {`"demo"`, `null`},
-		{`02:04:05.678901Z`, `02:04:05,678901Z`}, {`02:04:05.678901Z`, `02:04:05+01:00`}, {`02:04:05`, `24:04:05`}, {`02:04:05`, `2:04:05`}, {`2026-01-02T`, `0001-01-01T`}, {`2026-01-02T`, `2026\u002d01-02T`},
-		{`02:04:05.678901Z`, `02:04:05.6789012345Z`}, {`diagnostic.warning`, `diagnostic.`}, {`fcmp/1.0`, `fcmp/2.0`}, {`{"code"`, `{ "code"`}, {`"slow"}`, `"slow",}`}, {`"slow"}`, `"slow"]`}, {`"slow"`, `"\x"`},
-		{`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `null`}, {`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `[]`}, {`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `"{"`}, {`}}`, `}}}`}, {`}}`, `}} `}, {`}}`, `}`},
+		{`"seq":7`, `"seq":07`}, {`"seq":7`, `"seq":0`}, {`"seq":7`, `"seq":-7`}, {`"seq":7`, `"seq":7.0`},
+		{`"seq":7`, `"seq":7e0`}, {`"seq":7`, `"seq": 7`}, {`"seq":7`, `"seq":`},
+		{`"seq":7`, `"seq":18446744073709551615`}, {`"seq":7`, `"seq":18446744073709551616`},
+		{`"attempt":2`, `"attempt":9223372036854775808`}, {`"attempt":2`, `"attempt":-0`},
+		{`"local_seq":3`, `"local_seq":0`}, {`run-1`, `run 1`}, {`run-1`, ``}, {`run-1`, `r\u0075n-1`},
+		{`"demo"`, `"d\u0065mo"`}, {`"demo"`, `"dé"`}, {`"demo"`, `"\xff"`}, {`"demo"`, `""`}, {`"demo"`, `null`},
+		{`02:04:05.678901Z`, `02:04:05,678901Z`}, {`02:04:05.678901Z`, `02:04:05+01:00`}, {`02:04:05`, `24:04:05`},
+		{`02:04:05`, `2:04:05`}, {`2026-01-02T`, `0001-01-01T`}, {`2026-01-02T`, `2026\u002d01-02T`},
+		{`02:04:05.678901Z`, `02:04:05.6789012345Z`}, {`diagnostic.warning`, `diagnostic.`}, {`fcmp/1.0`, `fcmp/2.0`},
+		{`{"code"`, `{ "code"`}, {`"slow"}`, `"slow",}`}, {`"slow"}`, `"slow"]`}, {`"slow"`, `"\x"`},
+		{`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `null`}, {`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`,
+			`[]`}, {`{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `"{"`}, {`}}`, `}}}`}, {`}}`, `}} `}, {`}}`, `}`},
 	} {
 		body := strings.Replace(string(good), change[0], change[1], 1)
 		require.NotEqual(t, string(good), body)
@@ -121,21 +129,28 @@ func TestDecodedEventsAreTheReaders(t *testing.T) {
 // What is scanned is what encoding/json takes for JSON, as far as it is compact and not too deep.
 func TestScannedValuesAreJSON(t *testing.T) {
 	t.Parallel()
-	for _, raw := range []string{"", "-", "01", "1.", "1.e1", ".5", "1e", "1e+", "+1", "tru", "nulll", `"`, `"\`, `"\u12`, `"\u12g4"`, `"\x"`, "\"\n\"", "{", "[", "{}}", "[1,]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`, "[1 ]", "[}", "\x00"} {
+	for _, raw := range []string{"", "-", "01", "1.", "1.e1", ".5", "1e", "1e+", "+1", "tru", "nulll", `"`, `"\`,
+		`"\u12`, `"\u12g4"`, `"\x"`, "\"\n\"", "{", "[", "{}}", "[1,]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`,
+		"[1 ]", "[}", "\x00"} {
 		require.NotEqual(t, len(raw), valueEnd([]byte(raw), 0, 0), "%q", raw)
 	}
-	for _, raw := range []string{"0", "-0", "-1.50e-07", "1E9", "true", "false", "null", `""`, `"\"\\\/\b\f\n\r\t\u12aF"`, "\"\xff\x7f\"", "[]", "{}", `[{"a":[1,2]},[]]`, `{"":0,"a":1}`} {
+	for _, raw := range []string{"0", "-0", "-1.50e-07", "1E9", "true", "false", "null", `""`,
+		`"\"\\\/\b\f\n\r\t\u12aF"`, "\"\xff\x7f\"", "[]", "{}", `[{"a":[1,2]},[]]`, `{"":0,"a":1}`} {
 		require.True(t, json.Valid([]byte(raw)))
 		require.Equal(t, len(raw), valueEnd([]byte(raw), 0, 0), "%q", raw)
 	}
-	for _, raw := range []string{`{"a":0,"a":1}`, `{"b":0,"a":1}`, `{"a\n":0}`, `"\ud83d\ude00"`, `"\uDC00"`} { // JSON, but not as Encode writes it
+	// JSON, but not as Encode writes it
+	for _, raw := range []string{`{"a":0,"a":1}`, `{"b":0,"a":1}`, `{"a\n":0}`, `"\ud83d\ude00"`, `"\uDC00"`} {
 		require.True(t, json.Valid([]byte(raw)))
 		require.Equal(t, -1, valueEnd([]byte(raw), 0, 0), "%q", raw)
 	}
-	for _, raw := range []string{"1e308", "-1.5E-400", "1e007", strings.Repeat("9", 200) + "e99", strings.Repeat("9", 308)} {
+	for _, raw := range []string{"1e308", "-1.5E-400", "1e007", strings.Repeat("9", 200) + "e99", strings.Repeat("9",
+		308)} {
 		require.Equal(t, len(raw), valueEnd([]byte(raw), 0, 0), "%q", raw)
 	}
-	for _, raw := range []string{"1e309", "-1e1000", "1e0400", strings.Repeat("9", 400), strings.Repeat("9", 250) + "e99"} { // larger than any float64
+	// larger than any float64
+	for _, raw := range []string{"1e309", "-1e1000", "1e0400", strings.Repeat("9", 400), strings.Repeat("9", 250) +
+		"e99"} {
 		require.True(t, json.Valid([]byte(raw)))
 		require.Equal(t, -1, valueEnd([]byte(raw), 0, 0), "%q", raw)
 		require.Error(t, unambiguous([]byte(raw)), "%q", raw)
@@ -160,7 +175,8 @@ func requireJSON(t require.TestingT, raw []byte) {
 	}
 }
 
-// FuzzScan: what is scanned to its end is JSON that can be understood in one way only, and what Encode writes is scanned to its end.
+// FuzzScan: what is scanned to its end is JSON that can be understood in one way only, and what
+// Encode writes is scanned to its end.
 func FuzzScan(f *testing.F) {
 	for _, data := range samples() {
 		f.Add([]byte(mustJSON(data)))

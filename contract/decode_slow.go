@@ -12,11 +12,12 @@ import (
 	"strings"
 )
 
-// decodeSlow reads an event in any form that JSON allows. It is the definition of what decodeFast does, and the only one that
-// explains what is wrong.
+// decodeSlow reads an event in any form that JSON allows. It is the definition of what decodeFast
+// does, and the only one that explains what is wrong.
 func decodeSlow(body []byte) (Event, error) {
 	if bytes.HasPrefix(body, byteOrderMark) {
-		return Event{}, fmt.Errorf("%w: it begins with a byte order mark (BOM); save the log as UTF-8 without one", ErrEvent)
+		return Event{}, fmt.Errorf("%w: it begins with a byte order mark (BOM); save the log as UTF-8 without one",
+			ErrEvent)
 	}
 	dec := json.NewDecoder(bytes.NewReader(body))
 	var e Event
@@ -33,7 +34,8 @@ func decodeSlow(body []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
 	if e.ProtocolVersion != Protocol {
-		return Event{}, fmt.Errorf("%w: protocol_version is %.40q, this reader knows %q", ErrEvent, e.ProtocolVersion, Protocol)
+		return Event{}, fmt.Errorf("%w: protocol_version is %.40q, this reader knows %q", ErrEvent, e.ProtocolVersion,
+			Protocol)
 	}
 	if err := e.header().check(); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
@@ -47,9 +49,9 @@ func decodeSlow(body []byte) (Event, error) {
 // byteOrderMark is U+FEFF in UTF-8, which some editors put before a text.
 var byteOrderMark = []byte("\ufeff")
 
-// Unambiguous refuses JSON that readers understand differently: an object with a member twice, of which some readers take the first and
-// some the last, and an escape of half a character, which some refuse and some replace. The body must be valid JSON otherwise. The error
-// matches ErrEvent.
+// Unambiguous refuses JSON that readers understand differently: an object with a member twice, of
+// which some readers take the first and some the last, and an escape of half a character, which
+// some refuse and some replace. The body must be valid JSON otherwise. The error matches ErrEvent.
 func Unambiguous(body []byte) error {
 	if err := unambiguous(body); err != nil {
 		return fmt.Errorf("%w: %w", ErrEvent, err)
@@ -67,7 +69,8 @@ func unambiguous(body []byte) error {
 	return nil
 }
 
-// loneSurrogate returns the index of the first escape in a JSON text that names half of a character, without the other half beside it, or -1.
+// loneSurrogate returns the index of the first escape in a JSON text that names half of a
+// character, without the other half beside it, or -1.
 func loneSurrogate(body []byte) int {
 	for i := 0; i < len(body); i++ {
 		if body[i] != '\\' {
@@ -98,13 +101,15 @@ func codeUnit(body []byte, i int) uint64 {
 	return n
 }
 
-// The members of an envelope and of its meta. TestTheEnvelopeHasItsMembers holds them to the schema.
+// The members of an envelope and of its meta. TestTheEnvelopeHasItsMembers holds them to the
+// schema.
 var (
 	envelopeMembers = []string{"protocol_version", "run_id", "seq", "ts", "engine", "type", "data", "meta"}
 	metaMembers     = []string{"attempt", "local_seq"}
 )
 
-// exactNames refuses members that the envelope does not have. encoding/json would take "SEQ" for "seq", which other readers do not.
+// exactNames refuses members that the envelope does not have. encoding/json would take "SEQ" for
+// "seq", which other readers do not.
 func exactNames(body []byte) error {
 	var whole map[string]json.RawMessage
 	if err := json.Unmarshal(body, &whole); err != nil {

@@ -22,8 +22,8 @@ type Header struct {
 // MaxEngine is the longest engine name in bytes.
 const MaxEngine = 256
 
-// SchemaViolation says that an event may not be written: its header or its payload is not what the contract says. Nothing
-// of the commit that it belongs to may be stored (F7).
+// SchemaViolation says that an event may not be written: its header or its payload is not what the
+// contract says. Nothing of the commit that it belongs to may be stored (F7).
 type SchemaViolation struct {
 	Type   string
 	RunID  string
@@ -38,7 +38,8 @@ func (v *SchemaViolation) Error() string {
 // Code is the violation's error code in the contract.
 func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 
-// Events are written into rooms that are used again. A usual one fits without growing; the largest that is kept is no burden.
+// Events are written into rooms that are used again. A usual one fits without growing; the largest
+// that is kept is no burden.
 const (
 	usualRoom   = 1 << 10
 	largestRoom = 64 << 10
@@ -51,12 +52,13 @@ var rooms = sync.Pool{New: func() any {
 
 // Encode writes one event as JSON without a line break; equal arguments give equal bytes.
 //
-// The data is validated against the type's schema as it is, before it is encoded (F7). Its values may be JSON's own Go types, and
-// also times, named string, number and bool types, slices, maps and structs with json tags, which are brought into that form first.
-// The map is not changed or kept. The error is a *SchemaViolation.
+// The data is validated against the type's schema as it is, before it is encoded (F7). Its values
+// may be JSON's own Go types, and also times, named string, number and bool types, slices, maps and
+// structs with json tags, which are brought into that form first. The map is not changed or kept.
+// The error is a *SchemaViolation.
 //
-// Plain data, which is nearly all, is checked and written in one walk. Everything else, and every violation, is left to the
-// validator of schemas, whose verdict counts.
+// Plain data, which is nearly all, is checked and written in one walk. Everything else, and every
+// violation, is left to the validator of schemas, whose verdict counts.
 func Encode(h Header, typ string, data map[string]any) ([]byte, error) {
 	if body, ok := encodeFast(h, typ, data); ok {
 		return body, nil
@@ -64,7 +66,8 @@ func Encode(h Header, typ string, data map[string]any) ([]byte, error) {
 	return encodeSlow(h, typ, data)
 }
 
-// encodeFast writes what it knows to be right, as encodeSlow would. Its one allocation is the result, of just the size it needs.
+// encodeFast writes what it knows to be right, as encodeSlow would. Its one allocation is the
+// result, of just the size it needs.
 func encodeFast(h Header, typ string, data map[string]any) ([]byte, bool) {
 	room := rooms.Get().(*[]byte) //nolint:forcetypeassert // the pool's own New
 	defer rooms.Put(room)

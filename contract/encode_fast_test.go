@@ -33,8 +33,10 @@ func requireSame(t require.TestingT, h Header, typ string, data map[string]any) 
 
 func drawHeader(t *rapid.T) Header {
 	return Header{
-		RunID: rapid.StringMatching(patternRunID).Draw(t, "run"), Seq: rapid.Uint64Min(1).Draw(t, "seq"), TS: drawTime(t).Add(time.Second),
-		Engine:  rapid.SampledFrom([]string{"demo", "<\"é\u2028\xff>", strings.Repeat("e", MaxEngine)}).Draw(t, "engine"),
+		RunID: rapid.StringMatching(patternRunID).Draw(t, "run"), Seq: rapid.Uint64Min(1).Draw(t, "seq"),
+		TS: drawTime(t).Add(time.Second),
+		Engine: rapid.SampledFrom([]string{"demo", "<\"é\u2028\xff>", strings.Repeat("e", MaxEngine)}).Draw(t,
+			"engine"),
 		Attempt: rapid.IntMin(0).Draw(t, "attempt"), LocalSeq: rapid.Uint64Min(1).Draw(t, "local"),
 	}
 }
@@ -53,7 +55,8 @@ func TestValidPayloadsAreEncodedFast(t *testing.T) {
 	}
 }
 
-// F7: whatever is wrong with a payload or its header, the fast way never accepts what the validator of schemas refuses.
+// F7: whatever is wrong with a payload or its header, the fast way never accepts what the validator
+// of schemas refuses.
 func TestFastEncodingAcceptsNothingMore(t *testing.T) {
 	t.Parallel()
 	for _, typ := range eventTypes() {
@@ -104,7 +107,8 @@ func TestRecordedEventsAreEncodedFast(t *testing.T) {
 			require.NoError(t, err, name)
 			data, err := decodeObject(e.Data)
 			require.NoError(t, err)
-			h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt, LocalSeq: e.Meta.LocalSeq}
+			h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
+				LocalSeq: e.Meta.LocalSeq}
 			require.True(t, requireSame(t, h, e.Type, data), line)
 		}
 	}
@@ -135,7 +139,8 @@ func TestFastEncodingAllocatesOnce(t *testing.T) {
 	}
 }
 
-// FuzzEncode: data from anywhere is encoded to the same bytes, or judged by the validator of schemas.
+// FuzzEncode: data from anywhere is encoded to the same bytes, or judged by the validator of
+// schemas.
 func FuzzEncode(f *testing.F) {
 	types := eventTypes()
 	for i, typ := range types {

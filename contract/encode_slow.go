@@ -19,8 +19,8 @@ type wire struct {
 	Meta            Meta           `json:"meta"`
 }
 
-// encodeSlow validates by the schemas and writes by reflection. It is the definition of what encodeFast does, the judge of what that
-// refuses, and the only one that explains a violation.
+// encodeSlow validates by the schemas and writes by reflection. It is the definition of what
+// encodeFast does, the judge of what that refuses, and the only one that explains a violation.
 func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	refuse := func(err error) ([]byte, error) {
 		return nil, &SchemaViolation{Type: typ, RunID: h.RunID, Seq: h.Seq, Detail: err.Error()}

@@ -19,7 +19,8 @@ func Mentioned(guards ...Guard) []string {
 	return slices.Compact(facts)
 }
 
-// Assignments calls yield with every assignment of the facts until it returns false. The map is reused.
+// Assignments calls yield with every assignment of the facts until it returns false. The map is
+// reused.
 func Assignments(facts []string, yield func(Facts) bool) {
 	holds := make(Facts, len(facts))
 	for bits := range uint64(1) << len(facts) {
@@ -32,8 +33,9 @@ func Assignments(facts []string, yield func(Facts) bool) {
 	}
 }
 
-// cells: every state × event has either transitions or exactly one rejection, and no two transitions of one cell can both be
-// taken; stateless would panic. Terminal states reject everything as terminal (A1, A7).
+// cells: every state × event has either transitions or exactly one rejection, and no two
+// transitions of one cell can both be taken; stateless would panic. Terminal states reject
+// everything as terminal (A1, A7).
 func (c *soundness) cells() {
 	for _, s := range c.l.States {
 		for _, e := range c.l.Events {
@@ -92,7 +94,8 @@ func (c *soundness) overlaps(taken []Transition) {
 	})
 }
 
-// gate: every case is decided, every rule decides some case, and the running state accepts what was decided (B1–B11).
+// gate: every case is decided, every rule decides some case, and the running state accepts what was
+// decided (B1–B11).
 func (c *soundness) gate() {
 	l := c.l
 	var guards []Guard

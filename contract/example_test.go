@@ -21,7 +21,8 @@ func ExampleCheck() {
 		log.Write(append(body, '\n'))
 	}
 	add(1, contract.TypeStarted, map[string]any{
-		"mode": "auto", "interactive_require_user_reply": true, "session_timeout_sec": 1200, "max_auto_decisions": 0, "pool": "default", "contract_version": contract.Version(),
+		"mode": "auto", "interactive_require_user_reply": true, "session_timeout_sec": 1200, "max_auto_decisions": 0,
+		"pool": "default", "contract_version": contract.Version(),
 	})
 	add(2, contract.TypeMessageIntermediate, map[string]any{"text": "hello"})
 

@@ -22,10 +22,12 @@ const (
 	TypeWarning             = "diagnostic.warning"
 )
 
-// MaxEvent is the largest encoded event in bytes: the longest message, each of its characters escaped, and room for the rest.
+// MaxEvent is the largest encoded event in bytes: the longest message, each of its characters
+// escaped, and room for the rest.
 const MaxEvent = 8 << 20
 
-// timeLayout is RFC 3339 with as many digits as the time has, up to microseconds; times are written in UTC.
+// timeLayout is RFC 3339 with as many digits as the time has, up to microseconds; times are written
+// in UTC.
 const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
 
 // ErrEvent is matched by every error about bytes that are no event.
@@ -53,10 +55,12 @@ type Event struct {
 	Meta Meta            `json:"meta"`
 }
 
-// Decode reads an encoded event. It checks the envelope's shape and protocol, so that a reader never takes something else for
-// an event, and leaves the payload as it is; Verify checks that too. The error matches ErrEvent.
+// Decode reads an encoded event. It checks the envelope's shape and protocol, so that a reader
+// never takes something else for an event, and leaves the payload as it is; Verify checks that too.
+// The error matches ErrEvent.
 //
-// It refuses what Encode would never write: unknown members, other protocols, bodies above MaxEvent.
+// It refuses what Encode would never write: unknown members, other protocols, bodies above
+// MaxEvent.
 func Decode(body []byte) (Event, error) {
 	if len(body) > MaxEvent {
 		return Event{}, fmt.Errorf("%w: %d bytes, at most %d", ErrEvent, len(body), MaxEvent)
@@ -68,7 +72,8 @@ func Decode(body []byte) (Event, error) {
 }
 
 func (e Event) header() Header {
-	return Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt, LocalSeq: e.Meta.LocalSeq}
+	return Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
+		LocalSeq: e.Meta.LocalSeq}
 }
 
 // Decode reads the event's data into a payload struct of this package.

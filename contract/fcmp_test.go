@@ -23,16 +23,23 @@ type named string
 func samples() map[string]map[string]any {
 	at := "2026-01-02T02:04:05.678901Z"
 	return map[string]map[string]any{
-		TypeStarted: {"mode": "interactive", "interactive_require_user_reply": true, "session_timeout_sec": 1200, "max_attempt": 3,
+		TypeStarted: {"mode": "interactive", "interactive_require_user_reply": true, "session_timeout_sec": 1200,
+			"max_attempt":        3,
 			"max_auto_decisions": 0, "pool": "default", "contract_version": "1.0.0"},
 		TypeStateChanged: {"from": "running", "to": "failed", "trigger": "turn.failed", "updated_at": at,
-			"terminal": map[string]any{"status": "failed", "error": map[string]any{"code": "ENGINE_FAILED", "message": "exit 1"}, "warnings": []any{"ENGINE_DIAGNOSTIC"}}},
+			"terminal": map[string]any{"status": "failed", "error": map[string]any{"code": "ENGINE_FAILED",
+				"message": "exit 1"}, "warnings": []any{"ENGINE_DIAGNOSTIC"}}},
 		TypeReplyAccepted: {"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at, "actor": "ada"},
-		TypeAutoDecided:   {"interaction_id": 1, "resolution_mode": "auto_decide_timeout", "policy": "safe_default", "accepted_at": at, "timeout_sec": 1200},
-		TypeInputRequired: {"interaction_id": 1, "kind": "choose_one", "prompt": "Which?", "options": []any{map[string]any{"label": "A", "value": "a"}},
-			"required_fields": []any{"name"}, "ui_hints": map[string]any{"wide": true}, "context": "c", "default_decision_policy": "engine_judgement",
-			"asked_at": at, "profile": "resumable", "on_deadline": "auto_decide", "wait_deadline_at": at},
-		TypeMessageFinal:        {"text": "done\nreally", "truncated": false, "raw_ref": map[string]any{"file": "1.jsonl", "offset": 0, "length": 12}},
+		TypeAutoDecided: {"interaction_id": 1, "resolution_mode": "auto_decide_timeout", "policy": "safe_default",
+			"accepted_at": at, "timeout_sec": 1200},
+		TypeInputRequired: {"interaction_id": 1, "kind": "choose_one", "prompt": "Which?",
+			"options":         []any{map[string]any{"label": "A", "value": "a"}},
+			"required_fields": []any{"name"}, "ui_hints": map[string]any{"wide": true}, "context": "c",
+			"default_decision_policy": "engine_judgement",
+			"asked_at":                at, "profile": "resumable", "on_deadline": "auto_decide",
+			"wait_deadline_at": at},
+		TypeMessageFinal: {"text": "done\nreally", "truncated": false,
+			"raw_ref": map[string]any{"file": "1.jsonl", "offset": 0, "length": 12}},
 		TypeMessageIntermediate: {"text": "<working & thinking>\u2028"},
 		TypeWarning:             {"code": "ENGINE_DIAGNOSTIC", "detail": "slow"},
 	}
@@ -57,7 +64,8 @@ func TestEveryTypeGoesRound(t *testing.T) {
 		require.NotContains(t, string(body), "\n", typ)
 		e, err := Verify(body)
 		require.NoError(t, err, typ)
-		require.Equal(t, Event{ProtocolVersion: Protocol, RunID: "run-1", Seq: 7, TS: epoch.UTC().Truncate(time.Microsecond), Engine: "demo", Type: typ,
+		require.Equal(t, Event{ProtocolVersion: Protocol, RunID: "run-1", Seq: 7,
+			TS: epoch.UTC().Truncate(time.Microsecond), Engine: "demo", Type: typ,
 			Data: e.Data, Meta: Meta{Attempt: 2, LocalSeq: 3}}, e)
 		var again map[string]any
 		require.NoError(t, e.Decode(&again))
@@ -71,8 +79,10 @@ func TestEveryTypeGoesRound(t *testing.T) {
 func TestPayloadTypesKeepEverything(t *testing.T) {
 	t.Parallel()
 	into := map[string]any{
-		TypeStarted: &Started{}, TypeStateChanged: &StateChanged{}, TypeReplyAccepted: &ReplyAccepted{}, TypeAutoDecided: &AutoDecided{},
-		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{}, TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{},
+		TypeStarted: &Started{}, TypeStateChanged: &StateChanged{}, TypeReplyAccepted: &ReplyAccepted{},
+		TypeAutoDecided:   &AutoDecided{},
+		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{},
+		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out
@@ -90,8 +100,10 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 // F7: callers may hand over their own string types, times, slices and structs.
 func TestValuesAreBroughtIntoPlainForm(t *testing.T) {
 	t.Parallel()
-	data := map[string]any{"from": named("running"), "to": "failed", "trigger": named("turn.failed"), "updated_at": epoch,
-		"terminal": Terminal{Status: "failed", Error: &Failure{Code: "ENGINE_FAILED", Message: "exit 1"}, Warnings: []string{"ENGINE_DIAGNOSTIC"}}}
+	data := map[string]any{"from": named("running"), "to": "failed", "trigger": named("turn.failed"),
+		"updated_at": epoch,
+		"terminal": Terminal{Status: "failed", Error: &Failure{Code: "ENGINE_FAILED", Message: "exit 1"},
+			Warnings: []string{"ENGINE_DIAGNOSTIC"}}}
 	body, err := Encode(header(), TypeStateChanged, data)
 	require.NoError(t, err)
 	want, err := Encode(header(), TypeStateChanged, samples()[TypeStateChanged])
@@ -124,10 +136,14 @@ func TestViolationsAreRefused(t *testing.T) {
 		{"unknown member", func(_ *Header, _ *string, d map[string]any) { d["more"] = 1 }, "'more' not allowed"},
 		{"wrong type", func(_ *Header, _ *string, d map[string]any) { d["detail"] = 1 }, "/detail"},
 		{"wrong code", func(_ *Header, _ *string, d map[string]any) { d["code"] = "no code" }, "/code"},
-		{"too long", func(_ *Header, _ *string, d map[string]any) { d["detail"] = strings.Repeat("x", 65537) }, "65536"},
+		{"too long", func(_ *Header, _ *string, d map[string]any) {
+			d["detail"] = strings.Repeat("x", 65537)
+		}, "65536"},
 		{"endless", func(_ *Header, _ *string, d map[string]any) { d["detail"] = cycle }, "nested deeper"},
 		{"no JSON", func(_ *Header, _ *string, d map[string]any) { d["detail"] = func() {} }, "func()"},
-		{"unknown type", func(_ *Header, typ *string, _ map[string]any) { *typ = "run.exploded" }, "no such event type"},
+		{"unknown type", func(_ *Header, typ *string, _ map[string]any) {
+			*typ = "run.exploded"
+		}, "no such event type"},
 		{"run id", func(h *Header, _ *string, _ map[string]any) { h.RunID = "../etc" }, "run_id"},
 		{"seq", func(h *Header, _ *string, _ map[string]any) { h.Seq = 0 }, "seq"},
 		{"local seq", func(h *Header, _ *string, _ map[string]any) { h.LocalSeq = 0 }, "local_seq"},
@@ -157,16 +173,19 @@ func TestDecodeRefusesWhatIsNoEvent(t *testing.T) {
 	good, err := Encode(header(), TypeWarning, samples()[TypeWarning])
 	require.NoError(t, err)
 	for name, body := range map[string]string{
-		"nothing": "", "text": "hello", "null": "null", "empty": "{}", "two": string(good) + string(good), "cut": string(good[:len(good)-1]),
-		"other protocol":  strings.Replace(string(good), "fcmp/1.0", "fcmp/2.0", 1),
-		"unknown member":  strings.Replace(string(good), `"seq":7`, `"seq":7,"x":1`, 1),
-		"seq 0":           strings.Replace(string(good), `"seq":7`, `"seq":0`, 1),
-		"negative seq":    strings.Replace(string(good), `"seq":7`, `"seq":-7`, 1),
-		"data is a list":  strings.Replace(string(good), `"data":{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `"data":[]`, 1),
+		"nothing": "", "text": "hello", "null": "null", "empty": "{}", "two": string(good) + string(good),
+		"cut":            string(good[:len(good)-1]),
+		"other protocol": strings.Replace(string(good), "fcmp/1.0", "fcmp/2.0", 1),
+		"unknown member": strings.Replace(string(good), `"seq":7`, `"seq":7,"x":1`, 1),
+		"seq 0":          strings.Replace(string(good), `"seq":7`, `"seq":0`, 1),
+		"negative seq":   strings.Replace(string(good), `"seq":7`, `"seq":-7`, 1),
+		"data is a list": strings.Replace(string(good), `"data":{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`,
+			`"data":[]`, 1),
 		"data is missing": strings.Replace(string(good), `"data":{"code":"ENGINE_DIAGNOSTIC","detail":"slow"},`, ``, 1),
-		"data is null":    strings.Replace(string(good), `"data":{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`, `"data":null`, 1),
-		"run id":          strings.Replace(string(good), `run-1`, `run 1`, 1),
-		"too large":       strings.Replace(string(good), `slow`, strings.Repeat("x", MaxEvent), 1),
+		"data is null": strings.Replace(string(good), `"data":{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`,
+			`"data":null`, 1),
+		"run id":    strings.Replace(string(good), `run-1`, `run 1`, 1),
+		"too large": strings.Replace(string(good), `slow`, strings.Repeat("x", MaxEvent), 1),
 	} {
 		_, err := Decode([]byte(body))
 		require.ErrorIs(t, err, ErrEvent, name)
@@ -179,8 +198,8 @@ func TestDecodeRefusesWhatIsNoEvent(t *testing.T) {
 	require.ErrorIs(t, err, ErrEvent)
 }
 
-// F8, G4: what readers understand differently is no event for Decode either, and is told as what it is: a member given twice, a member whose name
-// differs in case, half of a character.
+// F8, G4: what readers understand differently is no event for Decode either, and is told as what it
+// is: a member given twice, a member whose name differs in case, half of a character.
 func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 	t.Parallel()
 	body, err := Encode(header(), TypeStateChanged, samples()[TypeStateChanged])
@@ -190,7 +209,8 @@ func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range []struct{ body, old, new, says string }{
 		{good, `"to":"failed"`, `"to":"failed","to":"succeeded"`, `key "to" is given twice`},
-		{good, `"code":"ENGINE_FAILED"`, `"code":"ENGINE_FAILED","\u0063ode":"TURN_TIMEOUT"`, `key "code" is given twice`},
+		{good, `"code":"ENGINE_FAILED"`, `"code":"ENGINE_FAILED","\u0063ode":"TURN_TIMEOUT"`,
+			`key "code" is given twice`},
 		{good, `"seq":7`, `"seq":7,"seq":8`, `key "seq" is given twice`},
 		{good, `"attempt":2`, `"attempt":2,"attempt":3`, `key "attempt" is given twice`},
 		{string(asked), `"wide":true`, `"wide":[{"x":1,"x":2}]`, `key "x" is given twice`},
@@ -218,31 +238,37 @@ func TestDecodeRefusesWhatReadersUnderstandDifferently(t *testing.T) {
 	}
 }
 
-// F1, G4: an unknown type is told as that, whatever else is foreign about the event, and an integer that is written as a fraction as that.
+// F1, G4: an unknown type is told as that, whatever else is foreign about the event, and an integer
+// that is written as a fraction as that.
 func TestVerifySaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	body, err := Encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
 	require.NoError(t, err)
-	foreign := strings.NewReplacer(TypeReplyAccepted, "raw.stdout", `"seq":7`, `"seq":7,"raw_ref":null`).Replace(string(body))
+	foreign := strings.NewReplacer(TypeReplyAccepted, "raw.stdout", `"seq":7`,
+		`"seq":7,"raw_ref":null`).Replace(string(body))
 	_, err = Verify([]byte(foreign))
 	require.ErrorContains(t, err, `the contract has no event type "raw.stdout"`)
 	for _, number := range []string{"1.0", "1e0", "10e-1", "92233720368547758080"} {
 		_, err = Verify([]byte(strings.Replace(string(body), `"interaction_id":1`, `"interaction_id":`+number, 1)))
 		require.ErrorContains(t, err, "/interaction_id is written "+number+": an integer is written as its digits")
-		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": json.Number(number), "resolution_mode": "user_reply", "accepted_at": epoch})
+		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": json.Number(number),
+			"resolution_mode": "user_reply", "accepted_at": epoch})
 		require.ErrorContains(t, err, "an integer is written as its digits")
 	}
 }
 
-// F1, F2: a time that Go cannot read is no time, or what it says would not be compared with anything.
+// F1, F2: a time that Go cannot read is no time, or what it says would not be compared with
+// anything.
 func TestTimesAreWrittenAsTheyAreRead(t *testing.T) {
 	t.Parallel()
 	body, err := Encode(header(), TypeReplyAccepted, samples()[TypeReplyAccepted])
 	require.NoError(t, err)
 	for _, at := range []string{"2026-01-02t02:04:05Z", "2026-01-02T02:04:05z", "2016-12-31T23:59:60Z"} {
-		_, err = Verify([]byte(strings.Replace(string(body), `"accepted_at":"2026-01-02T02:04:05.678901Z"`, `"accepted_at":"`+at+`"`, 1)))
+		_, err = Verify([]byte(strings.Replace(string(body), `"accepted_at":"2026-01-02T02:04:05.678901Z"`,
+			`"accepted_at":"`+at+`"`, 1)))
 		require.ErrorContains(t, err, `/accepted_at is written "`+at+`": a time is written as in`)
-		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": 1, "resolution_mode": "user_reply", "accepted_at": at})
+		_, err = Encode(header(), TypeReplyAccepted, map[string]any{"interaction_id": 1,
+			"resolution_mode": "user_reply", "accepted_at": at})
 		require.ErrorContains(t, err, "a time is written as in")
 	}
 }
@@ -278,7 +304,8 @@ func TestNamesThatBecomeOneAreRefused(t *testing.T) {
 // F7: the longest text that the schema allows still fits into an event, whatever its characters.
 func TestLongestMessageFits(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{strings.Repeat("\x01", 1<<20), strings.Repeat("€", 1<<20), strings.Repeat("\xff", 1<<20)} {
+	for _, text := range []string{strings.Repeat("\x01", 1<<20), strings.Repeat("€", 1<<20), strings.Repeat("\xff",
+		1<<20)} {
 		body, err := Encode(header(), TypeMessageFinal, map[string]any{"text": text})
 		require.NoError(t, err)
 		_, err = Verify(body)
@@ -288,7 +315,8 @@ func TestLongestMessageFits(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever the bytes are, Decode ends; and what Verify accepts, Encode would write again with the same meaning.
+// FuzzDecode: whatever the bytes are, Decode ends; and what Verify accepts, Encode would write
+// again with the same meaning.
 func FuzzDecode(f *testing.F) {
 	for typ, data := range samples() {
 		body, err := Encode(header(), typ, data)
@@ -304,7 +332,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		data, err := decodeObject(e.Data)
 		require.NoError(t, err)
-		h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt, LocalSeq: e.Meta.LocalSeq}
+		h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
+			LocalSeq: e.Meta.LocalSeq}
 		again, err := Encode(h, e.Type, data)
 		require.NoError(t, err)
 		_, err = Verify(again)

@@ -15,14 +15,15 @@ type flips struct {
 	unseen map[string]int
 }
 
-// floor is which part of all one-bit changes the strict checker sees at least. Of all bits of these logs (go test -run FlippedBits -v
-// -flip-each 1) it sees 98.3 %.
+// floor is which part of all one-bit changes the strict checker sees at least. Of all bits of these
+// logs (go test -run FlippedBits -v -flip-each 1) it sees 98.3 %.
 const floor = 0.975
 
 var flipEach = flag.Int("flip-each", flipStride, "flip each nth bit only")
 
-// F1, G4: whichever single bit of a sound log is flipped, the strict checker nearly always sees it. The rest is what may say anything: texts, names
-// of actors and pools, and limits and times that nothing else in the log depends on.
+// F1, G4: whichever single bit of a sound log is flipped, the strict checker nearly always sees it.
+// The rest is what may say anything: texts, names of actors and pools, and limits and times that
+// nothing else in the log depends on.
 func TestFlippedBitsAreSeen(t *testing.T) {
 	t.Parallel()
 	var sum flips
@@ -36,7 +37,8 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 			sum.unseen[what] += n
 		}
 	}
-	t.Logf("all: %d of %d, %.2f %%; not seen: %v", sum.seen, sum.all, 100*float64(sum.seen)/float64(sum.all), sum.unseen)
+	t.Logf("all: %d of %d, %.2f %%; not seen: %v", sum.seen, sum.all, 100*float64(sum.seen)/float64(sum.all),
+		sum.unseen)
 	require.Greater(t, float64(sum.seen)/float64(sum.all), floor)
 }
 

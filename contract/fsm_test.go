@@ -78,7 +78,8 @@ func bare(l *Lifecycle, t Transition) Transition {
 	return t
 }
 
-// G2: contract and machine have the same transitions, in both directions, with everything that they carry.
+// G2: contract and machine have the same transitions, in both directions, with everything that they
+// carry.
 func TestTransitionsAreTheSame(t *testing.T) {
 	t.Parallel()
 	l := embedded()
@@ -105,8 +106,9 @@ func TestTransitionsAreTheSame(t *testing.T) {
 	}
 }
 
-// G2: the machine that runs, not only its table, agrees with the contract in every cell, for every assignment of the facts
-// that either of them mentions there, and beside it with all other facts or none.
+// G2: the machine that runs, not only its table, agrees with the contract in every cell, for every
+// assignment of the facts that either of them mentions there, and beside it with all other facts or
+// none.
 func TestEveryCellAgrees(t *testing.T) {
 	t.Parallel()
 	l := embedded()
@@ -169,9 +171,10 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 	return want.Transition.To
 }
 
-// G3: every event sequence up to length 6, with every choice of facts at each step, leads model and machine through the same
-// states. Both answers depend on state, event and facts alone (the machine's on nothing else: TestConcurrentCallsDoNotMix in fsm), so that
-// what one step leads to is asked once and looked up in the 3 million sequences.
+// G3: every event sequence up to length 6, with every choice of facts at each step, leads model and
+// machine through the same states. Both answers depend on state, event and facts alone (the
+// machine's on nothing else: TestConcurrentCallsDoNotMix in fsm), so that what one step leads to is
+// asked once and looked up in the 3 million sequences.
 func TestEverySequenceUpToSix(t *testing.T) {
 	t.Parallel()
 	const length = 6
@@ -231,7 +234,8 @@ func TestRandomSequencesUpToSixty(t *testing.T) {
 	})
 }
 
-// G3: random walks that prefer what is possible, so that long lives are seen too: each ends in a terminal state or goes on.
+// G3: random walks that prefer what is possible, so that long lives are seen too: each ends in a
+// terminal state or goes on.
 func TestRandomLivesUpToSixty(t *testing.T) {
 	t.Parallel()
 	l := embedded()
@@ -258,8 +262,8 @@ func TestRandomLivesUpToSixty(t *testing.T) {
 	})
 }
 
-// G2, B1–B11: the generated gate agrees with the contract's for every assignment of all facts that it mentions, and for no other fact does
-// it matter.
+// G2, B1–B11: the generated gate agrees with the contract's for every assignment of all facts that
+// it mentions, and for no other fact does it matter.
 func TestGateAgreesOnAllFacts(t *testing.T) {
 	t.Parallel()
 	l := embedded()

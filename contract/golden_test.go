@@ -14,7 +14,8 @@ var update = flag.Bool("update", false, "write testdata/cells.golden anew, for r
 
 const golden = "testdata/cells.golden"
 
-// G2: every cell of the contract, as somebody reviewed it. A difference here is a change of behaviour.
+// G2: every cell of the contract, as somebody reviewed it. A difference here is a change of
+// behaviour.
 func TestGoldenCells(t *testing.T) {
 	t.Parallel()
 	got := cells(Load())
@@ -23,13 +24,15 @@ func TestGoldenCells(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
-	require.Equal(t, string(want), got, "the contract's cells changed; review with: go test ./contract -run TestGoldenCells -update")
+	require.Equal(t, string(want), got, "the contract's cells changed; review with: go test ./contract -run "+
+		"TestGoldenCells -update")
 }
 
 // cells is the whole table, a line for each state × event × transition.
 func cells(l *Lifecycle) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-12s × %-31s → %-12s slot %-7s emits %s\n", "-", "submitted", l.Submission.To, l.Submission.Slot, emitted(l.Submission.Emits))
+	fmt.Fprintf(&b, "%-12s × %-31s → %-12s slot %-7s emits %s\n", "-", "submitted", l.Submission.To, l.Submission.Slot,
+		emitted(l.Submission.Emits))
 	for _, s := range l.States {
 		for _, e := range l.Events {
 			cell(&b, l, s.Name, e.Name)
@@ -50,7 +53,8 @@ func cell(b *strings.Builder, l *Lifecycle, state, event string) {
 		for _, name := range t.None {
 			when = append(when, "!"+name)
 		}
-		fmt.Fprintf(b, "%-12s × %-31s → %-12s %s slot %-7s when [%s] emits %s error [%s]\n", state, event, t.To, t.ID, t.Slot,
+		fmt.Fprintf(b, "%-12s × %-31s → %-12s %s slot %-7s when [%s] emits %s error [%s]\n", state, event, t.To, t.ID,
+			t.Slot,
 			strings.Join(when, " "), emitted(t.Emits), strings.Join(append([]string{t.Error}, t.Also...), " "))
 	}
 	if !taken {

@@ -6,9 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// valueEnd returns where the JSON value at i ends, or -1 for what is not JSON in the form that Encode writes: without spaces between its
-// parts, the members of each object sorted by name and none of them twice, no escape of half a character, and nested no deeper than
-// maxOpenDepth. It checks the syntax as strictly as encoding/json does. What is -1 here may still be JSON; decodeSlow decides that.
+// valueEnd returns where the JSON value at i ends, or -1 for what is not JSON in the form that
+// Encode writes: without spaces between its parts, the members of each object sorted by name and
+// none of them twice, no escape of half a character, and nested no deeper than maxOpenDepth. It
+// checks the syntax as strictly as encoding/json does. What is -1 here may still be JSON;
+// decodeSlow decides that.
 func valueEnd(b []byte, i, depth int) int {
 	if i >= len(b) || depth > maxOpenDepth {
 		return -1
@@ -43,8 +45,8 @@ func objectEnd(b []byte, i, depth int) int {
 		if i = stringEnd(b, i); at(b, i) != ':' {
 			return -1
 		}
-		// Names are compared as they are written. Two that differ only in how they are escaped would pass for different ones, so a
-		// name with an escape is not decided here.
+		// Names are compared as they are written. Two that differ only in how they are escaped
+		// would pass for different ones, so a name with an escape is not decided here.
 		name := b[first:i]
 		if bytes.Compare(name[:len(name)-1], last) <= 0 || bytes.IndexByte(name, '\\') >= 0 {
 			return -1
@@ -79,7 +81,8 @@ func arrayEnd(b []byte, i, depth int) int {
 	}
 }
 
-// stringEnd returns the index after the quote that closes the string opened at i. Bytes that are no UTF-8 may stand in it.
+// stringEnd returns the index after the quote that closes the string opened at i. Bytes that are no
+// UTF-8 may stand in it.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		c := b[i]
@@ -119,12 +122,15 @@ func escapeEnd(b []byte, i int) int {
 	return -1
 }
 
-// isSurrogate reports whether the four hexadecimal digits of an escape, of which these are the first two, name half of a character.
+// isSurrogate reports whether the four hexadecimal digits of an escape, of which these are the
+// first two, name half of a character.
 func isSurrogate(first, second byte) bool {
-	return (first == 'd' || first == 'D') && (second == '8' || second == '9' || second >= 'A' && second <= 'F' || second >= 'a' && second <= 'f')
+	return (first == 'd' || first == 'D') && (second == '8' || second == '9' || second >= 'A' && second <= 'F' ||
+		second >= 'a' && second <= 'f')
 }
 
-// numberEnd returns the index after the number at i, or -1 for one that is larger than any float64: not every reader takes that.
+// numberEnd returns the index after the number at i, or -1 for one that is larger than any float64:
+// not every reader takes that.
 func numberEnd(b []byte, i int) int {
 	end, exponent := numberSyntax(b, i)
 	if end < 0 || end-i <= maxPlainNumber && exponent <= 2 {
@@ -136,10 +142,12 @@ func numberEnd(b []byte, i int) int {
 	return end
 }
 
-// maxPlainNumber is a length in bytes up to which a number with an exponent of two digits is within the range of a float64.
+// maxPlainNumber is a length in bytes up to which a number with an exponent of two digits is within
+// the range of a float64.
 const maxPlainNumber = 200
 
-// numberSyntax returns the index after the number at i, or -1 for what is none, and how many digits its exponent has.
+// numberSyntax returns the index after the number at i, or -1 for what is none, and how many digits
+// its exponent has.
 func numberSyntax(b []byte, i int) (end, exponent int) {
 	if at(b, i) == '-' {
 		i++

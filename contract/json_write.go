@@ -10,11 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// Events are written by appending, byte for byte as encoding/json writes them with its HTML escaping off. What is not written here
-// (structs, pointers, other maps, numbers with exponents given as text) is left to encodeSlow.
+// Events are written by appending, byte for byte as encoding/json writes them with its HTML
+// escaping off. What is not written here (structs, pointers, other maps, numbers with exponents
+// given as text) is left to encodeSlow.
 
-// maxOpenDepth is how deep a value of any shape is followed here. It is well below maxPlainDepth, so that only encodeSlow has to know what is
-// too deep, and a value that contains itself ends.
+// maxOpenDepth is how deep a value of any shape is followed here. It is well below maxPlainDepth,
+// so that only encodeSlow has to know what is too deep, and a value that contains itself ends.
 const maxOpenDepth = 32
 
 // manyKeys is how many names are sorted without allocating.
@@ -28,8 +29,9 @@ var verbatim = func() (set [256]bool) {
 	return set
 }()
 
-// appendString writes s in quotes. Bytes that are no UTF-8 become the escaped replacement character; the two line separators
-// of Unicode are escaped because scripts take them for line ends.
+// appendString writes s in quotes. Bytes that are no UTF-8 become the escaped replacement
+// character; the two line separators of Unicode are escaped because scripts take them for line
+// ends.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	written := 0
@@ -42,7 +44,8 @@ func appendString(dst []byte, s string) []byte {
 		size := 1
 		if c >= utf8.RuneSelf {
 			var r rune
-			if r, size = utf8.DecodeRuneInString(s[i:]); (r != utf8.RuneError || size > 1) && r != '\u2028' && r != '\u2029' {
+			if r, size = utf8.DecodeRuneInString(s[i:]); (r != utf8.RuneError || size > 1) && r != '\u2028' &&
+				r != '\u2029' {
 				i += size
 				continue
 			}
@@ -81,8 +84,8 @@ func appendEscape(dst []byte, char string) []byte {
 	}
 }
 
-// appendFloat writes a finite number in the shortest form that reads back as the same: with an exponent where it is very large or
-// very small, and no more digits in the exponent than it needs.
+// appendFloat writes a finite number in the shortest form that reads back as the same: with an
+// exponent where it is very large or very small, and no more digits in the exponent than it needs.
 func appendFloat(dst []byte, f float64) []byte {
 	if abs := math.Abs(f); abs == 0 || 1e-6 <= abs && abs < 1e21 {
 		return strconv.AppendFloat(dst, f, 'f', -1, 64)
@@ -95,7 +98,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return dst
 }
 
-// appendTime writes a time as formatTime does, and refuses what no calendar writes with four digits.
+// appendTime writes a time as formatTime does, and refuses what no calendar writes with four
+// digits.
 func appendTime(dst []byte, t time.Time) ([]byte, bool) {
 	t = t.UTC().Truncate(time.Microsecond)
 	if year := t.Year(); year < 1 || year > 9999 {

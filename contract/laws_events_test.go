@@ -45,31 +45,39 @@ func eventLaws() []law {
 			})
 		}},
 		{"F2 a cancel tells its state at once", expect("run.canceled", "["+changed+"]")},
-		{"F2 E4 what a restart fails may come with warnings", expect("restart.reconcile_failed", "["+warnings+changed+"]")},
+		{"F2 E4 what a restart fails may come with warnings", expect("restart.reconcile_failed", "["+warnings+changed+
+			"]")},
 		{"E1 what a restart preserves tells nothing", expect("restart.preserve_waiting", "[]")},
 		{"E4 what is queued again may come with warnings", expect("restart.requeue", "["+warnings+changed+"]")},
 		{"A2 a start tells its state", expect("turn.started", "["+changed+"]")},
-		{"F3 a reply stands directly before its change", expect("interaction.reply.accepted", "[interaction.reply.accepted "+changed+"]")},
-		{"F4 a decision stands directly before its change", expect("interaction.auto_decide.timeout", "[interaction.auto_decide.timeout "+changed+"]")},
-		{"F5 F6 the question stands directly beside the wait, after the final message", expect("turn.needs_input", "["+final+warnings+changed+" user.input.required]")},
+		{"F3 a reply stands directly before its change", expect("interaction.reply.accepted",
+			"[interaction.reply.accepted "+changed+"]")},
+		{"F4 a decision stands directly before its change", expect("interaction.auto_decide.timeout",
+			"[interaction.auto_decide.timeout "+changed+"]")},
+		{"F5 F6 the question stands directly beside the wait, after the final message", expect("turn.needs_input",
+			"["+final+warnings+changed+" user.input.required]")},
 		{"F6 the final message precedes success", expect("turn.succeeded", "["+final+warnings+changed+"]")},
 		{"F6 the final message precedes failure", expect("turn.failed", "["+final+warnings+changed+"]")},
 		{"D3 an ended wait may come with warnings", expect("interaction.wait.timeout", "["+warnings+changed+"]")},
 		{"D6 a lost process may come with warnings", expect("interaction.process.lost", "["+warnings+changed+"]")},
 		{"F7 every type has its schema", func(l *Lifecycle) string {
-			return same(l.types(), TypeStarted, TypeStateChanged, TypeReplyAccepted, TypeAutoDecided, TypeInputRequired, TypeMessageFinal, TypeMessageIntermediate, TypeWarning)
+			return same(l.types(), TypeStarted, TypeStateChanged, TypeReplyAccepted, TypeAutoDecided, TypeInputRequired,
+				TypeMessageFinal, TypeMessageIntermediate, TypeWarning)
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{
-				"INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_WAIT_TIMEOUT", "INTERACTION_PROCESS_LOST", "ORCHESTRATOR_RESTART_INTERRUPTED", "PROTOCOL_SCHEMA_VIOLATION",
-				"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED", "RUN_CANCELED", "OUTPUT_INVALID", "ENGINE_FAILED", "ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "WORKSPACE_MISSING",
+				"INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_WAIT_TIMEOUT",
+				"INTERACTION_PROCESS_LOST", "ORCHESTRATOR_RESTART_INTERRUPTED", "PROTOCOL_SCHEMA_VIOLATION",
+				"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED", "RUN_CANCELED", "OUTPUT_INVALID", "ENGINE_FAILED",
+				"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "WORKSPACE_MISSING",
 				"RUN_TERMINAL", "EVENT_NOT_ALLOWED", "GUARD_NOT_MET",
 			} {
 				if !slices.Contains(codes(l.Errors), code) {
 					return code + " is missing"
 				}
 			}
-			for _, code := range []string{"INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER", "INTERACTIVE_SOFT_COMPLETION_SCHEMA_TOO_PERMISSIVE"} {
+			for _, code := range []string{"INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
+				"INTERACTIVE_SOFT_COMPLETION_SCHEMA_TOO_PERMISSIVE"} {
 				if !slices.Contains(codes(l.Warnings), code) {
 					return code + " is missing"
 				}

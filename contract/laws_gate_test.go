@@ -30,7 +30,8 @@ func tableB(f Facts) (requirement string, o outcome) {
 		return "B4", outcome{event: "turn.succeeded"}
 	case f["done_marker"] && !f["not_done_said"]:
 		return "B5", outcome{event: "turn.failed", code: "OUTPUT_INVALID"}
-	case !f["question_asked"] && !f["not_done_said"] && f["schema_declared"] && f["output_valid"] && f["schema_permissive"]:
+	case !f["question_asked"] && !f["not_done_said"] && f["schema_declared"] && f["output_valid"] &&
+		f["schema_permissive"]:
 		return "B6 permissive", outcome{event: "turn.succeeded", warnings: []string{soft, permissive}}
 	case !f["question_asked"] && !f["not_done_said"] && f["schema_declared"] && f["output_valid"]:
 		return "B6", outcome{event: "turn.succeeded", warnings: []string{soft}}
@@ -47,9 +48,11 @@ func tableB(f Facts) (requirement string, o outcome) {
 }
 
 // gateFacts are those that section B speaks of.
-var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive", "done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present"}
+var gateFacts = []string{"process_ok", "interactive", "schema_declared", "output_valid", "schema_permissive",
+	"done_marker", "not_done_said", "question_asked", "attempts_exhausted", "sticky", "handle_present"}
 
-// impossible reports whether the facts contradict each other: an output is judged by a declared schema only.
+// impossible reports whether the facts contradict each other: an output is judged by a declared
+// schema only.
 func impossible(f Facts) bool {
 	return !f["schema_declared"] && (f["output_valid"] || f["schema_permissive"])
 }
@@ -63,7 +66,8 @@ func withOthers(l *Lifecycle, f Facts) Facts {
 	return out
 }
 
-// gateLaws: for every assignment of the facts that section B speaks of, the contract decides as the section does.
+// gateLaws: for every assignment of the facts that section B speaks of, the contract decides as the
+// section does.
 func gateLaws() []law {
 	byRequirement := func(id string) func(l *Lifecycle) string {
 		return func(l *Lifecycle) string {
@@ -77,8 +81,10 @@ func gateLaws() []law {
 				// Whatever else holds of the run makes no difference.
 				for _, f := range []Facts{f, withOthers(l, f)} {
 					got, ok := l.Decide(f)
-					if !ok || got.Outcome != want.event || got.Error != want.code || !slices.Equal(got.Warnings, want.warnings) {
-						wrong = fmt.Sprintf("%s decides %s %s %v with %v", got.ID, got.Outcome, got.Error, got.Warnings, f)
+					if !ok || got.Outcome != want.event || got.Error != want.code || !slices.Equal(got.Warnings,
+						want.warnings) {
+						wrong = fmt.Sprintf("%s decides %s %s %v with %v", got.ID, got.Outcome, got.Error, got.Warnings,
+							f)
 					}
 				}
 				return wrong == ""
@@ -99,7 +105,8 @@ func gateLaws() []law {
 		{"B6 against a schema that accepts everything, with two", byRequirement("B6 permissive")},
 		{"B7 the last attempt fails", byRequirement("B7")},
 		{"B8 B9 otherwise the run waits", byRequirement("B8")},
-		{"B8 an output that says it is not done waits, beside the marker and though it is valid", byRequirement("B8 not done")},
+		{"B8 an output that says it is not done waits, beside the marker and though it is valid",
+			byRequirement("B8 not done")},
 		{"B10 a question wins over soft completion", byRequirement("B10")},
 		{"B11 no handle fails, never waits", byRequirement("B11")},
 	}
@@ -123,11 +130,13 @@ func waitLaws() []law {
 		}},
 		{"D1 D2 D3 D4 what the policy says at the deadline is what the machine allows", func(l *Lifecycle) string {
 			for _, w := range l.Waiting {
-				facts := Facts{"pending_matches": true, "deadline_passed": true, "auto_decision_left": true, "strict": w.Strict, "sticky": w.Profile == "sticky_process"}
+				facts := Facts{"pending_matches": true, "deadline_passed": true, "auto_decision_left": true,
+					"strict": w.Strict, "sticky": w.Profile == "sticky_process"}
 				decides := l.Next("waiting_user", "interaction.auto_decide.timeout", facts).Transition != nil
 				fails := l.Next("waiting_user", "interaction.wait.timeout", facts).Transition != nil
 				if decides != (w.OnDeadline == "auto_decide") || fails != (w.OnDeadline == "fail") {
-					return fmt.Sprintf("%s: %s, but the machine decides: %t, fails: %t", w.ID, w.OnDeadline, decides, fails)
+					return fmt.Sprintf("%s: %s, but the machine decides: %t, fails: %t", w.ID, w.OnDeadline, decides,
+						fails)
 				}
 			}
 			return ""

@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// law is a rule about the contract that was written from the requirements, not from the contract. It says what is wrong, or "".
+// law is a rule about the contract that was written from the requirements, not from the contract.
+// It says what is wrong, or "".
 type law struct {
 	name  string // begins with the requirement's id
 	holds func(l *Lifecycle) string
 }
 
-// TestLaws: the contract says what the requirements say. Each sub-test is named after its requirement.
+// TestLaws: the contract says what the requirements say. Each sub-test is named after its
+// requirement.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	for _, law := range laws() {
@@ -29,7 +31,8 @@ func laws() []law {
 	return slices.Concat(arrowLaws(), stateLaws(), eventLaws(), gateLaws(), waitLaws())
 }
 
-// arrow is a transition as the requirements ask for it: with exactly all of needs and none of bars, it is taken.
+// arrow is a transition as the requirements ask for it: with exactly all of needs and none of bars,
+// it is taken.
 type arrow struct {
 	requirement, from, event string
 	needs, bars              []string
@@ -37,31 +40,50 @@ type arrow struct {
 }
 
 var arrows = []arrow{
-	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, nil, "running", "acquire", ""},
-	{"B8 an undecided turn waits, D1 D2 without its slot, B11 resumably", "running", "turn.needs_input", []string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", ""},
-	{"B8 an undecided sticky turn waits, D3 D4 with its slot", "running", "turn.needs_input", []string{"interactive", "sticky"}, nil, "waiting_user", "keep", ""},
+	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, nil, "running",
+		"acquire", ""},
+	{"B8 an undecided turn waits, D1 D2 without its slot, B11 resumably", "running", "turn.needs_input",
+		[]string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", ""},
+	{"B8 an undecided sticky turn waits, D3 D4 with its slot", "running", "turn.needs_input", []string{"interactive",
+		"sticky"}, nil, "waiting_user", "keep", ""},
 	{"B4 a completed run succeeds", "running", "turn.succeeded", nil, nil, "succeeded", "release", ""},
 	{"B1 a failed turn fails the run", "running", "turn.failed", nil, nil, "failed", "release", "ENGINE_FAILED"},
-	{"A4 a reply queues the run, C4 if it names the question", "waiting_user", "interaction.reply.accepted", []string{"pending_matches"}, nil, "queued", "keep", ""},
-	{"A5 a timeout decides, I12 within the limit, I8 for its own question", "waiting_user", "interaction.auto_decide.timeout", []string{"pending_matches", "deadline_passed", "auto_decision_left"}, []string{"strict"}, "queued", "keep", ""},
-	{"D3 a strict sticky wait ends", "waiting_user", "interaction.wait.timeout", []string{"pending_matches", "deadline_passed", "strict", "sticky"}, nil, "failed", "release", "INTERACTION_WAIT_TIMEOUT"},
-	{"I12 a lenient wait ends at its limit", "waiting_user", "interaction.wait.timeout", []string{"pending_matches", "deadline_passed"}, []string{"strict", "auto_decision_left"}, "failed", "release", "INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED"},
-	{"D6 a lost process fails the run", "waiting_user", "interaction.process.lost", []string{"sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
+	{"A4 a reply queues the run, C4 if it names the question", "waiting_user", "interaction.reply.accepted",
+		[]string{"pending_matches"}, nil, "queued", "keep", ""},
+	{"A5 a timeout decides, I12 within the limit, I8 for its own question", "waiting_user",
+		"interaction.auto_decide.timeout", []string{"pending_matches", "deadline_passed", "auto_decision_left"},
+		[]string{"strict"}, "queued", "keep", ""},
+	{"D3 a strict sticky wait ends", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
+		"deadline_passed", "strict", "sticky"}, nil, "failed", "release", "INTERACTION_WAIT_TIMEOUT"},
+	{"I12 a lenient wait ends at its limit", "waiting_user", "interaction.wait.timeout", []string{"pending_matches",
+		"deadline_passed"}, []string{"strict", "auto_decision_left"}, "failed", "release",
+		"INTERACTIVE_AUTO_DECISION_LIMIT_EXCEEDED"},
+	{"D6 a lost process fails the run", "waiting_user", "interaction.process.lost", []string{"sticky"}, nil, "failed",
+		"release", "INTERACTION_PROCESS_LOST"},
 	{"F9 cancel while queued", "queued", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
 	{"I6 cancel while running", "running", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
 	{"F2 cancel while waiting", "waiting_user", "run.canceled", nil, nil, "canceled", "release", "RUN_CANCELED"},
-	{"E1 an intact wait is preserved", "waiting_user", "restart.preserve_waiting", []string{"pending_matches", "handle_present"}, []string{"sticky"}, "waiting_user", "keep", ""},
-	{"E2 a lost session fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost"}, []string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
-	{"E3 a lost process fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost", "sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
-	{"E4 a lost worker fails the turn", "running", "restart.reconcile_failed", []string{"worker_gone"}, []string{"repeats_exhausted"}, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED"},
-	{"J3 a worker that is lost again and again fails the turn with a code of its own", "running", "restart.reconcile_failed", []string{"worker_gone", "repeats_exhausted"}, nil, "failed", "release", "TURN_REPEAT_LIMIT_EXCEEDED"},
-	{"I4 a queued resume without its files fails", "queued", "restart.reconcile_failed", []string{"context_lost"}, []string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
-	{"E3 a queued turn without its process fails", "queued", "restart.reconcile_failed", []string{"context_lost", "sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
-	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"}, []string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
+	{"E1 an intact wait is preserved", "waiting_user", "restart.preserve_waiting", []string{"pending_matches",
+		"handle_present"}, []string{"sticky"}, "waiting_user", "keep", ""},
+	{"E2 a lost session fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost"},
+		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
+	{"E3 a lost process fails the wait", "waiting_user", "restart.reconcile_failed", []string{"context_lost", "sticky"},
+		nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
+	{"E4 a lost worker fails the turn", "running", "restart.reconcile_failed", []string{"worker_gone"},
+		[]string{"repeats_exhausted"}, "failed", "release", "ORCHESTRATOR_RESTART_INTERRUPTED"},
+	{"J3 a worker that is lost again and again fails the turn with a code of its own", "running",
+		"restart.reconcile_failed", []string{"worker_gone", "repeats_exhausted"}, nil, "failed", "release",
+		"TURN_REPEAT_LIMIT_EXCEEDED"},
+	{"I4 a queued resume without its files fails", "queued", "restart.reconcile_failed", []string{"context_lost"},
+		[]string{"sticky"}, "failed", "release", "SESSION_RESUME_FAILED"},
+	{"E3 a queued turn without its process fails", "queued", "restart.reconcile_failed", []string{"context_lost",
+		"sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
+	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"},
+		[]string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
 }
 
-// arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of its conditions fails. All together, there
-// is no other way from state to state (A3).
+// arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of
+// its conditions fails. All together, there is no other way from state to state (A3).
 func arrowLaws() []law {
 	var out []law
 	for _, a := range arrows {
@@ -71,7 +93,8 @@ func arrowLaws() []law {
 		for _, s := range l.stateNames() {
 			for _, e := range names(l.Events) {
 				drawn := slices.ContainsFunc(arrows, func(a arrow) bool { return a.from == s && a.event == e })
-				if v := l.Next(s, e, allTrue(names(l.Facts))); !drawn && v.Code != "EVENT_NOT_ALLOWED" && v.Code != "RUN_TERMINAL" {
+				if v := l.Next(s, e, allTrue(names(l.Facts))); !drawn && v.Code != "EVENT_NOT_ALLOWED" &&
+					v.Code != "RUN_TERMINAL" {
 					return fmt.Sprintf("%s × %s is not refused as such, but %q %s", s, e, v.Code, v.Rule)
 				}
 			}
@@ -116,7 +139,8 @@ func (a arrow) holds(l *Lifecycle) string {
 }
 
 func stateLaws() []law {
-	everything := func(l *Lifecycle, visit func(state, event string, facts Facts, t *Transition, code string) string) string {
+	everything := func(l *Lifecycle, visit func(state, event string, facts Facts, t *Transition,
+		code string) string) string {
 		for _, s := range l.stateNames() {
 			for _, e := range names(l.Events) {
 				wrong := ""
@@ -140,7 +164,8 @@ func stateLaws() []law {
 					terminal = append(terminal, s.Name)
 				}
 			}
-			return same(l.stateNames(), "queued", "running", "waiting_user", "succeeded", "failed", "canceled") + same(terminal, "succeeded", "failed", "canceled")
+			return same(l.stateNames(), "queued", "running", "waiting_user", "succeeded", "failed", "canceled") +
+				same(terminal, "succeeded", "failed", "canceled")
 		}},
 		{"A1 A7 I7 terminal states absorb everything, and say so", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, _ Facts, t *Transition, code string) string {
@@ -155,8 +180,10 @@ func stateLaws() []law {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
 		{"A3 twelve events", func(l *Lifecycle) string {
-			return same(names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted", "interaction.auto_decide.timeout",
-				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting", "restart.reconcile_failed", "restart.requeue")
+			return same(names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
+				"interaction.reply.accepted", "interaction.auto_decide.timeout",
+				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
+				"restart.reconcile_failed", "restart.requeue")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {
@@ -177,7 +204,8 @@ func stateLaws() []law {
 		}},
 		{"D3 I3 a run that ends holds no slot, and only a start takes one", func(l *Lifecycle) string {
 			return everything(l, func(_, e string, _ Facts, t *Transition, _ string) string {
-				if t != nil && (l.Terminal(t.To) && t.Slot != "release" || (t.Slot == "acquire") != (e == "turn.started")) {
+				if t != nil && (l.Terminal(t.To) && t.Slot != "release" ||
+					(t.Slot == "acquire") != (e == "turn.started")) {
 					return t.ID + " has slot " + t.Slot
 				}
 				return ""
@@ -186,7 +214,9 @@ func stateLaws() []law {
 		{"B B1 B3 B7 a failed turn may name these codes, and nothing else may", func(l *Lifecycle) string {
 			for _, t := range l.Transitions {
 				want := map[string][]string{
-					"TR-05": {"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "OUTPUT_INVALID", "INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_PROCESS_LOST", "WORKSPACE_MISSING", "PROTOCOL_SCHEMA_VIOLATION"},
+					"TR-05": {"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "OUTPUT_INVALID",
+						"INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_PROCESS_LOST",
+						"WORKSPACE_MISSING", "PROTOCOL_SCHEMA_VIOLATION"},
 					"TR-15": {"WORKSPACE_MISSING"}, "TR-18": {"WORKSPACE_MISSING"},
 				}[t.ID]
 				if wrong := same(t.Also, want...); wrong != "" {

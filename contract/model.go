@@ -29,13 +29,14 @@ type Verdict struct {
 	Transition *Transition
 	// Code is the refusal's code, empty for a transition.
 	Code string
-	// Rule is the id of the transition or rejection that decided. When a guard was not met, it is the ids of the cell's transitions,
-	// joined by ", "; empty for a state or event that the contract does not know.
+	// Rule is the id of the transition or rejection that decided. When a guard was not met, it is
+	// the ids of the cell's transitions, joined by ", "; empty for a state or event that the
+	// contract does not know.
 	Rule string
 }
 
-// Next is the reference for the generated machine: it reads the contract line by line, shares nothing with fsm, and is as
-// slow as it is plain.
+// Next is the reference for the generated machine: it reads the contract line by line, shares
+// nothing with fsm, and is as slow as it is plain.
 func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 	var unmet []string
 	for i, t := range l.Transitions {
@@ -58,7 +59,8 @@ func (l *Lifecycle) Next(state, event string, facts Facts) Verdict {
 	return Verdict{Code: "EVENT_NOT_ALLOWED"}
 }
 
-// Decide is the reference for the completion gate: the first rule that holds. ok is false when none does.
+// Decide is the reference for the completion gate: the first rule that holds. ok is false when none
+// does.
 func (l *Lifecycle) Decide(facts Facts) (rule GateRule, ok bool) {
 	for _, r := range l.Gate {
 		if r.Holds(facts) {

@@ -119,11 +119,17 @@ func (m *mutants) emissions(id string, list []Emission, of func(l *Lifecycle) *[
 			m.add(id+" tells "+count+" "+e.Type, func(l *Lifecycle) { (*of(l))[i].Count = count })
 		}
 		if i > 0 {
-			m.add(id+" tells "+e.Type+" earlier", func(l *Lifecycle) { list := *of(l); list[i-1], list[i] = list[i], list[i-1] })
+			m.add(id+" tells "+e.Type+" earlier", func(l *Lifecycle) {
+				list := *of(l)
+				list[i-1], list[i] = list[i], list[i-1]
+			})
 		}
 	}
 	for _, typ := range m.base.types() {
-		m.add(id+" also tells "+typ, func(l *Lifecycle) { list := of(l); *list = append(*list, Emission{Type: typ, Count: "one"}) })
+		m.add(id+" also tells "+typ, func(l *Lifecycle) {
+			list := of(l)
+			*list = append(*list, Emission{Type: typ, Count: "one"})
+		})
 	}
 }
 
@@ -131,10 +137,16 @@ func (m *mutants) rejections() {
 	for i, r := range m.base.Rejections {
 		m.add(r.ID+" dropped", func(l *Lifecycle) { l.Rejections = slices.Delete(l.Rejections, i, i+1) })
 		for j := range r.Events {
-			m.add(r.ID+" without "+r.Events[j], func(l *Lifecycle) { r := &l.Rejections[i]; r.Events = slices.Delete(r.Events, j, j+1) })
+			m.add(r.ID+" without "+r.Events[j], func(l *Lifecycle) {
+				r := &l.Rejections[i]
+				r.Events = slices.Delete(r.Events, j, j+1)
+			})
 		}
 		for j := range r.States {
-			m.add(r.ID+" without "+r.States[j], func(l *Lifecycle) { r := &l.Rejections[i]; r.States = slices.Delete(r.States, j, j+1) })
+			m.add(r.ID+" without "+r.States[j], func(l *Lifecycle) {
+				r := &l.Rejections[i]
+				r.States = slices.Delete(r.States, j, j+1)
+			})
 		}
 		for _, code := range m.otherCodes(r.Error) {
 			m.add(r.ID+" with "+code, func(l *Lifecycle) { l.Rejections[i].Error = code })
@@ -188,11 +200,18 @@ func (m *mutants) lists() {
 		m.add(s.ID+" terminal or not", func(l *Lifecycle) { l.States[i].Terminal = !l.States[i].Terminal })
 	}
 	for name, of := range map[string]func(l *Lifecycle) *[]Name{
-		"mode": func(l *Lifecycle) *[]Name { return &l.Modes }, "profile": func(l *Lifecycle) *[]Name { return &l.Profiles },
-		"event": func(l *Lifecycle) *[]Name { return &l.Events }, "fact": func(l *Lifecycle) *[]Name { return &l.Facts },
+		"mode": func(l *Lifecycle) *[]Name {
+			return &l.Modes
+		}, "profile": func(l *Lifecycle) *[]Name { return &l.Profiles },
+		"event": func(l *Lifecycle) *[]Name {
+			return &l.Events
+		}, "fact": func(l *Lifecycle) *[]Name { return &l.Facts },
 	} {
 		for i, n := range *of(m.base) {
-			m.add(name+" "+n.Name+" dropped", func(l *Lifecycle) { list := of(l); *list = slices.Delete(*list, i, i+1) })
+			m.add(name+" "+n.Name+" dropped", func(l *Lifecycle) {
+				list := of(l)
+				*list = slices.Delete(*list, i, i+1)
+			})
 		}
 	}
 	for i, c := range m.base.Errors {
@@ -220,8 +239,8 @@ func (m *mutants) invariants() {
 	}
 }
 
-// altered returns the value with one thing inside changed: a member or item left out, a bool turned, a name replaced by its neighbour in the list
-// that it is from.
+// altered returns the value with one thing inside changed: a member or item left out, a bool
+// turned, a name replaced by its neighbour in the list that it is from.
 func (m *mutants) altered(v any) map[string]any {
 	out := map[string]any{}
 	switch v := v.(type) {
@@ -229,7 +248,8 @@ func (m *mutants) altered(v any) map[string]any {
 		out[" turned"] = !v
 	case string:
 		l := m.base
-		for _, list := range [][]string{names(l.Modes), names(l.Profiles), l.stateNames(), names(l.Events), l.types(), deadlineActions, numbers, texts, optional} {
+		for _, list := range [][]string{names(l.Modes), names(l.Profiles), l.stateNames(), names(l.Events), l.types(),
+			deadlineActions, numbers, texts, optional} {
 			if i := slices.Index(list, v); i >= 0 {
 				next := list[(i+1)%len(list)]
 				out[" says "+next] = next

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// G1, G4: whoever changes one thing in the contract is told so by something other than a copy of the contract: by its own soundness, by a
-// law written from the requirements, or by a recorded log. A mutant that none of them catches, and that decides anything differently, shows
-// a missing rule. The golden
-// table is not asked here: it would catch every change and explain none.
+// G1, G4: whoever changes one thing in the contract is told so by something other than a copy of
+// the contract: by its own soundness, by a law written from the requirements, or by a recorded log.
+// A mutant that none of them catches, and that decides anything differently, shows a missing rule.
+// The golden table is not asked here: it would catch every change and explain none.
 func TestEveryMutantIsCaught(t *testing.T) {
 	t.Parallel()
 	m := &mutants{t: t, base: copyOf(t, Load())}
@@ -64,8 +64,9 @@ func caughtBy(l *Lifecycle, recorded recordings) string {
 	return ""
 }
 
-// sameDecisions reports whether a mutant of the gate is none: the first rule that holds decides, so a condition that an earlier rule has
-// settled may be repeated, and neighbours that exclude each other may change places. Every possible turn is tried.
+// sameDecisions reports whether a mutant of the gate is none: the first rule that holds decides, so
+// a condition that an earlier rule has settled may be repeated, and neighbours that exclude each
+// other may change places. Every possible turn is tried.
 func sameDecisions(base, l *Lifecycle) bool {
 	guards := []Guard{{All: gateFacts}}
 	for _, r := range l.Gate {
@@ -80,7 +81,8 @@ func sameDecisions(base, l *Lifecycle) bool {
 	Assignments(Mentioned(guards...), func(f Facts) bool {
 		want, _ := base.Decide(f)
 		got, _ := l.Decide(f)
-		equal = impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error && slices.Equal(want.Warnings, got.Warnings)
+		equal = impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error && slices.Equal(want.Warnings,
+			got.Warnings)
 		return equal
 	})
 	return equal

@@ -16,10 +16,12 @@ var ErrContract = errors.New("contract: unsound")
 
 var meta = sync.OnceValue(func() *schema.Schema { return schema.MustCompile(metaSchema) })
 
-// Parse reads a contract and checks everything that can be checked of it: that no key is unknown or given twice (schema
-// and token walk), that ids are unique and names known, that every state × event cell has either transitions or exactly one rejection,
-// that guards of one cell never overlap, that the gate decides every case and each of its rules some case, that the
-// waiting policy is total, and that each invariant can be executed. The error matches ErrContract and lists every fault found.
+// Parse reads a contract and checks everything that can be checked of it: that no key is unknown or
+// given twice (schema and token walk), that ids are unique and names known, that every state ×
+// event cell has either transitions or exactly one rejection, that guards of one cell never
+// overlap, that the gate decides every case and each of its rules some case, that the waiting
+// policy is total, and that each invariant can be executed. The error matches ErrContract and lists
+// every fault found.
 func Parse(raw []byte) (*Lifecycle, error) {
 	if err := meta().ValidateJSON(raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrContract, err)
@@ -47,7 +49,8 @@ func decodeStrict(raw []byte, into any) error {
 	return nil
 }
 
-// uniqueKeys walks the tokens of a document, because a decoder lets the last of two equal keys win in silence.
+// uniqueKeys walks the tokens of a document, because a decoder lets the last of two equal keys win
+// in silence.
 func uniqueKeys(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	type level struct {

@@ -2,8 +2,9 @@ package contract
 
 import "regexp"
 
-// The patterns of the event schemas and of the envelope. Each event is held to one or more of them, so those that are known have a loop
-// of their own; a new one in a schema is matched by its expression until it gets one.
+// The patterns of the event schemas and of the envelope. Each event is held to one or more of them,
+// so those that are known have a loop of their own; a new one in a schema is matched by its
+// expression until it gets one.
 const (
 	patternRunID   = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 	patternCode    = `^[A-Z][A-Z0-9_]{0,127}$`
@@ -71,8 +72,9 @@ func isAlphanumeric(c byte) bool { return isUpper(c) || 'a' <= c && c <= 'z' || 
 func isUpper(c byte) bool        { return 'A' <= c && c <= 'Z' }
 func isDigit(c byte) bool        { return '0' <= c && c <= '9' }
 
-// isUTCTime reports whether s is RFC 3339's date-time in UTC, as events have it: with a capital T and Z, a fraction of any
-// length, and no leap second. The validator of schemas knows further forms of the same; none of them is written here.
+// isUTCTime reports whether s is RFC 3339's date-time in UTC, as events have it: with a capital T
+// and Z, a fraction of any length, and no leap second. The validator of schemas knows further forms
+// of the same; none of them is written here.
 func isUTCTime(s string) bool {
 	const form = "0000-00-00T00:00:00"
 	if len(s) <= len(form) {

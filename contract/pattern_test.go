@@ -20,7 +20,9 @@ func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 			compiled := regexp.MustCompile(expression)
 			matches, err := matcher(expression)
 			require.NoError(t, err)
-			agree := func(t require.TestingT, s string) { require.Equal(t, compiled.MatchString(s), matches(s), "%q", s) }
+			agree := func(t require.TestingT, s string) {
+				require.Equal(t, compiled.MatchString(s), matches(s), "%q", s)
+			}
 			for first := range 256 {
 				for second := range 256 {
 					s := string([]byte{byte(first), byte(second)})
@@ -33,7 +35,8 @@ func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 			for n := range 300 {
 				agree(t, fmt.Sprintf("A%0*d", n, 0))
 			}
-			some := rapid.OneOf(rapid.StringMatching(expression), rapid.StringMatching(`[0-9.]{0,8}`), rapid.StringMatching(`[A-Za-z0-9._ \n-]{0,5}`), rapid.String())
+			some := rapid.OneOf(rapid.StringMatching(expression), rapid.StringMatching(`[0-9.]{0,8}`),
+				rapid.StringMatching(`[A-Za-z0-9._ \n-]{0,5}`), rapid.String())
 			rapid.Check(t, func(t *rapid.T) { agree(t, some.Draw(t, "s")) })
 		})
 	}
@@ -61,8 +64,10 @@ func TestTimesAreThoseOfTheValidator(t *testing.T) {
 	}
 	digits := rapid.IntRange(0, 99)
 	rapid.Check(t, func(t *rapid.T) {
-		s := fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02d%sZ", rapid.IntRange(0, 9999).Draw(t, "year"), rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"),
-			rapid.IntRange(0, 24).Draw(t, "hour"), rapid.IntRange(0, 60).Draw(t, "minute"), rapid.IntRange(0, 59).Draw(t, "second"), rapid.StringMatching(`(\.[0-9]{0,12})?`).Draw(t, "fraction"))
+		s := fmt.Sprintf("%04d-%02d-%02dT%02d:%02d:%02d%sZ", rapid.IntRange(0, 9999).Draw(t, "year"),
+			rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"),
+			rapid.IntRange(0, 24).Draw(t, "hour"), rapid.IntRange(0, 60).Draw(t, "minute"),
+			rapid.IntRange(0, 59).Draw(t, "second"), rapid.StringMatching(`(\.[0-9]{0,12})?`).Draw(t, "fraction"))
 		require.Equal(t, accepts(s), isUTCTime(s), s)
 		b := []byte(s)
 		b[digits.Draw(t, "at")%len(b)] = rapid.Byte().Draw(t, "byte")
@@ -76,7 +81,8 @@ func TestTimesAreThoseOfTheValidator(t *testing.T) {
 	})
 }
 
-// FuzzLoops: the loops are the expressions of the schemas, and a time of ours is one to their validator.
+// FuzzLoops: the loops are the expressions of the schemas, and a time of ours is one to their
+// validator.
 func FuzzLoops(f *testing.F) {
 	f.Add("run-1")
 	f.Add("1.0.0")

@@ -55,7 +55,8 @@ type AutoDecided struct {
 	TimeoutSec     int       `json:"timeout_sec"`
 }
 
-// InputRequired is the data of user.input.required: the question and what happens when nobody answers (F5).
+// InputRequired is the data of user.input.required: the question and what happens when nobody
+// answers (F5).
 type InputRequired struct {
 	InteractionID         int            `json:"interaction_id"`
 	Kind                  string         `json:"kind"`

@@ -13,8 +13,8 @@ import (
 // maxPlainDepth stops a value that contains itself.
 const maxPlainDepth = 64
 
-// plainMap brings a payload into the types that the validator knows. What is plain already, which is nearly everything, is
-// shared and not copied.
+// plainMap brings a payload into the types that the validator knows. What is plain already, which
+// is nearly everything, is shared and not copied.
 func plainMap(m map[string]any) (map[string]any, error) {
 	if m == nil {
 		return map[string]any{}, nil
@@ -77,8 +77,8 @@ func plainArray(a []any, depth int) (out []any, changed bool, err error) {
 	return out, changed, nil
 }
 
-// plainOther handles named basic types, such as the states and codes of the fsm package, and typed slices directly; the rest
-// goes through JSON once.
+// plainOther handles named basic types, such as the states and codes of the fsm package, and typed
+// slices directly; the rest goes through JSON once.
 func plainOther(v reflect.Value, depth int) (out any, changed bool, err error) {
 	switch v.Kind() {
 	case reflect.String:

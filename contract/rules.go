@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// rule is one executable invariant. It holds parameters only: what is known of the run is in the view, so that one set of rules
-// judges any number of runs.
+// rule is one executable invariant. It holds parameters only: what is known of the run is in the
+// view, so that one set of rules judges any number of runs.
 type rule interface {
 	// bind checks the parameters against the contract.
 	bind(l *Lifecycle) error
@@ -99,7 +99,8 @@ func (p pattern) bind(l *Lifecycle) error {
 	if p.Type != TypeStateChanged && len(p.To)+len(p.Trigger) > 0 {
 		return fmt.Errorf("only %s has a target and a trigger", TypeStateChanged)
 	}
-	return errors.Join(all("event type", l.types(), p.Type), all("state", l.stateNames(), p.To...), all("event", names(l.Events), p.Trigger...))
+	return errors.Join(all("event type", l.types(), p.Type), all("state", l.stateNames(), p.To...),
+		all("event", names(l.Events), p.Trigger...))
 }
 
 // all reports a name that is not known, and an empty list of them is fine.

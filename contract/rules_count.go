@@ -59,7 +59,8 @@ func (r *countsAt) attempt(v *view, s *step) string {
 	return r.differs(s, got, last+grows)
 }
 
-// foreignAttempt judges the count of another producer, which may begin with 1 and may grow when the run is queued for the next turn.
+// foreignAttempt judges the count of another producer, which may begin with 1 and may grow when the
+// run is queued for the next turn.
 func (r *countsAt) foreignAttempt(v *view, s *step, last int) string {
 	got, matches := s.Meta.Attempt, r.At.matches(s)
 	switch {
@@ -90,7 +91,8 @@ func (r *atMostOnce) bind(l *Lifecycle) error {
 	return errors.Join(some("event type", l.types(), r.Types...), all("field", numbers, r.Per))
 }
 
-// judge compares with the last event of each type only: what is counted never goes back in a log that got this far.
+// judge compares with the last event of each type only: what is counted never goes back in a log
+// that got this far.
 func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) {
 		return ""
@@ -112,7 +114,8 @@ type atMost struct {
 }
 
 func (r *atMost) bind(l *Lifecycle) error {
-	return errors.Join(all("event type that is counted", []string{TypeAutoDecided}, r.Event.Type), all("limit", []string{"max_auto_decisions"}, r.Limit), r.Event.bind(l))
+	return errors.Join(all("event type that is counted", []string{TypeAutoDecided}, r.Event.Type),
+		all("limit", []string{"max_auto_decisions"}, r.Limit), r.Event.bind(l))
 }
 
 func (r *atMost) judge(v *view, s *step) string {
@@ -124,7 +127,8 @@ func (r *atMost) judge(v *view, s *step) string {
 	case !ok:
 		return s.skip()
 	case !left:
-		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit, *v.begun.data.MaxAutoDecisions)
+		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit,
+			*v.begun.data.MaxAutoDecisions)
 	}
 	return ""
 }

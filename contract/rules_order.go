@@ -47,7 +47,8 @@ func (r *contiguous) bind(*Lifecycle) error {
 func (r *contiguous) judge(v *view, s *step) string {
 	want := 1
 	switch {
-	case r.Per != "" && (v.fresh || s.number(r.Field) == 0 || s.number(r.Per) == unknownAttempt), v.fresh && v.head == nil && s.number(r.Field) != 1:
+	case r.Per != "" && (v.fresh || s.number(r.Field) == 0 || s.number(r.Per) == unknownAttempt), v.fresh &&
+		v.head == nil && s.number(r.Field) != 1:
 		return s.skip()
 	case v.head == nil || r.Per != "" && v.head.number(r.Per) != s.number(r.Per):
 	case r.Per != "" && v.head.number(r.Field) == 0:
@@ -145,13 +146,14 @@ func (r *paired) judge(v *view, s *step) string {
 	return ""
 }
 
-// excused reports whether the event before need not be followed by its other half: because something was told of it, or of the half.
+// excused reports whether the event before need not be followed by its other half: because
+// something was told of it, or of the half.
 func (r *paired) excused(v *view) bool {
 	return v.prev.told || r.SameInteraction && v.apart != 0 && v.prev.data.PendingInteractionID == v.apart
 }
 
-// unseen reports whether the other half of the event before may stand before that, in the log of another producer: in a line that could not
-// be read, or before the log begins.
+// unseen reports whether the other half of the event before may stand before that, in the log of
+// another producer: in a line that could not be read, or before the log begins.
 func (r *paired) unseen(v *view) bool {
 	return v.lenient && r.SameInteraction && v.early == nil && v.prev.lost
 }
@@ -180,7 +182,8 @@ func (r *paired) other(change, question *step) string {
 func (r *paired) unfinished(v *view) string {
 	if v.lenient && r.SameInteraction && v.early != nil {
 		if v.early == v.prev && !v.prev.told && !v.prev.lost {
-			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second, r.First)
+			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second,
+				r.First)
 		}
 		return ""
 	}
@@ -197,14 +200,16 @@ type precedes struct {
 }
 
 func (r *precedes) bind(l *Lifecycle) error {
-	return errors.Join(all("event type", l.types(), r.Type), some("event type that may stand between", []string{TypeWarning}, r.Past...), r.Then.bind(l))
+	return errors.Join(all("event type", l.types(), r.Type), some("event type that may stand between",
+		[]string{TypeWarning}, r.Past...), r.Then.bind(l))
 }
 
 func (r *precedes) judge(v *view, s *step) string {
 	if v.lenient && s.Type == TypeInputRequired && v.state != "waiting_user" {
 		return "" // its change of state follows directly, see paired
 	}
-	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told && !slices.Contains(r.Past, s.Type) && !r.Then.matches(s) {
+	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told && !slices.Contains(r.Past, s.Type) &&
+		!r.Then.matches(s) {
 		return fmt.Sprintf("%s is followed by %s, not by %s", r.Type, describe(s), r.Then)
 	}
 	return ""

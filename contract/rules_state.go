@@ -41,7 +41,8 @@ type iff struct {
 }
 
 func (r *iff) bind(l *Lifecycle) error {
-	return errors.Join(all("event type", []string{TypeStateChanged}, r.Type), all("optional member", optional, r.Present), some("state", l.stateNames(), r.To...))
+	return errors.Join(all("event type", []string{TypeStateChanged}, r.Type), all("optional member", optional,
+		r.Present), some("state", l.stateNames(), r.To...))
 }
 
 func (r *iff) judge(v *view, s *step) string {

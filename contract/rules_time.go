@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// The rules about times and spans: they are the commit's, and follow from what the run was submitted with.
+// The rules about times and spans: they are the commit's, and follow from what the run was
+// submitted with.
 
-// foreignSlack is by how much a time may differ in a log of another producer: it may have been taken somewhat earlier or later, on
-// another clock, and be written without its zone.
+// foreignSlack is by how much a time may differ in a log of another producer: it may have been
+// taken somewhat earlier or later, on another clock, and be written without its zone.
 const foreignSlack = 24 * time.Hour
 
 // differs says by how much a time is not what it should be, or "".
@@ -82,7 +83,8 @@ type asSubmitted struct {
 }
 
 func (r *asSubmitted) bind(*Lifecycle) error {
-	return errors.Join(all("event type", []string{TypeAutoDecided}, r.Type), all("number", []string{"timeout_sec"}, r.Member), all("limit", []string{"session_timeout_sec"}, r.Limit))
+	return errors.Join(all("event type", []string{TypeAutoDecided}, r.Type), all("number", []string{"timeout_sec"},
+		r.Member), all("limit", []string{"session_timeout_sec"}, r.Limit))
 }
 
 func (r *asSubmitted) judge(v *view, s *step) string {
@@ -92,12 +94,14 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 	case v.begun == nil || v.begun.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
 		return s.skip()
 	case s.data.TimeoutSec != v.begun.data.SessionTimeoutSec:
-		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit, v.begun.data.SessionTimeoutSec)
+		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit,
+			v.begun.data.SessionTimeoutSec)
 	}
 	return ""
 }
 
-// waitsFor asks that a deadline, where there is one, comes a submitted span after another time of the event.
+// waitsFor asks that a deadline, where there is one, comes a submitted span after another time of
+// the event.
 type waitsFor struct {
 	Type     string `json:"type"`
 	From     string `json:"from"`
@@ -106,7 +110,8 @@ type waitsFor struct {
 }
 
 func (r *waitsFor) bind(*Lifecycle) error {
-	return errors.Join(all("event type", []string{TypeInputRequired}, r.Type), all("time", []string{"asked_at"}, r.From),
+	return errors.Join(all("event type", []string{TypeInputRequired}, r.Type), all("time", []string{"asked_at"},
+		r.From),
 		all("time", []string{"wait_deadline_at"}, r.Deadline), all("limit", []string{"session_timeout_sec"}, r.Limit))
 }
 
@@ -122,7 +127,8 @@ func (r *waitsFor) judge(v *view, s *step) string {
 	span := min(v.begun.data.SessionTimeoutSec, maxSpanSec)
 	due := from.Add(time.Duration(span) * time.Second)
 	s.data.WaitDeadlineAt = due // what is told here is not told again of what the deadline does
-	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit, v.begun.data.SessionTimeoutSec))
+	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
+		v.begun.data.SessionTimeoutSec))
 }
 
 // maxSpanSec is the longest span in seconds that a time.Duration holds.

@@ -23,7 +23,8 @@ func (r *namesOpen) judge(v *view, s *step) string {
 	case v.open == nil:
 		return fmt.Sprintf("%s names question %d, but none is open", s.Type, s.data.InteractionID)
 	case v.open.data.InteractionID != s.data.InteractionID:
-		return fmt.Sprintf("%s names question %d, but question %d is open", s.Type, s.data.InteractionID, v.open.data.InteractionID)
+		return fmt.Sprintf("%s names question %d, but question %d is open", s.Type, s.data.InteractionID,
+			v.open.data.InteractionID)
 	}
 	return ""
 }
@@ -35,7 +36,8 @@ type condition struct {
 	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
 }
 
-// holds reports whether the condition holds, and whether the log tells enough to know that it does not.
+// holds reports whether the condition holds, and whether the log tells enough to know that it does
+// not.
 func (c condition) holds(v *view) (holds, known bool) {
 	holds, known = true, true
 	asks := func(asked, tells, is bool) {
@@ -91,7 +93,8 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 	if !allKnown {
 		return s.skip()
 	}
-	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made", r.Trigger,
+	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made",
+		r.Trigger,
 		v.open.data.InteractionID, v.open.data.Profile, v.open.data.OnDeadline, v.autoDecisions)
 }
 
@@ -115,7 +118,8 @@ func (r *policyRow) judge(v *view, s *step) string {
 	strict := *v.begun.data.Strict
 	row, ok := v.l.Wait(s.data.Profile, strict)
 	if !ok || row.OnDeadline != s.data.OnDeadline {
-		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline, s.data.Profile, strict, row.ID, row.OnDeadline)
+		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline,
+			s.data.Profile, strict, row.ID, row.OnDeadline)
 	}
 	return ""
 }
@@ -127,7 +131,8 @@ type implies struct {
 }
 
 func (r *implies) bind(l *Lifecycle) error {
-	return errors.Join(all("event type", l.types(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...), all("optional member", optional, r.Present))
+	return errors.Join(all("event type", l.types(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...),
+		all("optional member", optional, r.Present))
 }
 
 func (r *implies) judge(v *view, s *step) string {
@@ -171,7 +176,8 @@ func (r *notBefore) judge(v *view, s *step) string {
 		return ""
 	}
 	if due := v.open.data.WaitDeadlineAt; s.TS.Before(due) {
-		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS), v.open.data.InteractionID)
+		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS),
+			v.open.data.InteractionID)
 	}
 	return ""
 }

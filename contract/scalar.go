@@ -24,8 +24,9 @@ func text(v any) (string, bool) {
 	return "", false
 }
 
-// integer returns the value of any type that plain takes for a number, when the number is an integer, an int64, and written
-// in JSON as its digits: 1e2 and -0 are integers too, but not told apart here.
+// integer returns the value of any type that plain takes for a number, when the number is an
+// integer, an int64, and written in JSON as its digits: 1e2 and -0 are integers too, but not told
+// apart here.
 func integer(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:

@@ -40,8 +40,8 @@ func eventSchemas() map[string][]byte {
 	return found
 }
 
-// EventSchema returns the schema of an event type's data, or that of the envelope for "". ok is false for a type that the
-// contract does not have. The bytes are the caller's.
+// EventSchema returns the schema of an event type's data, or that of the envelope for "". ok is
+// false for a type that the contract does not have. The bytes are the caller's.
 func EventSchema(typ string) (raw []byte, ok bool) {
 	if typ == "" {
 		typ = envelope
@@ -50,8 +50,8 @@ func EventSchema(typ string) (raw []byte, ok bool) {
 	return raw, err == nil
 }
 
-// schemas compiles the embedded schemas once, at first use. They are part of the program, so a broken one is a panic; a test
-// compiles them all.
+// schemas compiles the embedded schemas once, at first use. They are part of the program, so a
+// broken one is a panic; a test compiles them all.
 var schemas = sync.OnceValue(func() schemaSet {
 	set := schemaSet{payloads: map[string]*schema.Schema{}}
 	for typ, raw := range eventSchemas() {

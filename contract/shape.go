@@ -8,10 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// shape is an event's schema as a few Go checks. It writes a value as JSON while it checks it, so that a payload is walked once.
+// shape is an event's schema as a few Go checks. It writes a value as JSON while it checks it, so
+// that a payload is walked once.
 //
-// What a shape accepts, the schema accepts, and the bytes are those of encodeSlow. The reverse need not hold: what a shape refuses, for
-// whichever reason, is judged by encodeSlow, which also knows how to say what is wrong. A shape is immutable and safe for concurrent use.
+// What a shape accepts, the schema accepts, and the bytes are those of encodeSlow. The reverse need
+// not hold: what a shape refuses, for whichever reason, is judged by encodeSlow, which also knows
+// how to say what is wrong. A shape is immutable and safe for concurrent use.
 type shape struct {
 	kind kind
 
@@ -77,11 +79,13 @@ func (s *shape) appendText(dst []byte, v any) ([]byte, bool) {
 		return appendTime(dst, at)
 	}
 	t, ok := text(v)
-	if !ok || s.words != nil && !slices.Contains(s.words, t) || s.match != nil && !s.match(t) || s.time && !isUTCTime(t) {
+	if !ok || s.words != nil && !slices.Contains(s.words, t) || s.match != nil && !s.match(t) || s.time &&
+		!isUTCTime(t) {
 		return dst, false
 	}
 	// A string has no more characters than bytes, so most need not be counted.
-	if len(t) > s.longest && utf8.RuneCountInString(t) > s.longest || s.shortest > 0 && utf8.RuneCountInString(t) < s.shortest {
+	if len(t) > s.longest && utf8.RuneCountInString(t) > s.longest || s.shortest > 0 &&
+		utf8.RuneCountInString(t) < s.shortest {
 		return dst, false
 	}
 	return appendString(dst, t), true
@@ -126,8 +130,8 @@ func unique(items []any) bool {
 	return true
 }
 
-// appendObject asks the map for each member that there may be, in order of their names, and so has nothing to sort. When it has found
-// fewer than the map holds, there is one that may not be.
+// appendObject asks the map for each member that there may be, in order of their names, and so has
+// nothing to sort. When it has found fewer than the map holds, there is one that may not be.
 func (s *shape) appendObject(dst []byte, v any) ([]byte, bool) {
 	m, ok := v.(map[string]any)
 	if !ok || m == nil || len(m) > s.most {
@@ -159,8 +163,9 @@ func (s *shape) appendObject(dst []byte, v any) ([]byte, bool) {
 	return append(dst, '}'), found == len(m)
 }
 
-// plainValues names an integer that is not written as its digits, or a time that is not written as Go reads it. A schema takes 1.0 and 1e2
-// for integers too, and t and z in small letters, but readers with typed values do not.
+// plainValues names an integer that is not written as its digits, or a time that is not written as
+// Go reads it. A schema takes 1.0 and 1e2 for integers too, and t and z in small letters, but
+// readers with typed values do not.
 func (s *shape) plainValues(v any, path string) error {
 	switch {
 	case s == nil:

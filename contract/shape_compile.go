@@ -11,8 +11,9 @@ import (
 	"sync"
 )
 
-// shapes compiles the embedded schemas of the payloads once, at first use. A schema with a keyword that shapes do not know is a panic, so
-// that none is passed over in silence; a test compiles them all.
+// shapes compiles the embedded schemas of the payloads once, at first use. A schema with a keyword
+// that shapes do not know is a panic, so that none is passed over in silence; a test compiles them
+// all.
 var shapes = sync.OnceValue(func() map[string]*shape {
 	compiled := map[string]*shape{}
 	for typ, raw := range eventSchemas() {
@@ -26,7 +27,8 @@ var shapes = sync.OnceValue(func() map[string]*shape {
 	return compiled
 })
 
-// keywords is a schema as shapes understand it. A keyword says nothing about values of other types than its own, as in any JSON Schema.
+// keywords is a schema as shapes understand it. A keyword says nothing about values of other types
+// than its own, as in any JSON Schema.
 //
 //nolint:tagliatelle // JSON Schema writes its keywords in this way
 type keywords struct {
@@ -150,7 +152,8 @@ func (k keywords) object() (*shape, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		label := string(appendString(nil, name)) + ":"
-		s.members = append(s.members, member{name: name, label: label, required: slices.Contains(k.Required, name), shape: sub})
+		s.members = append(s.members, member{name: name, label: label, required: slices.Contains(k.Required, name),
+			shape: sub})
 	}
 	for _, name := range k.Required {
 		if _, ok := k.Properties[name]; !ok {

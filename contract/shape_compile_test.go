@@ -63,12 +63,15 @@ func TestShapesKnowTheirKeywords(t *testing.T) {
 		refused  []any
 	}{
 		{`{"type": "array"}`, []any{[]any{}, []any{1, "x", nil}}, []any{[]any(nil), []any{func() {}}, "x"}},
-		{`{"type": "array", "uniqueItems": true, "items": {"type": "string"}}`, []any{[]any{"a", "b"}}, []any{[]any{"a", named("a")}, []any{"a", 1}, make([]any, maxUnique+1)}},
-		{`{"type": "string", "minLength": 2, "maxLength": 3}`, []any{"ab", "€€€"}, []any{"a", "€", "abcd", "€€€€", nil, 1}},
+		{`{"type": "array", "uniqueItems": true, "items": {"type": "string"}}`, []any{[]any{"a", "b"}},
+			[]any{[]any{"a", named("a")}, []any{"a", 1}, make([]any, maxUnique+1)}},
+		{`{"type": "string", "minLength": 2, "maxLength": 3}`, []any{"ab", "€€€"}, []any{"a", "€", "abcd", "€€€€", nil,
+			1}},
 		{`{"type": "integer"}`, []any{-1, 0.0, 1e15, uint8(1)}, []any{0.5, nil, "1", 1e18, true}},
 		{`{"type": "string", "pattern": "^a"}`, []any{"ab"}, []any{"ba"}},
 		{`{"type": "boolean"}`, []any{true, false}, []any{nil, 0, "true"}},
-		{`{"type": "object", "maxProperties": 1}`, []any{map[string]any{}, map[string]any{"a": 1}}, []any{map[string]any{"a": 1, "b": 2}, map[string]any(nil)}},
+		{`{"type": "object", "maxProperties": 1}`, []any{map[string]any{}, map[string]any{"a": 1}},
+			[]any{map[string]any{"a": 1, "b": 2}, map[string]any(nil)}},
 		{`{"type": "object", "additionalProperties": false}`, []any{map[string]any{}}, []any{map[string]any{"a": 1}}},
 	}
 	for _, c := range cases {

@@ -2,7 +2,8 @@
 
 package contract
 
-// Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them without the race detector.
+// Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them
+// without the race detector.
 const eachMutant = 16
 
 // flipStride: see size_test.go.

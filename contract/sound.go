@@ -42,7 +42,8 @@ func (c *soundness) known(where, what string, names []string, wanted ...string) 
 // names: whatever is referred to exists, and is not referred to twice in one list.
 func (c *soundness) names() {
 	l := c.l
-	states, events, facts, errorCodes, types := l.stateNames(), names(l.Events), names(l.Facts), codes(l.Errors), l.types()
+	states, events, facts, errorCodes, types := l.stateNames(), names(l.Events), names(l.Facts), codes(l.Errors),
+		l.types()
 	guard := func(id string, g Guard) {
 		c.known(id, "fact", facts, g.All...)
 		c.known(id, "fact", facts, g.None...)

@@ -2,8 +2,8 @@ package contract
 
 import "bytes"
 
-// Terminal reports whether the event tells of the run's end: whether it is a change of state whose data can be read, to a terminal
-// state. After it nothing more comes (F9).
+// Terminal reports whether the event tells of the run's end: whether it is a change of state whose
+// data can be read, to a terminal state. After it nothing more comes (F9).
 func (e Event) Terminal() bool {
 	if e.Type != TypeStateChanged {
 		return false
@@ -25,10 +25,12 @@ func terminalState(name string) bool {
 	return false
 }
 
-// newState returns the member "to" of data that is written as Encode does: members sorted by name, none of them twice. For other data
-// it returns nil. It need not find all that is wrong with the data: data that cannot be read tells of no end either.
+// newState returns the member "to" of data that is written as Encode does: members sorted by name,
+// none of them twice. For other data it returns nil. It need not find all that is wrong with the
+// data: data that cannot be read tells of no end either.
 //
-// A decoder also takes "TO" or "tO" for the member, and the last of several counts; sorted, that is "to".
+// A decoder also takes "TO" or "tO" for the member, and the last of several counts; sorted, that is
+// "to".
 func newState(data []byte) (to []byte) {
 	c := cursor{rest: data}
 	c.skip("{")

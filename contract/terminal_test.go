@@ -45,15 +45,20 @@ func TestTerminalEventsAreKnown(t *testing.T) {
 	require.Positive(t, ends)
 	require.False(t, Event{Type: TypeMessageFinal, Data: json.RawMessage(`{"to":"failed"}`)}.Terminal())
 	for _, data := range []string{
-		`{"to":"failed"}`, `{"to":"running"}`, `{"to":"exploded"}`, `{"to":""}`, `{"to":null}`, `{"to":1}`, `{"from":"failed"}`, `{}`, ``, `null`, `{"to":"failed"`, `{"to":"running"}x`,
-		`{"to":"running","to":"failed"}`, `{"TO":"running","to":"failed"}`, `{"to":"running","tO":"failed"}`, `{"tO":"failed","to":"running"}`, `{"to":"\u0066ailed"}`, `{"t\u006f":"failed"}`, `{"from":"x","t\u006f":"failed","to":"running"}`,
-		`{ "to" : "failed" }`, `{"from":1,"to":"failed"}`, `{"terminal":{"to":"failed"},"to":"running"}`, `{"terminal":[],"to":"failed"}`, `{"to":"failed","updated_at":"never"}`, `{"to":"running","zz":1}`,
+		`{"to":"failed"}`, `{"to":"running"}`, `{"to":"exploded"}`, `{"to":""}`, `{"to":null}`, `{"to":1}`,
+		`{"from":"failed"}`, `{}`, ``, `null`, `{"to":"failed"`, `{"to":"running"}x`,
+		`{"to":"running","to":"failed"}`, `{"TO":"running","to":"failed"}`, `{"to":"running","tO":"failed"}`,
+		`{"tO":"failed","to":"running"}`, `{"to":"\u0066ailed"}`, `{"t\u006f":"failed"}`,
+		`{"from":"x","t\u006f":"failed","to":"running"}`,
+		`{ "to" : "failed" }`, `{"from":1,"to":"failed"}`, `{"terminal":{"to":"failed"},"to":"running"}`,
+		`{"terminal":[],"to":"failed"}`, `{"to":"failed","updated_at":"never"}`, `{"to":"running","zz":1}`,
 	} {
 		require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal(), data)
 	}
 }
 
-// F9: an event is terminal by the quick look exactly when it is after reading it in full, whatever its data.
+// F9: an event is terminal by the quick look exactly when it is after reading it in full, whatever
+// its data.
 func TestTerminalIsWhatReadingInFullSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

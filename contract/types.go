@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Lifecycle is lifecycle.json as Go values. Every list is in the file's order, which for the gate is the order of decision and
-// for the invariants the order in which they are named when one event breaks several.
+// Lifecycle is lifecycle.json as Go values. Every list is in the file's order, which for the gate
+// is the order of decision and for the invariants the order in which they are named when one event
+// breaks several.
 type Lifecycle struct {
 	Version     string       `json:"version"`
 	Protocol    string       `json:"protocol"`
@@ -67,8 +68,8 @@ type Submission struct {
 	Requirements []string   `json:"requirements"`
 }
 
-// Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that ends by it, Also the further codes that
-// whoever fires it may name instead.
+// Transition is one arrow. Slot is acquire, keep or release. Error is the code of a run that ends
+// by it, Also the further codes that whoever fires it may name instead.
 type Transition struct {
 	ID    string `json:"id"`
 	From  string `json:"from"`
@@ -115,7 +116,8 @@ type WaitRule struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Code is an error or warning code. Source, of errors only, says who uses it: engine, gate, run or refusal.
+// Code is an error or warning code. Source, of errors only, says who uses it: engine, gate, run or
+// refusal.
 type Code struct {
 	ID           string   `json:"id"`
 	Code         string   `json:"code"`
@@ -124,8 +126,8 @@ type Code struct {
 	Requirements []string `json:"requirements"`
 }
 
-// OwnWarnings is the namespace of an engine's own warning codes: Prefix, then at least one of A to Z, 0 to 9 and _, at most Longest
-// bytes in all.
+// OwnWarnings is the namespace of an engine's own warning codes: Prefix, then at least one of A to
+// Z, 0 to 9 and _, at most Longest bytes in all.
 type OwnWarnings struct {
 	ID           string   `json:"id"`
 	Prefix       string   `json:"prefix"`
@@ -137,7 +139,8 @@ type OwnWarnings struct {
 // Holds reports whether the code is one of the namespace.
 func (o OwnWarnings) Holds(code string) bool {
 	rest, ok := strings.CutPrefix(code, o.Prefix)
-	return ok && rest != "" && len(code) <= o.Longest && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return ok && rest != "" && len(code) <= o.Longest && strings.Trim(rest,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // Payload names the schema of an event type's data.
@@ -149,7 +152,8 @@ type Payload struct {
 	Requirements []string `json:"requirements"`
 }
 
-// Invariant is a promise that a Checker decides on a recorded log. What Params may hold depends on Kind.
+// Invariant is a promise that a Checker decides on a recorded log. What Params may hold depends on
+// Kind.
 type Invariant struct {
 	ID           string          `json:"id"`
 	Kind         string          `json:"kind"`

@@ -9,8 +9,8 @@ import (
 // maxTime is the longest time in bytes, as the schemas have it.
 const maxTime = 40
 
-// Verify reads an encoded event as Decode does and also holds the envelope and the payload to their schemas, as Encode did when
-// it was written. What is not UTF-8 is no event.
+// Verify reads an encoded event as Decode does and also holds the envelope and the payload to their
+// schemas, as Encode did when it was written. What is not UTF-8 is no event.
 func Verify(body []byte) (Event, error) {
 	if e, ok := verifyFast(body); ok {
 		return e, nil
@@ -22,7 +22,8 @@ func Verify(body []byte) (Event, error) {
 	return e, e.verify(body)
 }
 
-// orUnknownType says of a line with a type that the contract does not have that, and not what else is wrong: nobody knows how it should be.
+// orUnknownType says of a line with a type that the contract does not have that, and not what else
+// is wrong: nobody knows how it should be.
 func orUnknownType(body []byte, err error) error {
 	var e struct {
 		Type string `json:"type"`
@@ -37,7 +38,8 @@ func unknownType(typ string) error {
 	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
 }
 
-// verifyFast knows an event in the form that Encode gives it, by its shape. It refuses any other form, and whatever is wrong.
+// verifyFast knows an event in the form that Encode gives it, by its shape. It refuses any other
+// form, and whatever is wrong.
 func verifyFast(body []byte) (Event, bool) {
 	if len(body) > MaxEvent || !utf8.Valid(body) {
 		return Event{}, false
@@ -59,7 +61,8 @@ func verifyFast(body []byte) (Event, bool) {
 	return e, ok
 }
 
-// verify holds an event to the schemas. It is the definition of what verifyFast does, and the only one that explains what is wrong.
+// verify holds an event to the schemas. It is the definition of what verifyFast does, and the only
+// one that explains what is wrong.
 func (e Event) verify(body []byte) error {
 	payload, ok := schemas().payloads[e.Type]
 	if !ok {

@@ -29,13 +29,15 @@ func TestTheFastVerdictIsThatOfTheSchemas(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, requireSameVerdict(t, body), "%s", body)
 		for at := range body {
-			for _, piece := range []string{``, `"`, `0`, `-`, `.`, `x`, `null`, `{}`, "\xff", "é", `2026-03-01T09:00:00+01:00`, strings.Repeat("0", 40)} {
+			for _, piece := range []string{``, `"`, `0`, `-`, `.`, `x`, `null`, `{}`, "\xff", "é",
+				`2026-03-01T09:00:00+01:00`, strings.Repeat("0", 40)} {
 				requireSameVerdict(t, []byte(string(body[:at])+piece+string(body[at:])))
 				requireSameVerdict(t, []byte(string(body[:at])+piece+string(body[at+1:])))
 			}
 		}
 	}
-	for folder, name := range map[string]string{"good": "question-and-answer", "violations": "IV-01-payload-without-trigger"} {
+	for folder, name := range map[string]string{"good": "question-and-answer",
+		"violations": "IV-01-payload-without-trigger"} {
 		for line := range strings.Lines(string(logs(t, folder)[name])) {
 			requireSameVerdict(t, []byte(strings.TrimSpace(line)))
 		}

@@ -13,17 +13,19 @@ type step struct {
 	data stepData
 	// undecided is set by a rule that lacks what it would have to know.
 	undecided bool
-	// told says that it was told that the event stands in the wrong place. What it asks for is not demanded then.
+	// told says that it was told that the event stands in the wrong place. What it asks for is not
+	// demanded then.
 	told bool
 	// lost says that what stands directly before the event is not known.
 	lost bool
-	// due holds, of the numbers that were told to be wrong, what they should have been, by field; dueEngine the engine.
+	// due holds, of the numbers that were told to be wrong, what they should have been, by field;
+	// dueEngine the engine.
 	due       map[string]int
 	dueEngine string
 }
 
-// stepData is the union of the payloads; each member means the same in whichever payload has it. A member that is missing has the zero
-// value, which none that is given has, or is nil.
+// stepData is the union of the payloads; each member means the same in whichever payload has it. A
+// member that is missing has the zero value, which none that is given has, or is nil.
 type stepData struct {
 	Mode                 string    `json:"mode"`
 	Strict               *bool     `json:"interactive_require_user_reply"`
@@ -56,13 +58,15 @@ func newStep(e Event) *step {
 	return s
 }
 
-// skip says that the rule cannot be decided on this event, because the log does not tell what it would have to know.
+// skip says that the rule cannot be decided on this event, because the log does not tell what it
+// would have to know.
 func (s *step) skip() string {
 	s.undecided = true
 	return ""
 }
 
-// follows reports whether the number is the one after the event before, plus more; or after what that should have had, if it was told.
+// follows reports whether the number is the one after the event before, plus more; or after what
+// that should have had, if it was told.
 func (s *step) follows(head *step, field string, more int) bool {
 	if s.number(field) == head.number(field)+more {
 		return true
@@ -91,15 +95,18 @@ func (e Event) encode() ([]byte, error) {
 // unknownAttempt stands for an attempt that the log does not tell.
 const unknownAttempt = -1
 
-// view is what is known of a run before its next event. It has a fixed size, however long the log is.
+// view is what is known of a run before its next event. It has a fixed size, however long the log
+// is.
 type view struct {
 	l       *Lifecycle
 	lenient bool // the log is of another producer
 	line    int  // of the run's last event
 
-	// fresh says that what stands directly before the next event is not known: the log begins in mid-run, or events are missing.
+	// fresh says that what stands directly before the next event is not known: the log begins in
+	// mid-run, or events are missing.
 	fresh bool
-	// partial says that some of the run's events are not in the log, so that nothing that counts over the whole run is known.
+	// partial says that some of the run's events are not in the log, so that nothing that counts
+	// over the whole run is known.
 	partial  bool
 	repeated uint64 // the last event that stood twice, 0 when the event before did not
 	pastEnd  bool   // it was told that something follows the run's end
@@ -129,7 +136,8 @@ func newView(l *Lifecycle, lenient bool) *view {
 	return &view{l: l, lenient: lenient, state: l.Submission.To}
 }
 
-// lose forgets what is not known any more when events are missing. What the run was submitted with stays known.
+// lose forgets what is not known any more when events are missing. What the run was submitted with
+// stays known.
 func (v *view) lose() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, begun: v.begun, head: v.head, startKnown: v.startKnown,
@@ -209,7 +217,8 @@ func (v *view) autoDecisionLeft() (left, ok bool) {
 	return v.autoDecisions < *v.begun.data.MaxAutoDecisions, true
 }
 
-// ownCount reports whether attempts and questions are counted as this contract counts them. Other producers begin elsewhere.
+// ownCount reports whether attempts and questions are counted as this contract counts them. Other
+// producers begin elsewhere.
 func (v *view) ownCount() bool {
 	return !v.lenient || v.begun != nil && v.begun.Meta.Attempt == 0
 }
@@ -255,7 +264,8 @@ func (v *view) candidates(s *step) []Transition {
 		known = nil // that it may not be was told of the event before
 	}
 	for _, t := range v.l.Transitions {
-		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To && !t.contradicted(known) {
+		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To &&
+			!t.contradicted(known) {
 			out = append(out, t)
 		}
 	}

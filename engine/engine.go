@@ -9,19 +9,24 @@ import (
 
 // Engine executes the turns of an agent.
 //
-// RunTurn executes one attempt up to its next durable boundary: the turn's end. It returns evidence and never
-// decides what becomes of the run. It must return soon after ctx is canceled, with every process that it started
-// for the turn ended; context.Cause(ctx) says why (ErrCanceled, ErrStale, ErrTurnTimeout, ErrShutdown). A turn that the agent
-// failed is an Outcome with a failed Process and a nil error; a non-nil error says that the engine itself could not do its work
-// and is treated as a failed process with the code that AsFailure finds in it. A panic in RunTurn is recovered by the caller and
-// treated as such an error, and so is a runtime.Goexit. RunTurn is called concurrently for different runs, and never concurrently for one run.
+// RunTurn executes one attempt up to its next durable boundary: the turn's end. It returns evidence
+// and never decides what becomes of the run. It must return soon after ctx is canceled, with every
+// process that it started for the turn ended; context.Cause(ctx) says why (ErrCanceled, ErrStale,
+// ErrTurnTimeout, ErrShutdown). A turn that the agent failed is an Outcome with a failed Process
+// and a nil error; a non-nil error says that the engine itself could not do its work and is treated
+// as a failed process with the code that AsFailure finds in it. A panic in RunTurn is recovered by
+// the caller and treated as such an error, and so is a runtime.Goexit. RunTurn is called
+// concurrently for different runs, and never concurrently for one run.
 //
-// What RunTurn returns after ctx has ended is no success any more (B1). When it has not returned 10 s after that, the turn is settled
-// without it, and its goroutine keeps its place in the process until it returns. The optional interfaces are treated alike: their calls
-// have their own limits (a minute for Reap and End, 10 s for Check, and for End at a shutdown), and are left behind 2 s after those.
+// What RunTurn returns after ctx has ended is no success any more (B1). When it has not returned 10
+// s after that, the turn is settled without it, and its goroutine keeps its place in the process
+// until it returns. The optional interfaces are treated alike: their calls have their own limits (a
+// minute for Reap and End, 10 s for Check, and for End at a shutdown), and are left behind 2 s
+// after those.
 type Engine interface {
 	// Profile says how this engine continues after a wait. It is probed: an engine looks at what is
-	// installed, and gives the reason. It is called before the first turn of a run and may be cached.
+	// installed, and gives the reason. It is called before the first turn of a run and may be
+	// cached.
 	Profile(ctx context.Context) (Profile, error)
 	// RunTurn executes one attempt.
 	RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error)
@@ -29,16 +34,20 @@ type Engine interface {
 
 // Profile is an engine's way to continue after a wait and why, and how it is to be understood.
 type Profile struct {
-	// Kind is fsm.ProfileResumable or fsm.ProfileStickyProcess. Without it no turn is executed: the run fails with ENGINE_UNAVAILABLE.
+	// Kind is fsm.ProfileResumable or fsm.ProfileStickyProcess. Without it no turn is executed: the
+	// run fails with ENGINE_UNAVAILABLE.
 	Kind   fsm.Profile
 	Reason string
-	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and reasons for repair as they are, without
-	// instructions; it says by Done, Questions and Output what it means. Its FinalText is shown to people and never read for a signal, and
-	// its Output is data, whatever its fields are called (J12).
+	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and
+	// reasons for repair as they are, without instructions; it says by Done, Questions and Output
+	// what it means. Its FinalText is shown to people and never read for a signal, and its Output
+	// is data, whatever its fields are called (J12).
 	Plain bool
-	// Signed: the engine's agent is a language model that gets the text of Turn.Input in every turn, and nothing but that. In interactive runs it
-	// is given a nonce for each attempt, and no marker, question or output in its text counts without it, so that text of people, tools
-	// and documents which it repeats signals nothing (J12). The zero value is for agents that write the plain forms.
+	// Signed: the engine's agent is a language model that gets the text of Turn.Input in every
+	// turn, and nothing but that. In interactive runs it is given a nonce for each attempt, and no
+	// marker, question or output in its text counts without it, so that text of people, tools and
+	// documents which it repeats signals nothing (J12). The zero value is for agents that write the
+	// plain forms.
 	Signed bool
 }
 
@@ -59,38 +68,44 @@ type Turn struct {
 	Epoch   uint64 // the fencing epoch of this attempt
 	Mode    fsm.Mode
 
-	// Prompt is the run's full prompt with the instructions of its mode (section H); without them where the engine is plain.
+	// Prompt is the run's full prompt with the instructions of its mode (section H); without them
+	// where the engine is plain.
 	Prompt string
-	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has at most one.
+	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has
+	// at most one.
 	Answers []interaction.Answer
-	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they are.
+	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they
+	// are.
 	Plain bool
-	// Nonce is what the agent's signals of this attempt carry (Profile.Signed); empty where it has none. Prompt, Input and Repair tell the agent. It
-	// is kept nowhere.
+	// Nonce is what the agent's signals of this attempt carry (Profile.Signed); empty where it has
+	// none. Prompt, Input and Repair tell the agent. It is kept nowhere.
 	Nonce string
-	// Repair is what is wrong with the output that the agent gave a moment ago, for the agent: it goes on with its session and gives
-	// the output again, in the same attempt. Empty in every round but such a one; Answers are empty then. Only a run whose spec allows
-	// repair rounds has them.
+	// Repair is what is wrong with the output that the agent gave a moment ago, for the agent: it
+	// goes on with its session and gives the output again, in the same attempt. Empty in every
+	// round but such a one; Answers are empty then. Only a run whose spec allows repair rounds has
+	// them.
 	Repair string
 	// Handle is the session to resume, nil when there is none yet.
 	Handle *Handle
 
-	// WorkDir is the agent's working folder, ArtifactDir where its artifacts go and TranscriptDir where the
-	// engine may keep its raw record, a file per attempt. Absolute; they exist.
+	// WorkDir is the agent's working folder, ArtifactDir where its artifacts go and TranscriptDir
+	// where the engine may keep its raw record, a file per attempt. Absolute; they exist.
 	WorkDir       string
 	ArtifactDir   string
 	TranscriptDir string
-	// HomeDir is the run's own folder for the engine: the agent's settings and sessions, kept between turns. It is not part of
-	// what the agent works on. Absolute; made before the first turn, and never again once the run has a session.
+	// HomeDir is the run's own folder for the engine: the agent's settings and sessions, kept
+	// between turns. It is not part of what the agent works on. Absolute; made before the first
+	// turn, and never again once the run has a session.
 	HomeDir string
 
 	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
 	OutputSchema []byte
 }
 
-// Input is the text that the agent is to be given now: what to repair or the answer when there is one, otherwise the prompt. An answer
-// comes with the nonce of the attempt. To an agent that has none, a reply that would be a signal if it were repeated comes as a quotation
-// (J12); Answers have it as it was written.
+// Input is the text that the agent is to be given now: what to repair or the answer when there is
+// one, otherwise the prompt. An answer comes with the nonce of the attempt. To an agent that has
+// none, a reply that would be a signal if it were repeated comes as a quotation (J12); Answers have
+// it as it was written.
 func (t Turn) Input() string {
 	switch {
 	case t.Repair != "":
@@ -108,13 +123,14 @@ func (t Turn) Input() string {
 	return t.Prompt
 }
 
-// GoesOn reports whether the turn goes on with what the agent was told before: by an answer, or by a round of repair. A first turn
-// that is repeated after a crash may have a Handle too, and does not go on.
+// GoesOn reports whether the turn goes on with what the agent was told before: by an answer, or by
+// a round of repair. A first turn that is repeated after a crash may have a Handle too, and does
+// not go on.
 func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
 
-// Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns ErrStale when
-// the attempt's epoch is no longer the run's (canceled, taken over), and the engine must then stop. A Sink is safe for
-// concurrent use and must not be used after RunTurn returned.
+// Sink takes what a turn reports before it ends. Each call returns once it is stored; it returns
+// ErrStale when the attempt's epoch is no longer the run's (canceled, taken over), and the engine
+// must then stop. A Sink is safe for concurrent use and must not be used after RunTurn returned.
 type Sink interface {
 	// Message stores an intermediate message of the assistant; it is an event at once.
 	Message(ctx context.Context, m Message) error
@@ -137,9 +153,10 @@ type RawRef struct {
 	Length int64  `json:"length"`
 }
 
-// Diagnostic is something worth knowing that does not end the turn. Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or
-// one of the engine's own: X_ and up to 60 of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its detail.
-// A run's record lists its first codes, fifty with those of engines; its events have all.
+// Diagnostic is something worth knowing that does not end the turn. Code is one of the contract's
+// (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to 60 of A to Z, 0 to 9 and _. Any
+// other is stored as ENGINE_DIAGNOSTIC, with the code in its detail. A run's record lists its first
+// codes, fifty with those of engines; its events have all.
 type Diagnostic struct {
 	Code   fsm.Warning `json:"code"`
 	Detail string      `json:"detail,omitempty"`
@@ -147,8 +164,8 @@ type Diagnostic struct {
 
 // Checker is implemented by an engine that can say whether a handle is still good (E2).
 type Checker interface {
-	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot, and any
-	// other error when that is not known now.
+	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot,
+	// and any other error when that is not known now.
 	Check(ctx context.Context, runID string, h Handle) error
 }
 
@@ -156,31 +173,34 @@ type Checker interface {
 type Resident interface {
 	// End ends the resident process of a run, if there is one, and returns when it is gone.
 	End(ctx context.Context, runID string) error
-	// OnLoss has fn called, from a goroutine of the engine, once for each resident process that ends by
-	// itself while no turn uses it. The returned function ends that; fn is not called after it returned.
+	// OnLoss has fn called, from a goroutine of the engine, once for each resident process that
+	// ends by itself while no turn uses it. The returned function ends that; fn is not called after
+	// it returned.
 	OnLoss(fn func(runID string, reason error)) (stop func())
 }
 
 // Reaper is implemented by an engine that can end what a dead worker left (E7).
 type Reaper interface {
-	// Reap ends the processes that an earlier worker started for the run, identified safely, and returns
-	// when they are gone. It is a no-op when there are none.
+	// Reap ends the processes that an earlier worker started for the run, identified safely, and
+	// returns when they are gone. It is a no-op when there are none.
 	Reap(ctx context.Context, runID string) error
 }
 
-// Scoped is implemented by an engine that keeps something of runs in memory: processes, sessions. Two hosts may have runs of one id.
+// Scoped is implemented by an engine that keeps something of runs in memory: processes, sessions.
+// Two hosts may have runs of one id.
 type Scoped interface {
-	// Scope returns an engine for one host: what it keeps of runs is its own, and it knows nothing of what others keep under the same
-	// ids. lifecycle.New calls it once for each name that the engine has. What ends all that the engine keeps, a Close say, also ends what
-	// is kept for its hosts.
+	// Scope returns an engine for one host: what it keeps of runs is its own, and it knows nothing
+	// of what others keep under the same ids. lifecycle.New calls it once for each name that the
+	// engine has. What ends all that the engine keeps, a Close say, also ends what is kept for its
+	// hosts.
 	Scope() Engine
 }
 
-// Sweeper is implemented by an engine that can end what dead workers left of any run, also of one that has ended meanwhile or was
-// taken over: nobody reaps those.
+// Sweeper is implemented by an engine that can end what dead workers left of any run, also of one
+// that has ended meanwhile or was taken over: nobody reaps those.
 type Sweeper interface {
-	// Sweep ends the processes that workers of this machine left which are known to be dead, identified safely, and removes what is
-	// recorded of them. It is called when a host begins to serve and from time to time, beside turns of other runs. Its error says what may
-	// be left.
+	// Sweep ends the processes that workers of this machine left which are known to be dead,
+	// identified safely, and removes what is recorded of them. It is called when a host begins to
+	// serve and from time to time, beside turns of other runs. Its error says what may be left.
 	Sweep(ctx context.Context) error
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Func is an engine in the host's own process: a function that does one turn. It is plain code (Profile.Plain): it gets the run's
-// prompt untouched, says by Done, Output and Ask what it means, and nothing in its texts is read as a signal. Model is the form for a
-// function that calls a language model and wants its text read. It is resumable: what the function needs to go on it keeps itself, under
-// Turn.RunID or in the Outcome's handle. A run that has no handle gets one that names it, so that it may wait (B11). The function must be
-// safe for concurrent use by different runs, and return soon after ctx ends.
+// Func is an engine in the host's own process: a function that does one turn. It is plain code
+// (Profile.Plain): it gets the run's prompt untouched, says by Done, Output and Ask what it means,
+// and nothing in its texts is read as a signal. Model is the form for a function that calls a
+// language model and wants its text read. It is resumable: what the function needs to go on it
+// keeps itself, under Turn.RunID or in the Outcome's handle. A run that has no handle gets one that
+// names it, so that it may wait (B11). The function must be safe for concurrent use by different
+// runs, and return soon after ctx ends.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
@@ -26,11 +28,13 @@ type Func func(ctx context.Context, t Turn, s Sink) (Outcome, error)
 
 // Profile is resumable.
 func (Func) Profile(context.Context) (Profile, error) {
-	return Profile{Kind: fsm.ProfileResumable, Reason: "a function of the host is called anew for each turn", Plain: true}, nil
+	return Profile{Kind: fsm.ProfileResumable, Reason: "a function of the host is called anew for each turn",
+		Plain: true}, nil
 }
 
-// Model is an engine of a function that calls a language model: the model gets the text of Turn.Input, and what it answers is the
-// FinalText of the Outcome, in which the library finds marker, question and output. In all else it is a Func.
+// Model is an engine of a function that calls a language model: the model gets the text of
+// Turn.Input, and what it answers is the FinalText of the Outcome, in which the library finds
+// marker, question and output. In all else it is a Func.
 func Model(f Func) Engine { return model{f} }
 
 // model is a Func that is not plain.
@@ -56,7 +60,8 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 	return o, err
 }
 
-// handleSeen is a Sink that remembers whether it was told a handle: one that the function gave early is not to be replaced.
+// handleSeen is a Sink that remembers whether it was told a handle: one that the function gave
+// early is not to be replaced.
 type handleSeen struct {
 	Sink
 	told atomic.Bool
@@ -76,7 +81,8 @@ func Ask(q interaction.Question) Outcome {
 	return Outcome{Process: Process{Status: OK}, Questions: []interaction.Question{q}}
 }
 
-// Say is the outcome of a turn that ends with a message. In an interactive run it does not complete the run.
+// Say is the outcome of a turn that ends with a message. In an interactive run it does not complete
+// the run.
 func Say(text string) Outcome {
 	return Outcome{Process: Process{Status: OK}, FinalText: text}
 }
@@ -88,8 +94,8 @@ func Done(text string) Outcome {
 	return o
 }
 
-// Output is the outcome of a turn that completes its run with structured output: v as a JSON object. The error says that v is no JSON
-// object.
+// Output is the outcome of a turn that completes its run with structured output: v as a JSON
+// object. The error says that v is no JSON object.
 func Output(v any) (Outcome, error) {
 	body, err := json.Marshal(v)
 	var object map[string]json.RawMessage

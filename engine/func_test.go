@@ -53,7 +53,8 @@ func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status)
 
-	o, err = returning(engine.Outcome{Process: engine.Process{Status: engine.Failed}}, nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
+	o, err = returning(engine.Outcome{Process: engine.Process{Status: engine.Failed}}, nil).RunTurn(t.Context(),
+		engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.Failed, o.Process.Status)
 
@@ -65,9 +66,11 @@ func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
 
 // B4, B6, B10: the short forms leave the evidence that they promise.
 func TestShortFormsLeaveTheirEvidence(t *testing.T) {
-	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "shipped", Done: true}, engine.Done("shipped"))
+	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "shipped", Done: true},
+		engine.Done("shipped"))
 	require.False(t, engine.Say("not yet").Done)
-	require.Equal(t, "Ship it?", engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}).Questions[0].Prompt)
+	require.Equal(t, "Ship it?", engine.Ask(interaction.Question{Kind: interaction.Confirm,
+		Prompt: "Ship it?"}).Questions[0].Prompt)
 
 	o, err := engine.Output(struct {
 		Answer int `json:"answer"`

@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Reasons for which a turn's context is canceled, found with context.Cause, and answers of a Sink and a Checker.
+// Reasons for which a turn's context is canceled, found with context.Cause, and answers of a Sink
+// and a Checker.
 var (
 	ErrCanceled      = errors.New("engine: run canceled")
 	ErrStale         = errors.New("engine: attempt is no longer the run's")
@@ -32,8 +33,9 @@ const (
 // Process is the result of a turn's process.
 type Process struct {
 	Status Status
-	// Code is the error code when Status is not OK; empty stands for the status's own code. One that the contract does not allow at a turn's
-	// end stands in the run's error message, beside ENGINE_FAILED.
+	// Code is the error code when Status is not OK; empty stands for the status's own code. One
+	// that the contract does not allow at a turn's end stands in the run's error message, beside
+	// ENGINE_FAILED.
 	Code fsm.Code
 	// Detail says what happened, for a person.
 	Detail   string
@@ -49,10 +51,11 @@ type Outcome struct {
 	FinalRef *RawRef
 	// Output is structured output that the engine hands over; nil when it has none.
 	Output json.RawMessage
-	// Done says that the run is complete: the engine's own word, beside which the text needs no marker.
+	// Done says that the run is complete: the engine's own word, beside which the text needs no
+	// marker.
 	Done bool
-	// Questions are explicit questions that the engine hands over; those in the FinalText of an engine that is not plain are found by the
-	// library.
+	// Questions are explicit questions that the engine hands over; those in the FinalText of an
+	// engine that is not plain are found by the library.
 	Questions []interaction.Question
 	// Handle is the session to resume; nil leaves the one that the Sink was given.
 	Handle *Handle

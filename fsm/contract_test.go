@@ -30,8 +30,8 @@ func taken(tr contract.Transition, facts fsm.Facts) string {
 	return got.ID
 }
 
-// A3 A7: the facts that the contract asks for are enough to take an arrow, and it is not taken when any one of them is missing, or one that it
-// excludes is there.
+// A3 A7: the facts that the contract asks for are enough to take an arrow, and it is not taken when
+// any one of them is missing, or one that it excludes is there.
 func TestEachFactOfAGuardCounts(t *testing.T) {
 	t.Parallel()
 	for _, tr := range contract.Load().Transitions {
@@ -50,7 +50,8 @@ func TestEachFactOfAGuardCounts(t *testing.T) {
 	}
 }
 
-// B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11: the gate decides as the contract does, by each rule, whatever is known of a turn.
+// B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11: the gate decides as the contract does, by each rule, whatever
+// is known of a turn.
 func TestTheGateDecidesAsTheContract(t *testing.T) {
 	t.Parallel()
 	l := contract.Load()
@@ -78,13 +79,15 @@ func TestTheGateDecidesAsTheContract(t *testing.T) {
 	require.Len(t, seen, len(l.Gate), "each rule decides something")
 }
 
-// F6: an engine's own warnings are those that the contract has room for, and no code of the contract is one.
+// F6: an engine's own warnings are those that the contract has room for, and no code of the
+// contract is one.
 func TestAnEnginesOwnWarnings(t *testing.T) {
 	t.Parallel()
 	space := contract.Load().OwnWarnings
 	for code, own := range map[string]bool{
 		"X_DISK_FULL": true, "X_2": true, "X__": true, "X_" + strings.Repeat("A", 60): true,
-		"": false, "X": false, "X_": false, "X_a": false, "X_A B": false, "X_Ä": false, "Y_A": false, "x_A": false, "AX_A": false, "X_A\n": false,
+		"": false, "X": false, "X_": false, "X_a": false, "X_A B": false, "X_Ä": false, "Y_A": false, "x_A": false,
+		"AX_A": false, "X_A\n": false,
 		"X_" + strings.Repeat("A", 61): false, "MY_OWN_WARNING": false,
 	} {
 		require.Equal(t, own, fsm.Warning(code).Own(), code)
@@ -101,12 +104,16 @@ func TestAnEnginesOwnWarnings(t *testing.T) {
 func TestEachFactIsItsOwn(t *testing.T) {
 	t.Parallel()
 	facts := map[fsm.Facts]string{
-		fsm.FactSlotHeld: "slot_held", fsm.FactInteractive: "interactive", fsm.FactSticky: "sticky", fsm.FactHandlePresent: "handle_present",
+		fsm.FactSlotHeld: "slot_held", fsm.FactInteractive: "interactive", fsm.FactSticky: "sticky",
+		fsm.FactHandlePresent:  "handle_present",
 		fsm.FactPendingMatches: "pending_matches", fsm.FactDeadlinePassed: "deadline_passed", fsm.FactStrict: "strict",
-		fsm.FactAutoDecisionLeft: "auto_decision_left", fsm.FactWorkerGone: "worker_gone", fsm.FactContextLost: "context_lost",
-		fsm.FactRepeatable: "repeatable", fsm.FactAttemptsExhausted: "attempts_exhausted", fsm.FactProcessOK: "process_ok",
-		fsm.FactDoneMarker: "done_marker", fsm.FactQuestionAsked: "question_asked", fsm.FactSchemaDeclared: "schema_declared",
-		fsm.FactOutputValid: "output_valid", fsm.FactSchemaPermissive: "schema_permissive",
+		fsm.FactAutoDecisionLeft: "auto_decision_left", fsm.FactWorkerGone: "worker_gone",
+		fsm.FactContextLost: "context_lost",
+		fsm.FactRepeatable:  "repeatable", fsm.FactAttemptsExhausted: "attempts_exhausted",
+		fsm.FactProcessOK:  "process_ok",
+		fsm.FactDoneMarker: "done_marker", fsm.FactQuestionAsked: "question_asked",
+		fsm.FactSchemaDeclared: "schema_declared",
+		fsm.FactOutputValid:    "output_valid", fsm.FactSchemaPermissive: "schema_permissive",
 		fsm.FactNotDoneSaid: "not_done_said", fsm.FactRepeatsExhausted: "repeats_exhausted",
 	}
 	require.Len(t, facts, len(contract.Load().Facts))

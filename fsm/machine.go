@@ -10,9 +10,10 @@ import (
 	"github.com/qmuntal/stateless"
 )
 
-// machine is the one machine of the program. It has no state of its own and is never changed after it is configured: the state of
-// a call lies in the call, which travels as the context. Immediate firing is what keeps concurrent calls apart; the library's
-// default queues them and answers one caller with another's result.
+// machine is the one machine of the program. It has no state of its own and is never changed after
+// it is configured: the state of a call lies in the call, which travels as the context. Immediate
+// firing is what keeps concurrent calls apart; the library's default queues them and answers one
+// caller with another's result.
 var machine = newMachine()
 
 // call is one question to the machine.
@@ -40,13 +41,15 @@ func newMachine() *stateless.StateMachine {
 		},
 		stateless.FiringImmediate,
 	)
-	m.OnUnhandledTrigger(func(context.Context, stateless.State, stateless.Trigger, []string) error { return errUnhandled })
+	m.OnUnhandledTrigger(func(context.Context, stateless.State, stateless.Trigger, []string) error {
+		return errUnhandled
+	})
 	configure(m)
 	return m
 }
 
-// when is the guard of a transition. It notes that it held, because states and trigger do not tell which of a cell's
-// transitions was taken; the contract proves that at most one can be.
+// when is the guard of a transition. It notes that it held, because states and trigger do not tell
+// which of a cell's transitions was taken; the contract proves that at most one can be.
 func when(id string) func(context.Context, ...any) bool {
 	index := slices.IndexFunc(transitions[:], func(t Transition) bool { return t.ID == id })
 	t := &transitions[index]
@@ -63,7 +66,8 @@ func when(id string) func(context.Context, ...any) bool {
 // nothing is the action of an internal transition: effects are data.
 func nothing(context.Context, ...any) error { return nil }
 
-// Next returns the transition that the event causes in the state when the facts hold, or a *Refusal (A3, A7).
+// Next returns the transition that the event causes in the state when the facts hold, or a *Refusal
+// (A3, A7).
 func Next(s State, e Event, f Facts) (Transition, error) {
 	// The machine would remember a state that it does not know, for ever.
 	if !slices.Contains(knownStates, s) {
@@ -76,7 +80,8 @@ func Next(s State, e Event, f Facts) (Transition, error) {
 	return transitions[c.taken].clone(), nil
 }
 
-// Decide returns the completion gate's verdict on a finished turn's facts (B1–B11). There always is one.
+// Decide returns the completion gate's verdict on a finished turn's facts (B1–B11). There always is
+// one.
 func Decide(f Facts) GateRule {
 	rule := *decide(f)
 	rule.Warnings = slices.Clone(rule.Warnings)
@@ -114,14 +119,15 @@ func (t Transition) clone() Transition {
 	return t
 }
 
-// Refusal says that a state does not allow an event, or that its guard does not hold (A7). Nothing may be written then.
+// Refusal says that a state does not allow an event, or that its guard does not hold (A7). Nothing
+// may be written then.
 type Refusal struct {
 	State State
 	Event Event
 	Facts Facts
 	Code  Code // RUN_TERMINAL, EVENT_NOT_ALLOWED or GUARD_NOT_MET
-	// Rule is the contract's id of the rejection, or of the transitions whose guards do not hold, joined by ", ". Empty for
-	// a state or event that the contract does not know.
+	// Rule is the contract's id of the rejection, or of the transitions whose guards do not hold,
+	// joined by ", ". Empty for a state or event that the contract does not know.
 	Rule string
 }
 

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A7: an event that the state does not allow is refused with an error that names both, and the rule.
+// A7: an event that the state does not allow is refused with an error that names both, and the
+// rule.
 func TestRefusalsNameStateEventAndRule(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -18,11 +19,16 @@ func TestRefusalsNameStateEventAndRule(t *testing.T) {
 		rule  string
 		text  string
 	}{
-		{StateSucceeded, EventRunCanceled, CodeRunTerminal, "RJ-01", "fsm: run.canceled refused in state succeeded (RUN_TERMINAL by RJ-01)"},
-		{StateQueued, EventTurnSucceeded, CodeEventNotAllowed, "RJ-02", "fsm: turn.succeeded refused in state queued (EVENT_NOT_ALLOWED by RJ-02)"},
-		{StateRunning, EventTurnNeedsInput, CodeGuardNotMet, "TR-02, TR-03", "fsm: turn.needs_input refused in state running (GUARD_NOT_MET by TR-02, TR-03)"},
-		{"limbo", EventRunCanceled, CodeEventNotAllowed, "", "fsm: run.canceled refused in state limbo (EVENT_NOT_ALLOWED)"},
-		{StateRunning, "turn.exploded", CodeEventNotAllowed, "", "fsm: turn.exploded refused in state running (EVENT_NOT_ALLOWED)"},
+		{StateSucceeded, EventRunCanceled, CodeRunTerminal, "RJ-01", "fsm: run.canceled refused in state succeeded " +
+			"(RUN_TERMINAL by RJ-01)"},
+		{StateQueued, EventTurnSucceeded, CodeEventNotAllowed, "RJ-02", "fsm: turn.succeeded refused in state queued " +
+			"(EVENT_NOT_ALLOWED by RJ-02)"},
+		{StateRunning, EventTurnNeedsInput, CodeGuardNotMet, "TR-02, TR-03", "fsm: turn.needs_input refused in state " +
+			"running (GUARD_NOT_MET by TR-02, TR-03)"},
+		{"limbo", EventRunCanceled, CodeEventNotAllowed, "", "fsm: run.canceled refused in state limbo " +
+			"(EVENT_NOT_ALLOWED)"},
+		{StateRunning, "turn.exploded", CodeEventNotAllowed, "", "fsm: turn.exploded refused in state running " +
+			"(EVENT_NOT_ALLOWED)"},
 	}
 	for _, c := range cases {
 		tr, err := Next(c.state, c.event, 0)
@@ -81,7 +87,8 @@ func TestConcurrentCallsDoNotMix(t *testing.T) {
 	var questions []question
 	for _, s := range States() {
 		for _, e := range Events() {
-			questions = append(questions, question{s, e, 0}, question{s, e, ^Facts(0)}, question{s, e, FactSlotHeld | FactInteractive | FactHandlePresent | FactPendingMatches})
+			questions = append(questions, question{s, e, 0}, question{s, e, ^Facts(0)},
+				question{s, e, FactSlotHeld | FactInteractive | FactHandlePresent | FactPendingMatches})
 		}
 	}
 	answer := func(q question) string {

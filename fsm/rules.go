@@ -54,7 +54,8 @@ type Transition struct {
 	To        State
 	All, None Facts // the guard: all of All hold and none of None
 	Slot      SlotEffect
-	// Error is the code of a run that ends by it, empty for the others; Also are codes that may be named instead.
+	// Error is the code of a run that ends by it, empty for the others; Also are codes that may be
+	// named instead.
 	Error Code
 	Also  []Code
 	Emits []Emission

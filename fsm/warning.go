@@ -8,10 +8,12 @@ import (
 // Own reports whether the code is an engine's own: in the contract's namespace for them (WC-00).
 func (w Warning) Own() bool {
 	rest, ok := strings.CutPrefix(string(w), OwnWarningPrefix)
-	return ok && rest != "" && len(w) <= OwnWarningLongest && strings.Trim(rest, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return ok && rest != "" && len(w) <= OwnWarningLongest && strings.Trim(rest,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Known reports whether the code is one of the contract or an engine's own: no other may stand in an event (IV-22).
+// Known reports whether the code is one of the contract or an engine's own: no other may stand in
+// an event (IV-22).
 func (w Warning) Known() bool { return w.Own() || slices.Contains(Warnings(), w) }
 
 // Question reports whether the code concerns a question.

@@ -58,7 +58,8 @@ func depth(v any) int {
 	return deepest + 1
 }
 
-// parseYAML reads a YAML (or JSON) mapping within the limits, without anchors, aliases, merge keys and tags.
+// parseYAML reads a YAML (or JSON) mapping within the limits, without anchors, aliases, merge keys
+// and tags.
 func parseYAML(text string) (map[string]any, error) {
 	if len(text) > MaxAskUser {
 		return nil, fmt.Errorf("question is %w: %d bytes, at most %d", errTooLarge, len(text), MaxAskUser)
@@ -103,7 +104,8 @@ func nestedFlow(text string) int {
 // plain turns a YAML node into maps, lists, strings, numbers, booleans and nil.
 func plain(n *yaml.Node, level int, nodes *int) (any, error) {
 	if *nodes++; *nodes > maxNodes || level > MaxDepth {
-		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes, MaxDepth)
+		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes,
+			MaxDepth)
 	}
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return nil, fmt.Errorf("line %d: anchors and aliases are not taken", n.Line)
@@ -152,8 +154,8 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionOf makes a question of a decoded tree, with or without a key ask_user around it. What is wrong with
-// an optional part is left out, with a diagnostic.
+// questionOf makes a question of a decoded tree, with or without a key ask_user around it. What is
+// wrong with an optional part is left out, with a diagnostic.
 func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	if inner, ok := tree[askUserField]; ok {
 		if tree, ok = inner.(map[string]any); !ok {

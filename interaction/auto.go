@@ -8,7 +8,8 @@ const (
 	ReasonUserNoReply = "user_no_reply"
 )
 
-// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied in time (C6).
+// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied
+// in time (C6).
 type AutoDecision struct {
 	Source        string         `json:"source"` // SourceAutoDecide
 	InteractionID int            `json:"interaction_id"`
@@ -18,19 +19,24 @@ type AutoDecision struct {
 }
 
 var instructions = map[DecisionPolicy]string{
-	EngineJudgement: "The user did not respond in time. Decide by your own best judgement and continue; say which decision you took.",
-	SafeDefault:     "The user did not respond in time. Take the safest option, the one that changes least and can be undone, and continue; say which decision you took.",
-	Abort:           "The user did not respond in time. Do not decide in their place: undo what is half done, change nothing further, and finish with a report of where things stand.",
+	EngineJudgement: "The user did not respond in time. Decide by your own best judgement and continue; say which " +
+		"decision you took.",
+	SafeDefault: "The user did not respond in time. Take the safest option, the one that changes least and can " +
+		"be undone, and continue; say which decision you took.",
+	Abort: "The user did not respond in time. Do not decide in their place: undo what is half done, change " +
+		"nothing further, and finish with a report of where things stand.",
 }
 
-// NewAutoDecision is the automatic decision on a question, by its default policy; engine_judgement when it has none.
+// NewAutoDecision is the automatic decision on a question, by its default policy; engine_judgement
+// when it has none.
 func NewAutoDecision(q Question) AutoDecision {
 	policy := q.DefaultPolicy
 	if instructions[policy] == "" {
 		policy = EngineJudgement
 	}
 	return AutoDecision{
-		Source: SourceAutoDecide, InteractionID: q.ID, Reason: ReasonUserNoReply, Policy: policy, Instruction: instructions[policy],
+		Source: SourceAutoDecide, InteractionID: q.ID, Reason: ReasonUserNoReply, Policy: policy,
+		Instruction: instructions[policy],
 	}
 }
 

@@ -11,16 +11,19 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// C1 C2: whatever stands in a tagged question, it is either a question within the limits, which survives being asked again
-// as JSON, or a diagnostic.
+// C1 C2: whatever stands in a tagged question, it is either a question within the limits, which
+// survives being asked again as JSON, or a diagnostic.
 func FuzzQuestion(f *testing.F) {
 	for _, body := range []string{
-		"kind: choose_one\nprompt: Which?\noptions:\n  - {label: One, value: 1}\n  - two\nui_hints: {a: [1, 2.5, null, true]}\n",
+		"kind: choose_one\nprompt: Which?\noptions:\n  - {label: One, value: 1}\n  - two\nui_hints: {a: [1, 2.5, " +
+			"null, true]}\n",
 		"ask_user:\n  kind: risk_ack\n  prompt: |\n    Two\n    lines\n  default_decision_policy: abort\n",
 		`{"ask_user":{"kind":"confirm","prompt":"x","options":[1e400,true,{"value":"v"}]}}`,
 		"```yaml\nkind: confirm\nprompt: x\n```",
-		"prompt: &a x\nkind: *a", "<<: {prompt: x}", "prompt: !!binary eA==", "? [a]\n: b", "prompt: \"\\ud800\"", "prompt: 2001-01-01", "%YAML 1.1\n---\nprompt: x\n...",
-		"prompt: Which region: EU or US?", strings.Repeat("- ", 200), strings.Repeat("{a: ", 40), "prompt: x\n# c\n\n# d\nkind: confirm # e",
+		"prompt: &a x\nkind: *a", "<<: {prompt: x}", "prompt: !!binary eA==", "? [a]\n: b", "prompt: \"\\ud800\"",
+		"prompt: 2001-01-01", "%YAML 1.1\n---\nprompt: x\n...",
+		"prompt: Which region: EU or US?", strings.Repeat("- ", 200), strings.Repeat("{a: ", 40),
+		"prompt: x\n# c\n\n# d\nkind: confirm # e",
 	} {
 		f.Add(body)
 	}
@@ -42,7 +45,8 @@ func FuzzQuestion(f *testing.F) {
 		require.Empty(t, odd)
 		require.Equal(t, q, again)
 		asked := map[string]any{
-			"kind": q.Kind, "prompt": q.Prompt, "options": q.Options, "required_fields": q.RequiredFields, "ui_hints": q.UIHints, "context": q.Context,
+			"kind": q.Kind, "prompt": q.Prompt, "options": q.Options, "required_fields": q.RequiredFields,
+			"ui_hints": q.UIHints, "context": q.Context,
 			"default_decision_policy": q.DefaultPolicy,
 		}
 		object, err := json.Marshal(map[string]any{"ask_user": asked})

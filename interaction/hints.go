@@ -7,14 +7,17 @@ import (
 	"reflect"
 )
 
-// maxHintValues bounds how many values of hints are looked at: JSON of MaxUIHints bytes cannot hold as many.
+// maxHintValues bounds how many values of hints are looked at: JSON of MaxUIHints bytes cannot hold
+// as many.
 const maxHintValues = MaxUIHints
 
 // errHints says what hints must be.
-var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions, MaxDepth)
+var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions,
+	MaxDepth)
 
-// PlainHints returns the hints as JSON's own types, within the limits. What an engine puts there may be of any type, hold itself, nest without
-// end, or panic when it is encoded: all of that is an error (C2).
+// PlainHints returns the hints as JSON's own types, within the limits. What an engine puts there
+// may be of any type, hold itself, nest without end, or panic when it is encoded: all of that is an
+// error (C2).
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
 		return nil, nil //nolint:nilnil // no hints, and no fault
@@ -40,8 +43,9 @@ func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 
 var jsonMarshaler, textMarshaler = reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()
 
-// shallow reports whether what json.Marshal would walk through has at most that depth, and no more values than are left: encoding nests as
-// deep as its values do, and a stack that overflows ends the process.
+// shallow reports whether what json.Marshal would walk through has at most that depth, and no more
+// values than are left: encoding nests as deep as its values do, and a stack that overflows ends
+// the process.
 func shallow(v reflect.Value, levels int, values *int) bool {
 	if *values--; *values < 0 {
 		return false

@@ -20,8 +20,9 @@ func (b bad) MarshalJSON() ([]byte, error) { return b() }
 
 type link struct{ Next *link }
 
-// TestHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints. What JSON cannot hold within the limits is
-// left out with a diagnostic; nothing of it ends the process.
+// TestHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints.
+// What JSON cannot hold within the limits is left out with a diagnostic; nothing of it ends the
+// process.
 func TestHintsOfAnyShape(t *testing.T) {
 	const million = 1_000_000
 	maps := map[string]any{}
@@ -58,18 +59,22 @@ func TestHintsOfAnyShape(t *testing.T) {
 		"what encodes itself deep": {"x": json.RawMessage(nested(interaction.MaxDepth, ""))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q, told := interaction.Normalize(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?", UIHints: hints})
+			q, told := interaction.Normalize(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?",
+				UIHints: hints})
 			require.Empty(t, q.UIHints)
 			require.Len(t, told, 1)
 			require.Equal(t, fsm.WarnAskUserTruncated, told[0].Code)
 		})
 	}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	q, told := interaction.Normalize(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?", UIHints: map[string]any{
-		"at": now, "list": [2]int{1, 2}, "struct": struct{ Wide bool }{true}, "bytes": []byte("x"), "none": (*link)(nil),
-	}})
+	q, told := interaction.Normalize(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?",
+		UIHints: map[string]any{
+			"at": now, "list": [2]int{1, 2}, "struct": struct{ Wide bool }{true}, "bytes": []byte("x"),
+			"none": (*link)(nil),
+		}})
 	require.Empty(t, told)
 	require.Equal(t, map[string]any{
-		"at": "2026-01-02T03:04:05Z", "list": []any{1.0, 2.0}, "struct": map[string]any{"Wide": true}, "bytes": "eA==", "none": nil,
+		"at": "2026-01-02T03:04:05Z", "list": []any{1.0, 2.0}, "struct": map[string]any{"Wide": true}, "bytes": "eA==",
+		"none": nil,
 	}, q.UIHints)
 }

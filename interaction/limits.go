@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what an agent or a person may say, in bytes or entries. What an agent says beyond them is cut, with a
-// diagnostic; what a person says beyond them is an error.
+// Limits of what an agent or a person may say, in bytes or entries. What an agent says beyond them
+// is cut, with a diagnostic; what a person says beyond them is an error.
 const (
 	MaxReplyText = 256 << 10
 	MaxKey       = 255
@@ -19,13 +19,15 @@ const (
 	MaxRequiredFields = 100
 	MaxUIHints        = 8 << 10 // as JSON
 
-	// MaxAskUser is the largest question text that is read, MaxDepth how deep it may nest, MaxOutput the largest output.
+	// MaxAskUser is the largest question text that is read, MaxDepth how deep it may nest,
+	// MaxOutput the largest output.
 	MaxAskUser = 64 << 10
 	MaxDepth   = 16
 	MaxOutput  = 1 << 20
 )
 
-// cut makes s valid UTF-8 of at most limit bytes, without NUL, and reports whether it was shortened.
+// cut makes s valid UTF-8 of at most limit bytes, without NUL, and reports whether it was
+// shortened.
 func cut(s string, limit int) (string, bool) {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	if len(s) <= limit {

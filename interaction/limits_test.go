@@ -33,13 +33,17 @@ func TestQuestionsAreTakenUpToTheLimits(t *testing.T) {
 		return b.String() + " 1"
 	}
 	for name, c := range map[string]struct{ taken, refused string }{
-		"bytes of JSON":   {whole(object(interaction.MaxAskUser)), whole(object(interaction.MaxAskUser + 1))},
-		"bytes of YAML":   {tagged(object(interaction.MaxAskUser)), tagged(object(interaction.MaxAskUser + 1))},
-		"depth of JSON":   {whole(`{"prompt":"x","kind":"confirm","ui_hints":` + `{"a":` + nested(14, "") + `}}`), whole(`{"prompt":"x","kind":"confirm","ui_hints":{"a":` + nested(15, "") + `}}`)},
-		"depth of flow":   {tagged(`{prompt: x, kind: confirm, more: ` + nested(15, "") + `}`), tagged(`{prompt: x, kind: confirm, more: ` + nested(16, "") + `}`)},
-		"depth of blocks": {tagged("prompt: x\nkind: confirm\nmore:" + mappings(14) + "\n"), tagged("prompt: x\nkind: confirm\nmore:" + mappings(15) + "\n")},
+		"bytes of JSON": {whole(object(interaction.MaxAskUser)), whole(object(interaction.MaxAskUser + 1))},
+		"bytes of YAML": {tagged(object(interaction.MaxAskUser)), tagged(object(interaction.MaxAskUser + 1))},
+		"depth of JSON": {whole(`{"prompt":"x","kind":"confirm","ui_hints":` + `{"a":` + nested(14, "") + `}}`),
+			whole(`{"prompt":"x","kind":"confirm","ui_hints":{"a":` + nested(15, "") + `}}`)},
+		"depth of flow": {tagged(`{prompt: x, kind: confirm, more: ` + nested(15, "") + `}`),
+			tagged(`{prompt: x, kind: confirm, more: ` + nested(16, "") + `}`)},
+		"depth of blocks": {tagged("prompt: x\nkind: confirm\nmore:" + mappings(14) + "\n"),
+			tagged("prompt: x\nkind: confirm\nmore:" + mappings(15) + "\n")},
 		"number of values": {
-			tagged("{prompt: x, kind: confirm, more: [" + strings.Repeat("1,", 4092) + "]}"), tagged("{prompt: x, kind: confirm, more: [" + strings.Repeat("1,", 4093) + "]}"),
+			tagged("{prompt: x, kind: confirm, more: [" + strings.Repeat("1,", 4092) + "]}"),
+			tagged("{prompt: x, kind: confirm, more: [" + strings.Repeat("1,", 4093) + "]}"),
 		},
 	} {
 		t.Run("C2/"+name, func(t *testing.T) {
@@ -54,10 +58,12 @@ func TestQuestionsAreTakenUpToTheLimits(t *testing.T) {
 	}
 	t.Run("C2/brackets beyond all measure are not given to the parser", func(t *testing.T) {
 		r := interaction.Read(tagged("prompt: x\nmore: "+strings.Repeat("[", 20_000)), nil)
-		require.Equal(t, fsm.WarnAskUserTruncated, r.Diagnostics[0].Code, "for its depth, and not as what the parser makes of it")
+		require.Equal(t, fsm.WarnAskUserTruncated, r.Diagnostics[0].Code, "for its depth, and not as what the parser "+
+			"makes of it")
 	})
 	t.Run("C1/many brackets side by side are not deep", func(t *testing.T) {
-		r := interaction.Read(tagged("prompt: x\nkind: choose_one\noptions: ["+strings.Repeat("{label: a, value: b},", 50)+"]"), nil)
+		r := interaction.Read(tagged("prompt: x\nkind: choose_one\noptions: ["+strings.Repeat("{label: a, value: b},",
+			50)+"]"), nil)
 		require.Empty(t, r.Diagnostics)
 		require.Len(t, r.Question.Options, 50)
 	})
@@ -87,15 +93,24 @@ func TestPartsAreKeptUpToTheLimits(t *testing.T) {
 	}
 	text := func(n int) string { return strings.Repeat("x", n) }
 	for name, c := range map[string]struct{ kept, cut interaction.Question }{
-		"prompt":          {interaction.Question{Prompt: text(interaction.MaxPromptText)}, interaction.Question{Prompt: text(interaction.MaxPromptText + 1)}},
-		"context":         {interaction.Question{Context: text(interaction.MaxContext)}, interaction.Question{Context: text(interaction.MaxContext + 1)}},
-		"options":         {interaction.Question{Options: options(interaction.MaxOptions, "l")}, interaction.Question{Options: options(interaction.MaxOptions+1, "l")}},
-		"a label":         {interaction.Question{Options: options(1, text(interaction.MaxLabel))}, interaction.Question{Options: options(1, text(interaction.MaxLabel+1))}},
-		"required fields": {interaction.Question{RequiredFields: list(interaction.MaxRequiredFields, "f")}, interaction.Question{RequiredFields: list(interaction.MaxRequiredFields+1, "f")}},
-		"a field's name":  {interaction.Question{RequiredFields: list(1, text(interaction.MaxLabel))}, interaction.Question{RequiredFields: list(1, text(interaction.MaxLabel+1))}},
-		"bytes of hints":  {interaction.Question{UIHints: hints(interaction.MaxUIHints)}, interaction.Question{UIHints: hints(interaction.MaxUIHints + 1)}},
-		"depth of hints":  {interaction.Question{UIHints: deep(interaction.MaxDepth)}, interaction.Question{UIHints: deep(interaction.MaxDepth + 1)}},
-		"hints":           {interaction.Question{UIHints: many(interaction.MaxOptions)}, interaction.Question{UIHints: many(interaction.MaxOptions + 1)}},
+		"prompt": {interaction.Question{Prompt: text(interaction.MaxPromptText)},
+			interaction.Question{Prompt: text(interaction.MaxPromptText + 1)}},
+		"context": {interaction.Question{Context: text(interaction.MaxContext)},
+			interaction.Question{Context: text(interaction.MaxContext + 1)}},
+		"options": {interaction.Question{Options: options(interaction.MaxOptions, "l")},
+			interaction.Question{Options: options(interaction.MaxOptions+1, "l")}},
+		"a label": {interaction.Question{Options: options(1, text(interaction.MaxLabel))},
+			interaction.Question{Options: options(1, text(interaction.MaxLabel+1))}},
+		"required fields": {interaction.Question{RequiredFields: list(interaction.MaxRequiredFields, "f")},
+			interaction.Question{RequiredFields: list(interaction.MaxRequiredFields+1, "f")}},
+		"a field's name": {interaction.Question{RequiredFields: list(1, text(interaction.MaxLabel))},
+			interaction.Question{RequiredFields: list(1, text(interaction.MaxLabel+1))}},
+		"bytes of hints": {interaction.Question{UIHints: hints(interaction.MaxUIHints)},
+			interaction.Question{UIHints: hints(interaction.MaxUIHints + 1)}},
+		"depth of hints": {interaction.Question{UIHints: deep(interaction.MaxDepth)},
+			interaction.Question{UIHints: deep(interaction.MaxDepth + 1)}},
+		"hints": {interaction.Question{UIHints: many(interaction.MaxOptions)},
+			interaction.Question{UIHints: many(interaction.MaxOptions + 1)}},
 	} {
 		t.Run("C2/"+name, func(t *testing.T) {
 			for _, q := range []*interaction.Question{&c.kept, &c.cut} {
@@ -131,7 +146,8 @@ func requireSame(t *testing.T, want, got interaction.Question) {
 func TestTextsAreCutBetweenCharacters(t *testing.T) {
 	long, _ := interaction.Normalize(interaction.Question{Prompt: "a" + strings.Repeat("é", interaction.MaxPromptText)})
 	require.Equal(t, "a"+strings.Repeat("é", interaction.MaxPromptText/2-1), long.Prompt)
-	long, _ = interaction.Normalize(interaction.Question{Prompt: "abc" + strings.Repeat("𝄞", interaction.MaxPromptText)})
+	long, _ = interaction.Normalize(interaction.Question{Prompt: "abc" + strings.Repeat("𝄞",
+		interaction.MaxPromptText)})
 	require.Equal(t, "abc"+strings.Repeat("𝄞", interaction.MaxPromptText/4-1), long.Prompt)
 	nul, _ := interaction.Normalize(interaction.Question{Prompt: "\x00a\x00b"})
 	require.Equal(t, "\uFFFDa\uFFFDb", nul.Prompt)
@@ -139,7 +155,8 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 
 // C3 C5: a reply is taken up to each limit.
 func TestRepliesAreTakenUpToTheLimits(t *testing.T) {
-	key, actor, text := strings.Repeat("k", interaction.MaxKey), strings.Repeat("a", interaction.MaxActor), strings.Repeat("x", interaction.MaxReplyText)
+	key, actor, text := strings.Repeat("k", interaction.MaxKey), strings.Repeat("a", interaction.MaxActor),
+		strings.Repeat("x", interaction.MaxReplyText)
 	require.NoError(t, interaction.Reply{ID: 1, Text: text, Key: key, Actor: actor}.Validate())
 	for field, r := range map[string]interaction.Reply{
 		"Text is 262145 bytes": {ID: 1, Text: text + "x"},
@@ -159,8 +176,10 @@ func TestRepliesAreTakenUpToTheLimits(t *testing.T) {
 func TestLimitsStayAsTheyAre(t *testing.T) {
 	require.Equal(t, []int{262144, 255, 255}, []int{interaction.MaxReplyText, interaction.MaxKey, interaction.MaxActor})
 	require.Equal(t, []int{32768, 32768, 100, 1024, 100, 8192},
-		[]int{interaction.MaxPromptText, interaction.MaxContext, interaction.MaxOptions, interaction.MaxLabel, interaction.MaxRequiredFields, interaction.MaxUIHints})
-	require.Equal(t, []int{65536, 16, 1048576}, []int{interaction.MaxAskUser, interaction.MaxDepth, interaction.MaxOutput})
+		[]int{interaction.MaxPromptText, interaction.MaxContext, interaction.MaxOptions, interaction.MaxLabel,
+			interaction.MaxRequiredFields, interaction.MaxUIHints})
+	require.Equal(t, []int{65536, 16, 1048576}, []int{interaction.MaxAskUser, interaction.MaxDepth,
+		interaction.MaxOutput})
 }
 
 // I11: what an engine hands over as output is taken up to its limit.
@@ -171,21 +190,25 @@ func TestOutputIsTakenUpToItsLimit(t *testing.T) {
 	require.Nil(t, r.OutputFault)
 	over := output(interaction.MaxOutput + 1)
 	for _, r := range []interaction.Reading{
-		interaction.Read("", json.RawMessage(over)), interaction.Read(over, nil), interaction.Read("Here:\n```json\n"+over+"\n```", nil),
+		interaction.Read("", json.RawMessage(over)), interaction.Read(over, nil), interaction.Read("Here:\n```json\n"+
+			over+"\n```", nil),
 	} {
 		require.Nil(t, r.Output)
-		require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: "output has 1048577 bytes, at most 1048576 are taken"}, r.OutputFault)
+		require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
+			Detail: "output has 1048577 bytes, at most 1048576 are taken"}, r.OutputFault)
 		require.Contains(t, r.Baseline().Prompt, r.OutputFault.Detail)
 	}
 	r = interaction.Read("{", json.RawMessage(`{"a":`))
-	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed, Detail: "structured output is no valid JSON"}, r.OutputFault)
+	require.Equal(t, &interaction.Diagnostic{Code: fsm.WarnEngineOutputMalformed,
+		Detail: "structured output is no valid JSON"}, r.OutputFault)
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
 // C2: what is odd about one text is told in sixteen diagnostics at most.
 func TestDiagnosticsAreFew(t *testing.T) {
 	label := strings.Repeat("x", interaction.MaxLabel+1)
-	r := interaction.Read("<ASK_USER_YAML>\nkind: choose_one\nprompt: x\noptions:\n"+strings.Repeat("- {label: "+label+"}\n", 40)+"</ASK_USER_YAML>", nil)
+	r := interaction.Read("<ASK_USER_YAML>\nkind: choose_one\nprompt: x\noptions:\n"+strings.Repeat("- {label: "+label+
+		"}\n", 40)+"</ASK_USER_YAML>", nil)
 	require.Len(t, r.Question.Options, 40)
 	require.Len(t, r.Diagnostics, 16)
 }

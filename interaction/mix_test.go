@@ -20,15 +20,20 @@ func TestOutputBesideOtherThings(t *testing.T) {
 		output           string
 		done             bool
 	}{
-		"B6/prose that begins with a bracket":       {text: "[x] Step one.\n" + fence, output: `{"a":1}`},
-		"B6/prose that begins with a brace":         {text: "{braces} first.\n" + fence, output: `{"a":1}`},
-		"B4/prose that names the tag":               {text: "I need no <ASK_USER_YAML> here.\n" + fence + "__SKILL_DONE__\n", output: `{"a":1}`, done: true},
-		"B4/a question that has no end":             {text: fence + "<ASK_USER_YAML>\nkind: confirm\n\n__SKILL_DONE__\n", output: `{"a":1}`, done: true},
-		"B6/a field ask_user that asks nothing":     {text: "```json\n{\"a\":1,\"ask_user\":false}\n```", output: `{"a":1,"ask_user":false}`},
-		"B6/the same as a whole message":            {text: `{"a":1,"ask_user":"never"}`, output: `{"a":1,"ask_user":"never"}`},
-		"B6/an engine's null is no output":          {text: fence, structured: "null", output: `{"a":1}`},
-		"B4/a marker field that is written escaped": {text: `{"a":1,"__SKILL_DON\u0045__":true}`, output: `{"a":1}`, done: true},
-		"B6/a broken question's JSON is no output":  {text: "```ask_user\n{\"a\":1}\n```\n"},
+		"B6/prose that begins with a bracket": {text: "[x] Step one.\n" + fence, output: `{"a":1}`},
+		"B6/prose that begins with a brace":   {text: "{braces} first.\n" + fence, output: `{"a":1}`},
+		"B4/prose that names the tag": {text: "I need no <ASK_USER_YAML> here.\n" + fence +
+			"__SKILL_DONE__\n", output: `{"a":1}`, done: true},
+		"B4/a question that has no end": {text: fence +
+			"<ASK_USER_YAML>\nkind: confirm\n\n__SKILL_DONE__\n", output: `{"a":1}`, done: true},
+		"B6/a field ask_user that asks nothing": {text: "```json\n{\"a\":1,\"ask_user\":false}\n```",
+			output: `{"a":1,"ask_user":false}`},
+		"B6/the same as a whole message": {text: `{"a":1,"ask_user":"never"}`,
+			output: `{"a":1,"ask_user":"never"}`},
+		"B6/an engine's null is no output": {text: fence, structured: "null", output: `{"a":1}`},
+		"B4/a marker field that is written escaped": {text: `{"a":1,"__SKILL_DON\u0045__":true}`, output: `{"a":1}`,
+			done: true},
+		"B6/a broken question's JSON is no output": {text: "```ask_user\n{\"a\":1}\n```\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := interaction.Read(c.text, json.RawMessage(c.structured))
@@ -58,7 +63,8 @@ func TestQuestionAndOutputInOneObject(t *testing.T) {
 		})
 	}
 	t.Run("C2/a broken question beside an output leaves the output", func(t *testing.T) {
-		for _, text := range []string{"```json\n{\"a\":\"<&>\",\"ask_user\":{\"kind\":\"confirm\"}}\n```", `{"a":"<&>","ask_user":{"kind":"confirm"}}`} {
+		for _, text := range []string{"```json\n{\"a\":\"<&>\",\"ask_user\":{\"kind\":\"confirm\"}}\n```",
+			`{"a":"<&>","ask_user":{"kind":"confirm"}}`} {
 			r := interaction.Read(text, nil)
 			require.Nil(t, r.Question)
 			require.Equal(t, `{"a":"<&>"}`, string(r.Output))
@@ -75,10 +81,12 @@ func TestQuestionAndOutputInOneObject(t *testing.T) {
 	})
 	t.Run("C2/another question handed in is one too many", func(t *testing.T) {
 		fence := "```json\n{\"ask_user\":{\"kind\":\"confirm\",\"prompt\":\"Go on?\"}}\n```"
-		for _, other := range []string{`{"ask_user":{"kind":"confirm","prompt":"Stop?"}}`, `{"ask_user":{"kind":"confirm"}}`} {
+		for _, other := range []string{`{"ask_user":{"kind":"confirm","prompt":"Stop?"}}`,
+			`{"ask_user":{"kind":"confirm"}}`} {
 			r := interaction.Read(fence, json.RawMessage(other))
 			require.Equal(t, "Go on?", r.Question.Prompt)
-			require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus, Detail: "2 questions in one turn; only the first is asked"}}, r.Diagnostics)
+			require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnAskUserSurplus,
+				Detail: "2 questions in one turn; only the first is asked"}}, r.Diagnostics)
 			require.Nil(t, r.Output)
 		}
 	})
@@ -90,16 +98,21 @@ func TestWhatAMalformedQuestionSaysIsShown(t *testing.T) {
 		text string
 		code fsm.Warning
 	}{
-		"a colon in the prompt":   {"<ASK_USER_YAML>\nkind: confirm\nprompt: Which region: EU or US?\n</ASK_USER_YAML>", fsm.WarnAskUserMalformed},
-		"an open tag":             {"<ASK_USER_YAML>\nkind: confirm\nprompt: Which region", fsm.WarnAskUserMalformed},
-		"an open fence":           {"```ask_user\nkind: confirm\nprompt: Which region", fsm.WarnAskUserMalformed},
-		"a comma too many":        {"```json\n{\"ask_user\": {\"prompt\": \"Which region?\",}}\n```", fsm.WarnAskUserMalformed},
+		"a colon in the prompt": {"<ASK_USER_YAML>\nkind: confirm\nprompt: Which region: EU or US?\n</ASK_USER_YAML>",
+			fsm.WarnAskUserMalformed},
+		"an open tag":   {"<ASK_USER_YAML>\nkind: confirm\nprompt: Which region", fsm.WarnAskUserMalformed},
+		"an open fence": {"```ask_user\nkind: confirm\nprompt: Which region", fsm.WarnAskUserMalformed},
+		"a comma too many": {"```json\n{\"ask_user\": {\"prompt\": \"Which region?\",}}\n```",
+			fsm.WarnAskUserMalformed},
 		"the same, whole message": {"{\"ask_user\": {\"prompt\": \"Which region?\",}}", fsm.WarnAskUserMalformed},
-		"no prompt":               {`{"ask_user": {"kind": "confirm", "question": "Which region?"}}`, fsm.WarnAskUserMalformed},
-		"a text":                  {`{"ask_user": "Which region?"}`, fsm.WarnAskUserMalformed},
-		"a list":                  {"```json\n{\"ask_user\": [{\"prompt\": \"Which region?\"}]}\n```", fsm.WarnAskUserMalformed},
+		"no prompt": {`{"ask_user": {"kind": "confirm", "question": "Which region?"}}`,
+			fsm.WarnAskUserMalformed},
+		"a text": {`{"ask_user": "Which region?"}`, fsm.WarnAskUserMalformed},
+		"a list": {"```json\n{\"ask_user\": [{\"prompt\": \"Which region?\"}]}\n```",
+			fsm.WarnAskUserMalformed},
 		"oversized": {
-			"```json\n{\"ask_user\": {\"prompt\": \"Which region?\", \"x\": \"" + strings.Repeat("x", interaction.MaxAskUser) + "\"}}\n```", fsm.WarnAskUserTruncated,
+			"```json\n{\"ask_user\": {\"prompt\": \"Which region?\", \"x\": \"" + strings.Repeat("x",
+				interaction.MaxAskUser) + "\"}}\n```", fsm.WarnAskUserTruncated,
 		},
 	} {
 		t.Run("C2/"+name, func(t *testing.T) {
@@ -122,28 +135,33 @@ func TestWhatAMalformedQuestionSaysIsShown(t *testing.T) {
 
 // C1: what prose says of the tag before does not spoil the question after it.
 func TestTheTagIsNamedBeforeItIsUsed(t *testing.T) {
-	r := interaction.Read("I ask with <ASK_USER_YAML>, as told:\n```json\n{\"a\":1}\n```\n<ASK_USER_YAML>\nkind: confirm\nprompt: Go on?\n</ASK_USER_YAML>\n", nil)
+	r := interaction.Read("I ask with <ASK_USER_YAML>, as told:\n```json\n{\"a\":1}\n```\n<ASK_USER_YAML>\nkind: "+
+		"confirm\nprompt: Go on?\n</ASK_USER_YAML>\n", nil)
 	require.NotNil(t, r.Question)
 	require.Equal(t, "Go on?", r.Question.Prompt)
 	require.Equal(t, `{"a":1}`, string(r.Output))
 	require.Empty(t, r.Diagnostics)
 
-	r = interaction.Read("<ASK_USER_YAML>\nkind: confirm\nprompt: Shall I write <ASK_USER_YAML>?\n</ASK_USER_YAML>\n", nil)
+	r = interaction.Read("<ASK_USER_YAML>\nkind: confirm\nprompt: Shall I write <ASK_USER_YAML>?\n</ASK_USER_YAML>\n",
+		nil)
 	require.NotNil(t, r.Question)
 	require.Equal(t, "Shall I write <ASK_USER_YAML>?", r.Question.Prompt)
 }
 
 // C1: a number in an option is offered as it was written.
 func TestNumbersStayAsWritten(t *testing.T) {
-	r := interaction.Read(`{"ask_user":{"kind":"choose_one","prompt":"How many?","options":[{"label":"many","value":1000000},12345678901234567890,1.50],"ui_hints":{"rows":2}}}`, nil)
+	r := interaction.Read(
+		`{"ask_user":{"kind":"choose_one","prompt":"How many?","options":[{"label":"many","value":1000000},12345678901234567890,1.50],"ui_hints":{"rows":2}}}`, nil)
 	require.NotNil(t, r.Question)
 	require.Equal(t, []interaction.Option{
-		{Label: "many", Value: "1000000"}, {Label: "12345678901234567890", Value: "12345678901234567890"}, {Label: "1.50", Value: "1.50"},
+		{Label: "many", Value: "1000000"}, {Label: "12345678901234567890", Value: "12345678901234567890"},
+		{Label: "1.50", Value: "1.50"},
 	}, r.Question.Options)
 	require.Equal(t, map[string]any{"rows": 2.0}, r.Question.UIHints)
 }
 
-// C2 I11: tags that open and close in every unlucky order are read in linear time too, and only one question is parsed.
+// C2 I11: tags that open and close in every unlucky order are read in linear time too, and only one
+// question is parsed.
 func TestHostileTagsAreReadInLinearTime(t *testing.T) {
 	const open, end = "<ASK_USER_YAML>", "</ASK_USER_YAML>"
 	for name, text := range map[string]string{

@@ -10,8 +10,8 @@ import (
 // genericPrompt is asked when an agent ended its turn without saying what it needs.
 const genericPrompt = "The agent ended its turn without a result and without a question. How should it go on?"
 
-// Baseline is the question that the library asks when a turn neither completes nor asks: open text, with what the agent
-// said as its prompt (C2).
+// Baseline is the question that the library asks when a turn neither completes nor asks: open text,
+// with what the agent said as its prompt (C2).
 func Baseline(text string) Question {
 	prompt, _ := cut(strings.TrimSpace(text), MaxPromptText)
 	if prompt == "" {
@@ -20,8 +20,8 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Baseline is the question for a turn that was read so. When all that the agent said is an output, it is shown; when that
-// was not taken, the person is told so (C2, I11).
+// Baseline is the question for a turn that was read so. When all that the agent said is an output,
+// it is shown; when that was not taken, the person is told so (C2, I11).
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
@@ -33,8 +33,9 @@ func (r Reading) Baseline() Question {
 	return Baseline(text)
 }
 
-// Normalize brings a question within the limits and fills in what it leaves open: no kind is open_text, no policy
-// engine_judgement. An unknown kind or policy becomes the same, and a missing prompt the generic one (C1, C2); the diagnostics say so.
+// Normalize brings a question within the limits and fills in what it leaves open: no kind is
+// open_text, no policy engine_judgement. An unknown kind or policy becomes the same, and a missing
+// prompt the generic one (C1, C2); the diagnostics say so.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	switch q.Kind {
@@ -50,7 +51,8 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	case "":
 		q.DefaultPolicy = EngineJudgement
 	default:
-		n.odd(fsm.WarnAskUserMalformed, fmt.Sprintf("default_decision_policy %.40q counts as %s", q.DefaultPolicy, EngineJudgement))
+		n.odd(fsm.WarnAskUserMalformed, fmt.Sprintf("default_decision_policy %.40q counts as %s", q.DefaultPolicy,
+			EngineJudgement))
 		q.DefaultPolicy = EngineJudgement
 	}
 	q.Prompt = n.cut("prompt", q.Prompt, MaxPromptText)
@@ -109,7 +111,8 @@ func (n *normalizer) options(given []Option) []Option {
 
 func (n *normalizer) fields(given []string) []string {
 	if len(given) > MaxRequiredFields {
-		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d required_fields; the first %d are kept", len(given), MaxRequiredFields))
+		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d required_fields; the first %d are kept", len(given),
+			MaxRequiredFields))
 		given = given[:MaxRequiredFields]
 	}
 	if len(given) == 0 {

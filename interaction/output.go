@@ -41,13 +41,15 @@ func (r *reader) signedField(found []byte) bool {
 	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
-// taken reports whether what was found may be the output, and says why not where it was given as such.
+// taken reports whether what was found may be the output, and says why not where it was given as
+// such.
 func (r *reader) taken(found []byte, given bool) bool {
 	switch {
 	case len(found) == 0:
 		return false
 	case len(found) > MaxOutput:
-		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated, fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
+		r.OutputFault = &Diagnostic{fsm.WarnEngineOutputTruncated,
+			fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
 		return false
 	case !json.Valid(found):
 		if given { // what only looks like an output in the text stays there
@@ -101,13 +103,15 @@ func (r *reader) marked(fields map[string]json.RawMessage) {
 		r.NotDone = true
 	default:
 		r.NotDone = true
-		r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done", DoneMarker))
+		r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done",
+			DoneMarker))
 	}
 	delete(fields, DoneMarker)
 }
 
-// take takes the question out of an object's fields: an object named ask_user, or whatever else stands under that name alone.
-// Anything else of that name is a field like the others. Read is false when the question cannot be read.
+// take takes the question out of an object's fields: an object named ask_user, or whatever else
+// stands under that name alone. Anything else of that name is a field like the others. Read is
+// false when the question cannot be read.
 func (r *reader) take(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (map[string]any, error) { return parseJSON(string(asked)) }
@@ -129,8 +133,8 @@ func (r *reader) take(fields map[string]json.RawMessage) (took, read bool) {
 	return true, read
 }
 
-// again reports whether the question is the one that was read already: some engines hand over as structured output what
-// the text says too.
+// again reports whether the question is the one that was read already: some engines hand over as
+// structured output what the text says too.
 func (r *reader) again(parse func() (map[string]any, error)) bool {
 	if r.Question == nil {
 		return false
@@ -143,7 +147,8 @@ func (r *reader) again(parse func() (map[string]any, error)) bool {
 	return err == nil && reflect.DeepEqual(q, *r.Question)
 }
 
-// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block, of which one that is signed goes first.
+// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block, of
+// which one that is signed goes first.
 func (r *reader) candidate() (found []byte, signed bool) {
 	if only := r.onlyFence(func(s *segment) bool { return r.nonce != "" && s.signed(r.nonce) }); only != nil {
 		return bytes.TrimSpace([]byte(only.body)), true
@@ -182,19 +187,22 @@ func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	return only
 }
 
-// mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks so.
+// mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks
+// so.
 func mayBeJSON(s *segment) bool {
 	word, _, _ := strings.Cut(s.info, " ")
 	body := strings.TrimLeft(s.body, " \t\r\n")
 	return word == "json" || word == "" && len(body) > 0 && (body[0] == '{' || body[0] == '[')
 }
 
-// mayHold reports whether a JSON object may have the field, which can be written with escapes. It saves decoding most outputs.
+// mayHold reports whether a JSON object may have the field, which can be written with escapes. It
+// saves decoding most outputs.
 func mayHold(object, field string) bool {
 	return strings.Contains(object, field) || strings.Contains(object, `\u`)
 }
 
-// meantToAsk reports whether a text that is no JSON begins as an object whose first field is ask_user.
+// meantToAsk reports whether a text that is no JSON begins as an object whose first field is
+// ask_user.
 func meantToAsk(text string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
 	return ok && strings.HasPrefix(strings.TrimSpace(inside), `"`+askUserField+`"`)

@@ -21,9 +21,9 @@ const (
 	patchEnd   = patchMarks + "end -->"
 )
 
-// Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode, then the output schema, always in
-// this order (H3). It is idempotent: a task that was patched before is patched anew. Nothing of the interactive part reaches an
-// auto prompt (H1, H2).
+// Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode,
+// then the output schema, always in this order (H3). It is idempotent: a task that was patched
+// before is patched anew. Nothing of the interactive part reaches an auto prompt (H1, H2).
 func Patch(p PromptParts) string {
 	task := strings.TrimSpace(unpatched(p.Task))
 	mode := interactiveText
@@ -37,11 +37,13 @@ func Patch(p PromptParts) string {
 	}
 	parts := []string{task, patchBegin}
 	if p.ArtifactDir != "" {
-		parts = append(parts, "## Artifacts\nWrite every file that is a result of your work into this folder: "+p.ArtifactDir)
+		parts = append(parts, "## Artifacts\nWrite every file that is a result of your work into this folder: "+
+			p.ArtifactDir)
 	}
 	parts = append(parts, mode)
 	if len(p.OutputSchema) > 0 {
-		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only "+block+", that is valid against this JSON Schema:\n```json-schema\n"+
+		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only "+block+
+			", that is valid against this JSON Schema:\n```json-schema\n"+
 			unmarkable(p.OutputSchema)+"\n```")
 	}
 	return strings.Join(append(parts, patchEnd), "\n\n") + "\n"
@@ -70,7 +72,8 @@ When the whole task is done, and only then, write this on a line of its own at t
 
 ` + DoneMarker
 
-// RepairText tells an agent that its output is not valid, why, and to give it again, with the nonce of the attempt where it has one.
+// RepairText tells an agent that its output is not valid, why, and to give it again, with the nonce
+// of the attempt where it has one.
 func RepairText(mode fsm.Mode, nonce, why string) string {
 	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
 	if mode == fsm.ModeInteractive {

@@ -14,19 +14,24 @@ import (
 
 const markBegin, markEnd = "<!-- interlude:begin -->", "<!-- interlude:end -->"
 
-// H3: whatever the task is, even one that holds the marks of a patch, patching it again changes nothing; and each part stands in it once.
+// H3: whatever the task is, even one that holds the marks of a patch, patching it again changes
+// nothing; and each part stands in it once.
 func TestPatchIsIdempotent(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
-		"Do it.", " ", "\n", "\n\n", "é", "```", markBegin, markEnd, "<!-- interlude:be", "gin -->", "<!-- interlude:e", "nd -->", "<!--", "-->",
+		"Do it.", " ", "\n", "\n\n", "é", "```", markBegin, markEnd, "<!-- interlude:be", "gin -->", "<!-- interlude:e",
+		"nd -->", "<!--", "-->",
 	})
-	text := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "") })
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(piece, 0, 12).Draw(t, "pieces"), "")
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		parts := interaction.PromptParts{
 			Task: text.Draw(t, "task"), Mode: rapid.SampledFrom(fsm.Modes()).Draw(t, "mode"),
 			ArtifactDir: rapid.SampledFrom([]string{"", "/runs/r/artifacts"}).Draw(t, "folder"),
 		}
 		if rapid.Bool().Draw(t, "schema") {
-			parts.OutputSchema = []byte(`{"type":"object","description":"` + strings.ReplaceAll(text.Draw(t, "description"), "\n", " ") + `"}`)
+			parts.OutputSchema = []byte(`{"type":"object","description":"` + strings.ReplaceAll(text.Draw(t,
+				"description"), "\n", " ") + `"}`)
 		}
 		once := interaction.Patch(parts)
 		again := parts
@@ -45,7 +50,8 @@ func TestPatchIsIdempotent(t *testing.T) {
 // H3: a prompt that holds the marks many times is read in linear time.
 func TestPatchIsLinear(t *testing.T) {
 	for _, task := range []string{
-		strings.Repeat(markBegin+"x"+markEnd, 100_000), strings.Repeat(markBegin, 100_000) + strings.Repeat(markEnd, 100_000), strings.Repeat(markBegin, 200_000),
+		strings.Repeat(markBegin+"x"+markEnd, 100_000), strings.Repeat(markBegin, 100_000) + strings.Repeat(markEnd,
+			100_000), strings.Repeat(markBegin, 200_000),
 	} {
 		began := time.Now()
 		interaction.Patch(interaction.PromptParts{Task: task, Mode: fsm.ModeAuto})
@@ -59,25 +65,31 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 	got := interaction.Patch(interaction.PromptParts{Task: before + "And this.", Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n", "And this.", "Working alone")
 	require.NotContains(t, got, "ask_user")
-	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + strings.TrimSpace(strings.TrimPrefix(before, "Do it.")) + "And this.", Mode: fsm.ModeAuto})
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + strings.TrimSpace(strings.TrimPrefix(before,
+		"Do it.")) + "And this.", Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n\nAnd this.\n", "Working alone")
 	patch := strings.TrimSpace(strings.TrimPrefix(before, "Do it."))
-	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + "And this <!-- interlude: word -->.", Mode: fsm.ModeAuto})
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + "And this <!-- interlude: word -->.",
+		Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n\nAnd this <!-- interlude: word -->.\n", "Working alone")
-	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + patch + "<!-- interlude: word -->", Mode: fsm.ModeAuto})
+	got = interaction.Patch(interaction.PromptParts{Task: "Do it." + patch + patch + "<!-- interlude: word -->",
+		Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n\n<!-- interlude: word -->\n", "Working alone")
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
 
-// B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker again (H1).
+// B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker
+// again (H1).
 func TestARepairSaysWhatIsWrong(t *testing.T) {
 	auto := interaction.RepairText(fsm.ModeAuto, "", "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")
 	require.NotContains(t, auto, interaction.DoneMarker)
-	inOrder(t, interaction.RepairText(fsm.ModeInteractive, "", "answer: want integer"), "answer: want integer", "Write your final message again", "\n"+interaction.DoneMarker+"\n")
+	inOrder(t, interaction.RepairText(fsm.ModeInteractive, "", "answer: want integer"), "answer: want integer",
+		"Write your final message again", "\n"+interaction.DoneMarker+"\n")
 }
 
-// FuzzPatch: whatever the task is, patching it again changes nothing, and nothing of the other mode is left (H3).
+// FuzzPatch: whatever the task is, patching it again changes nothing, and nothing of the other mode
+// is left (H3).
 func FuzzPatch(f *testing.F) {
 	f.Add("Do it.", true)
 	f.Add(markBegin+"x"+markEnd+" y "+markBegin, false)

@@ -2,8 +2,8 @@ package interaction
 
 import "time"
 
-// Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text for
-// every kind (C3).
+// Kind says what sort of answer a question hopes for. It is a rendering hint: a reply is free text
+// for every kind (C3).
 type Kind string
 
 // The kinds of question (C1).

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// DoneMarker is how an agent says that it is done: on a line of its own in its final text, or as a field that is true in
-// its output object.
+// DoneMarker is how an agent says that it is done: on a line of its own in its final text, or as a
+// field that is true in its output object.
 const DoneMarker = "__SKILL_DONE__"
 
 // Diagnostic is something odd about an agent's text.
@@ -25,43 +25,50 @@ type Diagnostic struct {
 type Reading struct {
 	// Done: the text or the output carries the done marker.
 	Done bool
-	// NotDone: the output's done field is there and is not true. It outweighs every sign of completion (B8).
+	// NotDone: the output's done field is there and is not true. It outweighs every sign of
+	// completion (B8).
 	NotDone bool
 	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
 	Output json.RawMessage
-	// OutputFault says why what was handed over as output is not taken; nil when nothing was, or it is. It is never silent (B2, B3, I11).
+	// OutputFault says why what was handed over as output is not taken; nil when nothing was, or it
+	// is. It is never silent (B2, B3, I11).
 	OutputFault *Diagnostic
 	// Question is the explicit question; nil when there is none that can be read.
 	Question *Question
 	// Diagnostics concern the question and the marker.
 	Diagnostics []Diagnostic
-	// Text is the final text without marker and question, for people; a question that cannot be read stays in it.
+	// Text is the final text without marker and question, for people; a question that cannot be
+	// read stays in it.
 	Text string
 }
 
-// Read reads an agent's own final text, and the structured output that its engine handed over, nil for none. It never fails and
-// takes time in proportion to the text.
+// Read reads an agent's own final text, and the structured output that its engine handed over, nil
+// for none. It never fails and takes time in proportion to the text.
 //
-// Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or is the field
-// "__SKILL_DONE__": true of the output object (B4); false, or any other value of that field, says "not done" (B8).
+// Done: the marker stands on a line of its own, outside code fences, indented code and quotes, or
+// is the field "__SKILL_DONE__": true of the output object (B4); false, or any other value of that
+// field, says "not done" (B8).
 //
-// Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or its only fenced JSON block. JSON embedded in
-// prose is none (B6).
+// Output: the structured output, unless it is null; otherwise the whole text when it is JSON, or
+// its only fenced JSON block. JSON embedded in prose is none (B6).
 //
-// Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a fenced block named ask_user; or the
-// tagged YAML form. The first counts. What is a question is not output too (B10); what was meant as one and cannot be read is
-// neither, but stays in Text, so that the person sees what the agent wanted (C2).
+// Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a
+// fenced block named ask_user; or the tagged YAML form. The first counts. What is a question is not
+// output too (B10); what was meant as one and cannot be read is neither, but stays in Text, so that
+// the person sees what the agent wanted (C2).
 func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
 
-// ReadSigned is Read for an agent that was given a nonce; an empty one makes it Read. Then what counts is:
+// ReadSigned is Read for an agent that was given a nonce; an empty one makes it Read. Then what
+// counts is:
 //
-// Done: the marker's line with the nonce, or the nonce as the output object's field "__SKILL_DONE__"; true says nothing, and anything else is
-// no yes.
+// Done: the marker's line with the nonce, or the nonce as the output object's field
+// "__SKILL_DONE__"; true says nothing, and anything else is no yes.
 //
-// Output: structured output; the only fenced JSON block whose first line has the nonce; in a message that is done otherwise what Read
-// finds in the text.
+// Output: structured output; the only fenced JSON block whose first line has the nonce; in a
+// message that is done otherwise what Read finds in the text.
 //
-// Question: a fenced block named ask_user, or a fenced JSON block with an object of that name, whose first line has the nonce.
+// Question: a fenced block named ask_user, or a fenced JSON block with an object of that name,
+// whose first line has the nonce.
 //
 // Whatever has no nonce is text like any other. Text and Output show none.
 func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
@@ -82,8 +89,8 @@ func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 	return r.Reading
 }
 
-// Take is the Reading of an engine that says itself what it means: its text is for people and its output is data, without any signal
-// in either (J12).
+// Take is the Reading of an engine that says itself what it means: its text is for people and its
+// output is data, without any signal in either (J12).
 func Take(text string, structured json.RawMessage) Reading {
 	r := reader{}
 	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
@@ -163,7 +170,8 @@ func isAskUser(info string) bool {
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// ask reads a question; the first that is met counts, and only that one is parsed. It reports false when that one cannot be read.
+// ask reads a question; the first that is met counts, and only that one is parsed. It reports false
+// when that one cannot be read.
 func (r *reader) ask(parse func() (map[string]any, error)) bool {
 	r.asked++
 	if r.settled {
@@ -222,7 +230,8 @@ func (r *reader) unmarked(raw string) string {
 			continue
 		}
 		if isMarker(line) {
-			r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts for nothing")
+			r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts "+
+				"for nothing")
 		}
 		kept.WriteString(line)
 	}

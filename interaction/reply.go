@@ -5,7 +5,8 @@ import "time"
 // Resolution says how an interaction was settled (C7).
 type Resolution string
 
-// The ways to settle an interaction. Abandoned closes the record of a question whose run ended without an answer.
+// The ways to settle an interaction. Abandoned closes the record of a question whose run ended
+// without an answer.
 const (
 	UserReply         Resolution = "user_reply"
 	AutoDecideTimeout Resolution = "auto_decide_timeout"
@@ -18,8 +19,8 @@ type Reply struct {
 	ID int
 	// Text is the answer; at most MaxReplyText bytes of valid UTF-8, and not empty.
 	Text string
-	// Key makes the reply idempotent within the run: the same key and body is accepted again with the first
-	// receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
+	// Key makes the reply idempotent within the run: the same key and body is accepted again with
+	// the first receipt, the same key with another body is a conflict (C5). Empty: no idempotency.
 	Key string
 	// Actor says who answered, for the history (C7). Optional.
 	Actor string
@@ -35,7 +36,8 @@ type Receipt struct {
 	Replayed bool `json:"replayed,omitempty"`
 }
 
-// Answer is what a turn is resumed with: a person's reply or an automatic decision, through one entry (C6).
+// Answer is what a turn is resumed with: a person's reply or an automatic decision, through one
+// entry (C6).
 type Answer struct {
 	ID         int        `json:"interaction_id"`
 	Resolution Resolution `json:"resolution_mode"`
@@ -47,8 +49,8 @@ type Answer struct {
 	Auto *AutoDecision `json:"auto,omitempty"`
 }
 
-// Record is one entry of a run's history: a question and how it was settled (C7). The open question is an
-// entry without Resolution.
+// Record is one entry of a run's history: a question and how it was settled (C7). The open question
+// is an entry without Resolution.
 type Record struct {
 	Question   Question   `json:"question"`
 	Resolution Resolution `json:"resolution_mode,omitempty"`

@@ -25,8 +25,8 @@ const (
 	closeTag = "</ASK_USER_YAML>"
 )
 
-// segments parts a text, each line looked at once; without tagging, tags are prose. Unended reports that a tagged question is opened and
-// never ended; its text is prose like any other.
+// segments parts a text, each line looked at once; without tagging, tags are prose. Unended reports
+// that a tagged question is opened and never ended; its text is prose like any other.
 func segments(text string, tagging bool) (all []segment, unended bool) {
 	lines := 0 // length of the prose just before text
 	whole := text
@@ -73,7 +73,8 @@ func nextLine(text string) (line, rest string) {
 	return text, ""
 }
 
-// fenceOpen returns the fence that the line opens, at least three backticks or tildes, and its info.
+// fenceOpen returns the fence that the line opens, at least three backticks or tildes, and its
+// info.
 func fenceOpen(line string) (mark, info string) {
 	s := strings.TrimRight(line, " \t\r\n")
 	indent := len(s) - len(strings.TrimLeft(s, " "))
@@ -89,14 +90,16 @@ func fenceOpen(line string) (mark, info string) {
 	return s[:n], info
 }
 
-// fenced reads the block whose opening line stands at the beginning of text; rest is what follows that line.
+// fenced reads the block whose opening line stands at the beginning of text; rest is what follows
+// that line.
 func fenced(text, rest, mark, info string) (s segment, after string) {
 	begin := len(text) - len(rest)
 	for at := rest; len(at) > 0; {
 		line, next := nextLine(at)
 		if m, i := fenceOpen(line); m != "" && i == "" && m[0] == mark[0] && len(m) >= len(mark) {
 			end := len(text) - len(at)
-			return segment{kind: fence, raw: text[:len(text)-len(next)], info: info, body: text[begin:end], closed: true}, next
+			return segment{kind: fence, raw: text[:len(text)-len(next)], info: info, body: text[begin:end],
+				closed: true}, next
 		}
 		at = next
 	}

@@ -24,7 +24,8 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalidReply) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalidReply }
 
-// Validate says what is wrong with the reply as a *FieldError. Nothing depends on the question's kind (C3).
+// Validate says what is wrong with the reply as a *FieldError. Nothing depends on the question's
+// kind (C3).
 func (r Reply) Validate() error {
 	size := func(s string) string { return fmt.Sprintf("%d bytes", len(s)) }
 	switch {
@@ -44,8 +45,8 @@ func (r Reply) Validate() error {
 	return nil
 }
 
-// Digest identifies the reply's body: the interaction and the text. Two replies with one key are the same reply when their
-// digests are equal (C5); who says it does not matter.
+// Digest identifies the reply's body: the interaction and the text. Two replies with one key are
+// the same reply when their digests are equal (C5); who says it does not matter.
 func (r Reply) Digest() string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(r.ID) + "\n" + r.Text))
 	return hex.EncodeToString(sum[:])
@@ -56,7 +57,8 @@ func (r Reply) Answer(now time.Time) Answer {
 	return Answer{ID: r.ID, Resolution: UserReply, Text: r.Text, Actor: r.Actor, AcceptedAt: now}
 }
 
-// Settle is the history entry of a question that was answered. Key and digest are those of a reply that has a key.
+// Settle is the history entry of a question that was answered. Key and digest are those of a reply
+// that has a key.
 func Settle(q Question, a Answer, key, digest string) Record {
 	r := Record{Question: q, Resolution: a.Resolution, Response: a.Text, Actor: a.Actor, ResolvedAt: a.AcceptedAt}
 	if a.Auto != nil {

@@ -19,8 +19,9 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func TestReplyValidation(t *testing.T) {
 	require.NoError(t, interaction.Reply{ID: 1, Text: "anything: {not json", Key: "k", Actor: "ada"}.Validate())
 	for field, bad := range map[string][]interaction.Reply{
-		"ID":    {{Text: "x"}, {ID: -1, Text: "x"}},
-		"Text":  {{ID: 1}, {ID: 1, Text: " \n"}, {ID: 1, Text: "\xff"}, {ID: 1, Text: "a\x00"}, {ID: 1, Text: strings.Repeat("x", interaction.MaxReplyText+1)}},
+		"ID": {{Text: "x"}, {ID: -1, Text: "x"}},
+		"Text": {{ID: 1}, {ID: 1, Text: " \n"}, {ID: 1, Text: "\xff"}, {ID: 1, Text: "a\x00"},
+			{ID: 1, Text: strings.Repeat("x", interaction.MaxReplyText+1)}},
 		"Key":   {{ID: 1, Text: "x", Key: strings.Repeat("k", 256)}, {ID: 1, Text: "x", Key: "\xff"}},
 		"Actor": {{ID: 1, Text: "x", Actor: strings.Repeat("k", 256)}},
 	} {
@@ -47,14 +48,16 @@ func TestDigest(t *testing.T) {
 // C6: the envelope of an automatic decision, by each policy, through the entry of replies.
 func TestAutoDecision(t *testing.T) {
 	seen := map[string]bool{}
-	for _, policy := range []interaction.DecisionPolicy{interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort} {
+	for _, policy := range []interaction.DecisionPolicy{interaction.EngineJudgement, interaction.SafeDefault,
+		interaction.Abort} {
 		auto := interaction.NewAutoDecision(interaction.Question{ID: 3, DefaultPolicy: policy})
 		body, err := json.Marshal(auto)
 		require.NoError(t, err)
 		var envelope map[string]any
 		require.NoError(t, json.Unmarshal(body, &envelope))
 		require.Equal(t, map[string]any{
-			"source": "auto_decide_timeout", "interaction_id": 3.0, "reason": "user_no_reply", "policy": string(policy), "instruction": auto.Instruction,
+			"source": "auto_decide_timeout", "interaction_id": 3.0, "reason": "user_no_reply", "policy": string(policy),
+			"instruction": auto.Instruction,
 		}, envelope)
 		require.False(t, seen[auto.Instruction], "each policy instructs differently")
 		seen[auto.Instruction] = true
@@ -63,7 +66,8 @@ func TestAutoDecision(t *testing.T) {
 		require.Equal(t, auto.Instruction, answer.Text)
 		require.Equal(t, 3, answer.ID)
 	}
-	require.Equal(t, interaction.EngineJudgement, interaction.NewAutoDecision(interaction.Question{}).Policy, "the default")
+	require.Equal(t, interaction.EngineJudgement, interaction.NewAutoDecision(interaction.Question{}).Policy,
+		"the default")
 }
 
 // C7: what history keeps of each way to settle.
@@ -71,13 +75,16 @@ func TestRecords(t *testing.T) {
 	q := interaction.Question{ID: 1, Attempt: 1, Prompt: "?", AskedAt: noon}
 	reply := interaction.Reply{ID: 1, Text: "yes", Key: "k", Actor: "ada"}
 	require.Equal(t, interaction.Record{
-		Question: q, Resolution: interaction.UserReply, Response: "yes", Actor: "ada", ResolvedAt: noon, Key: "k", Digest: reply.Digest(),
+		Question: q, Resolution: interaction.UserReply, Response: "yes", Actor: "ada", ResolvedAt: noon, Key: "k",
+		Digest: reply.Digest(),
 	}, interaction.Settle(q, reply.Answer(noon), reply.Key, reply.Digest()))
 	auto := interaction.NewAutoDecision(q)
 	require.Equal(t, interaction.Record{
-		Question: q, Resolution: interaction.AutoDecideTimeout, Response: auto.Instruction, ResolvedAt: noon, AutoDecideReason: "user_no_reply",
+		Question: q, Resolution: interaction.AutoDecideTimeout, Response: auto.Instruction, ResolvedAt: noon,
+		AutoDecideReason: "user_no_reply",
 	}, interaction.Settle(q, auto.Answer(noon), "", ""))
-	require.Equal(t, interaction.Record{Question: q, Resolution: interaction.Abandoned, ResolvedAt: noon}, interaction.Abandon(q, noon))
+	require.Equal(t, interaction.Record{Question: q, Resolution: interaction.Abandoned, ResolvedAt: noon},
+		interaction.Abandon(q, noon))
 }
 
 // C2: what Normalize lets through, the event's schema takes.
@@ -128,9 +135,11 @@ func TestNormalize(t *testing.T) {
 
 // H1 H2 H3: the prompt of each mode, in order, once, and with nothing of the other mode.
 func TestPatch(t *testing.T) {
-	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, ArtifactDir: "/runs/1/artifacts", OutputSchema: []byte(`{"type":"object"}`)}
+	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, ArtifactDir: "/runs/1/artifacts",
+		OutputSchema: []byte(`{"type":"object"}`)}
 	interactive := interaction.Patch(parts)
-	inOrder(t, interactive, "Do it.", "/runs/1/artifacts", "kind", "prompt", "options", "ui_hints", "default_decision_policy", "free text", "never demand JSON", interaction.DoneMarker, `{"type":"object"}`)
+	inOrder(t, interactive, "Do it.", "/runs/1/artifacts", "kind", "prompt", "options", "ui_hints",
+		"default_decision_policy", "free text", "never demand JSON", interaction.DoneMarker, `{"type":"object"}`)
 	require.Contains(t, interactive, "at most one question a turn", "H2")
 	again := parts
 	again.Task = interactive
@@ -144,11 +153,13 @@ func TestPatch(t *testing.T) {
 	}
 	again.Mode = fsm.ModeAuto
 	require.Equal(t, auto, interaction.Patch(again), "H3: a prompt of the other mode is patched anew")
-	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Artifacts", "no folder, no word of it")
+	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Artifacts",
+		"no folder, no word of it")
 	require.NotContains(t, interaction.Patch(interaction.PromptParts{Task: "x"}), "Schema", "no schema, no word of it")
 
 	// What the prompt teaches is what Read understands.
-	r := interaction.Read(interactive[strings.Index(interactive, "<ASK_USER_YAML>"):strings.Index(interactive, "The reply comes")], nil)
+	r := interaction.Read(interactive[strings.Index(interactive, "<ASK_USER_YAML>"):strings.Index(interactive,
+		"The reply comes")], nil)
 	require.NotNil(t, r.Question)
 	require.Equal(t, interaction.ChooseOne, r.Question.Kind)
 	require.Empty(t, r.Diagnostics)

@@ -2,8 +2,9 @@ package interaction
 
 import "strings"
 
-// An agent whose engine says that it can (engine.Profile.Signed) is given a word of its own for each attempt, the nonce. It stands in its
-// marker, and in the first lines of its question and its output:
+// An agent whose engine says that it can (engine.Profile.Signed) is given a word of its own for
+// each attempt, the nonce. It stands in its marker, and in the first lines of its question and its
+// output:
 //
 //	__SKILL_DONE__:nonce
 //	```ask_user nonce
@@ -11,7 +12,8 @@ import "strings"
 //
 // Nobody whose text the agent repeats can know it, so what is repeated signals nothing (J12).
 
-// signedLine reports whether the line is the marker with the nonce alone, and not indented as code is.
+// signedLine reports whether the line is the marker with the nonce alone, and not indented as code
+// is.
 func signedLine(line, nonce string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), DoneMarker+":")
 	return ok && strings.TrimSpace(rest) == nonce && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
@@ -31,15 +33,19 @@ func Unsigned(text, nonce string) string {
 	return strings.NewReplacer(":"+nonce, "", " "+nonce, "", nonce, "").Replace(text)
 }
 
-// GoOnText is what an agent is told beside a reply: the nonce of this attempt. None of it is a signal when it is repeated.
+// GoOnText is what an agent is told beside a reply: the nonce of this attempt. None of it is a
+// signal when it is repeated.
 func GoOnText(nonce string) string {
-	return "\n\n[This note is not the person's. In your next message a question begins with the line ```ask_user " + nonce +
-		" and output with the line ```json " + nonce + "; when the whole task is done, and only then, end it with this line: " +
+	return "\n\n[This note is not the person's. In your next message a question begins with the line ```ask_user " +
+		nonce +
+		" and output with the line ```json " + nonce + "; when the whole task is done, and only then, end it with " +
+		"this line: " +
 		DoneMarker + ":" + nonce + " ]\n"
 }
 
-// Quoted is what a person wrote, for an agent that has no nonce: as it is, or, where it would be a signal if the agent repeated it,
-// as a quotation, which is none (J12). JSON that is the whole text is left alone unless it holds a marker or a question.
+// Quoted is what a person wrote, for an agent that has no nonce: as it is, or, where it would be a
+// signal if the agent repeated it, as a quotation, which is none (J12). JSON that is the whole text
+// is left alone unless it holds a marker or a question.
 func Quoted(text string) string {
 	r := Read(text, nil)
 	whole := strings.TrimSpace(text)

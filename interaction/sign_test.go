@@ -21,20 +21,32 @@ func TestWhatCountsWithANonce(t *testing.T) {
 		output, asked    string
 		shown            string
 	}{
-		"the marker":                       {"All done.\n__SKILL_DONE__:" + nonce + "\n", "", true, false, "", "", "All done."},
-		"with a blank":                     {"__SKILL_DONE__: " + nonce, "", true, false, "", "", ""},
-		"of another attempt":               {"__SKILL_DONE__:zzzzzzzz2345", "", false, false, "", "", "__SKILL_DONE__:zzzzzzzz2345"},
-		"spoken of":                        {"I will write __SKILL_DONE__:" + nonce + " then.", "", false, false, "", "", "I will write __SKILL_DONE__ then."},
-		"a field":                          {`{"a":1,"__SKILL_DONE__":"` + nonce + `"}`, "", true, false, `{"a":1}`, "", `{"a":1,"__SKILL_DONE__":""}`},
-		"a field of structured output":     {"Here.", `{"a":1,"__SKILL_DONE__":"` + nonce + `"}`, true, false, `{"a":1}`, "", "Here."},
-		"not done":                         {"x\n__SKILL_DONE__:" + nonce, `{"__SKILL_DONE__":false}`, true, true, `{}`, "", "x"},
-		"a block":                          {"Here:\n```json " + nonce + "\n{\"a\":1}\n```", "", false, false, `{"a":1}`, "", "Here:\n```json\n{\"a\":1}\n```"},
-		"a block beside another's":         {"```json\n{\"b\":2}\n```\n```json " + nonce + "\n{\"a\":1}\n```", "", false, false, `{"a":1}`, "", "```json\n{\"b\":2}\n```\n```json\n{\"a\":1}\n```"},
-		"a message that is done":           {"```json\n{\"a\":1}\n```\n__SKILL_DONE__:" + nonce, "", true, false, `{"a":1}`, "", "```json\n{\"a\":1}\n```"},
-		"structured output needs none":     {"", `{"a":1}`, false, false, `{"a":1}`, "", ""},
-		"a question":                       {"Hm.\n```ask_user " + nonce + "\nprompt: Which?\n```", "", false, false, "", "Which?", "Hm."},
-		"a question as JSON":               {"```json " + nonce + "\n{\"ask_user\":{\"prompt\":\"Which?\"}}\n```", "", false, false, "", "Which?", ""},
-		"a question beside an echo of one": {"```ask_user\nprompt: Your password?\n```\n```ask_user " + nonce + "\nprompt: Which?\n```", "", false, false, "", "Which?", "```ask_user\nprompt: Your password?\n```"},
+		"the marker": {"All done.\n__SKILL_DONE__:" + nonce + "\n", "", true, false, "", "",
+			"All done."},
+		"with a blank": {"__SKILL_DONE__: " + nonce, "", true, false, "", "", ""},
+		"of another attempt": {"__SKILL_DONE__:zzzzzzzz2345", "", false, false, "", "",
+			"__SKILL_DONE__:zzzzzzzz2345"},
+		"spoken of": {"I will write __SKILL_DONE__:" + nonce + " then.", "", false, false, "",
+			"", "I will write __SKILL_DONE__ then."},
+		"a field": {`{"a":1,"__SKILL_DONE__":"` + nonce + `"}`, "", true, false, `{"a":1}`, "",
+			`{"a":1,"__SKILL_DONE__":""}`},
+		"a field of structured output": {"Here.", `{"a":1,"__SKILL_DONE__":"` + nonce + `"}`, true, false,
+			`{"a":1}`, "", "Here."},
+		"not done": {"x\n__SKILL_DONE__:" + nonce, `{"__SKILL_DONE__":false}`, true, true, `{}`,
+			"", "x"},
+		"a block": {"Here:\n```json " + nonce + "\n{\"a\":1}\n```", "", false, false,
+			`{"a":1}`, "", "Here:\n```json\n{\"a\":1}\n```"},
+		"a block beside another's": {"```json\n{\"b\":2}\n```\n```json " + nonce + "\n{\"a\":1}\n```", "",
+			false, false, `{"a":1}`, "", "```json\n{\"b\":2}\n```\n```json\n{\"a\":1}\n```"},
+		"a message that is done": {"```json\n{\"a\":1}\n```\n__SKILL_DONE__:" + nonce, "", true, false,
+			`{"a":1}`, "", "```json\n{\"a\":1}\n```"},
+		"structured output needs none": {"", `{"a":1}`, false, false, `{"a":1}`, "", ""},
+		"a question": {"Hm.\n```ask_user " + nonce + "\nprompt: Which?\n```", "", false, false,
+			"", "Which?", "Hm."},
+		"a question as JSON": {"```json " + nonce + "\n{\"ask_user\":{\"prompt\":\"Which?\"}}\n```", "",
+			false, false, "", "Which?", ""},
+		"a question beside an echo of one": {"```ask_user\nprompt: Your password?\n```\n```ask_user " + nonce +
+			"\nprompt: Which?\n```", "", false, false, "", "Which?", "```ask_user\nprompt: Your password?\n```"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := interaction.ReadSigned(c.text, json.RawMessage(c.structured), nonce)
@@ -53,8 +65,12 @@ func TestWhatCountsWithANonce(t *testing.T) {
 
 // forms are texts with signals of each form, and others.
 var forms = []string{
-	"__SKILL_DONE__\n", "__SKILL_DONE__:zzzzzzzz2345\n", `{"__SKILL_DONE__":true}`, `{"\u005f_SKILL_DONE__":true,"a":1}`, `{"a":1}`, "```json\n{\"a\":1}\n```\n", "```\n[1]\n```\n", "```ask_user\nprompt: x\n```\n",
-	"<ASK_USER_YAML>\nprompt: x\n</ASK_USER_YAML>\n", "<ASK_USER_YAML>\n", `{"ask_user":{"prompt":"x"}}`, "```json\n{\"ask_user\":{\"prompt\":\"x\"}}\n```\n", "```ask_user\n", "~~~json zzz\n[]\n~~~\n", "words\n", "> ", "    ", "```",
+	"__SKILL_DONE__\n", "__SKILL_DONE__:zzzzzzzz2345\n", `{"__SKILL_DONE__":true}`,
+	`{"\u005f_SKILL_DONE__":true,"a":1}`, `{"a":1}`, "```json\n{\"a\":1}\n```\n", "```\n[1]\n```\n",
+	"```ask_user\nprompt: x\n```\n",
+	"<ASK_USER_YAML>\nprompt: x\n</ASK_USER_YAML>\n", "<ASK_USER_YAML>\n", `{"ask_user":{"prompt":"x"}}`,
+	"```json\n{\"ask_user\":{\"prompt\":\"x\"}}\n```\n", "```ask_user\n", "~~~json zzz\n[]\n~~~\n", "words\n", "> ",
+	"    ", "```",
 }
 
 // echoCountsForNothing is the law of J12 for a text of somebody else's that the agent repeats.
@@ -89,13 +105,15 @@ func TestAnEchoCountsForNothing(t *testing.T) {
 			echoCountsForNothing(t, "It says:\n"+a+"\n"+b)
 		}
 	}
-	for _, same := range []string{"yes", "", `{"name":"Ada"}`, "Write __SKILL_DONE__ when you are done.", "```go\nx := 1\n```"} {
+	for _, same := range []string{"yes", "", `{"name":"Ada"}`, "Write __SKILL_DONE__ when you are done.",
+		"```go\nx := 1\n```"} {
 		require.Equal(t, same, interaction.Quoted(same), "what signals nothing is left alone")
 	}
 	require.Equal(t, "> a\n> __SKILL_DONE__", interaction.Quoted("a\n__SKILL_DONE__\n"))
 }
 
-// FuzzEcho: whatever people write, repeated it signals nothing; and the agent's own signals after it count.
+// FuzzEcho: whatever people write, repeated it signals nothing; and the agent's own signals after
+// it count.
 func FuzzEcho(f *testing.F) {
 	for _, a := range forms {
 		f.Add("It says:\n" + a)
@@ -105,19 +123,23 @@ func FuzzEcho(f *testing.F) {
 		if strings.Contains(text, nonce) || strings.Contains(text, "`") || strings.Contains(text, "~") {
 			return // a fence that it leaves open takes in what follows
 		}
-		r := interaction.ReadSigned(text+"\n```ask_user "+nonce+"\nprompt: Which?\n```\n__SKILL_DONE__:"+nonce+"\n", nil, nonce)
+		r := interaction.ReadSigned(text+"\n```ask_user "+nonce+"\nprompt: Which?\n```\n__SKILL_DONE__:"+nonce+"\n",
+			nil, nonce)
 		require.True(t, r.Done)
 		require.Equal(t, "Which?", r.Question.Prompt)
 		require.NotContains(t, r.Text, nonce)
 	})
 }
 
-// H2 J12: the prompt and the round of repair tell the nonce, and an agent that does as it is told is understood.
+// H2 J12: the prompt and the round of repair tell the nonce, and an agent that does as it is told
+// is understood.
 func TestThePromptTellsTheNonce(t *testing.T) {
-	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, OutputSchema: []byte(`{}`), Nonce: nonce}
+	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, OutputSchema: []byte(`{}`),
+		Nonce: nonce}
 	told := interaction.Patch(parts)
 	require.NotContains(t, told, "NONCE")
-	for _, line := range []string{"\n```ask_user " + nonce + "\n", "\n__SKILL_DONE__:" + nonce + "\n", "the line ```json " + nonce + ","} {
+	for _, line := range []string{"\n```ask_user " + nonce + "\n", "\n__SKILL_DONE__:" + nonce + "\n",
+		"the line ```json " + nonce + ","} {
 		require.Contains(t, told, line)
 	}
 	example := told[strings.Index(told, "```ask_user"):strings.Index(told, "The reply comes")]

@@ -2,8 +2,8 @@ package interaction
 
 import "strings"
 
-// tagged returns where the line opens a tagged question, -1 where it does not: one that is quoted, or stands in a code span, is
-// only spoken of.
+// tagged returns where the line opens a tagged question, -1 where it does not: one that is quoted,
+// or stands in a code span, is only spoken of.
 func tagged(line string) int {
 	i := strings.Index(line, openTag)
 	if i < 0 || strings.HasPrefix(strings.TrimSpace(line), ">") || (i > 0 && line[i-1] == '`') {
@@ -12,8 +12,8 @@ func tagged(line string) int {
 	return i
 }
 
-// tagFinder finds the ends of tagged questions. It is asked for places in rising order, and looks at each byte of the
-// text once.
+// tagFinder finds the ends of tagged questions. It is asked for places in rising order, and looks
+// at each byte of the text once.
 type tagFinder struct {
 	text        string
 	opens, ends place
@@ -36,8 +36,9 @@ func (p *place) from(text, mark string, start int) int {
 	return p.at
 }
 
-// endOf returns where the question that is opened at a place ends. It is none when a line opens another one before that
-// end, since the tag was only named then, or when there is no end at all: end is -1.
+// endOf returns where the question that is opened at a place ends. It is none when a line opens
+// another one before that end, since the tag was only named then, or when there is no end at all:
+// end is -1.
 func (f *tagFinder) endOf(open int) (end int, ok bool) {
 	inside := open + len(openTag)
 	end = f.ends.from(f.text, closeTag, inside)

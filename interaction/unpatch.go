@@ -9,8 +9,9 @@ import (
 // patchMarks is how both marks of a patch begin.
 const patchMarks = "<!-- interlude:"
 
-// unpatched is the task without what an earlier Patch added: each pair of marks with what stands between. A mark without its
-// other half is text like any other. Each byte is looked at once, whatever the task holds.
+// unpatched is the task without what an earlier Patch added: each pair of marks with what stands
+// between. A mark without its other half is text like any other. Each byte is looked at once,
+// whatever the task holds.
 func unpatched(task string) string {
 	if !strings.Contains(task, patchEnd) {
 		return task
@@ -51,7 +52,8 @@ func unpatched(task string) string {
 	return string(kept)
 }
 
-// unmarkable writes a JSON schema so that it holds no mark of a patch: "<" stands only in its strings, where it may be escaped.
+// unmarkable writes a JSON schema so that it holds no mark of a patch: "<" stands only in its
+// strings, where it may be escaped.
 func unmarkable(schema []byte) string {
 	return strings.ReplaceAll(strings.TrimSpace(string(schema)), patchMarks, `\u003c`+patchMarks[1:])
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// alarm holds the earliest time at which this process knows that something falls due, so that Serve can
-// sleep until then. It is a hint: Serve also looks at every poll.
+// alarm holds the earliest time at which this process knows that something falls due, so that Serve
+// can sleep until then. It is a hint: Serve also looks at every poll.
 type alarm struct {
 	rung chan struct{}
 

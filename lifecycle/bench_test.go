@@ -25,9 +25,11 @@ func BenchmarkTransition(b *testing.B) {
 	running, err := transition(&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"})
 	require.NoError(b, err)
 	ask := &change{
-		event: fsm.EventTurnNeedsInput, now: now, node: "node-1", profile: fsm.ProfileResumable, facts: fsm.FactProcessOK,
-		session:  &store.Session{Engine: "agent", Data: []byte("session-1")},
-		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?", DefaultPolicy: interaction.EngineJudgement},
+		event: fsm.EventTurnNeedsInput, now: now, node: "node-1", profile: fsm.ProfileResumable,
+		facts:   fsm.FactProcessOK,
+		session: &store.Session{Engine: "agent", Data: []byte("session-1")},
+		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?",
+			DefaultPolicy: interaction.EngineJudgement},
 	}
 	parked, err := transition(&running.Run, ask)
 	require.NoError(b, err)
@@ -39,7 +41,8 @@ func BenchmarkTransition(b *testing.B) {
 	}{
 		"start": {&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"}},
 		"ask":   {&running.Run, ask},
-		"reply": {&parked.Run, &change{event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer, settled: &record}},
+		"reply": {&parked.Run, &change{event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches,
+			now: now, answer: &answer, settled: &record}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

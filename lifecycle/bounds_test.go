@@ -33,7 +33,8 @@ func TestATextIsCutBetweenItsCharacters(t *testing.T) {
 	require.False(t, cut)
 }
 
-// TestALongOutputIsCutAndSaysSo: each text is kept up to its limit; a longer one is cut, and its event says that it was.
+// TestALongOutputIsCutAndSaysSo: each text is kept up to its limit; a longer one is cut, and its
+// event says that it was.
 func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 	const message, final, detail = 65_536, 262_144, 4_096
 	for name, over := range map[string]int{"just as long": 0, "one byte longer": 1} {
@@ -44,7 +45,8 @@ func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 					o.FinalText = strings.Repeat("f", final+over)
 					return o, errors.Join(
 						s.Message(ctx, engine.Message{Text: strings.Repeat("m", message+over)}),
-						s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w", detail+over)}),
+						s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w",
+							detail+over)}),
 					)
 				})
 				lc, stop := serve(t, Config{Store: newStore(t), Engine: e})
@@ -61,7 +63,8 @@ func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 					}
 					require.NoError(t, event.Decode(&data))
 					limit := map[string]int{
-						contract.TypeMessageIntermediate: message, contract.TypeMessageFinal: final, contract.TypeWarning: detail,
+						contract.TypeMessageIntermediate: message, contract.TypeMessageFinal: final,
+						contract.TypeWarning: detail,
 					}[event.Type]
 					if limit == 0 {
 						continue

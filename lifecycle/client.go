@@ -21,8 +21,9 @@ type Query = store.Query
 // Page is one page of a listing.
 type Page = store.Page
 
-// Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front ends, command
-// lines. It is safe for concurrent use. Close ends its watch on the store; the store stays open.
+// Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front
+// ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
+// stays open.
 type Client struct {
 	store   store.Store
 	clock   Clock
@@ -38,7 +39,8 @@ type Client struct {
 type ClientConfig struct {
 	// Store keeps the runs.
 	Store store.Store
-	// Clock is the time. Nil: the store's, when it is a store.Timekeeper; otherwise SystemClock. See Clock.
+	// Clock is the time. Nil: the store's, when it is a store.Timekeeper; otherwise SystemClock.
+	// See Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -60,7 +62,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
 	}
-	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm(), stuck: new(stuckCalls)}
+	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm(),
+		stuck: new(stuckCalls)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }
@@ -68,7 +71,8 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // Close ends the client's watch on its store. Followers go on by polling.
 func (c *Client) Close() { c.hub.close() }
 
-// Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one moment (I.10).
+// Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
+// moment (I.10).
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return c.store.Run(ctx, id)
 }
@@ -76,7 +80,8 @@ func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 // Runs lists runs in the order of their creation.
 func (c *Client) Runs(ctx context.Context, q Query) (Page, error) { return c.store.Runs(ctx, q) }
 
-// Inbox lists the runs that wait for a person, the oldest question first; each has its question in Pending.
+// Inbox lists the runs that wait for a person, the oldest question first; each has its question in
+// Pending.
 func (c *Client) Inbox(ctx context.Context, q Query) (Page, error) { return c.store.Inbox(ctx, q) }
 
 // Pending returns the question that the run waits with, nil when it waits for nobody.
@@ -85,8 +90,8 @@ func (c *Client) Pending(ctx context.Context, id string) (*interaction.Question,
 	return r.Pending, err
 }
 
-// History returns every question of the run and how it was settled, in order; the open one, without a
-// resolution, comes last (C7).
+// History returns every question of the run and how it was settled, in order; the open one, without
+// a resolution, comes last (C7).
 func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, error) {
 	run, records, err := c.store.History(ctx, id)
 	if err == nil && run.Pending != nil {
@@ -95,8 +100,8 @@ func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, 
 	return records, err
 }
 
-// Prune deletes runs that ended before the given time, with their events and history, and returns how many.
-// It works in batches, so that it never holds up others for long; their folders stay.
+// Prune deletes runs that ended before the given time, with their events and history, and returns
+// how many. It works in batches, so that it never holds up others for long; their folders stay.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 500
 	total := 0
@@ -129,7 +134,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// pause is how a follower waits: for hints, but never longer than a poll without a look at the store.
+// pause is how a follower waits: for hints, but never longer than a poll without a look at the
+// store.
 func (c *Client) pause(f *follower) idle { return idle{clock: c.clock, wake: f.hints, d: c.poll} }
 
 // single holds batches of one commit, one after the other: a store keeps nothing of a batch.

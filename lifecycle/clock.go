@@ -6,11 +6,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Clock tells the time and waits for it. It must be safe for concurrent use. Now must not go back by more
-// than the length of a lease; event times never go back within a run even if it does.
+// Clock tells the time and waits for it. It must be safe for concurrent use. Now must not go back
+// by more than the length of a lease; event times never go back within a run even if it does.
 //
-// All processes on one store must agree on the time to within a lease, or deadlines fire early and silent nodes are taken over late. Where
-// the store is a store.Timekeeper they do, if nobody sets a Clock: they take the time from the store.
+// All processes on one store must agree on the time to within a lease, or deadlines fire early and
+// silent nodes are taken over late. Where the store is a store.Timekeeper they do, if nobody sets a
+// Clock: they take the time from the store.
 type Clock interface {
 	// Now returns the present time.
 	Now() time.Time
@@ -54,8 +55,8 @@ func keep(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 // stamp is the clock's time as stores keep it.
 func stamp(c Clock) time.Time { return keep(c.Now()) }
 
-// notBefore is the time, but no earlier than what happened to the run last: a node's clock may lag behind another's, and a run's time does
-// not go back.
+// notBefore is the time, but no earlier than what happened to the run last: a node's clock may lag
+// behind another's, and a run's time does not go back.
 func notBefore(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last
@@ -63,8 +64,9 @@ func notBefore(now, last time.Time) time.Time {
 	return now
 }
 
-// instant is a time to measure from how long something takes. It is not for keeping, and not for comparing with what the store keeps: with
-// the system's clock, what is left of it is not touched when somebody sets that clock.
+// instant is a time to measure from how long something takes. It is not for keeping, and not for
+// comparing with what the store keeps: with the system's clock, what is left of it is not touched
+// when somebody sets that clock.
 func instant(c Clock) time.Time {
 	if c, ok := c.(storeClock); ok { // the store's time may be corrected while it goes
 		return c.machine.Now()
@@ -72,7 +74,8 @@ func instant(c Clock) time.Time {
 	return c.Now()
 }
 
-// leaseTime is the time that leases are judged by: the store's own where it has one, whatever clock the host gave.
+// leaseTime is the time that leases are judged by: the store's own where it has one, whatever clock
+// the host gave.
 func (c *Client) leaseTime() time.Time {
 	if k, ok := c.store.(store.Timekeeper); ok {
 		return keep(k.Now())

@@ -63,8 +63,9 @@ func asksOnce() agent {
 			return finished(), nil
 		}
 		return engine.Outcome{
-			Process: engine.Process{Status: engine.OK}, Questions: []interaction.Question{interaction.Baseline("Go on?")},
-			Handle: &engine.Handle{Engine: "agent", Data: []byte("s")},
+			Process:   engine.Process{Status: engine.OK},
+			Questions: []interaction.Question{interaction.Baseline("Go on?")},
+			Handle:    &engine.Handle{Engine: "agent", Data: []byte("s")},
 		}, nil
 	}}
 }
@@ -84,14 +85,16 @@ func in(tb testing.TB, c *Client, id string, state fsm.State) Run {
 	return run
 }
 
-// TestTheStoresTimeIsTheTime: D2, what a host writes and waits for follows the clock of a store that has one, however wrong the machine's is.
+// TestTheStoresTimeIsTheTime: D2, what a host writes and waits for follows the clock of a store
+// that has one, however wrong the machine's is.
 func TestTheStoresTimeIsTheTime(t *testing.T) {
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := keeps(t, off)
 			lc, stop := serve(t, Config{Store: s, Engine: asksOnce()})
 			submitted := s.Now()
-			run, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", AutoDecide: true, NotBefore: submitted.Add(10 * time.Minute)})
+			run, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", AutoDecide: true,
+				NotBefore: submitted.Add(10 * time.Minute)})
 			require.NoError(t, err)
 			require.True(t, submitted.Equal(run.CreatedAt))
 
@@ -123,12 +126,15 @@ func TestTheStoresTimeIsTheTime(t *testing.T) {
 	}
 }
 
-// TestNodesWhoseMachinesDisagree share a store with a clock: D2, no deadline fires early or late, and nobody takes over from a node that lives.
+// TestNodesWhoseMachinesDisagree share a store with a clock: D2, no deadline fires early or late,
+// and nobody takes over from a node that lives.
 func TestNodesWhoseMachinesDisagree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keeps(t, 20*time.Minute)
-		ahead, stopAhead := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s, wrongBy(time.Hour)}})
-		behind, stopBehind := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s, wrongBy(-time.Hour)}})
+		ahead, stopAhead := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s,
+			wrongBy(time.Hour)}})
+		behind, stopBehind := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s,
+			wrongBy(-time.Hour)}})
 		before, err := s.Nodes(t.Context())
 		require.NoError(t, err)
 		require.Len(t, before, 2)
@@ -153,8 +159,8 @@ func TestNodesWhoseMachinesDisagree(t *testing.T) {
 	})
 }
 
-// TestAClockThatIsGivenIsUsed: deadlines follow it even where the store has a clock; leases do not: a node whose clock is wrong takes over
-// from nobody who lives, and from everybody who is silent.
+// TestAClockThatIsGivenIsUsed: deadlines follow it even where the store has a clock; leases do not:
+// a node whose clock is wrong takes over from nobody who lives, and from everybody who is silent.
 func TestAClockThatIsGivenIsUsed(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,7 +206,8 @@ func (c *looked) Due(ctx context.Context, now time.Time, limit int) ([]Run, time
 	return c.Store.Due(ctx, now, limit)
 }
 
-// TestAClockThatIsSetBackHoldsUpNoLook: D2, a node that sleeps until a deadline looks again within a poll, whatever became of its clock.
+// TestAClockThatIsSetBackHoldsUpNoLook: D2, a node that sleeps until a deadline looks again within
+// a poll, whatever became of its clock.
 func TestAClockThatIsSetBackHoldsUpNoLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &looked{Store: newStore(t)}
@@ -221,8 +228,9 @@ func TestAClockThatIsSetBackHoldsUpNoLook(t *testing.T) {
 	})
 }
 
-// TestAnAnswerIsNeverAcceptedBeforeItsQuestion: C7, F3, F8, a reply taken by a process whose clock lags behind is accepted at the earliest when
-// the question was asked, in the event, the receipt and the history, and the checker says the same of every time in the log.
+// TestAnAnswerIsNeverAcceptedBeforeItsQuestion: C7, F3, F8, a reply taken by a process whose clock
+// lags behind is accepted at the earliest when the question was asked, in the event, the receipt
+// and the history, and the checker says the same of every time in the log.
 func TestAnAnswerIsNeverAcceptedBeforeItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStore(t)

@@ -22,7 +22,9 @@ type change struct {
 
 	node string // who starts, parks or recovers the run
 
-	orderly bool // the turn was interrupted by a shutdown of its host: that is no fault of its own, and neither counts as a repeat nor needs one that is left
+	// the turn was interrupted by a shutdown of its host: that is no fault of its own, and neither
+	// counts as a repeat nor needs one that is left
+	orderly bool
 
 	code     fsm.Code // overrides the transition's error code
 	message  string
@@ -67,7 +69,8 @@ func facts(r *store.Run) fsm.Facts {
 	return f
 }
 
-// factsOf are what the record and the change tell together. A shutdown in good order uses up no repeat, so it asks for none that is left (J3).
+// factsOf are what the record and the change tell together. A shutdown in good order uses up no
+// repeat, so it asks for none that is left (J3).
 func (ch *change) factsOf(r *store.Run) fsm.Facts {
 	f := facts(r) | ch.facts
 	if ch.orderly {
@@ -76,10 +79,10 @@ func (ch *change) factsOf(r *store.Run) fsm.Facts {
 	return f
 }
 
-// transition is the one place that turns a decision into a commit: the record as it will stand and the
-// events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
-// *contract.SchemaViolation; nothing of the change is kept then (A7, F7). Records and changes are large, so they are
-// passed by reference; neither is changed.
+// transition is the one place that turns a decision into a commit: the record as it will stand and
+// the events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
+// *contract.SchemaViolation; nothing of the change is kept then (A7, F7). Records and changes are
+// large, so they are passed by reference; neither is changed.
 func transition(prev *store.Run, ch *change) (store.Commit, error) {
 	c := store.Commit{Run: *prev, Expect: prev.Version, Settled: ch.settled}
 	next := &c.Run
@@ -147,8 +150,8 @@ func enter(next, prev *store.Run, row *fsm.Transition, ch *change, now time.Time
 	}
 }
 
-// backoff is how long a turn that lost its worker stays in the queue, by how often that happened in a row: one second, and twice as long
-// each time, up to a minute. So the other runs go first (J3).
+// backoff is how long a turn that lost its worker stays in the queue, by how often that happened in
+// a row: one second, and twice as long each time, up to a minute. So the other runs go first (J3).
 func backoff(repeats int) time.Duration {
 	return min(time.Second<<min(repeats-1, 6), time.Minute)
 }
@@ -188,7 +191,8 @@ func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
 	}
 }
 
-// utf8Text makes a text that may hold an engine's or a store's own words one that every store keeps as it is.
+// utf8Text makes a text that may hold an engine's or a store's own words one that every store keeps
+// as it is.
 func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func orText(s, otherwise string) string {
@@ -209,7 +213,8 @@ func submission(r store.Run, spec []byte) (store.Commit, error) {
 	return c, err
 }
 
-// report is a commit of a running turn that changes no state: messages, diagnostics, the session handle.
+// report is a commit of a running turn that changes no state: messages, diagnostics, the session
+// handle.
 func report(prev *store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
 	next := *prev
 	next.Version++
@@ -231,7 +236,8 @@ func report(prev *store.Run, now time.Time, session *store.Session, events ...te
 	return c, nil
 }
 
-// warned are the codes with one more, unless they have it, or many of engines' own. They share nothing that is changed.
+// warned are the codes with one more, unless they have it, or many of engines' own. They share
+// nothing that is changed.
 func warned(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
 		return codes
@@ -255,7 +261,8 @@ func tell(c *store.Commit, kind string, data map[string]any) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
 	body, err := contract.Encode(contract.Header{
-		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt, LocalSeq: c.Run.LocalSeq,
+		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
+		LocalSeq: c.Run.LocalSeq,
 	}, kind, data)
 	if err != nil {
 		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)

@@ -2,9 +2,10 @@ package lifecycle
 
 import "sync"
 
-// commitLock is a mutex that is held while a commit is stored, which takes as long as the store does. Who waits for it waits in a
-// sync.Cond: a bubble of testing/synctest then knows that it waits, and lets the time pass in which the store answers. For a
-// sync.Mutex it would stand still. The zero value is unlocked.
+// commitLock is a mutex that is held while a commit is stored, which takes as long as the store
+// does. Who waits for it waits in a sync.Cond: a bubble of testing/synctest then knows that it
+// waits, and lets the time pass in which the store answers. For a sync.Mutex it would stand still.
+// The zero value is unlocked.
 type commitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu

@@ -21,20 +21,23 @@ func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	lc.engines = map[string]engine.Engine{DefaultEngine: e}
 	n := &node{
 		Lifecycle: lc, id: "n", ready: make(chan struct{}, 1), left: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
+		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool),
+		dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(tb.Context())
 	n.ends, n.hurry = context.WithCancel(tb.Context())
 	return n
 }
 
-// TestATurnIsEndedWhenAnotherHoldsItsRun: E3, what the store says is held is compared with what executes: a run that is not held here, or is held for
-// another attempt, is not executed here any more. A claim needs time to be known, a third of a lease at most; what began after the store was
+// TestATurnIsEndedWhenAnotherHoldsItsRun: E3, what the store says is held is compared with what
+// executes: a run that is not held here, or is held for another attempt, is not executed here any
+// more. A claim needs time to be known, a third of a lease at most; what began after the store was
 // asked is not in its answer.
 func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 	const third = 4 * time.Second
 	of := func(epoch uint64) []store.Hold {
-		return []store.Hold{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch, State: fsm.StateRunning}}
+		return []store.Hold{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch,
+			State: fsm.StateRunning}}
 	}
 	for name, c := range map[string]struct {
 		held   []store.Hold
@@ -73,7 +76,8 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 	}
 }
 
-// TestAProcessIsEndedWhenItsRunIsNotHeld: D3 D6, a resident process lives as long as its run is held here, whether it waits or executes.
+// TestAProcessIsEndedWhenItsRunIsNotHeld: D3 D6, a resident process lives as long as its run is
+// held here, whether it waits or executes.
 func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		held    bool

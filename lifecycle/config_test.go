@@ -27,15 +27,34 @@ func TestWhatIsWrongWithAConfigIsSaid(t *testing.T) {
 		change func(*Config)
 		says   string
 	}{
-		{"no engine", func(c *Config) { c.Engine = nil }, "lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes nothing"},
-		{"an engine that is nil", func(c *Config) { c.Engines = map[string]engine.Engine{"good": nil} }, `lifecycle: Config.Engines["good"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
-		{"an engine without a name", func(c *Config) { c.Engines = map[string]engine.Engine{"": agent{}} }, `lifecycle: Config.Engines[""]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
-		{"an engine with a bad name", func(c *Config) { c.Engines = map[string]engine.Engine{"a b": agent{}} }, `lifecycle: Config.Engines["a b"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
-		{"a pool without a slot", func(c *Config) { c.Pools = []slots.Pool{{Name: "p"}} }, "lifecycle: Config.Pools: slots: invalid pool: capacity of p is 0, want 1 to "},
-		{"fewer turns than none", func(c *Config) { c.Concurrency = -1 }, "lifecycle: Config: Concurrency is -1, Lease 15s, Poll 1s" + limits},
-		{"a short lease", func(c *Config) { c.Lease = time.Second - 1 }, "lifecycle: Config: Concurrency is 64, Lease 999.999999ms, Poll 1s" + limits},
-		{"a lease of the past", func(c *Config) { c.Lease = -time.Second }, "lifecycle: Config: Concurrency is 64, Lease -1s, Poll 1s" + limits},
-		{"a short poll", func(c *Config) { c.Poll = time.Millisecond - 1 }, "lifecycle: Config: Concurrency is 64, Lease 15s, Poll 999.999µs" + limits},
+		{"no engine", func(c *Config) {
+			c.Engine = nil
+		}, "lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes " +
+			"nothing"},
+		{"an engine that is nil", func(c *Config) {
+			c.Engines = map[string]engine.Engine{"good": nil}
+		}, `lifecycle: Config.Engines["good"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"an engine without a name", func(c *Config) {
+			c.Engines = map[string]engine.Engine{"": agent{}}
+		}, `lifecycle: Config.Engines[""]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"an engine with a bad name", func(c *Config) {
+			c.Engines = map[string]engine.Engine{"a b": agent{}}
+		}, `lifecycle: Config.Engines["a b"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"a pool without a slot", func(c *Config) {
+			c.Pools = []slots.Pool{{Name: "p"}}
+		}, "lifecycle: Config.Pools: slots: invalid pool: capacity of p is 0, want 1 to "},
+		{"fewer turns than none", func(c *Config) {
+			c.Concurrency = -1
+		}, "lifecycle: Config: Concurrency is -1, Lease 15s, Poll 1s" + limits},
+		{"a short lease", func(c *Config) {
+			c.Lease = time.Second - 1
+		}, "lifecycle: Config: Concurrency is 64, Lease 999.999999ms, Poll 1s" + limits},
+		{"a lease of the past", func(c *Config) {
+			c.Lease = -time.Second
+		}, "lifecycle: Config: Concurrency is 64, Lease -1s, Poll 1s" + limits},
+		{"a short poll", func(c *Config) {
+			c.Poll = time.Millisecond - 1
+		}, "lifecycle: Config: Concurrency is 64, Lease 15s, Poll 999.999µs" + limits},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Config{Engine: agent{}}
@@ -53,12 +72,14 @@ func TestAConfigNeedsOnlyAnEngine(t *testing.T) {
 	defer lc.Close()
 	require.IsType(t, &memory.Store{}, lc.store)
 	require.Same(t, slog.Default(), lc.log)
-	require.Equal(t, Config{Store: lc.store, Engine: agent{}, Concurrency: 64, Lease: 15 * time.Second, Grace: 10 * time.Second, Poll: time.Second}, lc.cfg)
+	require.Equal(t, Config{Store: lc.store, Engine: agent{}, Concurrency: 64, Lease: 15 * time.Second,
+		Grace: 10 * time.Second, Poll: time.Second}, lc.cfg)
 	run, err := lc.Submit(t.Context(), Spec{Prompt: "x"})
 	require.NoError(t, err)
 	require.Equal(t, DefaultEngine, run.Engine)
 
-	least := Config{Engines: map[string]engine.Engine{"other": agent{}}, Concurrency: 1, Lease: time.Second, Poll: time.Millisecond, Grace: -1}
+	least := Config{Engines: map[string]engine.Engine{"other": agent{}}, Concurrency: 1, Lease: time.Second,
+		Poll: time.Millisecond, Grace: -1}
 	lc, err = New(least)
 	require.NoError(t, err, "the least that is allowed")
 	defer lc.Close()
@@ -85,7 +106,8 @@ func TestTheFoldersOfRunsHaveOnePlace(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// TestAFolderThatCannotBeUsedIsToldAtOnce: a node that cannot make the folders of runs would fail each run that it claims.
+// TestAFolderThatCannotBeUsedIsToldAtOnce: a node that cannot make the folders of runs would fail
+// each run that it claims.
 func TestAFolderThatCannotBeUsedIsToldAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
@@ -95,8 +117,8 @@ func TestAFolderThatCannotBeUsedIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestPoolsAreThoseOfTheConfig: A2, what the host names is set; the default pool is made where nobody has said how large it is, and left as it
-// is where somebody has.
+// TestPoolsAreThoseOfTheConfig: A2, what the host names is set; the default pool is made where
+// nobody has said how large it is, and left as it is where somebody has.
 func TestPoolsAreThoseOfTheConfig(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -104,13 +126,19 @@ func TestPoolsAreThoseOfTheConfig(t *testing.T) {
 		want          map[string]int
 	}{
 		{"nobody says anything", nil, nil, map[string]int{"default": slots.DefaultCapacity}},
-		{"another pool", nil, []slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": slots.DefaultCapacity, "p": 3}},
+		{"another pool", nil, []slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": slots.DefaultCapacity,
+			"p": 3}},
 		{"the default pool", nil, []slots.Pool{{Name: "default", Capacity: 3}}, map[string]int{"default": 3}},
-		{"the default pool among others", nil, []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 3}, {Name: "p", Capacity: 2}}, map[string]int{"default": 3, "o": 1, "p": 2}},
-		{"it is stored", []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 5}}, nil, map[string]int{"default": 5, "o": 1}},
-		{"it is stored, and another is given", []slots.Pool{{Name: "default", Capacity: 5}}, []slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": 5, "p": 3}},
-		{"it is stored, and given anew", []slots.Pool{{Name: "default", Capacity: 5}}, []slots.Pool{{Name: "default", Capacity: 3}}, map[string]int{"default": 3}},
-		{"another is stored", []slots.Pool{{Name: "p", Capacity: 3}}, nil, map[string]int{"default": slots.DefaultCapacity, "p": 3}},
+		{"the default pool among others", nil, []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 3},
+			{Name: "p", Capacity: 2}}, map[string]int{"default": 3, "o": 1, "p": 2}},
+		{"it is stored", []slots.Pool{{Name: "o", Capacity: 1}, {Name: "default", Capacity: 5}}, nil,
+			map[string]int{"default": 5, "o": 1}},
+		{"it is stored, and another is given", []slots.Pool{{Name: "default", Capacity: 5}},
+			[]slots.Pool{{Name: "p", Capacity: 3}}, map[string]int{"default": 5, "p": 3}},
+		{"it is stored, and given anew", []slots.Pool{{Name: "default", Capacity: 5}},
+			[]slots.Pool{{Name: "default", Capacity: 3}}, map[string]int{"default": 3}},
+		{"another is stored", []slots.Pool{{Name: "p", Capacity: 3}}, nil,
+			map[string]int{"default": slots.DefaultCapacity, "p": 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := memory.New()
@@ -153,7 +181,8 @@ func TestPoolsThatCannotBeSetAreAnError(t *testing.T) {
 	require.EqualError(t, err, "lifecycle: set pool default: connection refused")
 }
 
-// TestOneServes: a second Serve of the same Lifecycle is refused as long as the first goes on, and welcome afterwards.
+// TestOneServes: a second Serve of the same Lifecycle is refused as long as the first goes on, and
+// welcome afterwards.
 func TestOneServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}})

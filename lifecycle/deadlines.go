@@ -13,8 +13,8 @@ import (
 // sweepBatch is how many runs a sweep settles in one batch of commits.
 const sweepBatch = store.MaxBatch
 
-// deadlines fires what falls due. It sleeps until the next time that it knows of, at most a poll; any node may
-// fire a deadline, the compare-and-set picks one.
+// deadlines fires what falls due. It sleeps until the next time that it knows of, at most a poll;
+// any node may fire a deadline, the compare-and-set picks one.
 func (n *node) deadlines(ctx context.Context) error {
 	for {
 		n.alarm.clear()
@@ -37,7 +37,8 @@ func (n *node) deadlines(ctx context.Context) error {
 	}
 }
 
-// untilDue sleeps until something is known to be due, at most a poll, however clocks are set meanwhile.
+// untilDue sleeps until something is known to be due, at most a poll, however clocks are set
+// meanwhile.
 func (n *node) untilDue(ctx context.Context) error {
 	poll, stop := n.clock.Timer(n.cfg.Poll)
 	defer stop()

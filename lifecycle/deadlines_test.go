@@ -19,7 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// overdue is a store with batches of due questions, one for each look, and what each commit of them answers.
+// overdue is a store with batches of due questions, one for each look, and what each commit of them
+// answers.
 type overdue struct {
 	store.Store
 
@@ -71,8 +72,9 @@ func dueRuns(tb testing.TB, name string, n int) []Run {
 	return all
 }
 
-// TestDeadlinesThatFallDueTogetherAreFiredTogether: D2, as many as there are, and not so many in each poll; even where some of them are settled by
-// others in the same moment. A batch that is not full was the last.
+// TestDeadlinesThatFallDueTogetherAreFiredTogether: D2, as many as there are, and not so many in
+// each poll; even where some of them are settled by others in the same moment. A batch that is not
+// full was the last.
 func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		sizes []int
@@ -112,7 +114,8 @@ func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
 	}
 }
 
-// TestADeadlineThatCannotBeFiredHoldsUpNoOther: a record that makes no sense is told to the operator, and the rest is settled.
+// TestADeadlineThatCannotBeFiredHoldsUpNoOther: a record that makes no sense is told to the
+// operator, and the rest is settled.
 func TestADeadlineThatCannotBeFiredHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &overdue{Store: newStore(t), settled: make(map[string]int), answer: func(c *store.Commit) error {
@@ -138,7 +141,8 @@ func TestADeadlineThatCannotBeFiredHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// unread is a store whose deadlines cannot be read while it is away, and which hears of the end of Serve in the middle of a look.
+// unread is a store whose deadlines cannot be read while it is away, and which hears of the end of
+// Serve in the middle of a look.
 type unread struct {
 	store.Store
 	away atomic.Bool

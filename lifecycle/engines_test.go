@@ -17,8 +17,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestJ4ANodeExecutesRunsOfItsEnginesOnly: runs of an engine that one of two nodes has are all executed there, whoever hears of them first. Those of
-// an engine that no node has stay queued, for all to see and for as long as it takes, until a node comes that has it.
+// TestJ4ANodeExecutesRunsOfItsEnginesOnly: runs of an engine that one of two nodes has are all
+// executed there, whoever hears of them first. Those of an engine that no node has stay queued, for
+// all to see and for as long as it takes, until a node comes that has it.
 func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -33,7 +34,8 @@ func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 			}}
 		}
 		_, stopPlain := serveBeside(t, Config{Store: s, Engine: on("plain")})
-		_, stopX := serveBeside(t, Config{Store: s, Engines: map[string]engine.Engine{"x": on("with x"), "w": on("with x")}})
+		_, stopX := serveBeside(t, Config{Store: s, Engines: map[string]engine.Engine{"x": on("with x"),
+			"w": on("with x")}})
 		c := clientOf(t, s)
 		submit := func(id, name string) {
 			_, err := c.Submit(t.Context(), Spec{ID: id, Prompt: "x", Engine: name, Priority: len(name)})
@@ -61,7 +63,8 @@ func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 		}
 		stats, err := c.Stats(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []store.EngineSurvey{{Engine: "new", Queued: 20, OldestReady: queued}}, stats.Engines, "nobody has it: their age is that of the first")
+		require.Equal(t, []store.EngineSurvey{{Engine: "new", Queued: 20, OldestReady: queued}}, stats.Engines,
+			"nobody has it: their age is that of the first")
 		require.Zero(t, in(t, c, "new0", fsm.StateQueued).Attempt)
 
 		_, stopNew := serveBeside(t, Config{Store: s, Engines: map[string]engine.Engine{"new": on("new")}})
@@ -78,8 +81,9 @@ func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 	})
 }
 
-// TestJ4WhatNobodyExecutesKeepsNobodyBusy: runs of a foreign engine, ready or whose not-before time comes, cause no more calls of the store than a
-// poll does; each commit that is heard of costs one claim.
+// TestJ4WhatNobodyExecutesKeepsNobodyBusy: runs of a foreign engine, ready or whose not-before time
+// comes, cause no more calls of the store than a poll does; each commit that is heard of costs one
+// claim.
 func TestJ4WhatNobodyExecutesKeepsNobodyBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &asked{troubled: &troubled{cut: &cut{Store: newStore(t)}}}
@@ -147,8 +151,10 @@ func (s *asked) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return s.Store.(store.Surveyor).Survey(ctx, now)
 }
 
-// TestJ4RecoveryWithoutTheEngineLosesNothing: E1, E4, E7, a node settles what a dead one left of engines that it does not have: a turn that may be
-// repeated goes back to the queue, with the warning that nobody looked for what its worker left, and a wait is preserved. Neither is executed here.
+// TestJ4RecoveryWithoutTheEngineLosesNothing: E1, E4, E7, a node settles what a dead one left of
+// engines that it does not have: a turn that may be repeated goes back to the queue, with the
+// warning that nobody looked for what its worker left, and a wait is preserved. Neither is executed
+// here.
 func TestJ4RecoveryWithoutTheEngineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

@@ -29,12 +29,14 @@ var (
 	ErrTerminal = errors.New("lifecycle: run has ended")
 	// ErrUnknownPool: the specification names a pool that nobody configured.
 	ErrUnknownPool = store.ErrUnknownPool
-	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor: no reader of this run was given
-	// such a cursor. It belongs to another run, to a run that was pruned and submitted again, or to a store that lost commits.
+	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor: no reader
+	// of this run was given such a cursor. It belongs to another run, to a run that was pruned and
+	// submitted again, or to a store that lost commits.
 	ErrCursorBeyondEnd = errors.New("lifecycle: cursor is beyond the run's last event")
 	// ErrServing: Serve is already going on for this Lifecycle.
 	ErrServing = errors.New("lifecycle: already serving")
-	// ErrStuck: Serve has ended, and left behind engine code that ignores its context; see StuckError.
+	// ErrStuck: Serve has ended, and left behind engine code that ignores its context; see
+	// StuckError.
 	ErrStuck = errors.New("lifecycle: engine code has not returned")
 )
 
@@ -82,7 +84,8 @@ func (e *WaitError) Error() string {
 	case 1:
 		asked = "1 interaction"
 	}
-	return fmt.Sprintf("lifecycle: run %s is %s and has asked %s; it is not waiting for %d", e.RunID, e.State, asked, e.ID)
+	return fmt.Sprintf("lifecycle: run %s is %s and has asked %s; it is not waiting for %d", e.RunID, e.State, asked,
+		e.ID)
 }
 
 // Is makes errors.Is(err, ErrNotWaiting) true.
@@ -97,7 +100,8 @@ type SettledError struct {
 }
 
 func (e *SettledError) Error() string {
-	return fmt.Sprintf("lifecycle: interaction %d of run %s is already settled (%s); the run is %s", e.ID, e.RunID, e.Resolution, e.State)
+	return fmt.Sprintf("lifecycle: interaction %d of run %s is already settled (%s); the run is %s", e.ID, e.RunID,
+		e.Resolution, e.State)
 }
 
 // Is makes errors.Is(err, ErrSettled) true.

@@ -12,18 +12,21 @@ import (
 // Event is one FCMP event of a run.
 type Event = contract.Event
 
-// eventPage is how many events a follower reads at a time: enough to make a long replay cheap, few enough to
-// keep its memory small.
+// eventPage is how many events a follower reads at a time: enough to make a long replay cheap, few
+// enough to keep its memory small.
 const eventPage = 256
 
-// doubt is how many looks find nothing before a reader asks again whether the run has ended. Only a run that was pruned and made again
-// under its id can have ended without an event beyond the cursor, so this need not be often.
+// doubt is how many looks find nothing before a reader asks again whether the run has ended. Only a
+// run that was pruned and made again under its id can have ended without an event beyond the
+// cursor, so this need not be often.
 const doubt = 16
 
-// Events yields the run's events after the cursor (0: from the first), in order and without a gap, and then follows it live
-// until its terminal event. It may start at any time: before the run does, while it is parked, or long after its end (F8, F9). An error ends
-// the sequence; go on from the last event's Seq. A cursor beyond the last event of a run that has ended is ErrCursorBeyondEnd; one
-// beyond the events of a run that goes on is waited for, and judged by the run's end. A follower holds nothing that a run needs: a slow one delays nobody (I.5).
+// Events yields the run's events after the cursor (0: from the first), in order and without a gap,
+// and then follows it live until its terminal event. It may start at any time: before the run does,
+// while it is parked, or long after its end (F8, F9). An error ends the sequence; go on from the
+// last event's Seq. A cursor beyond the last event of a run that has ended is ErrCursorBeyondEnd;
+// one beyond the events of a run that goes on is waited for, and judged by the run's end. A
+// follower holds nothing that a run needs: a slow one delays nobody (I.5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := c.hub.read(id)
@@ -67,7 +70,8 @@ type reader struct {
 	over     bool // the cursor stands at the terminal event
 }
 
-// next returns the next events; none when it must be called again. It waits when there is nothing new.
+// next returns the next events; none when it must be called again. It waits when there is nothing
+// new.
 func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.look {
 		if err := r.pause.wait(ctx); err != nil {
@@ -81,7 +85,8 @@ func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
-	r.look = len(page) == eventPage || size(page) >= store.MinPage // otherwise these were all, and what comes is hinted at
+	// otherwise these were all, and what comes is hinted at
+	r.look = len(page) == eventPage || size(page) >= store.MinPage
 	if len(page) > 0 {
 		r.lasting, r.vain = true, 0 // or the page ends with the terminal event, and the reader with it
 	} else if r.vain++; r.vain%doubt == 0 {
@@ -101,14 +106,16 @@ func size(page []store.Event) (n int) {
 }
 
 // ended reports that the run has ended and the cursor stands at its last event: a reader that came
-// after the terminal event would otherwise wait for ever. lasting says that there is no need to ask again.
+// after the terminal event would otherwise wait for ever. lasting says that there is no need to ask
+// again.
 func (c *Client) ended(ctx context.Context, id string, after uint64) (ended, lasting bool, _ error) {
 	r, err := c.store.Run(ctx, id)
 	if err != nil {
 		return false, false, fmt.Errorf("lifecycle: events of run %s: %w", id, err)
 	}
 	if r.State.Terminal() && after > r.Seq {
-		return false, false, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd, id, r.Seq, after)
+		return false, false, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0",
+			ErrCursorBeyondEnd, id, r.Seq, after)
 	}
 	return r.State.Terminal() && after == r.Seq, after <= r.Seq, nil
 }

@@ -34,7 +34,8 @@ type speech struct {
 	nonce string // what its signals carry (engine.Profile.Signed); empty: nothing
 }
 
-// speechOf is how an engine of the profile says what it means in an attempt. A nonce is for one attempt and is kept in memory alone (J12).
+// speechOf is how an engine of the profile says what it means in an attempt. A nonce is for one
+// attempt and is kept in memory alone (J12).
 func speechOf(p engine.Profile, mode fsm.Mode) speech {
 	how := speech{plain: p.Plain}
 	if p.Signed && !p.Plain && mode == fsm.ModeInteractive {
@@ -98,7 +99,8 @@ func weigh(spec Spec, run store.Run, profile fsm.Profile, how speech, o engine.O
 	return ev
 }
 
-// read is what the outcome says: by its fields, and, unless the engine is plain code, by its text (J12).
+// read is what the outcome says: by its fields, and, unless the engine is plain code, by its text
+// (J12).
 func (how speech) read(o engine.Outcome) interaction.Reading {
 	r := interaction.ReadSigned(o.FinalText, o.Output, how.nonce)
 	if how.plain {
@@ -108,7 +110,8 @@ func (how speech) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// ask finds the question that the run would park with: the engine's, the one in its text, or the baseline (C2).
+// ask finds the question that the run would park with: the engine's, the one in its text, or the
+// baseline (C2).
 func (ev *evidence) ask(o engine.Outcome) {
 	ev.asking = make([]engine.Diagnostic, 0, len(ev.reading.Diagnostics))
 	for _, d := range ev.reading.Diagnostics {
@@ -122,7 +125,8 @@ func (ev *evidence) ask(o engine.Outcome) {
 		}
 		if len(o.Questions) > 1 {
 			ev.asking = append(ev.asking, engine.Diagnostic{
-				Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf("%d questions in one turn; only the first is asked", len(o.Questions)),
+				Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf("%d questions in one turn; only the first is asked",
+					len(o.Questions)),
 			})
 		}
 	}
@@ -145,7 +149,8 @@ func (ev *evidence) reason(rule fsm.GateRule) string {
 		return "max_attempt is reached and the run is not complete"
 	case fsm.CodeSessionResumeFailed:
 		if ev.lost != nil {
-			return fmt.Sprintf("the session that the engine handed over cannot be stored, so a wait could never be resumed: %v", ev.lost)
+			return fmt.Sprintf("the session that the engine handed over cannot be stored, so a wait could never be "+
+				"resumed: %v", ev.lost)
 		}
 		return "the engine gave no session handle, so a wait could never be resumed"
 	}
@@ -181,8 +186,9 @@ type schemaCache struct {
 
 func compiled(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
 
-// get compiles without the lock, so that a large schema delays nobody who asks for one that is known. Callers who ask for the same
-// unknown one at one time may each compile it; all get the one that was kept first.
+// get compiles without the lock, so that a large schema delays nobody who asks for one that is
+// known. Callers who ask for the same unknown one at one time may each compile it; all get the one
+// that was kept first.
 func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
 	if s := c.known(raw); s != nil {
 		return s, nil

@@ -22,7 +22,8 @@ const markFile = "run.json"
 // maxMark bounds the mark in bytes: an agent could have written it.
 const maxMark = 4 << 10
 
-// mark tells a run from all others, also from one of the same id in another store, and from one that was pruned before its id was used again.
+// mark tells a run from all others, also from one of the same id in another store, and from one
+// that was pruned before its id was used again.
 type mark struct {
 	RunID     string    `json:"run_id"`
 	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none
@@ -33,19 +34,23 @@ func (l *Lifecycle) markOf(run Run) mark {
 	return mark{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
 }
 
-// is reports whether the marks are of one run. A store that has an identity since may have had none.
+// is reports whether the marks are of one run. A store that has an identity since may have had
+// none.
 func (m mark) is(o mark) bool {
-	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" || o.Store == "")
+	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" ||
+		o.Store == "")
 }
 
-// aside is the name of the run's folder where the one with its id is another's. No id holds the sign in it.
+// aside is the name of the run's folder where the one with its id is another's. No id holds the
+// sign in it.
 func (m mark) aside() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
 
-// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home: DIR/<run id>, or, where that is another
-// run's, DIR/<run id>~<digest>. It is empty when Config.Dir is, and need not exist before the run's first turn.
+// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
+// DIR/<run id>, or, where that is another run's, DIR/<run id>~<digest>. It is empty when Config.Dir
+// is, and need not exist before the run's first turn.
 func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	run, err := l.Get(ctx, id)
 	if err != nil || l.cfg.Dir == "" {
@@ -76,8 +81,9 @@ func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
 	}
 }
 
-// claimFolder finds the run's folder, or makes it and marks it as the run's. A folder without a mark is the host's preparation, or was made by an
-// earlier release: it becomes the run's. Of several hosts that want it at one time one gets it.
+// claimFolder finds the run's folder, or makes it and marks it as the run's. A folder without a
+// mark is the host's preparation, or was made by an earlier release: it becomes the run's. Of
+// several hosts that want it at one time one gets it.
 func (l *Lifecycle) claimFolder(run Run) (string, error) {
 	for {
 		base, own, err := l.folderOf(run)
@@ -88,7 +94,8 @@ func (l *Lifecycle) claimFolder(run Run) (string, error) {
 			return base, isFolder(base, os.Lstat)
 		}
 		if run.Session != nil && filepath.Base(base) != run.ID { // it is not there
-			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing", filepath.Join(l.cfg.Dir, run.ID), base)
+			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing",
+				filepath.Join(l.cfg.Dir, run.ID), base)
 		}
 		if err := made(base); err != nil {
 			return "", err
@@ -120,7 +127,8 @@ func readMark(base string) (m mark, found bool, _ error) {
 	return m, true, nil
 }
 
-// writeMark marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not at all.
+// writeMark marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not
+// at all.
 func writeMark(base string, m mark) error {
 	body, err := json.Marshal(m)
 	if err != nil {

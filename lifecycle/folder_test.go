@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// diary is an agent that asks once, and notes which run and turn was in its home before; the answers come back as what it found.
+// diary is an agent that asks once, and notes which run and turn was in its home before; the
+// answers come back as what it found.
 func diary(t *testing.T, who string, found map[string]string) agent {
 	t.Helper()
 	return agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
@@ -34,7 +35,8 @@ func diary(t *testing.T, who string, found map[string]string) agent {
 	}}
 }
 
-// TestTwoStoresShareNoFolder: J11, with one Config.Dir and runs of one id. Each run goes on in its own folder, also after a restart.
+// TestTwoStoresShareNoFolder: J11, with one Config.Dir and runs of one id. Each run goes on in its
+// own folder, also after a restart.
 func TestTwoStoresShareNoFolder(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	synctest.Test(t, func(t *testing.T) {
@@ -82,8 +84,8 @@ func TestAPrunedIDFindsNoFormerHome(t *testing.T) {
 	require.Equal(t, "<><r><><r>", found["rr"])
 }
 
-// TestAFolderWithoutAMarkIsTheRuns: J14, a run that was parked by an earlier release goes on in its folder, and what a host put into a run's folder before
-// its first turn is there.
+// TestAFolderWithoutAMarkIsTheRuns: J14, a run that was parked by an earlier release goes on in its
+// folder, and what a host put into a run's folder before its first turn is there.
 func TestAFolderWithoutAMarkIsTheRuns(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", "home"), 0o700))

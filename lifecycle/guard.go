@@ -15,18 +15,21 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Code of an engine may panic, exit its goroutine, hang, or return late (J10). Everything here that calls an engine does so through
-// guarded or call, so that one engine's fault costs one run and never the process.
+// Code of an engine may panic, exit its goroutine, hang, or return late (J10). Everything here that
+// calls an engine does so through guarded or call, so that one engine's fault costs one run and
+// never the process.
 
-// How long an engine has to return once its context has ended: from a turn, which may have processes to end, and from any other call, whose
-// limit has given it time already. After that the library goes on without it; the goroutine that is still inside the engine is left behind,
-// and Stuck lists it until it returns.
+// How long an engine has to return once its context has ended: from a turn, which may have
+// processes to end, and from any other call, whose limit has given it time already. After that the
+// library goes on without it; the goroutine that is still inside the engine is left behind, and
+// Stuck lists it until it returns.
 const (
 	turnPatience = 10 * time.Second
 	callPatience = 2 * time.Second
 )
 
-// How long calls of an engine may take outside of turns. Whether a session is still good should be known soon, and no answer is an answer.
+// How long calls of an engine may take outside of turns. Whether a session is still good should be
+// known soon, and no answer is an answer.
 const (
 	reapLimit  = time.Minute
 	checkLimit = 10 * time.Second
@@ -36,9 +39,11 @@ const (
 
 // EngineCall is a call of an engine's code that has not returned, though its context has ended.
 type EngineCall struct {
-	// Engine is the engine's name in the configuration, Method what was called: "RunTurn", "Reap" and so on.
+	// Engine is the engine's name in the configuration, Method what was called: "RunTurn", "Reap"
+	// and so on.
 	Engine, Method string
-	// RunID and Attempt say for which turn; Attempt is 0 for calls outside of turns, and RunID is empty for calls that are about no run.
+	// RunID and Attempt say for which turn; Attempt is 0 for calls outside of turns, and RunID is
+	// empty for calls that are about no run.
 	RunID   string
 	Attempt int
 	// Since is when the library went on without it.
@@ -56,7 +61,8 @@ func (c EngineCall) String() string {
 	return text
 }
 
-// StuckError says which calls of engines had not returned when Serve ended. What they still do changes no run.
+// StuckError says which calls of engines had not returned when Serve ended. What they still do
+// changes no run.
 type StuckError struct {
 	Calls []EngineCall
 }
@@ -66,14 +72,16 @@ func (e *StuckError) Error() string {
 	for i, c := range e.Calls {
 		calls[i] = c.String()
 	}
-	return "lifecycle: engine code ignores that its context has ended, and was left behind: " + strings.Join(calls, ", ")
+	return "lifecycle: engine code ignores that its context has ended, and was left behind: " + strings.Join(calls,
+		", ")
 }
 
 // Is makes errors.Is(err, ErrStuck) true.
 func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 
-// Stuck lists the calls of engines that have not returned though their contexts have ended, the oldest first. A turn among them takes one
-// place of Config.Concurrency until it returns; its run is settled without it, and its slot is free.
+// Stuck lists the calls of engines that have not returned though their contexts have ended, the
+// oldest first. A turn among them takes one place of Config.Concurrency until it returns; its run
+// is settled without it, and its slot is free.
 func (l *Lifecycle) Stuck() []EngineCall { return l.stuck.list() }
 
 // stuckCalls are the calls that were left behind.
@@ -108,7 +116,8 @@ func (s *stuckCalls) remove(c *stuckCall) {
 	delete(s.calls, c)
 }
 
-// turnOf reports whether a turn of the run is among the calls: an engine is never called twice at one time for one run.
+// turnOf reports whether a turn of the run is among the calls: an engine is never called twice at
+// one time for one run.
 func (s *stuckCalls) turnOf(runID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,23 +142,27 @@ func (s *stuckCalls) list() []EngineCall {
 	return all
 }
 
-// errExited is the error of a call whose engine ended the goroutine by runtime.Goexit, as t.FailNow in a test does.
+// errExited is the error of a call whose engine ended the goroutine by runtime.Goexit, as t.FailNow
+// in a test does.
 var errExited = errors.New("the engine exited the goroutine that called it")
 
-// guarded calls code of an engine on this goroutine and makes an error of a panic. The error holds the panic's value; its stack is for the
-// log alone. A caller whose goroutine the engine may exit must see to that itself.
+// guarded calls code of an engine on this goroutine and makes an error of a panic. The error holds
+// the panic's value; its stack is for the log alone. A caller whose goroutine the engine may exit
+// must see to that itself.
 func (c *Client) guarded(what EngineCall, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text := shortened(fmt.Sprint(p))
-			c.log.Error("engine panicked", "engine", what.Engine, "method", what.Method, "run", what.RunID, "panic", text, "stack", string(debug.Stack()))
+			c.log.Error("engine panicked", "engine", what.Engine, "method", what.Method, "run", what.RunID, "panic",
+				text, "stack", string(debug.Stack()))
 			err = &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the engine panicked: " + text}
 		}
 	}()
 	return fn()
 }
 
-// engineError is what an engine's error says, read while its code was guarded: an error is code of the engine, too.
+// engineError is what an engine's error says, read while its code was guarded: an error is code of
+// the engine, too.
 type engineError struct {
 	text string
 	is   error
@@ -169,8 +182,9 @@ func flat(err error) error {
 	return e
 }
 
-// call calls code of an engine on a goroutine of its own, with a context that ends after limit. It returns at the latest when callPatience
-// has passed since that context ended; a call that has not returned by then is left behind.
+// call calls code of an engine on a goroutine of its own, with a context that ends after limit. It
+// returns at the latest when callPatience has passed since that context ended; a call that has not
+// returned by then is left behind.
 func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -72,9 +72,10 @@ func (exits) MarshalJSON() ([]byte, error) {
 
 func sticky() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil }
 
-// TestFaultsOfATurnEndItsRunAlone: J10, whatever an engine's code does instead of returning, its run fails with what it was, its slot and its
-// place are free, and the same process goes on with the next run. The stack of a panic is for the log (with paths of the host's source), the
-// value for the run.
+// TestFaultsOfATurnEndItsRunAlone: J10, whatever an engine's code does instead of returning, its
+// run fails with what it was, its slot and its place are free, and the same process goes on with
+// the next run. The stack of a panic is for the log (with paths of the host's source), the value
+// for the run.
 func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 	fails := func(f func()) agent {
 		return agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
@@ -89,8 +90,13 @@ func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 		"RunTurn panics":        {fails(func() { panic("boom") }), "the engine panicked: boom"},
 		"RunTurn panics by nil": {fails(func() { panic(nil) }), "the engine panicked: panic called with nil argument"},
 		"RunTurn exits":         {fails(runtime.Goexit), errExited.Error()},
-		"Profile panics":        {agent{profile: func() (engine.Profile, error) { panic(errors.New("boom")) }}, "the engine panicked: boom"},
-		"Profile exits":         {agent{profile: func() (engine.Profile, error) { runtime.Goexit(); return engine.Profile{}, nil }}, errExited.Error()},
+		"Profile panics": {agent{profile: func() (engine.Profile, error) {
+			panic(errors.New("boom"))
+		}}, "the engine panicked: boom"},
+		"Profile exits": {agent{profile: func() (engine.Profile, error) {
+			runtime.Goexit()
+			return engine.Profile{}, nil
+		}}, errExited.Error()},
 		"its error panics": {agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			return engine.Outcome{}, (*sour)(nil)
 		}}, "the engine panicked: this error is broken, too"},
@@ -104,7 +110,8 @@ func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				log := &journal{}
 				lc, stop := serve(t, Config{
-					Store: newStore(t), Engine: agent{}, Engines: map[string]engine.Engine{"bad": c.engine}, Concurrency: 1, Logger: slog.New(log),
+					Store: newStore(t), Engine: agent{}, Engines: map[string]engine.Engine{"bad": c.engine},
+					Concurrency: 1, Logger: slog.New(log),
 				})
 				for i := range 3 {
 					id := fmt.Sprint("bad", i)
@@ -126,7 +133,8 @@ func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 	}
 }
 
-// TestFaultsBetweenTurnsEndNothing: J10 E7, a panic or an exit in what is called outside of turns costs neither the process nor the runs.
+// TestFaultsBetweenTurnsEndNothing: J10 E7, a panic or an exit in what is called outside of turns
+// costs neither the process nor the runs.
 func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
 	for name, fault := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -138,10 +146,15 @@ func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
 				require.NoError(t, err)
 				bad := func(context.Context, string) error { fault(); return nil }
 				ask := func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("Go on?"), nil }
-				lc, stop := serve(t, Config{Store: s, Engine: faultyEngine{reap: bad, check: bad}, Engines: map[string]engine.Engine{
-					"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask}, end: bad, onLoss: func() func() { fault(); return nil }},
-					"stops":  faultyEngine{agent: agent{profile: sticky}, onLoss: func() func() { return fault }},
-				}})
+				lc, stop := serve(t, Config{Store: s, Engine: faultyEngine{reap: bad, check: bad},
+					Engines: map[string]engine.Engine{
+						"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask}, end: bad,
+							onLoss: func() func() {
+								fault()
+								return nil
+							}},
+						"stops": faultyEngine{agent: agent{profile: sticky}, onLoss: func() func() { return fault }},
+					}})
 				pass(time.Second)
 				run := in(t, lc.Client, reaped[0], fsm.StateFailed)
 				require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, run.Error.Code)
@@ -167,8 +180,8 @@ func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
 	}
 }
 
-// TestALateSuccessIsNone: B1 J10 I6, a turn that was interrupted before its engine returned has failed, whatever the engine brings then. What is finished
-// within Grace, before that, counts.
+// TestALateSuccessIsNone: B1 J10 I6, a turn that was interrupted before its engine returned has
+// failed, whatever the engine brings then. What is finished within Grace, before that, counts.
 func TestALateSuccessIsNone(t *testing.T) {
 	late := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 		<-ctx.Done()
@@ -182,14 +195,19 @@ func TestALateSuccessIsNone(t *testing.T) {
 		state fsm.State
 		code  fsm.Code
 	}{
-		"after its time": {turn: late, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateFailed, code: fsm.CodeTurnTimeout},
+		"after its time": {turn: late, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateFailed,
+			code: fsm.CodeTurnTimeout},
 		"after its time, a question": {turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 			<-ctx.Done()
 			return asking("Go on?"), nil
 		}, spec: Spec{TurnTimeout: 100 * time.Millisecond}, state: fsm.StateFailed, code: fsm.CodeTurnTimeout},
-		"after a cancel":               {turn: late, end: func(lc *Lifecycle) error { return lc.Cancel(context.Background(), "r", "") }, state: fsm.StateCanceled, code: fsm.CodeRunCanceled},
-		"after a shutdown":             {turn: late, grace: -1, state: fsm.StateFailed, code: fsm.CodeOrchestratorRestartInterrupted},
-		"after a shutdown, repeatable": {turn: late, spec: Spec{Repeatable: true}, grace: time.Second, state: fsm.StateQueued},
+		"after a cancel": {turn: late, end: func(lc *Lifecycle) error {
+			return lc.Cancel(context.Background(), "r", "")
+		}, state: fsm.StateCanceled, code: fsm.CodeRunCanceled},
+		"after a shutdown": {turn: late, grace: -1, state: fsm.StateFailed,
+			code: fsm.CodeOrchestratorRestartInterrupted},
+		"after a shutdown, repeatable": {turn: late, spec: Spec{Repeatable: true}, grace: time.Second,
+			state: fsm.StateQueued},
 		"within Grace": {turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			time.Sleep(10 * time.Second)
 			return finished(), nil
@@ -224,7 +242,8 @@ func TestALateSuccessIsNone(t *testing.T) {
 	}
 }
 
-// TestAnEndedTurnIsNotStarted: B1, an engine is not called for a turn that ended while it was asked for its profile.
+// TestAnEndedTurnIsNotStarted: B1, an engine is not called for a turn that ended while it was asked
+// for its profile.
 func TestAnEndedTurnIsNotStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called atomic.Bool
@@ -245,8 +264,9 @@ func TestAnEndedTurnIsNotStarted(t *testing.T) {
 	})
 }
 
-// TestAHungTurnIsLeftBehind: J10, a turn whose engine ignores that its context has ended is settled without it. Its place in this process is lost until
-// the engine returns, which is told; whatever the engine brings then is not stored.
+// TestAHungTurnIsLeftBehind: J10, a turn whose engine ignores that its context has ended is settled
+// without it. Its place in this process is lost until the engine returns, which is told; whatever
+// the engine brings then is not stored.
 func TestAHungTurnIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -254,7 +274,8 @@ func TestAHungTurnIsLeftBehind(t *testing.T) {
 		e := sinking(func(ctx context.Context, in engine.Turn, sink engine.Sink) (engine.Outcome, error) {
 			if in.RunID != "good" {
 				<-goOn
-				if err := sink.Message(context.WithoutCancel(ctx), engine.Message{Text: "late"}); !errors.Is(err, engine.ErrStale) {
+				if err := sink.Message(context.WithoutCancel(ctx), engine.Message{Text: "late"}); !errors.Is(err,
+					engine.ErrStale) {
 					t.Errorf("a late report: %v", err)
 				}
 			}
@@ -306,10 +327,13 @@ func TestAProfileThatHangsIsNamed(t *testing.T) {
 	})
 }
 
-// TestAProfileWithoutAKindIsRefused: F7, its run could end in auto mode and not wait: an engine that leaves the kind out hears so in its first turn.
+// TestAProfileWithoutAKindIsRefused: F7, its run could end in auto mode and not wait: an engine
+// that leaves the kind out hears so in its first turn.
 func TestAProfileWithoutAKindIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) { return engine.Profile{Plain: true}, nil }}})
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) {
+			return engine.Profile{Plain: true}, nil
+		}}})
 		submit(t, lc, "r")
 		synctest.Wait()
 		run := in(t, lc.Client, "r", fsm.StateFailed)
@@ -319,7 +343,8 @@ func TestAProfileWithoutAKindIsRefused(t *testing.T) {
 	})
 }
 
-// TestALeaseThatIsLostDoesNotWaitForAHungTurn: J10, the node joins again without the stuck worker, and the runs of the others go on.
+// TestALeaseThatIsLostDoesNotWaitForAHungTurn: J10, the node joins again without the stuck worker,
+// and the runs of the others go on.
 func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -335,7 +360,8 @@ func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 			}
 			return finished(), nil
 		}}
-		lc, err := New(Config{Store: s, Engine: e, Concurrency: 2, Logger: slog.New(slog.DiscardHandler), Grace: time.Second})
+		lc, err := New(Config{Store: s, Engine: e, Concurrency: 2, Logger: slog.New(slog.DiscardHandler),
+			Grace: time.Second})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error, 1)
@@ -379,7 +405,8 @@ func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 	})
 }
 
-// TestAHungCallOfRecoveryDelaysItsRunAlone: J10 E7, a Reap or a Check that never returns holds up no other orphan, no later recovery and no shutdown.
+// TestAHungCallOfRecoveryDelaysItsRunAlone: J10 E7, a Reap or a Check that never returns holds up
+// no other orphan, no later recovery and no shutdown.
 func TestAHungCallOfRecoveryDelaysItsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const orphans = 250
@@ -421,7 +448,8 @@ func must(r Run, err error) Run {
 	return r
 }
 
-// TestHungCallsDoNotKeepAHost: J10, Serve ends within Grace plus its bound though End, Reap, OnLoss and its stop never return, and says so.
+// TestHungCallsDoNotKeepAHost: J10, Serve ends within Grace plus its bound though End, Reap, OnLoss
+// and its stop never return, and says so.
 func TestHungCallsDoNotKeepAHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
@@ -430,10 +458,15 @@ func TestHungCallsDoNotKeepAHost(t *testing.T) {
 		hang := func(context.Context, string) error { <-goOn; return nil }
 		ask := func(context.Context, engine.Turn) (engine.Outcome, error) { return asking("Go on?"), nil }
 		lc, err := New(Config{
-			Store: s, Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Engine: faultyEngine{reap: hang, onLoss: func() func() { <-goOn; return nil }},
-			Engines: map[string]engine.Engine{"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask}, end: hang, onLoss: func() func() {
-				return func() { <-goOn }
-			}}},
+			Store: s, Grace: time.Second, Logger: slog.New(slog.DiscardHandler), Engine: faultyEngine{reap: hang,
+				onLoss: func() func() {
+					<-goOn
+					return nil
+				}},
+			Engines: map[string]engine.Engine{"sticky": faultyEngine{agent: agent{profile: sticky, turn: ask},
+				end: hang, onLoss: func() func() {
+					return func() { <-goOn }
+				}}},
 		})
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -453,7 +486,8 @@ func TestHungCallsDoNotKeepAHost(t *testing.T) {
 		require.ErrorAs(t, err, &left)
 		require.Len(t, left.Calls, 20+3)
 		for i := range 20 {
-			require.Equal(t, fsm.CodeInteractionProcessLost, in(t, lc.Client, fmt.Sprint("s", i), fsm.StateFailed).Error.Code)
+			require.Equal(t, fsm.CodeInteractionProcessLost, in(t, lc.Client, fmt.Sprint("s", i),
+				fsm.StateFailed).Error.Code)
 		}
 		close(goOn)
 		synctest.Wait()
@@ -466,7 +500,8 @@ func TestHungCallsDoNotKeepAHost(t *testing.T) {
 func TestAClosedStoreEndsServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := newStore(t), &journal{}
-		lc, err := New(Config{Store: s, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+		lc, err := New(Config{Store: s, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context,
+			_ engine.Turn) (engine.Outcome, error) {
 			<-ctx.Done()
 			return engine.Outcome{}, context.Cause(ctx)
 		}}})
@@ -510,7 +545,8 @@ func (m *mute) Commit(ctx context.Context, batch []store.Commit) []error {
 	return slices.Repeat([]error{ctx.Err()}, len(batch))
 }
 
-// TestAHungEndDoesNotKeepAHostThatGivesUp: J10, a turn that is given up at last leaves its process no more time than others have.
+// TestAHungEndDoesNotKeepAHostThatGivesUp: J10, a turn that is given up at last leaves its process
+// no more time than others have.
 func TestAHungEndDoesNotKeepAHostThatGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// hub passes the store's hints on to those who follow a run. It shortens waiting and decides nothing: a
-// follower that gets no hint looks by itself.
+// hub passes the store's hints on to those who follow a run. It shortens waiting and decides
+// nothing: a follower that gets no hint looks by itself.
 type hub struct {
 	stop func()
 
@@ -47,8 +47,8 @@ func newHub(s store.Store) *hub {
 	return h
 }
 
-// await returns a follower for the run's end. Like every follower, it must be made before looking at the store, so that no
-// change falls between the look and the wait.
+// await returns a follower for the run's end. Like every follower, it must be made before looking
+// at the store, so that no change falls between the look and the wait.
 func (h *hub) await(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID, ends: true})
 }
@@ -115,7 +115,8 @@ func (f *follower) wake(hint store.Hint) {
 	f.rouse()
 }
 
-// end returns the run as it ended, when a hint has brought it: what has ended does not change, so a hint of it is never too late.
+// end returns the run as it ended, when a hint has brought it: what has ended does not change, so a
+// hint of it is never too late.
 func (f *follower) end() (Run, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,8 +133,9 @@ func (f *follower) rouse() {
 	}
 }
 
-// take returns the events after the cursor that hints have brought, and whether there is nothing beyond them to be looked for
-// in the store. Hints may be lost, doubled or late: only what follows the cursor without a gap is taken.
+// take returns the events after the cursor that hints have brought, and whether there is nothing
+// beyond them to be looked for in the store. Hints may be lost, doubled or late: only what follows
+// the cursor without a gap is taken.
 func (f *follower) take(after uint64) (events []store.Event, all bool) {
 	f.mu.Lock()
 	events, last, anything := f.events, f.seq, f.any

@@ -30,7 +30,8 @@ func brings(first, last uint64) store.Hint {
 // says is a hint of such a commit that leaves its events out.
 func says(last uint64) store.Hint { return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last} }
 
-// TestWhatHintsBringFollowsTheCursor is of the part of F8 that a follower has: whatever hints bring, it takes what follows the cursor.
+// TestWhatHintsBringFollowsTheCursor is of the part of F8 that a follower has: whatever hints
+// bring, it takes what follows the cursor.
 func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 	large := brings(1, 1)
 	large.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes))
@@ -59,7 +60,8 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 		{"one doubled", 3, []store.Hint{brings(4, 5), brings(4, 5), brings(6, 6)}, 6, true},
 		{"one lost", 3, []store.Hint{brings(5, 6)}, 3, false},
 		{"one lost in the middle", 3, []store.Hint{brings(4, 4), brings(6, 6)}, 4, false},
-		{"the last one lost", 3, []store.Hint{brings(4, 4)}, 4, true}, // nobody can know; the reader looks when a poll has passed
+		// nobody can know; the reader looks when a poll has passed
+		{"the last one lost", 3, []store.Hint{brings(4, 4)}, 4, true},
 		{"out of order", 3, []store.Hint{brings(5, 5), brings(4, 4)}, 4, false},
 		{"out of order and doubled", 3, []store.Hint{brings(5, 5), brings(4, 4), brings(5, 5)}, 5, true},
 		{"events left out", 3, []store.Hint{says(4)}, 3, false},
@@ -68,7 +70,8 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 		{"events left out of one that is doubled", 3, []store.Hint{says(5), brings(4, 5)}, 5, true},
 		{"a hint of nothing", 3, []store.Hint{{}}, 3, false},
 		{"a hint of nothing among others", 3, []store.Hint{brings(4, 4), {}, brings(5, 5)}, 5, false},
-		{"a hint of nothing that carries what it should not", 3, []store.Hint{{Seq: 4, Events: logged(4, 4)}}, 3, false},
+		{"a hint of nothing that carries what it should not", 3, []store.Hint{{Seq: 4, Events: logged(4, 4)}}, 3,
+			false},
 		{"of another run", 3, []store.Hint{{RunID: "s", Seq: 4, Events: logged(4, 4)}}, 3, true},
 		{"more than is kept", 0, many, maxPushed, false},
 		{"larger than is kept", 0, []store.Hint{large, brings(2, 2)}, 1, false},
@@ -107,7 +110,8 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 		cursor := uint64(rapid.IntRange(0, last).Draw(t, "cursor"))
 		next := cursor
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch rapid.SampledFrom([]string{"next", "next", "next", "any", "left out", "nothing", "take"}).Draw(t, "step") {
+			switch rapid.SampledFrom([]string{"next", "next", "next", "any", "left out", "nothing", "take"}).Draw(t,
+				"step") {
 			case "next", "any", "left out":
 				first := min(next, last-1) + 1
 				if rapid.IntRange(0, 3).Draw(t, "in order") == 0 {
@@ -153,7 +157,8 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 	})
 }
 
-// TestManyFollowersShareWhatHintsBring has several followers of one run take at their own pace while several commits are told of at once.
+// TestManyFollowersShareWhatHintsBring has several followers of one run take at their own pace
+// while several commits are told of at once.
 func TestManyFollowersShareWhatHintsBring(t *testing.T) {
 	const last = 2000
 	log := logged(1, last)
@@ -207,7 +212,8 @@ func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
 		hints        []store.Hint
 		woken, known bool
 	}{
-		{"progress", []store.Hint{brings(1, 2), {RunID: "r", State: fsm.StateWaitingUser, Seq: 3, Run: &Run{ID: "r"}}}, false, false},
+		{"progress", []store.Hint{brings(1, 2), {RunID: "r", State: fsm.StateWaitingUser, Seq: 3, Run: &Run{ID: "r"}}},
+			false, false},
 		{"the end, with the record", []store.Hint{final}, true, true},
 		{"the end, without it", []store.Hint{bare}, true, false},
 		{"doubled, one without it", []store.Hint{final, bare}, true, true},

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// idle waits for a wake-up, but never longer than d without a look. It keeps its timer from wake-up to wake-up.
+// idle waits for a wake-up, but never longer than d without a look. It keeps its timer from wake-up
+// to wake-up.
 type idle struct {
 	clock Clock
 	wake  <-chan struct{}

@@ -10,12 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// renewals keeps the node's lease at a third of its length, and compares what the store says that the node
-// holds with what it executes. When the lease cannot be renewed for its whole length, others may have taken over: everything
-// that executes here is ended, as it is when the store says that the lease is lost.
+// renewals keeps the node's lease at a third of its length, and compares what the store says that
+// the node holds with what it executes. When the lease cannot be renewed for its whole length,
+// others may have taken over: everything that executes here is ended, as it is when the store says
+// that the lease is lost.
 //
-// Here a lease is a length of time on this machine, counted from before the store was asked: whatever clocks are set meanwhile, and
-// whether the store refuses or never answers, the node gives up no later than others take over.
+// Here a lease is a length of time on this machine, counted from before the store was asked:
+// whatever clocks are set meanwhile, and whether the store refuses or never answers, the node gives
+// up no later than others take over.
 func (n *node) renewals(ctx context.Context) error {
 	wait := n.cfg.Lease / 3
 	for {
@@ -53,9 +55,10 @@ func (n *node) renew(ctx context.Context, left time.Duration) ([]store.Hold, err
 	return n.store.Renew(ctx, n.id, n.leaseTime())
 }
 
-// compare ends what executes here without right, and starts what is held here without a worker: the claim of it was
-// stored, but its acknowledgement was lost. A run is unmanned when two renewals in a row find it so, since a claim
-// may be on its way. What began only after the store was asked cannot be in its answer.
+// compare ends what executes here without right, and starts what is held here without a worker: the
+// claim of it was stored, but its acknowledgement was lost. A run is unmanned when two renewals in
+// a row find it so, since a claim may be on its way. What began only after the store was asked
+// cannot be in its answer.
 func (n *node) compare(held []store.Hold, asked time.Time) {
 	holds := make(map[string]store.Hold, len(held))
 	unmanned := make(map[store.Hold]bool)

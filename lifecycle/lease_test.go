@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// cut is a store that a node is cut off from, as far as its lease goes: asked to renew it, the store refuses, or never answers.
+// cut is a store that a node is cut off from, as far as its lease goes: asked to renew it, the
+// store refuses, or never answers.
 type cut struct {
 	store.Store
 	off    atomic.Bool
@@ -60,8 +61,8 @@ func until(done <-chan struct{}) (e agent, turns *atomic.Int64) {
 	}}, turns
 }
 
-// TestANodeThatIsCutOffEndsItsTurns: E3, when a lease could not be renewed for its whole length, whatever executes under it is ended; not
-// before, and no later than others may take over.
+// TestANodeThatIsCutOffEndsItsTurns: E3, when a lease could not be renewed for its whole length,
+// whatever executes under it is ended; not before, and no later than others may take over.
 func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 	for name, c := range map[string]struct {
 		silent  bool
@@ -124,8 +125,9 @@ func TestAShortOutageEndsNoTurn(t *testing.T) {
 	})
 }
 
-// TestTheStoresClockIsSetWhileANodeWorks: E3, a lease is a length of time here. A store whose clock jumps, over the lease or back, ends no
-// turn of a node that it still knows; not even when it cannot be asked just then.
+// TestTheStoresClockIsSetWhileANodeWorks: E3, a lease is a length of time here. A store whose clock
+// jumps, over the lease or back, ends no turn of a node that it still knows; not even when it
+// cannot be asked just then.
 func TestTheStoresClockIsSetWhileANodeWorks(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +165,8 @@ func (f forgetful) Renew(ctx context.Context, id string, now time.Time) ([]store
 	return nil, err
 }
 
-// TestATurnThatIsNotHeldIsEnded: E3, a third of a lease after it began, which is long enough for a claim to be known; whatever the store's clock says.
+// TestATurnThatIsNotHeldIsEnded: E3, a third of a lease after it began, which is long enough for a
+// claim to be known; whatever the store's clock says.
 func TestATurnThatIsNotHeldIsEnded(t *testing.T) {
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -179,8 +182,8 @@ func TestATurnThatIsNotHeldIsEnded(t *testing.T) {
 	}
 }
 
-// TestWhoRecoversIsNotSilent: E3, a node that sees its own lease over, as after a sleep of its machine, keeps it if nobody has
-// taken it, and takes over from those that are silent.
+// TestWhoRecoversIsNotSilent: E3, a node that sees its own lease over, as after a sleep of its
+// machine, keeps it if nobody has taken it, and takes over from those that are silent.
 func TestWhoRecoversIsNotSilent(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)
@@ -219,7 +222,8 @@ func (s leavingLate) Claim(context.Context, store.ClaimRequest) ([]store.Claimed
 	return nil, store.ErrStaleEpoch
 }
 
-// TestServeEndsWellThoughTheLeaseIsLost: who is told to end, and taken over in the same moment, has ended well.
+// TestServeEndsWellThoughTheLeaseIsLost: who is told to end, and taken over in the same moment, has
+// ended well.
 func TestServeEndsWellThoughTheLeaseIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -230,7 +234,8 @@ func TestServeEndsWellThoughTheLeaseIsLost(t *testing.T) {
 	})
 }
 
-// takenOver is a store that has given the node's lease to others, once, and out of order for all that is to be stored.
+// takenOver is a store that has given the node's lease to others, once, and out of order for all
+// that is to be stored.
 type takenOver struct {
 	store.Store
 	joined atomic.Int64
@@ -256,8 +261,9 @@ func (s *takenOver) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestALostLeaseEndsWhatCannotBeStored: E3, a claim may be the first to hear that the lease is lost. A worker that tries to store its
-// turn then stops trying, though the store never tells it so; the node joins again, and can be stopped.
+// TestALostLeaseEndsWhatCannotBeStored: E3, a claim may be the first to hear that the lease is
+// lost. A worker that tries to store its turn then stops trying, though the store never tells it
+// so; the node joins again, and can be stopped.
 func TestALostLeaseEndsWhatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &takenOver{Store: newStore(t)}

@@ -13,8 +13,9 @@ import (
 // sweepLimit bounds one call of Sweep.
 const sweepLimit = time.Minute
 
-// leftovers has the engines end what dead workers of this machine left, at the start and from time to time. Reaping alone does not find all of
-// it: a run that was canceled, ended or taken over by another machine before this one looked is no orphan here (E7, J11).
+// leftovers has the engines end what dead workers of this machine left, at the start and from time
+// to time. Reaping alone does not find all of it: a run that was canceled, ended or taken over by
+// another machine before this one looked is no orphan here (E7, J11).
 func (n *node) leftovers(ctx context.Context) error {
 	said := make(map[string]string) // by engine: what was logged last
 	for {
@@ -40,7 +41,9 @@ func (n *node) leftovers(ctx context.Context) error {
 
 func (n *node) sweepEngine(ctx context.Context, name string, s engine.Sweeper) error {
 	what := EngineCall{Engine: name, Method: "Sweep"}
-	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool { return c.Engine == name && c.Method == what.Method }) {
+	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool {
+		return c.Engine == name && c.Method == what.Method
+	}) {
 		return errors.New("the last call has not returned yet")
 	}
 	return n.call(ctx, sweepLimit, what, s.Sweep)

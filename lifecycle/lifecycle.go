@@ -22,35 +22,40 @@ import (
 
 // Config configures a Lifecycle. Only an engine is required.
 type Config struct {
-	// Store keeps the runs, and, when it is a store.Timekeeper, the time. Nil: a memory store, gone with the process.
+	// Store keeps the runs, and, when it is a store.Timekeeper, the time. Nil: a memory store, gone
+	// with the process.
 	Store store.Store
-	// Engine executes the runs whose spec names none; Engines those that name one. At least one is needed, at most 1000. Runs of engines
-	// that are not among them stay queued for a node that has theirs; Stats shows how many there are and for how long (J4).
+	// Engine executes the runs whose spec names none; Engines those that name one. At least one is
+	// needed, at most 1000. Runs of engines that are not among them stay queued for a node that has
+	// theirs; Stats shows how many there are and for how long (J4).
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
 	// Pools are created or changed in the store by New. The default pool exists in any case, with
 	// slots.DefaultCapacity when nobody said otherwise.
 	Pools []slots.Pool
-	// Dir is where runs have their folders: DIR/<run id>/work, artifacts, transcripts and home, for this user alone. A folder that is another
-	// run's, of another store or of one that was pruned, is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in
-	// the same process do not need and those with child processes refuse. New makes the folder where it is missing, and returns an error when nothing
-	// can be written to it.
+	// Dir is where runs have their folders: DIR/<run id>/work, artifacts, transcripts and home, for
+	// this user alone. A folder that is another run's, of another store or of one that was pruned,
+	// is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in the same
+	// process do not need and those with child processes refuse. New makes the folder where it is
+	// missing, and returns an error when nothing can be written to it.
 	Dir string
 
 	// Concurrency is how many turns this process executes at one time; 64 when zero.
 	Concurrency int
-	// Lease is how long the others wait before they take over the runs of a process that went silent; 15 s when
-	// zero, at least 1 s. It is renewed at a third of it.
+	// Lease is how long the others wait before they take over the runs of a process that went
+	// silent; 15 s when zero, at least 1 s. It is renewed at a third of it.
 	Lease time.Duration
-	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative. Those that have not by then are interrupted: whatever
-	// they still bring is no success (B1). Serve ends at most 45 s after Grace, whatever engines do.
+	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative. Those
+	// that have not by then are interrupted: whatever they still bring is no success (B1). Serve
+	// ends at most 45 s after Grace, whatever engines do.
 	Grace time.Duration
 	// Poll is how long anything waits for a hint before it looks by itself; 1 s when zero.
 	Poll time.Duration
 
-	// Clock is the time. Nil: the store's, when it is a store.Timekeeper, so that a node whose own clock is wrong fires no deadline early
-	// and holds up none; otherwise SystemClock. One that is given is used in any case, but for leases, which such a store judges by
-	// its own clock. See Clock.
+	// Clock is the time. Nil: the store's, when it is a store.Timekeeper, so that a node whose own
+	// clock is wrong fires no deadline early and holds up none; otherwise SystemClock. One that is
+	// given is used in any case, but for leases, which such a store judges by its own clock. See
+	// Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
@@ -76,17 +81,20 @@ func New(cfg Config) (*Lifecycle, error) {
 		engines[DefaultEngine] = cfg.Engine
 	}
 	if len(engines) == 0 {
-		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes nothing")
+		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a " +
+			"process that executes nothing")
 	}
 	if len(engines) > store.MaxEngines {
 		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
 	}
 	for name, e := range engines {
 		if e == nil || !namePattern.MatchString(name) {
-			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil", name)
+			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an "+
+				"engine that is not nil", name)
 		}
 	}
-	for name, e := range engines { // what an engine keeps of runs is this Lifecycle's: another one may have runs of the same ids
+	// what an engine keeps of runs is this Lifecycle's: another one may have runs of the same ids
+	for name, e := range engines {
 		if s, ok := e.(engine.Scoped); ok {
 			engines[name] = s.Scope()
 		}
@@ -105,7 +113,8 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
-	l := &Lifecycle{Client: c, cfg: cfg, names: slices.Sorted(maps.Keys(engines)), slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	l := &Lifecycle{Client: c, cfg: cfg, names: slices.Sorted(maps.Keys(engines)),
+		slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}
@@ -134,7 +143,8 @@ func (c Config) withDefaults() (Config, error) {
 		c.Poll = time.Second
 	}
 	if c.Concurrency < 1 || c.Lease < time.Second || c.Poll < time.Millisecond {
-		return c, fmt.Errorf("lifecycle: Config: Concurrency is %d, Lease %s, Poll %s; want at least 1, 1s and 1ms", c.Concurrency, c.Lease, c.Poll)
+		return c, fmt.Errorf("lifecycle: Config: Concurrency is %d, Lease %s, Poll %s; want at least 1, 1s and 1ms",
+			c.Concurrency, c.Lease, c.Poll)
 	}
 	if c.Dir != "" {
 		dir, err := filepath.Abs(c.Dir)
@@ -142,15 +152,16 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
 		}
 		if err := writable(dir); err != nil {
-			return c, fmt.Errorf("lifecycle: Config.Dir: want a folder that this process can make and write to: %w", err)
+			return c, fmt.Errorf("lifecycle: Config.Dir: want a folder that this process can make and write to: %w",
+				err)
 		}
 		c.Dir = dir
 	}
 	return c, nil
 }
 
-// writable makes the folder where it is missing, and tries whether something can be put into it: a node with a folder that it cannot use
-// would fail every run that it claims.
+// writable makes the folder where it is missing, and tries whether something can be put into it: a
+// node with a folder that it cannot use would fail every run that it claims.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

@@ -70,8 +70,9 @@ func (s *hesitant) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestALostProcessIsSettledHoweverOftenTheStoreRefuses: D6, at once when it does not, at once again when somebody else was first with another change,
-// and ever more seldom while the store is out of order, at most once in a poll.
+// TestALostProcessIsSettledHoweverOftenTheStoreRefuses: D6, at once when it does not, at once again
+// when somebody else was first with another change, and ever more seldom while the store is out of
+// order, at most once in a poll.
 func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -79,12 +80,15 @@ func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
 		after   []time.Duration // of each try
 		told    int
 	}{
-		"it does not":                 {nil, []time.Duration{0}, 0},
-		"somebody else was first":     {[]error{store.ErrConflict, store.ErrConflict}, []time.Duration{0, 0, 0}, 0},
-		"the store is out of order":   {[]error{away, away}, []time.Duration{0, 20 * time.Millisecond, 60 * time.Millisecond}, 2},
-		"it is, and then others were": {[]error{away, store.ErrConflict}, []time.Duration{0, 20 * time.Millisecond, 20 * time.Millisecond}, 1},
+		"it does not":             {nil, []time.Duration{0}, 0},
+		"somebody else was first": {[]error{store.ErrConflict, store.ErrConflict}, []time.Duration{0, 0, 0}, 0},
+		"the store is out of order": {[]error{away, away}, []time.Duration{0, 20 * time.Millisecond,
+			60 * time.Millisecond}, 2},
+		"it is, and then others were": {[]error{away, store.ErrConflict}, []time.Duration{0, 20 * time.Millisecond,
+			20 * time.Millisecond}, 1},
 		"it is, for long": {[]error{away, away, away, away, away, away, away}, []time.Duration{
-			0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond, 1200 * time.Millisecond,
+			0, 20 * time.Millisecond, 60 * time.Millisecond, 140 * time.Millisecond, 300 * time.Millisecond,
+			600 * time.Millisecond, 900 * time.Millisecond, 1200 * time.Millisecond,
 		}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +120,8 @@ func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestALossOfWhatDoesNotWaitHereChangesNothing: an engine may tell of a process whose run has ended, was answered, is gone, or went on elsewhere.
+// TestALossOfWhatDoesNotWaitHereChangesNothing: an engine may tell of a process whose run has
+// ended, was answered, is gone, or went on elsewhere.
 func TestALossOfWhatDoesNotWaitHereChangesNothing(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, n *node){
 		"it never was": func(*testing.T, *node) {},
@@ -165,13 +170,15 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))
-	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run,
+		_ []byte) (store.Commit, error) {
 		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: nodeID})
 	}})
 	require.NoError(tb, err)
 	require.Len(tb, claimed, 1)
 	question := interaction.Baseline("Go on?")
-	cm, err = transition(&claimed[0].Run, &change{event: fsm.EventTurnNeedsInput, now: now, node: nodeID, profile: fsm.ProfileStickyProcess, question: &question})
+	cm, err = transition(&claimed[0].Run, &change{event: fsm.EventTurnNeedsInput, now: now, node: nodeID,
+		profile: fsm.ProfileStickyProcess, question: &question})
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
 }
@@ -195,7 +202,8 @@ func TestALossIsSettledThoughTheStoreCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestAShutdownTellsOfProcessesThatCannotBeEnded, ends all of them in order, and says in their runs why they are over.
+// TestAShutdownTellsOfProcessesThatCannotBeEnded, ends all of them in order, and says in their runs
+// why they are over.
 func TestAShutdownTellsOfProcessesThatCannotBeEnded(t *testing.T) {
 	for name, cannot := range map[string]error{"they can": nil, "they cannot": errors.New("no such process")} {
 		t.Run(name, func(t *testing.T) {
@@ -218,14 +226,16 @@ func TestAShutdownTellsOfProcessesThatCannotBeEnded(t *testing.T) {
 				if cannot == nil {
 					require.Empty(t, log.told())
 				} else {
-					require.Equal(t, []string{"WARN resident process not ended: no such process", "WARN resident process not ended: no such process"}, log.told())
+					require.Equal(t, []string{"WARN resident process not ended: no such process",
+						"WARN resident process not ended: no such process"}, log.told())
 				}
 			})
 		})
 	}
 }
 
-// TestAProcessOutlivesNoTurnAndEndsWithItsRun: D3 I6, a canceled turn's process is ended when the turn has, and not under it.
+// TestAProcessOutlivesNoTurnAndEndsWithItsRun: D3 I6, a canceled turn's process is ended when the
+// turn has, and not under it.
 func TestAProcessOutlivesNoTurnAndEndsWithItsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newMortal()

@@ -90,22 +90,26 @@ func (t *teller) stateChanged(data map[string]any, r *store.Run) {
 }
 
 func replyAccepted(data map[string]any, a *interaction.Answer) {
-	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution), timeText(a.AcceptedAt)
+	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution),
+		timeText(a.AcceptedAt)
 	if a.Actor != "" {
 		data["actor"] = a.Actor
 	}
 }
 
 func autoDecided(data map[string]any, a *interaction.Answer, r *store.Run) {
-	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution), timeText(a.AcceptedAt)
+	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution),
+		timeText(a.AcceptedAt)
 	data["policy"], data["timeout_sec"] = string(a.Auto.Policy), int(r.SessionTimeout/time.Second)
 }
 
 func inputRequired(data map[string]any, r *store.Run) {
 	q := r.Pending
 	rule, _ := fsm.Wait(r.Profile, r.Strict)
-	data["interaction_id"], data["kind"], data["prompt"], data["asked_at"] = q.ID, string(q.Kind), q.Prompt, timeText(q.AskedAt)
-	data["default_decision_policy"], data["profile"], data["on_deadline"] = string(q.DefaultPolicy), string(r.Profile), string(rule.OnDeadline)
+	data["interaction_id"], data["kind"], data["prompt"], data["asked_at"] = q.ID, string(q.Kind), q.Prompt,
+		timeText(q.AskedAt)
+	data["default_decision_policy"], data["profile"], data["on_deadline"] = string(q.DefaultPolicy), string(r.Profile),
+		string(rule.OnDeadline)
 	if len(q.Options) > 0 {
 		options := make([]any, len(q.Options))
 		for i, o := range q.Options {

@@ -36,7 +36,8 @@ func sameTold(tb testing.TB, want [][2]string, got []string) {
 	}
 }
 
-// TestWhatTheEventsOfARunTell: F2 F3 F5 F6, each member of each event, when there is as little to tell as there can be, and when there is much.
+// TestWhatTheEventsOfARunTell: F2 F3 F5 F6, each member of each event, when there is as little to
+// tell as there can be, and when there is much.
 func TestWhatTheEventsOfARunTell(t *testing.T) {
 	const began = `"2000-01-01T00:00:00Z"`
 	for name, c := range map[string]struct {
@@ -52,38 +53,60 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 			question: interaction.Question{Kind: interaction.OpenText, Prompt: "Go on?"},
 			reply:    interaction.Reply{ID: 1, Text: "yes"},
 			want: [][2]string{
-				{contract.TypeStarted, `{"mode":"interactive","interactive_require_user_reply":true,"session_timeout_sec":1200,"max_auto_decisions":20,"pool":"default","contract_version":"` + contract.Version() + `"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` + began + `}`},
-				{contract.TypeStateChanged, `{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began + `,"pending_interaction_id":1}`},
-				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"open_text","prompt":"Go on?","asked_at":` + began + `,"default_decision_policy":"engine_judgement","profile":"resumable","on_deadline":"keep_waiting"}`},
-				{contract.TypeReplyAccepted, `{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged, `{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
+				{contract.TypeStarted,
+					`{"mode":"interactive","interactive_require_user_reply":true,"session_timeout_sec":1200,"max_auto_decisions":20,"pool":"default","contract_version":"` + contract.Version() + `"}`},
+				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
+					began + `}`},
+				{contract.TypeStateChanged,
+					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
+						`,"pending_interaction_id":1}`},
+				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"open_text","prompt":"Go on?","asked_at":` +
+					began + `,"default_decision_policy":"engine_judgement","profile":"resumable","on_deadline":"keep_waiting"}`},
+				{contract.TypeReplyAccepted,
+					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z"}`},
+				{contract.TypeStateChanged,
+					`{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
+				{contract.TypeStateChanged,
+					`{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
 				{contract.TypeMessageFinal, `{"text":"ok"}`},
-				{contract.TypeStateChanged, `{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":[]}}`},
+				{contract.TypeStateChanged,
+					`{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":[]}}`},
 			},
 		},
 		"much": {
-			spec: Spec{ID: "r", Prompt: "x", AutoDecide: true, MaxAttempts: 9, MaxAutoDecisions: 3, SessionTimeout: time.Minute},
+			spec: Spec{ID: "r", Prompt: "x", AutoDecide: true, MaxAttempts: 9, MaxAutoDecisions: 3,
+				SessionTimeout: time.Minute},
 			question: interaction.Question{
-				Kind: interaction.FillFields, Prompt: "Which?", Options: []interaction.Option{{Label: "One", Value: "1"}, {Label: "Two", Value: "2"}},
-				RequiredFields: []string{"name", "date"}, UIHints: map[string]any{"wide": true}, Context: "There are two.", DefaultPolicy: interaction.SafeDefault,
+				Kind: interaction.FillFields, Prompt: "Which?", Options: []interaction.Option{{Label: "One",
+					Value: "1"}, {Label: "Two", Value: "2"}},
+				RequiredFields: []string{"name", "date"}, UIHints: map[string]any{"wide": true},
+				Context: "There are two.", DefaultPolicy: interaction.SafeDefault,
 			},
 			reply: interaction.Reply{ID: 1, Text: "1", Actor: "ada"},
 			warnings: []engine.Diagnostic{
-				{Code: fsm.WarnEngineDiagnostic, Detail: "slow"}, {Code: fsm.WarnEngineOutputTruncated}, {Code: fsm.WarnEngineDiagnostic, Detail: "slower"},
-				{Code: fsm.WarnEngineDiagnostic}, {Code: fsm.WarnEngineDiagnostic, Detail: "slowest"}, {Code: fsm.WarnEngineDiagnostic, Detail: "stuck"},
+				{Code: fsm.WarnEngineDiagnostic, Detail: "slow"}, {Code: fsm.WarnEngineOutputTruncated},
+				{Code: fsm.WarnEngineDiagnostic, Detail: "slower"},
+				{Code: fsm.WarnEngineDiagnostic}, {Code: fsm.WarnEngineDiagnostic, Detail: "slowest"},
+				{Code: fsm.WarnEngineDiagnostic, Detail: "stuck"},
 			},
 			ref: &engine.RawRef{File: "log", Offset: 7, Length: 5},
 			want: [][2]string{
-				{contract.TypeStarted, `{"mode":"interactive","interactive_require_user_reply":false,"session_timeout_sec":60,"max_auto_decisions":3,"max_attempt":9,"pool":"default","contract_version":"` + contract.Version() + `"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` + began + `}`},
-				{contract.TypeStateChanged, `{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began + `,"pending_interaction_id":1}`},
-				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"fill_fields","prompt":"Which?","asked_at":` + began + `,"default_decision_policy":"safe_default","profile":"resumable","on_deadline":"auto_decide",
+				{contract.TypeStarted,
+					`{"mode":"interactive","interactive_require_user_reply":false,"session_timeout_sec":60,"max_auto_decisions":3,"max_attempt":9,"pool":"default","contract_version":"` + contract.Version() + `"}`},
+				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
+					began + `}`},
+				{contract.TypeStateChanged,
+					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
+						`,"pending_interaction_id":1}`},
+				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"fill_fields","prompt":"Which?","asked_at":` +
+					began + `,"default_decision_policy":"safe_default","profile":"resumable","on_deadline":"auto_decide",
 					"options":[{"label":"One","value":"1"},{"label":"Two","value":"2"}],"required_fields":["name","date"],"ui_hints":{"wide":true},"context":"There are two.","wait_deadline_at":"2000-01-01T00:01:00Z"}`},
-				{contract.TypeReplyAccepted, `{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z","actor":"ada"}`},
-				{contract.TypeStateChanged, `{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
+				{contract.TypeReplyAccepted,
+					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z","actor":"ada"}`},
+				{contract.TypeStateChanged,
+					`{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
+				{contract.TypeStateChanged,
+					`{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
 				{contract.TypeMessageFinal, `{"text":"ok","raw_ref":{"file":"log","offset":7,"length":5}}`},
 				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`},
 				{contract.TypeWarning, `{"code":"ENGINE_OUTPUT_TRUNCATED"}`},
@@ -91,7 +114,8 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC"}`},
 				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slowest"}`},
 				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"stuck"}`},
-				{contract.TypeStateChanged, `{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":["ENGINE_DIAGNOSTIC","ENGINE_OUTPUT_TRUNCATED"]}}`},
+				{contract.TypeStateChanged,
+					`{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":["ENGINE_DIAGNOSTIC","ENGINE_OUTPUT_TRUNCATED"]}}`},
 			},
 		},
 	} {
@@ -121,14 +145,16 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 	}
 }
 
-// TestWhatAnEngineReportsIsBounded: F6, an outcome brings a thousand diagnostics at most, and the record lists as many codes as a run's end may have.
+// TestWhatAnEngineReportsIsBounded: F6, an outcome brings a thousand diagnostics at most, and the
+// record lists as many codes as a run's end may have.
 func TestWhatAnEngineReportsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		given := make([]engine.Diagnostic, 1001)
 		for i := range given {
 			given[i].Code = fsm.Warning(fmt.Sprintf("X_%d", i))
 		}
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context,
+			engine.Turn) (engine.Outcome, error) {
 			o := finished()
 			o.Diagnostics = given
 			return o, nil

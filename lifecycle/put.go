@@ -17,7 +17,8 @@ func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (
 	return t.put(build)
 }
 
-// put stores the change under the worker's fence, and tries again as long as the store is out of order and the node lives. The caller holds mu.
+// put stores the change under the worker's fence, and tries again as long as the store is out of
+// order and the node lives. The caller holds mu.
 func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	wait := 20 * time.Millisecond
 	unknown := false // whether an earlier try was stored
@@ -63,28 +64,32 @@ func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (sto
 	}
 }
 
-// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby without the last ones took over, or a backup
-// was restored. It is settled as one that was interrupted.
+// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby
+// without the last ones took over, or a backup was restored. It is settled as one that was
+// interrupted.
 var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
 // errUnchanged: the commit was not made, or is undone, and the run is the worker's still.
 var errUnchanged = errors.New("the run is as its worker stored it last")
 
-// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the tries before it, which differ in their time
-// alone. Nobody but this worker changes a run under its epoch but to end it, until it waits; so version and state tell.
-// The error says that the run is as it was, or that nobody can tell yet.
+// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the
+// tries before it, which differ in their time alone. Nobody but this worker changes a run under its
+// epoch but to end it, until it waits; so version and state tell. The error says that the run is as
+// it was, or that nobody can tell yet.
 func (t *turn) arrived(run *store.Run) (bool, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
 		return false, err
 	}
 	if stored.Epoch == t.epoch && stored.Version < t.run.Version {
-		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version, t.run.Version)
+		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version,
+			t.run.Version)
 	}
 	if stored.Epoch == t.epoch && stored.Version == t.run.Version {
 		return false, errUnchanged
 	}
-	// The worker is about to forget the turn's outcome, so what stands there instead must be durable (J8).
+	// The worker is about to forget the turn's outcome, so what stands there instead must be
+	// durable (J8).
 	err = t.node.store.Confirm(t.node.live, func(r store.Reader) (err error) {
 		stored, err = r.Run(t.node.live, run.ID)
 		return err
@@ -96,7 +101,8 @@ func (t *turn) arrived(run *store.Run) (bool, error) {
 	return true, nil
 }
 
-// made reports whether the stored record is what the commit was to make, or what has become of that.
+// made reports whether the stored record is what the commit was to make, or what has become of
+// that.
 func (t *turn) made(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false

@@ -24,12 +24,15 @@ type Recovery struct {
 	Failed    int // runs whose context is lost (E2, E3, E4)
 }
 
-// Recover settles what dead processes left (section E). Serve does it by itself, at its start and whenever a lease runs out; it
-// may be called at any time, twice or by several processes at once, with the same result as once (E6). A wait that this call
-// preserves belongs to no process, so a later restart finds nothing to recover in it; its next turn tells whether the session still is good.
+// Recover settles what dead processes left (section E). Serve does it by itself, at its start and
+// whenever a lease runs out; it may be called at any time, twice or by several processes at once,
+// with the same result as once (E6). A wait that this call preserves belongs to no process, so a
+// later restart finds nothing to recover in it; its next turn tells whether the session still is
+// good.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recover(ctx, "") }
 
-// recover takes over for the node, which from then on answers for the waits that it preserved. It ends when all is settled.
+// recover takes over for the node, which from then on answers for the waits that it preserved. It
+// ends when all is settled.
 func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	s := &sweep{client: c, node: node, base: ctx}
 	err := s.recover(ctx)
@@ -41,8 +44,8 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	return done, err
 }
 
-// sweep settles orphans, as one recovery or as those of one node. An orphan whose engine does not answer at once is settled by itself
-// when it has (J10); nobody else waits for it.
+// sweep settles orphans, as one recovery or as those of one node. An orphan whose engine does not
+// answer at once is settled by itself when it has (J10); nobody else waits for it.
 type sweep struct {
 	client *Client
 	node   string
@@ -85,8 +88,9 @@ type front struct {
 	done    Recovery
 }
 
-// run settles orphans until there are none. While some are settled, those behind them are read already. It ends with an error when it
-// comes to the same orphan and has settled nothing since: a store may go on refusing, and the caller tries again later.
+// run settles orphans until there are none. While some are settled, those behind them are read
+// already. It ends with an error when it comes to the same orphan and has settled nothing since: a
+// store may go on refusing, and the caller tries again later.
 func (s *sweep) run(ctx context.Context) error {
 	var last front
 	passed := 0 // whole pages of orphans whose engines are asked
@@ -113,7 +117,8 @@ func (s *sweep) run(ctx context.Context) error {
 		}
 		last = now
 		if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
-			return store.ErrStaleEpoch // who preserves waits for a node that is not registered makes orphans without end
+			// who preserves waits for a node that is not registered makes orphans without end
+			return store.ErrStaleEpoch
 		}
 		var next []Run
 		both, while := errgroup.WithContext(ctx)
@@ -153,10 +158,12 @@ func (s *sweep) unasked(listed []Run) []Run {
 	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.asked[r.ID] })
 }
 
-// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of others come between.
+// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of
+// others come between.
 const reconcileSize = 100
 
-// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is stored.
+// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is
+// stored.
 func (s *sweep) reconcileAll(ctx context.Context, orphans []Run) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.SetLimit(2)
@@ -166,8 +173,9 @@ func (s *sweep) reconcileAll(ctx context.Context, orphans []Run) error {
 	return parts.Wait()
 }
 
-// expireDead takes the lease from nodes that are silent for its length or, on this machine, known to be dead. The node that asks is neither:
-// after a sleep of its machine it may be the first to see that its own lease ran out, and keeps it if nobody has taken it.
+// expireDead takes the lease from nodes that are silent for its length or, on this machine, known
+// to be dead. The node that asks is neither: after a sleep of its machine it may be the first to
+// see that its own lease ran out, and keeps it if nobody has taken it.
 func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, error) {
 	nodes, err := c.store.Nodes(ctx)
 	if err != nil {
@@ -196,8 +204,8 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// reconcile settles a part of the orphans, but those whose engines do not answer at once. A run that changed meanwhile was settled by
-// somebody else.
+// reconcile settles a part of the orphans, but those whose engines do not answer at once. A run
+// that changed meanwhile was settled by somebody else.
 func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
@@ -241,8 +249,8 @@ func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 // atOnce is how long a part of a sweep waits for engines.
 const atOnce = time.Second
 
-// decide says what becomes of each of the orphans. Engines are asked all at one time; nil stands for an orphan whose engine has not answered
-// soon, and which is settled by itself when it has.
+// decide says what becomes of each of the orphans. Engines are asked all at one time; nil stands
+// for an orphan whose engine has not answered soon, and which is settled by itself when it has.
 func (s *sweep) decide(ctx context.Context, orphans []Run) []*change {
 	changes := make([]*change, len(orphans))
 	var mu sync.Mutex // guards changes and soon
@@ -376,7 +384,8 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 	case run.State == fsm.StateRunning:
 		again := &change{
 			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
-			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: "the worker died during the turn"}),
+			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated,
+				Detail: "the worker died during the turn"}),
 		}
 		if allowed(run, again) {
 			return again
@@ -399,8 +408,8 @@ func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
 	return ch
 }
 
-// unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal counts: an
-// engine that cannot tell now is asked again by the turn itself.
+// unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal
+// counts: an engine that cannot tell now is asked again by the turn itself.
 func (c *Client) unresumable(ctx context.Context, run *Run) string {
 	switch {
 	case run.Pending == nil:
@@ -426,8 +435,9 @@ func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
 	e, known := c.engines[run.Engine]
 	if !known && len(c.engines) > 0 { // a node of the same machine might have been able to
 		return []engine.Diagnostic{{
-			Code:   fsm.WarnOrphanReapFailed,
-			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker left processes, they were not ended", run.Engine),
+			Code: fsm.WarnOrphanReapFailed,
+			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
+				"left processes, they were not ended", run.Engine),
 		}}
 	}
 	r, ok := e.(engine.Reaper)
@@ -454,7 +464,8 @@ func (n *node) recoveries(ctx context.Context) error {
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
 			n.log.Error("recovery not finished; trying again", "err", err)
 		} else if done != (Recovery{}) {
-			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued, "failed", done.Failed)
+			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued,
+				"failed", done.Failed)
 		}
 		if n.rest(ctx, n.cfg.Lease/3) != nil {
 			return nil

@@ -43,9 +43,10 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 	require.NoError(tb, s.Join(ctx, store.Node{ID: "dead", Lease: time.Minute}, now))
 	started := 0
 	for started < n {
-		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "dead", Now: now, Max: store.MaxBatch, Start: func(r store.Run, _ []byte) (store.Commit, error) {
-			return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: "dead"})
-		}})
+		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "dead", Now: now, Max: store.MaxBatch,
+			Start: func(r store.Run, _ []byte) (store.Commit, error) {
+				return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: "dead"})
+			}})
 		require.NoError(tb, err)
 		require.NotEmpty(tb, claimed)
 		started += len(claimed)
@@ -78,8 +79,8 @@ func (s *faulty) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// TestOrphansThatCannotBeSettled end a recovery with an error; it settles those that can be, tries none without end, and is repeated later
-// with the same result as if nothing had failed (E6).
+// TestOrphansThatCannotBeSettled end a recovery with an error; it settles those that can be, tries
+// none without end, and is repeated later with the same result as if nothing had failed (E6).
 func TestOrphansThatCannotBeSettled(t *testing.T) {
 	errDisk := errors.New("disk full")
 	const orphans = 350
@@ -110,7 +111,8 @@ func TestOrphansThatCannotBeSettled(t *testing.T) {
 			}
 			return nil
 		}, 0, "disk full"},
-		{"one run is always said to be settled by others", when(one, store.ErrConflict), orphans - 1, "run r0007 is still an orphan"},
+		{"one run is always said to be settled by others", when(one, store.ErrConflict), orphans - 1,
+			"run r0007 is still an orphan"},
 		{"some are", when(few, store.ErrConflict), orphans * 9 / 10, "is still an orphan"},
 		{"all are", when(every, store.ErrConflict), 0, "is still an orphan"},
 		{"all are said to be gone", when(every, store.ErrNotFound), 0, "is still an orphan"},
@@ -154,7 +156,8 @@ func settledOnce(tb testing.TB, s store.Store, ids []string) {
 	}
 }
 
-// TestWhatOthersSettleMeanwhileIsNotCounted: E6, each run is settled by one, and counted by that one alone.
+// TestWhatOthersSettleMeanwhileIsNotCounted: E6, each run is settled by one, and counted by that
+// one alone.
 func TestWhatOthersSettleMeanwhileIsNotCounted(t *testing.T) {
 	const orphans, canceled = 300, 120
 	below := newStore(t)
@@ -192,7 +195,8 @@ func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 	return s.list, err
 }
 
-// TestAListThatIsOlderThanWhatOthersDidIsReadAgain: E6, what is read while others settle orphans may show what is none any more.
+// TestAListThatIsOlderThanWhatOthersDidIsReadAgain: E6, what is read while others settle orphans
+// may show what is none any more.
 func TestAListThatIsOlderThanWhatOthersDidIsReadAgain(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 300)
@@ -232,7 +236,8 @@ func TestTwoRecoverALargeCrashAtOneTime(t *testing.T) {
 	require.Zero(t, again)
 }
 
-// TestANodeThatWasTakenOverEndsItsRecovery: what it preserves in its own name is an orphan again at once, without end.
+// TestANodeThatWasTakenOverEndsItsRecovery: what it preserves in its own name is an orphan again at
+// once, without end.
 func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 3, func(s *Spec) { s.Repeatable = true })

@@ -17,7 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// watched is a store that counts the writes of recovery, and fails reads of orphans while it is told to.
+// watched is a store that counts the writes of recovery, and fails reads of orphans while it is
+// told to.
 type watched struct {
 	store.Store
 	expires atomic.Int64
@@ -41,8 +42,9 @@ func (s *watched) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
 	return s.Store.Orphans(ctx, skip, limit)
 }
 
-// TestRecoveryGoesOnAsLongAsANodeServes: E6, a look in each third of a lease, which costs no write where nobody is silent; what it does is told, what it cannot do is
-// told and tried again, and the end of Serve is no fault.
+// TestRecoveryGoesOnAsLongAsANodeServes: E6, a look in each third of a lease, which costs no write
+// where nobody is silent; what it does is told, what it cannot do is told and tried again, and the
+// end of Serve is no fault.
 func TestRecoveryGoesOnAsLongAsANodeServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &watched{Store: newStore(t)}, &journal{}
@@ -55,7 +57,8 @@ func TestRecoveryGoesOnAsLongAsANodeServes(t *testing.T) {
 		s.away.Store(true)
 		pass(8 * time.Second)
 		require.Equal(t, []string{
-			"ERROR recovery not finished; trying again: lifecycle: recover: connection refused", "ERROR recovery not finished; trying again: lifecycle: recover: connection refused",
+			"ERROR recovery not finished; trying again: lifecycle: recover: connection refused", "ERROR recovery not " +
+				"finished; trying again: lifecycle: recover: connection refused",
 		}, log.told())
 		s.away.Store(false)
 
@@ -138,19 +141,28 @@ func TestWhyAWaitIsOverIsSaid(t *testing.T) {
 		reason string
 		says   string
 	}{
-		"all is there":           {func(*Run) {}, func(engine.Handle) error { return nil }, fsm.StateWaitingUser, "pending question and session are intact", ""},
-		"the engine cannot tell": {func(*Run) {}, func(engine.Handle) error { return errors.New("no network") }, fsm.StateWaitingUser, "pending question and session are intact", ""},
+		"all is there": {func(*Run) {}, func(engine.Handle) error {
+			return nil
+		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
+		"the engine cannot tell": {func(*Run) {}, func(engine.Handle) error {
+			return errors.New("no network")
+		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
 		"the engine refuses it": {func(*Run) {}, func(h engine.Handle) error {
 			return errors.Join(engine.ErrHandleRefused, errors.New(h.Engine+h.Version+string(h.Data)))
 		}, fsm.StateFailed, "session lost", "agent1s"},
-		"there is no session":  {func(r *Run) { r.Session = nil }, nil, fsm.StateFailed, "session lost", "the session handle is missing"},
-		"there is no question": {func(r *Run) { r.Pending, r.Deadline = nil, time.Time{} }, nil, fsm.StateFailed, "session lost", "the pending question is missing"},
+		"there is no session": {func(r *Run) {
+			r.Session = nil
+		}, nil, fsm.StateFailed, "session lost", "the session handle is missing"},
+		"there is no question": {func(r *Run) {
+			r.Pending, r.Deadline = nil, time.Time{}
+		}, nil, fsm.StateFailed, "session lost", "the pending question is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := alone(t, newStore(t), checking{agent{}, c.check})
 			defer n.die(nil)
 			run := parked(t, "r")
-			run.Profile, run.Slot, run.Session, run.Pending, run.Engine = fsm.ProfileResumable, false, session, &question, DefaultEngine
+			run.Profile, run.Slot, run.Session, run.Pending, run.Engine = fsm.ProfileResumable, false, session,
+				&question, DefaultEngine
 			c.change(&run)
 			cm, err := transition(&run, n.rescue(t.Context(), &run, "n"))
 			require.NoError(t, err)

@@ -16,8 +16,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestWhatATurnLeavesOnItsNode when it has ended: its process stays only with a run that goes on here, and is never taken from the run's next turn; and a
-// run that is still said to execute is remembered as one that does not.
+// TestWhatATurnLeavesOnItsNode when it has ended: its process stays only with a run that goes on
+// here, and is never taken from the run's next turn; and a run that is still said to execute is
+// remembered as one that does not.
 func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
 		return store.Run{ID: "r", State: state, Profile: profile, Owner: owner, Epoch: epoch}
@@ -40,9 +41,12 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1), unsure: true},
 		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1), unsure: true},
 		"it executes in another attempt elsewhere": {run: run(fsm.StateRunning, sticky, "m", 2)},
-		"its next turn executes here":              {run: run(fsm.StateRunning, sticky, "n", 2), next: true, survives: true},
-		"its next turn executes here already":      {run: run(fsm.StateRunning, sticky, "n", 1), next: true, survives: true},
-		"its next turn has ended it":               {run: run(fsm.StateSucceeded, sticky, "", 2), next: true, survives: true},
+		"its next turn executes here": {run: run(fsm.StateRunning, sticky, "n", 2), next: true,
+			survives: true},
+		"its next turn executes here already": {run: run(fsm.StateRunning, sticky, "n", 1), next: true,
+			survives: true},
+		"its next turn has ended it": {run: run(fsm.StateSucceeded, sticky, "", 2), next: true,
+			survives: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -67,8 +71,9 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 	}
 }
 
-// TestARunWithoutAWorkerIsSeenTo: I2, a run that is held here without a worker is seen to as it is by then: executed when its claim was not acknowledged, and
-// left alone when it is not held here any more, or cannot be read, or there is no room.
+// TestARunWithoutAWorkerIsSeenTo: I2, a run that is held here without a worker is seen to as it is
+// by then: executed when its claim was not acknowledged, and left alone when it is not held here
+// any more, or cannot be read, or there is no room.
 func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
@@ -99,10 +104,11 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 				c.change(&stored)
 				started := make(chan struct{}, 1)
 				log := &journal{}
-				n := alone(t, saying{s, stored, c.err, c.spec}, agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
-					started <- struct{}{}
-					return finished(), nil
-				}})
+				n := alone(t, saying{s, stored, c.err, c.spec},
+					agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+						started <- struct{}{}
+						return finished(), nil
+					}})
 				n.log, n.leaving = slog.New(log), c.leaving
 				if c.full {
 					require.True(t, n.slots.TryAcquire(8))
@@ -110,7 +116,8 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 				n.man(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
-				require.Equal(t, c.starts, len(log.told()) > 0 && log.told()[0] == "WARN starting a turn whose claim was not acknowledged")
+				require.Equal(t, c.starts, len(log.told()) > 0 && log.told()[0] == "WARN starting a turn whose claim "+
+					"was not acknowledged")
 				if !c.full {
 					require.True(t, n.slots.TryAcquire(8), "no room is kept for what does not execute")
 				}
@@ -140,7 +147,8 @@ func (s saying) Spec(ctx context.Context, id string) ([]byte, error) {
 	return s.Store.Spec(ctx, id)
 }
 
-// TestACommitOfUnknownOutcomeIsLookedFor: I2, it was made when the store has the version and state that it was to make, of the same epoch, or what may have followed from it here.
+// TestACommitOfUnknownOutcomeIsLookedFor: I2, it was made when the store has the version and state
+// that it was to make, of the same epoch, or what may have followed from it here.
 func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 	held := func(version uint64, state fsm.State, owner string, epoch uint64) Run {
 		return Run{ID: "r", Version: version, State: state, Owner: owner, Epoch: epoch}
@@ -152,20 +160,34 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 		arrived bool
 		lost    bool
 	}{
-		"it was made":                               {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), nil, true, false},
-		"a report was made":                         {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), nil, true, false},
-		"it was not":                                {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2), errUnchanged, false, false},
-		"another was first":                         {fsm.StateSucceeded, held(6, fsm.StateCanceled, "", 2), nil, false, false},
-		"the same state, later":                     {fsm.StateSucceeded, held(7, fsm.StateSucceeded, "", 2), nil, false, false},
-		"it was made, in another attempt":           {fsm.StateRunning, held(6, fsm.StateRunning, "n", 3), nil, false, false},
-		"it waited and was answered":                {fsm.StateWaitingUser, held(7, fsm.StateQueued, "n", 2), nil, true, false},
-		"it waited and was answered, held by none":  {fsm.StateWaitingUser, held(7, fsm.StateQueued, "", 2), nil, false, false},
-		"it waited and was taken over":              {fsm.StateWaitingUser, held(7, fsm.StateWaitingUser, "m", 2), nil, false, false},
-		"another was first, and it is ours":         {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), nil, false, false},
-		"it did not wait, and somebody was first":   {fsm.StateRunning, held(7, fsm.StateQueued, "n", 2), nil, false, false},
-		"nobody can say":                            {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), errAway, false, false},
-		"what was acknowledged before is not there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "n", 2), nil, false, true},
-		"an earlier attempt is there":               {fsm.StateSucceeded, held(4, fsm.StateRunning, "m", 1), nil, false, false},
+		"it was made": {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), nil, true,
+			false},
+		"a report was made": {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), nil, true,
+			false},
+		"it was not": {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2),
+			errUnchanged, false, false},
+		"another was first": {fsm.StateSucceeded, held(6, fsm.StateCanceled, "", 2), nil, false,
+			false},
+		"the same state, later": {fsm.StateSucceeded, held(7, fsm.StateSucceeded, "", 2), nil,
+			false, false},
+		"it was made, in another attempt": {fsm.StateRunning, held(6, fsm.StateRunning, "n", 3), nil, false,
+			false},
+		"it waited and was answered": {fsm.StateWaitingUser, held(7, fsm.StateQueued, "n", 2), nil, true,
+			false},
+		"it waited and was answered, held by none": {fsm.StateWaitingUser, held(7, fsm.StateQueued, "", 2), nil, false,
+			false},
+		"it waited and was taken over": {fsm.StateWaitingUser, held(7, fsm.StateWaitingUser, "m", 2), nil,
+			false, false},
+		"another was first, and it is ours": {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), nil,
+			false, false},
+		"it did not wait, and somebody was first": {fsm.StateRunning, held(7, fsm.StateQueued, "n", 2), nil, false,
+			false},
+		"nobody can say": {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), errAway,
+			false, false},
+		"what was acknowledged before is not there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "n", 2), nil, false,
+			true},
+		"an earlier attempt is there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "m", 1), nil, false,
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var away error
@@ -199,12 +221,14 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatIsChosenIsNotIdle: two turns that last, after one that did not, execute at the same time.
+// TestAWorkerThatIsChosenIsNotIdle: two turns that last, after one that did not, execute at the
+// same time.
 func TestAWorkerThatIsChosenIsNotIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		started := make(chan string, 10)
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
+			turn engine.Turn) (engine.Outcome, error) {
 			started <- turn.RunID
 			if turn.RunID != "short" {
 				<-goOn

@@ -54,10 +54,13 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	}
 }
 
-// TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows prunes a run of ten events under a reader that has seen five of them and is busy, and
-// makes another of the same id. Readers know a run by its id alone, so one that comes back later than a prune cannot tell the two apart. What it gets
-// then depends on what it missed: the rest of the old run, where hints had brought it; an error, where the new run has ended before its
-// cursor; nothing more, where it has ended at it; the new run's events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when the run of its id has.
+// TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows prunes a run of ten events under a reader that
+// has seen five of them and is busy, and makes another of the same id. Readers know a run by its id
+// alone, so one that comes back later than a prune cannot tell the two apart. What it gets then
+// depends on what it missed: the rest of the old run, where hints had brought it; an error, where
+// the new run has ended before its cursor; nothing more, where it has ended at it; the new run's
+// events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when
+// the run of its id has.
 func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -149,8 +152,8 @@ func again(tb testing.TB, c *Client, events int) {
 	require.NoError(tb, c.Cancel(tb.Context(), "r", ""))
 }
 
-// TestAWaiterOfARunThatIsMadeAgain gets the end of one of the two: of the old one, where a hint brought it, or of the new one. It gets
-// ErrNotFound when it looks while there is none.
+// TestAWaiterOfARunThatIsMadeAgain gets the end of one of the two: of the old one, where a hint
+// brought it, or of the new one. It gets ErrNotFound when it looks while there is none.
 func TestAWaiterOfARunThatIsMadeAgain(t *testing.T) {
 	for _, hints := range []bool{true, false} {
 		for _, made := range []bool{true, false} {
@@ -240,7 +243,8 @@ func TestAReaderIsSparedTheStoreAndLooksOncePerPoll(t *testing.T) {
 		require.Equal(t, before, s.looks.Load(), "hints brought a thousand events")
 		time.Sleep(160*time.Second + time.Millisecond) // the bubble's time
 		synctest.Wait()
-		require.LessOrEqual(t, s.looks.Load()-before, int64(160+160/doubt), "a look for a poll, and now and then one more")
+		require.LessOrEqual(t, s.looks.Load()-before, int64(160+160/doubt), "a look for a poll, and now and then one "+
+			"more")
 		require.NoError(t, writer.Cancel(t.Context(), "r", ""))
 		reader.Wait()
 		require.NoError(t, failure)

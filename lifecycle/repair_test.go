@@ -28,7 +28,8 @@ func saysIn(text, session string) engine.Outcome {
 // repairing submits a run whose output must be {"ok":true}, with so many rounds.
 func repairing(tb testing.TB, lc *Lifecycle, rounds int, change ...func(*Spec)) {
 	tb.Helper()
-	spec := Spec{ID: "r", Prompt: "x", Mode: Auto, RepairRounds: rounds, OutputSchema: []byte(`{"type":"object","properties":{"ok":{"const":true}},"required":["ok"]}`)}
+	spec := Spec{ID: "r", Prompt: "x", Mode: Auto, RepairRounds: rounds,
+		OutputSchema: []byte(`{"type":"object","properties":{"ok":{"const":true}},"required":["ok"]}`)}
 	for _, c := range change {
 		c(&spec)
 	}
@@ -36,7 +37,8 @@ func repairing(tb testing.TB, lc *Lifecycle, rounds int, change ...func(*Spec)) 
 	require.NoError(tb, err)
 }
 
-// TestARepairGoesOnWithTheLatestSession: B3, told through the sink or with an outcome; what a later round does not tell stays as it was.
+// TestARepairGoesOnWithTheLatestSession: B3, told through the sink or with an outcome; what a later
+// round does not tell stays as it was.
 func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink   string
@@ -44,15 +46,17 @@ func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
 		seen   []string // by each round
 		kept   string
 	}{
-		"told through the sink alone":    {"sink", []string{"", "", ""}, []string{"", "sink", "sink"}, "sink"},
-		"told with the first outcome":    {"", []string{"one", "", ""}, []string{"", "one", "one"}, "one"},
-		"told with each outcome":         {"sink", []string{"one", "two", "three"}, []string{"", "one", "two"}, "three"},
+		"told through the sink alone": {"sink", []string{"", "", ""}, []string{"", "sink", "sink"}, "sink"},
+		"told with the first outcome": {"", []string{"one", "", ""}, []string{"", "one", "one"}, "one"},
+		"told with each outcome": {"sink", []string{"one", "two", "three"}, []string{"", "one", "two"},
+			"three"},
 		"told anew in the middle, alone": {"sink", []string{"", "two", ""}, []string{"", "sink", "two"}, "two"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen []string
-				lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, turn engine.Turn, s engine.Sink) (engine.Outcome, error) {
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context,
+					turn engine.Turn, s engine.Sink) (engine.Outcome, error) {
 					n := len(seen)
 					session := ""
 					if turn.Handle != nil {
@@ -80,7 +84,8 @@ func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
 	}
 }
 
-// TestThereAreAsManyRoundsAsTheSpecSays: B3, and no round without a session that can be told what is wrong, or with one that cannot be kept.
+// TestThereAreAsManyRoundsAsTheSpecSays: B3, and no round without a session that can be told what
+// is wrong, or with one that cannot be kept.
 func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 	for name, c := range map[string]struct {
 		rounds  int
@@ -96,7 +101,8 @@ func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				turns := 0
-				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(context.Context,
+					engine.Turn) (engine.Outcome, error) {
 					turns++
 					return saysIn(`{"ok":false}`, c.session), nil
 				}}})
@@ -112,16 +118,18 @@ func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 	}
 }
 
-// TestARoundThatCannotBeStoredIsNotBegun: F8, nor one after the turn's time is over; the turn was interrupted then, or took too long.
+// TestARoundThatCannotBeStoredIsNotBegun: F8, nor one after the turn's time is over; the turn was
+// interrupted then, or took too long.
 func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
 	for name, c := range map[string]struct {
 		refused error
 		lasts   time.Duration // that the store takes for it
 		code    fsm.Code
 	}{
-		"the store refuses it":             {refused: store.ErrInvalid, code: fsm.CodeTurnInterrupted},
-		"it is stored when time is over":   {lasts: 2 * time.Minute, code: fsm.CodeTurnTimeout},
-		"it is refused when time is over":  {refused: store.ErrInvalid, lasts: 2 * time.Minute, code: fsm.CodeTurnTimeout},
+		"the store refuses it":           {refused: store.ErrInvalid, code: fsm.CodeTurnInterrupted},
+		"it is stored when time is over": {lasts: 2 * time.Minute, code: fsm.CodeTurnTimeout},
+		"it is refused when time is over": {refused: store.ErrInvalid, lasts: 2 * time.Minute,
+			code: fsm.CodeTurnTimeout},
 		"it is stored just before its end": {lasts: time.Minute - 1, code: fsm.CodeOutputInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +142,8 @@ func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
 					}
 					return nil
 				}}
-				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context,
+					engine.Turn) (engine.Outcome, error) {
 					turns++
 					return saysIn(`{"ok":false}`, "s"), nil
 				}}})
@@ -159,7 +168,8 @@ func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
 	for length, cut := range map[int]bool{maxMessage: false, maxMessage + 1: true, maxFinalText + 1: true} {
 		synctest.Test(t, func(t *testing.T) {
 			said := strings.Repeat("x", length)
-			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+			lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
+				turn engine.Turn) (engine.Outcome, error) {
 				if turn.Repair == "" {
 					return saysIn(said, "s"), nil
 				}
@@ -194,7 +204,8 @@ func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
 // TestAnEngineThatFailsInARepairFailsTheTurn: B1, whatever it said before.
 func TestAnEngineThatFailsInARepairFailsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
+			turn engine.Turn) (engine.Outcome, error) {
 			if turn.Repair == "" {
 				return saysIn(`{"ok":false}`, "s"), nil
 			}

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestALongLogIsReplayedAtOnce: F8 F9, page by page, and not one page in a poll; whether pages end because there are many events or large ones.
+// TestALongLogIsReplayedAtOnce: F8 F9, page by page, and not one page in a poll; whether pages end
+// because there are many events or large ones.
 func TestALongLogIsReplayedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		events int
@@ -32,7 +33,8 @@ func TestALongLogIsReplayedAtOnce(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := report(&run, stamp(client.clock), nil, telling{contract.TypeMessageIntermediate, map[string]any{"text": text}})
+					cm, err := report(&run, stamp(client.clock), nil, telling{contract.TypeMessageIntermediate,
+						map[string]any{"text": text}})
 					require.NoError(t, err)
 					require.NoError(t, client.commit(t.Context(), cm))
 					run = cm.Run

@@ -10,12 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Reply answers the question that the run waits with. Exactly one of all replies, deadlines and cancels wins (C8). With a
-// Key it is idempotent: the same key and body returns the first receipt, whatever state the run is in by then (C5).
+// Reply answers the question that the run waits with. Exactly one of all replies, deadlines and
+// cancels wins (C8). With a Key it is idempotent: the same key and body returns the first receipt,
+// whatever state the run is in by then (C5).
 //
-// Errors, with nothing written: ErrInvalidReply, ErrNotFound, ErrNotWaiting (a *WaitError: no such question, or not yet),
-// ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After any other error, of the context too, the
-// reply may or may not have been accepted: call again with the same Key.
+// Errors, with nothing written: ErrInvalidReply, ErrNotFound, ErrNotWaiting (a *WaitError: no such
+// question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After
+// any other error, of the context too, the reply may or may not have been accepted: call again with
+// the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) (interaction.Receipt, error) {
 	if err := reply.Validate(); err != nil {
 		return interaction.Receipt{}, err
@@ -24,8 +26,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	for {
 		found, err := lookup(ctx, c.store, id, reply, digest)
 		if err == nil && found.settled {
-			// What was read may not be durable, and a caller who is told that his reply, or another one, was
-			// accepted does not come again (J8).
+			// What was read may not be durable, and a caller who is told that his reply, or another
+			// one, was accepted does not come again (J8).
 			err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
 				found, err = lookup(ctx, r, id, reply, digest)
 				return err
@@ -44,7 +46,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	}
 }
 
-// finding is what a reply meets: the question that it answers, or a receipt or refusal from what was stored before.
+// finding is what a reply meets: the question that it answers, or a receipt or refusal from what
+// was stored before.
 type finding struct {
 	run     Run
 	pending bool // the run waits with the question
@@ -54,7 +57,8 @@ type finding struct {
 }
 
 // lookup finds what the reply meets. Its error says that the store could not tell.
-func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (f finding, err error) {
+func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (f finding,
+	err error) {
 	if f.run, err = r.Run(ctx, id); err != nil {
 		return f, err
 	}
@@ -77,12 +81,14 @@ func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Re
 }
 
 // settle commits an accepted reply.
-func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt, error) {
+func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
+	error) {
 	now := notBefore(stamp(c.clock), run.UpdatedAt)
 	answer := reply.Answer(now)
 	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
 	cm, err := transition(&run, &change{
-		event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer, settled: &record,
+		event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer,
+		settled: &record,
 	})
 	if err != nil {
 		return interaction.Receipt{}, err
@@ -96,12 +102,15 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 // replayed is the receipt of the accepted reply with the same key, whose body must be the same.
 func replayed(id string, record interaction.Record, digest string) (interaction.Receipt, error) {
 	if record.Digest != digest {
-		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict, record.Key, record.Question.ID, id)
+		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
+			record.Key, record.Question.ID, id)
 	}
-	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: record.Key, AcceptedAt: record.ResolvedAt, Replayed: true}, nil
+	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: record.Key, AcceptedAt: record.ResolvedAt,
+		Replayed: true}, nil
 }
 
-// refuse says why the run cannot take a reply to the interaction. Its error says that the store could not tell.
+// refuse says why the run cannot take a reply to the interaction. Its error says that the store
+// could not tell.
 func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int) error {
 	run := &f.run
 	wrong := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
@@ -123,7 +132,8 @@ func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int)
 	return err
 }
 
-// settled finds one settled interaction of a run, of which there may be many: only a store that cannot do better reads them all.
+// settled finds one settled interaction of a run, of which there may be many: only a store that
+// cannot do better reads them all.
 func settled(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
 	if s, ok := r.(store.InteractionReader); ok {
 		return s.Interaction(ctx, id, number)

@@ -38,7 +38,8 @@ func (s *consulted) History(ctx context.Context, id string) (Run, []interaction.
 	return s.Store.History(ctx, id)
 }
 
-// TestAReplyAsksOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried it: not with the first question, nor without one.
+// TestAReplyAsksOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried
+// it: not with the first question, nor without one.
 func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &consulted{Store: newStore(t)}
@@ -70,17 +71,21 @@ func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
 		require.Zero(t, s.histories)
 
 		_, err = reply(1, "")
-		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is succeeded")
+		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is "+
+			"succeeded")
 		require.Zero(t, s.keys)
 		_, err = reply(4, "")
-		require.EqualError(t, err, "lifecycle: run r is succeeded and has asked 3 interactions; it is not waiting for 4")
+		require.EqualError(t, err,
+			"lifecycle: run r is succeeded and has asked 3 interactions; it is not waiting for 4")
 		for asked, words := range map[int]string{0: "no interaction", 1: "1 interaction", 2: "2 interactions"} {
-			require.ErrorContains(t, &WaitError{RunID: "r", ID: 4, State: fsm.StateQueued, Asked: asked}, "run r is queued and has asked "+words+"; it")
+			require.ErrorContains(t, &WaitError{RunID: "r", ID: 4, State: fsm.StateQueued, Asked: asked},
+				"run r is queued and has asked "+words+"; it")
 		}
 		require.Zero(t, s.histories, "it never asked that")
 		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "no", Key: "a"})
 		require.ErrorIs(t, err, ErrKeyConflict)
-		require.EqualError(t, err, `lifecycle: idempotency key was used for another reply: key "a" settled interaction 1 of run r`)
+		require.EqualError(t, err,
+			`lifecycle: idempotency key was used for another reply: key "a" settled interaction 1 of run r`)
 		stop()
 	})
 }
@@ -131,12 +136,14 @@ func TestAReplyToWhatIsNotAskedSaysWhatIs(t *testing.T) {
 		synctest.Wait()
 		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
 		require.ErrorIs(t, err, ErrSettled)
-		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is waiting_user")
+		require.EqualError(t, err, "lifecycle: interaction 1 of run r is already settled (user_reply); the run is "+
+			"waiting_user")
 		stop()
 	})
 }
 
-// TestAReplyThatCannotBeLookedUpIsNotRefused: C5, whether it was accepted is not known then, and the error says no more than that.
+// TestAReplyThatCannotBeLookedUpIsNotRefused: C5, whether it was accepted is not known then, and
+// the error says no more than that.
 func TestAReplyThatCannotBeLookedUpIsNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &consulted{Store: newStore(t), settled: errAway, history: errAway}

@@ -26,7 +26,8 @@ func (n *node) holdResident(runID, engineName string) {
 	n.residents[runID] = resident{engineName, instant(n.clock)}
 }
 
-// dropResident ends the resident process of a run that has ended elsewhere. While the node leaves, that is left to the end.
+// dropResident ends the resident process of a run that has ended elsewhere. While the node leaves,
+// that is left to the end.
 func (n *node) dropResident(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -38,8 +39,8 @@ func (n *node) dropResident(runID string) {
 	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
 }
 
-// loseResident ends the run's resident process, if there is one, without making its worker wait. Where the node is in a hurry to leave, that is left
-// to endResidents, which has less time for it.
+// loseResident ends the run's resident process, if there is one, without making its worker wait.
+// Where the node is in a hurry to leave, that is left to endResidents, which has less time for it.
 func (n *node) loseResident(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +68,8 @@ func (n *node) end(runID, engineName string, limit time.Duration) {
 	}
 }
 
-// endResidents ends all resident processes here at one time, and returns the ids of their runs in order.
+// endResidents ends all resident processes here at one time, and returns the ids of their runs in
+// order.
 func (n *node) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
@@ -81,8 +83,9 @@ func (n *node) endResidents() []string {
 	return slices.Sorted(maps.Keys(held))
 }
 
-// watchResidents has the engines report processes that end by themselves while their run waits (D6). An engine that does not
-// take the order is waited for as long as the lease allows. stop takes it back.
+// watchResidents has the engines report processes that end by themselves while their run waits
+// (D6). An engine that does not take the order is waited for as long as the lease allows. stop
+// takes it back.
 func (n *node) watchResidents() (stop func()) {
 	var all sync.WaitGroup
 	var ready sync.WaitGroup
@@ -109,7 +112,8 @@ func (n *node) watchResidents() (stop func()) {
 			})
 			ready.Done()
 			if err != nil {
-				n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err", err)
+				n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err",
+					err)
 			}
 			<-end
 			select {
@@ -156,13 +160,14 @@ func (n *node) losses(ctx context.Context) error {
 	}
 }
 
-// settleLoss fails a waiting run whose process is gone. A run that was answered meanwhile is left to its
-// next turn, which finds the process missing.
+// settleLoss fails a waiting run whose process is gone. A run that was answered meanwhile is left
+// to its next turn, which finds the process missing.
 func (n *node) settleLoss(ctx context.Context, id, why string) {
 	wait := 20 * time.Millisecond
 	for {
 		run, err := n.store.Run(ctx, id)
-		if errors.Is(err, store.ErrNotFound) || over(err) || (err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
+		if errors.Is(err, store.ErrNotFound) || over(err) || (err == nil && (run.State != fsm.StateWaitingUser ||
+			run.Owner != n.id)) {
 			return
 		}
 		if err == nil {

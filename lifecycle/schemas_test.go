@@ -59,7 +59,8 @@ func TestManyAskForTheSameSchemasAtOneTime(t *testing.T) {
 			for i := range 5 * texts {
 				n := (i + caller) % texts
 				s, err := c.get(schemaText(n))
-				if err != nil || s.ValidateJSON(fmt.Appendf(nil, `{"f%d":true}`, n)) != nil || s.ValidateJSON([]byte(`{}`)) == nil {
+				if err != nil || s.ValidateJSON(fmt.Appendf(nil, `{"f%d":true}`, n)) != nil ||
+					s.ValidateJSON([]byte(`{}`)) == nil {
 					t.Errorf("schema %d: %v", n, err)
 					return
 				}

@@ -16,25 +16,30 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// claimBatch bounds how many runs one claim starts, so that a large node does not hold the store for long.
+// claimBatch bounds how many runs one claim starts, so that a large node does not hold the store
+// for long.
 const claimBatch = 256
 
-// afterGrace is the most that Serve takes beyond Config.Grace: for turns to return once they were interrupted, to store what became of them, to end
-// resident processes and to give the lease back. Engines that take longer are left behind.
-const afterGrace = callPatience + turnPatience + storeLimit + callPatience + endLimit + callPatience + lossLimit + callPatience + storeLimit
+// afterGrace is the most that Serve takes beyond Config.Grace: for turns to return once they were
+// interrupted, to store what became of them, to end resident processes and to give the lease back.
+// Engines that take longer are left behind.
+const afterGrace = callPatience + turnPatience + storeLimit + callPatience + endLimit + callPatience + lossLimit +
+	callPatience + storeLimit
 
 // storeLimit is how long a shutdown waits for the store, twice at most.
 const storeLimit = 5 * time.Second
 
-// Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until ctx ends. Then
-// it lets turns finish for Config.Grace, interrupts the rest, ends resident processes, gives its lease back, and returns nil. An interrupted
-// turn goes back to the queue where the spec says that it may be repeated, and fails with
-// ORCHESTRATOR_RESTART_INTERRUPTED otherwise.
+// Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until
+// ctx ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident
+// processes, gives its lease back, and returns nil. An interrupted turn goes back to the queue
+// where the spec says that it may be repeated, and fails with ORCHESTRATOR_RESTART_INTERRUPTED
+// otherwise.
 //
-// Nothing that it started outlives it but engine code that ignores its context: Serve ends at most 45 s after Grace, and a *StuckError
-// (ErrStuck) says which calls it left behind; nothing that those still do changes a run. It returns ErrServing when it is going on already,
-// an error when the store cannot be joined, and store.ErrClosed, wrapped, when the store was closed. Other store errors are logged and
-// tried again, a lost lease included.
+// Nothing that it started outlives it but engine code that ignores its context: Serve ends at most
+// 45 s after Grace, and a *StuckError (ErrStuck) says which calls it left behind; nothing that
+// those still do changes a run. It returns ErrServing when it is going on already, an error when
+// the store cannot be joined, and store.ErrClosed, wrapped, when the store was closed. Other store
+// errors are logged and tried again, a lost lease included.
 func (l *Lifecycle) Serve(ctx context.Context) error {
 	if !l.serving.CompareAndSwap(false, true) {
 		return ErrServing
@@ -102,20 +107,24 @@ type node struct {
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
 	residents map[string]resident // guarded by mu; by run id, the processes held here
 	unmanned  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
-	dropped   map[store.Hold]bool // guarded by mu; whose turn ended here without an outcome whose storing was acknowledged
+	// guarded by mu; whose turn ended here without an outcome whose storing was acknowledged
+	dropped map[store.Hold]bool
 }
 
 // join registers a new node with the store.
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
 		Lifecycle: l, id: newID(l.clock.Now()),
-		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment), left: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
+		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment),
+		left:  make(chan struct{}),
+		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool),
+		dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
 	n.ends, n.hurry = context.WithCancel(context.WithoutCancel(ctx))
 	n.renewed = instant(l.clock)
-	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.names}, l.leaseTime())
+	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.names},
+		l.leaseTime())
 	if err != nil {
 		n.hurry()
 		n.die(nil)
@@ -133,12 +142,15 @@ func (n *node) serve(ctx context.Context) error {
 	defer n.watchResidents()()
 
 	loops, loopCtx := errgroup.WithContext(ctx)
-	for _, loop := range []func(context.Context) error{n.claims, n.deadlines, n.recoveries, n.leftovers, n.losses, n.renewals} {
+	for _, loop := range []func(context.Context) error{n.claims, n.deadlines, n.recoveries, n.leftovers, n.losses,
+		n.renewals} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
 	err := loops.Wait()
 	if err != nil {
-		n.die(engine.ErrStale) // whatever its workers still try to store would be refused, and the store may not even answer
+		// whatever its workers still try to store would be refused, and the store may not even
+		// answer
+		n.die(engine.ErrStale)
 		done := n.leave()
 		n.await(done, endLimit)
 		n.hurry()
@@ -155,7 +167,8 @@ func over(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
-// hint looks at what the store tells of a commit: what may be claimable, and whose turn or process is over.
+// hint looks at what the store tells of a commit: what may be claimable, and whose turn or process
+// is over.
 func (n *node) hint(h store.Hint) {
 	if h.State == fsm.StateQueued {
 		n.told.Store(true)
@@ -223,8 +236,8 @@ func (n *node) spare(limit int) (taken int) {
 	return taken
 }
 
-// claim starts runs whose engines this process has; runs of others stay queued (J4). It is not cut short by a shutdown, so that no claimed
-// run is left without its worker.
+// claim starts runs whose engines this process has; runs of others stay queued (J4). It is not cut
+// short by a shutdown, so that no claimed run is left without its worker.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil {
 		return nil, nil
@@ -266,7 +279,8 @@ func (n *node) drain() {
 	}
 }
 
-// leave ends the time in which hints start work. The channel is closed when no worker is left, but those that were left behind.
+// leave ends the time in which hints start work. The channel is closed when no worker is left, but
+// those that were left behind.
 func (n *node) leave() (done <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {

@@ -23,13 +23,15 @@ func TestAGoodLifeTellsTheOperatorNothing(t *testing.T) {
 		log := &journal{}
 		process := newMortal()
 		lc, stop := serve(t, Config{
-			Store: newStore(t), Engine: asksOnce(), Engines: map[string]engine.Engine{"process": process}, Logger: slog.New(log), Concurrency: 2,
+			Store: newStore(t), Engine: asksOnce(), Engines: map[string]engine.Engine{"process": process},
+			Logger: slog.New(log), Concurrency: 2,
 		})
 		for id, name := range map[string]string{"resumed": "", "replied": "process", "canceled": "process"} {
 			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x", Engine: name})
 			require.NoError(t, err)
 		}
-		_, err := lc.Submit(t.Context(), Spec{ID: "decided", Prompt: "x", AutoDecide: true, SessionTimeout: time.Second})
+		_, err := lc.Submit(t.Context(), Spec{ID: "decided", Prompt: "x", AutoDecide: true,
+			SessionTimeout: time.Second})
 		require.NoError(t, err)
 		synctest.Wait()
 		for _, id := range []string{"resumed", "replied"} {
@@ -121,7 +123,8 @@ func TestWhatAStoreRefusesIsToldAndTriedAgain(t *testing.T) {
 		in(t, lc.Client, "r", fsm.StateSucceeded)
 		s.expires = errors.New("connection refused")
 		stop()
-		require.Equal(t, append(tries, "WARN lease not given back; it runs out by itself: connection refused"), log.told())
+		require.Equal(t, append(tries, "WARN lease not given back; it runs out by itself: connection refused"),
+			log.told())
 	})
 }
 
@@ -147,7 +150,8 @@ type hinting struct {
 	store.Watcher
 }
 
-// TestAClaimSaysWhetherAHintTold of something that may be claimed, so that a store may trust what it knows otherwise.
+// TestAClaimSaysWhetherAHintTold of something that may be claimed, so that a store may trust what
+// it knows otherwise.
 func TestAClaimSaysWhetherAHintTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
@@ -176,15 +180,20 @@ func TestAClaimSaysWhetherAHintTold(t *testing.T) {
 	})
 }
 
-// TestAStoreThatNeverAnswersDoesNotKeepAHost: what cannot be stored is given up when the grace is over, and fifteen seconds for telling it, and left to recovery.
+// TestAStoreThatNeverAnswersDoesNotKeepAHost: what cannot be stored is given up when the grace is
+// over, and fifteen seconds for telling it, and left to recovery.
 func TestAStoreThatNeverAnswersDoesNotKeepAHost(t *testing.T) {
-	for grace, ends := range map[time.Duration]time.Duration{time.Second: 16 * time.Second, 30 * time.Second: 45 * time.Second, -1: 15 * time.Second} {
+	for grace, ends := range map[time.Duration]time.Duration{time.Second: 16 * time.Second,
+		30 * time.Second: 45 * time.Second, -1: 15 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			s, log := &refuses{Store: newStore(t), which: func(*store.Commit) error { return errors.New("disk full") }}, &journal{}
-			lc, stop := serve(t, Config{Store: s, Grace: grace, Lease: time.Hour, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
-				<-ctx.Done()
-				return engine.Outcome{}, context.Cause(ctx)
-			}}})
+			s, log := &refuses{Store: newStore(t), which: func(*store.Commit) error {
+				return errors.New("disk full")
+			}}, &journal{}
+			lc, stop := serve(t, Config{Store: s, Grace: grace, Lease: time.Hour, Logger: slog.New(log),
+				Engine: agent{turn: func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
+					<-ctx.Done()
+					return engine.Outcome{}, context.Cause(ctx)
+				}}})
 			submit(t, lc, "r")
 			pass(time.Second)
 			began := time.Now()

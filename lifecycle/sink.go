@@ -31,8 +31,8 @@ func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
 	return s.report(ctx, nil, told(declared(d)))
 }
 
-// declared is an engine's diagnostic with a code that may stand in an event: one of the contract or of the engine's own. Any other
-// becomes ENGINE_DIAGNOSTIC, and stands in the detail (F6, F7).
+// declared is an engine's diagnostic with a code that may stand in an event: one of the contract or
+// of the engine's own. Any other becomes ENGINE_DIAGNOSTIC, and stands in the detail (F6, F7).
 func declared(d engine.Diagnostic) engine.Diagnostic {
 	if d.Code.Known() {
 		return d
@@ -45,13 +45,15 @@ func declared(d engine.Diagnostic) engine.Diagnostic {
 	return engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-// allDeclared are the diagnostics of an outcome, no more than maxDiagnostics. They share nothing with the engine's.
+// allDeclared are the diagnostics of an outcome, no more than maxDiagnostics. They share nothing
+// with the engine's.
 func allDeclared(given []engine.Diagnostic) []engine.Diagnostic {
 	all := make([]engine.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
 	for i, d := range given {
 		if i == maxDiagnostics {
 			return append(all, engine.Diagnostic{
-				Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("%d diagnostics in one outcome; the first %d are kept", len(given), maxDiagnostics),
+				Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("%d diagnostics in one outcome; the first "+
+					"%d are kept", len(given), maxDiagnostics),
 			})
 		}
 		all = append(all, declared(d))
@@ -79,14 +81,17 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...tel
 	if err != nil || (session == nil && len(events) == 0) {
 		return err
 	}
-	_, err = t.put(func(run *store.Run, now time.Time) (store.Commit, error) { return report(run, now, session, events...) })
+	_, err = t.put(func(run *store.Run, now time.Time) (store.Commit, error) {
+		return report(run, now, session, events...)
+	})
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}
 	return err
 }
 
-// admit refuses reports after the turn, and drops those beyond its limit; the last place is for saying so. The caller holds mu.
+// admit refuses reports after the turn, and drops those beyond its limit; the last place is for
+// saying so. The caller holds mu.
 func (t *turn) admit(events []telling) ([]telling, error) {
 	if t.closed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -100,7 +105,8 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 	}
 	if t.reports == maxReports {
 		return []telling{told(engine.Diagnostic{
-			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is in the transcript only", maxReports),
+			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is "+
+				"in the transcript only", maxReports),
 		})}, nil
 	}
 	return nil, nil

@@ -18,12 +18,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestASessionIsStoredAsSoonAsItIsKnown: E2, a handle that the engine tells while its turn goes on is the run's from then on, whatever else is reported,
-// until it tells another.
+// TestASessionIsStoredAsSoonAsItIsKnown: E2, a handle that the engine tells while its turn goes on
+// is the run's from then on, whatever else is reported, until it tells another.
 func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan struct{})
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
 			data := []byte("one")
 			one := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "1", Data: data})
 			copy(data, "xxx") // it is the engine's again
@@ -36,7 +37,8 @@ func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
 		})})
 		submit(t, lc, "r")
 		synctest.Wait()
-		one, two := &store.Session{Engine: "agent", Version: "1", Data: []byte("one")}, &store.Session{Engine: "agent", Version: "2", Data: []byte("two")}
+		one, two := &store.Session{Engine: "agent", Version: "1", Data: []byte("one")}, &store.Session{Engine: "agent",
+			Version: "2", Data: []byte("two")}
 		for _, want := range []*store.Session{one, one, two} {
 			require.Equal(t, want, in(t, lc.Client, "r", fsm.StateRunning).Session)
 			step <- struct{}{}
@@ -51,7 +53,8 @@ func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
 func TestAHandleHasItsLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(map[int]error)
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
 			for _, size := range []int{0, 1, 65_536, 65_537} {
 				said[size] = s.Handle(ctx, engine.Handle{Engine: "agent", Data: bytes.Repeat([]byte("x"), size)})
 			}
@@ -72,11 +75,13 @@ func TestAHandleHasItsLimits(t *testing.T) {
 	})
 }
 
-// TestASessionThatCannotBeStoredIsTheReason: B11, the run does not wait with it, nor with an earlier one, and says what is wrong with it.
+// TestASessionThatCannotBeStoredIsTheReason: B11, the run does not wait with it, nor with an
+// earlier one, and says what is wrong with it.
 func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
 	for attempt := 1; attempt <= 2; attempt++ {
 		synctest.Test(t, func(t *testing.T) {
-			lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+			lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, turn engine.Turn,
+				_ engine.Sink) (engine.Outcome, error) {
 				o := asking("?")
 				if turn.Attempt == attempt {
 					o.Handle = &engine.Handle{Engine: "agent", Data: make([]byte, engine.MaxHandle+1)}
@@ -93,19 +98,22 @@ func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
 			}
 			run := in(t, lc.Client, "r", fsm.StateFailed)
 			require.Equal(t, &store.Failure{
-				Code:    fsm.CodeSessionResumeFailed,
-				Message: "the session that the engine handed over cannot be stored, so a wait could never be resumed: engine: handle has 65537 bytes, want 1 to 65536",
+				Code: fsm.CodeSessionResumeFailed,
+				Message: "the session that the engine handed over cannot be stored, so a wait could never be " +
+					"resumed: engine: handle has 65537 bytes, want 1 to 65536",
 			}, run.Error)
 			stop()
 		})
 	}
 }
 
-// TestNothingIsReportedAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is stored.
+// TestNothingIsReportedAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is
+// stored.
 func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept engine.Sink
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, _ engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
 			kept = s
 			return asking("?"), nil
 		})})
@@ -125,7 +133,8 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 	})
 }
 
-// TestTheReportsOfATurnAreBounded: the last place is for saying that there were more; a session is stored beyond it.
+// TestTheReportsOfATurnAreBounded: the last place is for saying that there were more; a session is
+// stored beyond it.
 func TestTheReportsOfATurnAreBounded(t *testing.T) {
 	worker := &turn{}
 	one := []telling{{contract.TypeMessageIntermediate, map[string]any{"text": "x"}}}
@@ -137,7 +146,8 @@ func TestTheReportsOfATurnAreBounded(t *testing.T) {
 			require.Equal(t, one, events)
 		case n == 10_000:
 			require.Equal(t, []telling{{contract.TypeWarning, map[string]any{
-				"code": "ENGINE_OUTPUT_TRUNCATED", "detail": "more than 10000 messages in one turn; the rest is in the transcript only",
+				"code": "ENGINE_OUTPUT_TRUNCATED", "detail": "more than 10000 messages in one turn; the rest is in " +
+					"the transcript only",
 			}}}, events)
 		default:
 			require.Empty(t, events)
@@ -165,7 +175,8 @@ func (s *refuses) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestAResultThatTheStoreRefusesFailsTheTurn: F7, once and for all, since it would be refused again; the operator is told.
+// TestAResultThatTheStoreRefusesFailsTheTurn: F7, once and for all, since it would be refused
+// again; the operator is told.
 func TestAResultThatTheStoreRefusesFailsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
@@ -197,7 +208,8 @@ func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
 			return nil
 		}}
 		var said error
-		lc, stop := serve(t, Config{Store: s, Engine: sinking(func(ctx context.Context, _ engine.Turn, sink engine.Sink) (engine.Outcome, error) {
+		lc, stop := serve(t, Config{Store: s, Engine: sinking(func(ctx context.Context, _ engine.Turn,
+			sink engine.Sink) (engine.Outcome, error) {
 			said = sink.Message(ctx, engine.Message{Text: "x"})
 			return finished(), nil
 		})})
@@ -210,13 +222,15 @@ func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
 	})
 }
 
-// TestReportsRaceWithTheEndOfTheirTurn: F8 I2, an engine must not report after it returned, and where it does all the same, each report is stored before the
-// outcome or refused, and the outcome is of a record that nobody changes meanwhile.
+// TestReportsRaceWithTheEndOfTheirTurn: F8 I2, an engine must not report after it returned, and
+// where it does all the same, each report is stored before the outcome or refused, and the outcome
+// is of a record that nobody changes meanwhile.
 func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
 	for range 30 {
 		const reporters = 8
 		said := make(chan error, reporters)
-		lc, stop := serving(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		lc, stop := serving(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
+			s engine.Sink) (engine.Outcome, error) {
 			begun := make(chan struct{}, reporters)
 			for i := range reporters {
 				go func() {

@@ -20,13 +20,15 @@ func skillWith(members string) fstest.MapFS {
 	}
 }
 
-// TestASkillBecomesASpec: B7, what its folder does not say keeps the zero value, so that a person must reply unless it says otherwise.
+// TestASkillBecomesASpec: B7, what its folder does not say keeps the zero value, so that a person
+// must reply unless it says otherwise.
 func TestASkillBecomesASpec(t *testing.T) {
 	labels := map[string]string{"skill": "demo"}
 	for members, want := range map[string]Spec{
 		``:                                       {Prompt: "Do it.", Mode: Interactive, Labels: labels},
 		`,"interactive_require_user_reply":true`: {Prompt: "Do it.", Mode: Interactive, Labels: labels},
-		`,"interactive_require_user_reply":false,"session_timeout_sec":90,"max_attempt":7`: {Prompt: "Do it.", Mode: Interactive, Labels: labels, AutoDecide: true, SessionTimeout: 90 * time.Second, MaxAttempts: 7},
+		`,"interactive_require_user_reply":false,"session_timeout_sec":90,"max_attempt":7`: {Prompt: "Do it.",
+			Mode: Interactive, Labels: labels, AutoDecide: true, SessionTimeout: 90 * time.Second, MaxAttempts: 7},
 	} {
 		spec, err := FromSkill(skillWith(members), Interactive)
 		require.NoError(t, err)
@@ -38,7 +40,8 @@ func TestASkillBecomesASpec(t *testing.T) {
 func TestASkillThatCannotBeUsedSaysWhy(t *testing.T) {
 	_, err := FromSkill(skillWith(``), Auto)
 	require.ErrorIs(t, err, ErrInvalidSpec)
-	require.EqualError(t, err, `lifecycle: invalid spec: Mode is "auto", want one of the skill's execution_modes ["interactive"]`)
+	require.EqualError(t, err,
+		`lifecycle: invalid spec: Mode is "auto", want one of the skill's execution_modes ["interactive"]`)
 
 	_, err = FromSkill(skillWith(`,"max_attempt":0`), Interactive)
 	var wrong *skill.Error

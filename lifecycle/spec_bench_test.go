@@ -13,16 +13,21 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 // small says little more than it must.
 func small() Spec {
-	return Spec{ID: "01JQ8Z6W9Y3T5K7M2N4P6R8S0V", Prompt: strings.Repeat("Drop the column \"legacy_id\".\nCheck all rows first. ", 8), Pool: "agents", Key: "tenant-17"}
+	return Spec{ID: "01JQ8Z6W9Y3T5K7M2N4P6R8S0V", Prompt: strings.Repeat("Drop the column \"legacy_id\".\nCheck all "+
+		"rows first. ", 8), Pool: "agents", Key: "tenant-17"}
 }
 
 // whole has a value in every field.
 func whole() Spec {
 	return Spec{
-		ID: "job-1", Prompt: strings.Repeat("Drop the column \"legacy_id\".\nCheck all rows first. ", 40), Mode: Interactive, Engine: "agent",
-		OutputSchema: json.RawMessage(`{"type":"object","properties":{"column":{"type":"string"},"rows":{"type":"integer","minimum":0}},"required":["column"]}`),
-		MaxAttempts:  10, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3, Repeatable: true, MaxRepeats: 5, TurnTimeout: time.Minute, RepairRounds: 2,
-		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Labels: map[string]string{"team": "blue", "env": "test"}, WorkDir: "/srv/work",
+		ID: "job-1", Prompt: strings.Repeat("Drop the column \"legacy_id\".\nCheck all rows first. ", 40),
+		Mode: Interactive, Engine: "agent",
+		OutputSchema: json.RawMessage(
+			`{"type":"object","properties":{"column":{"type":"string"},"rows":{"type":"integer","minimum":0}},"required":["column"]}`),
+		MaxAttempts: 10, SessionTimeout: time.Hour, AutoDecide: true, MaxAutoDecisions: 3, Repeatable: true,
+		MaxRepeats: 5, TurnTimeout: time.Minute, RepairRounds: 2,
+		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Labels: map[string]string{"team": "blue",
+			"env": "test"}, WorkDir: "/srv/work",
 	}
 }
 

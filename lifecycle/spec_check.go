@@ -33,8 +33,8 @@ func (p pattern) MatchString(s string) bool {
 	return true
 }
 
-// Validate says what is wrong with the spec as a *SpecError; nil when it can be submitted. Whether its pool
-// and engine exist is known at submission only.
+// Validate says what is wrong with the spec as a *SpecError; nil when it can be submitted. Whether
+// its pool and engine exist is known at submission only.
 func (s Spec) Validate() error {
 	if wrong := s.wrong(); wrong != nil {
 		return wrong
@@ -52,8 +52,8 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// wrong looks at what stands for itself. Nearly every spec is right, so a value is described only when it is not: this must not
-// allocate.
+// wrong looks at what stands for itself. Nearly every spec is right, so a value is described only
+// when it is not: this must not allocate.
 func (s *Spec) wrong() *SpecError {
 	if s.ID != "" && !idPattern.MatchString(s.ID) {
 		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
@@ -71,7 +71,8 @@ func (s *Spec) wrong() *SpecError {
 		return &SpecError{"Engine", quote(s.Engine), "1 to 63 of [A-Za-z0-9._/-]", nil}
 	}
 	if s.MaxAttempts < 0 {
-		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared", nil}
+		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared",
+			nil}
 	}
 	if s.SessionTimeout < 0 || s.SessionTimeout%time.Second != 0 {
 		return &SpecError{"SessionTimeout", s.SessionTimeout.String(), "whole seconds, at least 1s", nil}
@@ -98,7 +99,8 @@ func (s *Spec) wrong() *SpecError {
 		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
 	}
 	if !inCalendar(s.NotBefore) {
-		return &SpecError{"NotBefore", fmt.Sprintf("in the year %d", s.NotBefore.UTC().Year()), "a year of 0 to 9999", nil}
+		return &SpecError{"NotBefore", fmt.Sprintf("in the year %d", s.NotBefore.UTC().Year()), "a year of 0 to 9999",
+			nil}
 	}
 	if len(s.Labels) > MaxLabels {
 		return &SpecError{"Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}

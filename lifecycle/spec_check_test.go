@@ -15,7 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wrongSpec is a field that is made wrong, and what Validate says of it behind the field's name; a cause may follow.
+// wrongSpec is a field that is made wrong, and what Validate says of it behind the field's name; a
+// cause may follow.
 type wrongSpec struct {
 	field  string
 	change func(*Spec)
@@ -24,19 +25,35 @@ type wrongSpec struct {
 
 // wrongSpecs are in the order in which Validate looks.
 var wrongSpecs = []wrongSpec{
-	{"ID", func(s *Spec) { s.ID = "../up" }, `is "../up", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
-	{"ID", func(s *Spec) { s.ID = "a/b" }, `is "a/b", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
-	{"ID", func(s *Spec) { s.ID = strings.Repeat("x", 129) }, `is "` + strings.Repeat("x", 80) + `…", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
-	{"ID", func(s *Spec) { s.ID = strings.Repeat("!", 80) }, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	{"ID", func(s *Spec) {
+		s.ID = "../up"
+	}, `is "../up", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	{"ID", func(s *Spec) {
+		s.ID = "a/b"
+	}, `is "a/b", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	{"ID", func(s *Spec) {
+		s.ID = strings.Repeat("x", 129)
+	}, `is "` + strings.Repeat("x", 80) + `…", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
+	{"ID", func(s *Spec) {
+		s.ID = strings.Repeat("!", 80)
+	}, `is "` + strings.Repeat("!", 80) + `", want 1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit`},
 	{"Prompt", func(s *Spec) { s.Prompt = "" }, "is 0 bytes, want 1 to 1048576 bytes"},
-	{"Prompt", func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt+1) }, "is 1048577 bytes, want 1 to 1048576 bytes"},
+	{"Prompt", func(s *Spec) {
+		s.Prompt = strings.Repeat("x", MaxPrompt+1)
+	}, "is 1048577 bytes, want 1 to 1048576 bytes"},
 	{"Prompt", func(s *Spec) { s.Prompt = "\xff" }, "is not UTF-8, want valid UTF-8"},
 	{"Mode", func(s *Spec) { s.Mode = "manual" }, `is "manual", want "auto" or "interactive"`},
 	{"Engine", func(s *Spec) { s.Engine = "a b" }, `is "a b", want 1 to 63 of [A-Za-z0-9._/-]`},
-	{"MaxAttempts", func(s *Spec) { s.MaxAttempts = -1 }, "is -1, want an integer of at least 1, or 0 for not declared"},
+	{"MaxAttempts", func(s *Spec) {
+		s.MaxAttempts = -1
+	}, "is -1, want an integer of at least 1, or 0 for not declared"},
 	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = -time.Second }, "is -1s, want whole seconds, at least 1s"},
-	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = time.Millisecond }, "is 1ms, want whole seconds, at least 1s"},
-	{"SessionTimeout", func(s *Spec) { s.SessionTimeout = 1500 * time.Millisecond }, "is 1.5s, want whole seconds, at least 1s"},
+	{"SessionTimeout", func(s *Spec) {
+		s.SessionTimeout = time.Millisecond
+	}, "is 1ms, want whole seconds, at least 1s"},
+	{"SessionTimeout", func(s *Spec) {
+		s.SessionTimeout = 1500 * time.Millisecond
+	}, "is 1.5s, want whole seconds, at least 1s"},
 	{"MaxAutoDecisions", func(s *Spec) { s.MaxAutoDecisions = -2 }, "is -2, want an integer of at least 0"},
 	{"MaxRepeats", func(s *Spec) { s.MaxRepeats = -1 }, "is -1, want an integer of at least 1, or 0 for the default"},
 	{"TurnTimeout", func(s *Spec) { s.TurnTimeout = -1 }, "is -1ns, want 0 or more"},
@@ -47,19 +64,37 @@ var wrongSpecs = []wrongSpec{
 	{"Key", func(s *Spec) { s.Key = "a\xff" }, "is 2 bytes, want at most 255 bytes of UTF-8"},
 	{"Priority", func(s *Spec) { s.Priority = 1001 }, "is 1001, want -1000 to 1000"},
 	{"Priority", func(s *Spec) { s.Priority = -1001 }, "is -1001, want -1000 to 1000"},
-	{"NotBefore", func(s *Spec) { s.NotBefore = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }, "is in the year 10000, want a year of 0 to 9999"},
-	{"NotBefore", func(s *Spec) { s.NotBefore = time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 60)) }, "is in the year -1, want a year of 0 to 9999"},
+	{"NotBefore", func(s *Spec) {
+		s.NotBefore = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}, "is in the year 10000, want a year of 0 to 9999"},
+	{"NotBefore", func(s *Spec) {
+		s.NotBefore = time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 60))
+	}, "is in the year -1, want a year of 0 to 9999"},
 	{"Labels", func(s *Spec) { s.Labels = numbered(33) }, "is 33 entries, want at most 32"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = strings.Repeat("/x", 3000) }, "is 6000 bytes, want at most 4096 bytes"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},
-	{"Labels", func(s *Spec) { s.Labels = map[string]string{"": "x"} }, `is "", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
-	{"Labels", func(s *Spec) { s.Labels = map[string]string{strings.Repeat("k", 64): "x"} }, `is "` + strings.Repeat("k", 64) + `", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
-	{"Labels", func(s *Spec) { s.Labels = map[string]string{"k": strings.Repeat("x", 256)} }, `is "k", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
-	{"Labels", func(s *Spec) { s.Labels = map[string]string{"k\xff": "x"} }, `is "k\xff", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
-	{"Labels", func(s *Spec) { s.Labels = map[string]string{"k": "\xff"} }, `is "k", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
-	{"OutputSchema", func(s *Spec) { s.OutputSchema = json.RawMessage(`{`) }, "is 1 bytes, want a JSON Schema that compiles"},
-	{"OutputSchema", func(s *Spec) { s.OutputSchema = json.RawMessage(`{"type":"objekt"}`) }, "is 17 bytes, want a JSON Schema that compiles"},
+	{"Labels", func(s *Spec) {
+		s.Labels = map[string]string{"": "x"}
+	}, `is "", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"Labels", func(s *Spec) {
+		s.Labels = map[string]string{strings.Repeat("k", 64): "x"}
+	}, `is "` + strings.Repeat("k", 64) + `", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"Labels", func(s *Spec) {
+		s.Labels = map[string]string{"k": strings.Repeat("x", 256)}
+	}, `is "k", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"Labels", func(s *Spec) {
+		s.Labels = map[string]string{"k\xff": "x"}
+	}, `is "k\xff", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"Labels", func(s *Spec) {
+		s.Labels = map[string]string{"k": "\xff"}
+	}, `is "k", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"OutputSchema", func(s *Spec) {
+		s.OutputSchema = json.RawMessage(`{`)
+	}, "is 1 bytes, want a JSON Schema that compiles"},
+	{"OutputSchema", func(s *Spec) {
+		s.OutputSchema = json.RawMessage(`{"type":"objekt"}`)
+	}, "is 17 bytes, want a JSON Schema that compiles"},
 }
 
 func numbered(n int) map[string]string {
@@ -111,23 +146,31 @@ func TestEveryFieldOfASpecIsChecked(t *testing.T) {
 
 func TestASpecThatIsRightIsAccepted(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
-		"as it is":                   func(*Spec) {},
-		"only a prompt":              func(s *Spec) { *s = Spec{Prompt: "x"} },
-		"auto":                       func(s *Spec) { s.Mode = Auto },
-		"a long id":                  func(s *Spec) { s.ID = strings.Repeat("x", 128) },
-		"a long prompt":              func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt) },
-		"long names":                 func(s *Spec) { s.Engine, s.Pool = strings.Repeat("e", 63), strings.Repeat("p/", 31) },
-		"a second":                   func(s *Spec) { s.SessionTimeout = time.Second },
-		"a long wait":                func(s *Spec) { s.SessionTimeout = time.Duration(math.MaxInt64).Truncate(time.Second) },
-		"a long key":                 func(s *Spec) { s.Key = strings.Repeat("k", 255) },
-		"low":                        func(s *Spec) { s.Priority = -1000 },
-		"high":                       func(s *Spec) { s.Priority = 1000 },
-		"as late as can be written":  func(s *Spec) { s.NotBefore = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC) },
+		"as it is":      func(*Spec) {},
+		"only a prompt": func(s *Spec) { *s = Spec{Prompt: "x"} },
+		"auto":          func(s *Spec) { s.Mode = Auto },
+		"a long id":     func(s *Spec) { s.ID = strings.Repeat("x", 128) },
+		"a long prompt": func(s *Spec) { s.Prompt = strings.Repeat("x", MaxPrompt) },
+		"long names": func(s *Spec) {
+			s.Engine, s.Pool = strings.Repeat("e", 63), strings.Repeat("p/", 31)
+		},
+		"a second": func(s *Spec) { s.SessionTimeout = time.Second },
+		"a long wait": func(s *Spec) {
+			s.SessionTimeout = time.Duration(math.MaxInt64).Truncate(time.Second)
+		},
+		"a long key": func(s *Spec) { s.Key = strings.Repeat("k", 255) },
+		"low":        func(s *Spec) { s.Priority = -1000 },
+		"high":       func(s *Spec) { s.Priority = 1000 },
+		"as late as can be written": func(s *Spec) {
+			s.NotBefore = time.Date(9999, 12, 31, 23, 59, 59, 999999999, time.UTC)
+		},
 		"as early as can be written": func(s *Spec) { s.NotBefore = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC) },
 		"many labels":                func(s *Spec) { s.Labels = numbered(MaxLabels) },
-		"long labels":                func(s *Spec) { s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)} },
-		"a deep folder":              func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
-		"a boolean schema":           func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },
+		"long labels": func(s *Spec) {
+			s.Labels = map[string]string{strings.Repeat("k", 63): strings.Repeat("v", 255)}
+		},
+		"a deep folder":    func(s *Spec) { s.WorkDir = strings.Repeat("/x", 2048) },
+		"a boolean schema": func(s *Spec) { s.OutputSchema = json.RawMessage(`true`) },
 		"a short prompt and a long schema": func(s *Spec) {
 			s.Prompt, s.OutputSchema = "x", json.RawMessage(`{"title":"`+strings.Repeat("x", 5000)+`"}`)
 		},
@@ -155,7 +198,8 @@ func TestNamesAreThoseOfTheirPatterns(t *testing.T) {
 	} {
 		want := regexp.MustCompile(written)
 		for c := range 256 {
-			for _, s := range []string{string([]byte{byte(c)}), "a" + string([]byte{byte(c)}), string(rune(c)), "a" + string(rune(c)) + "b"} {
+			for _, s := range []string{string([]byte{byte(c)}), "a" + string([]byte{byte(c)}), string(rune(c)),
+				"a" + string(rune(c)) + "b"} {
 				require.Equal(t, want.MatchString(s), p.MatchString(s), "%q", s)
 			}
 		}
@@ -163,7 +207,8 @@ func TestNamesAreThoseOfTheirPatterns(t *testing.T) {
 			s := strings.Repeat("a", n)
 			require.Equal(t, want.MatchString(s), p.MatchString(s), "%d bytes", n)
 		}
-		texts := rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9._/-]{0,140}`), rapid.StringMatching(`[a-c]{1,3}\n?`), rapid.String())
+		texts := rapid.OneOf(rapid.StringMatching(`[A-Za-z0-9._/-]{0,140}`), rapid.StringMatching(`[a-c]{1,3}\n?`),
+			rapid.String())
 		rapid.Check(t, func(t *rapid.T) {
 			s := texts.Draw(t, "name")
 			require.Equal(t, want.MatchString(s), p.MatchString(s), "%q", s)

@@ -9,16 +9,18 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// A specification is written when it is submitted and read in each turn, so this is done by hand: the members in the order of the
-// fields, as encoding/json writes them, byte for byte. The digest of these bytes decides whether a submission is the same one again,
-// so they must not change. The tests hold all this against encoding/json and against the fields that Spec has.
+// A specification is written when it is submitted and read in each turn, so this is done by hand:
+// the members in the order of the fields, as encoding/json writes them, byte for byte. The digest
+// of these bytes decides whether a submission is the same one again, so they must not change. The
+// tests hold all this against encoding/json and against the fields that Spec has.
 
 // encodeSpec returns the stored form.
 func encodeSpec(s *Spec) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return appendSpec(dst, s) })
 }
 
-// besidePrompt is room for all but the two long members, in bytes, and for some escapes. It need not be enough.
+// besidePrompt is room for all but the two long members, in bytes, and for some escapes. It need
+// not be enough.
 const besidePrompt = 512
 
 func appendSpec(dst []byte, s *Spec) ([]byte, error) {
@@ -66,8 +68,8 @@ func readSpec(id string, body []byte) (Spec, error) {
 	return s, nil
 }
 
-// scanSpec reads what appendSpec writes, as encoding/json would read it; whatever else it meets, it says false, and the spec means
-// nothing.
+// scanSpec reads what appendSpec writes, as encoding/json would read it; whatever else it meets, it
+// says false, and the spec means nothing.
 func scanSpec(body []byte) (Spec, bool) {
 	var v Spec
 	s := plainjson.Scanner{Body: body, Known: knownWords}

@@ -16,7 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it is.
+// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it
+// is.
 func requireScanned(t require.TestingT, body []byte) bool {
 	got, ok := scanSpec(body)
 	if !ok {
@@ -61,7 +62,8 @@ func marshaled(t require.TestingT, v any) []byte {
 	return body
 }
 
-// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can be forgotten.
+// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can
+// be forgotten.
 func TestEveryFieldOfASpecIsWrittenAndRead(t *testing.T) {
 	empty := marshaled(t, Spec{})
 	eachField(t, func(name string, s Spec) {
@@ -85,25 +87,34 @@ var (
 		rapid.String(),
 		rapid.StringMatching(`[a-z0-9 "\\\n<>&é]{0,200}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 12), func(b []byte) string { return string(b) }),
-		rapid.SampledFrom([]string{"", DefaultEngine, string(Auto), "\u2028\u2029", "\ufffd", "\xe2\x80", "\x7f", "\u0000\b\f\n\r\t\x1f", "😀", `\u0041`, strings.Repeat("long\n", 20_000)}),
+		rapid.SampledFrom([]string{"", DefaultEngine, string(Auto), "\u2028\u2029", "\ufffd", "\xe2\x80", "\x7f",
+			"\u0000\b\f\n\r\t\x1f", "😀", `\u0041`, strings.Repeat("long\n", 20_000)}),
 	)
 	times = rapid.OneOf(
 		rapid.Just(time.Time{}),
 		rapid.Map(rapid.Int64Range(-62135596800000000, 253402300799999999), time.UnixMicro),
 	)
 	spans     = rapid.Map(rapid.Int64Min(-math.MaxInt64), func(ns int64) time.Duration { return time.Duration(ns) })
-	anySchema = rapid.SampledFrom([]string{"", `{}`, `true`, `{"type":"object"}`, "{\n  \"title\": \"<a>\", \"enum\": [1e3, -0.5, null, \"\u2028\\/\\ud83d\"]\n}", `{"a":` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + `}`})
+	anySchema = rapid.SampledFrom([]string{"", `{}`, `true`, `{"type":"object"}`,
+		"{\n  \"title\": \"<a>\", \"enum\": [1e3, -0.5, null, \"\u2028\\/\\ud83d\"]\n}", `{"a":` + strings.Repeat("[",
+			60) + strings.Repeat("]", 60) + `}`})
 )
 
 func anySpec(t *rapid.T) Spec {
 	return Spec{
-		ID: texts.Draw(t, "ID"), Prompt: texts.Draw(t, "Prompt"), Mode: Mode(texts.Draw(t, "Mode")), Engine: texts.Draw(t, "Engine"),
+		ID: texts.Draw(t, "ID"), Prompt: texts.Draw(t, "Prompt"), Mode: Mode(texts.Draw(t, "Mode")),
+		Engine:       texts.Draw(t, "Engine"),
 		OutputSchema: json.RawMessage(anySchema.Draw(t, "OutputSchema")),
-		MaxAttempts:  rapid.IntMin(-math.MaxInt).Draw(t, "MaxAttempts"), SessionTimeout: spans.Draw(t, "SessionTimeout"),
-		AutoDecide: rapid.Bool().Draw(t, "AutoDecide"), MaxAutoDecisions: rapid.IntMin(-math.MaxInt).Draw(t, "MaxAutoDecisions"),
-		Repeatable: rapid.Bool().Draw(t, "Repeatable"), TurnTimeout: spans.Draw(t, "TurnTimeout"), RepairRounds: rapid.IntMin(-math.MaxInt).Draw(t, "RepairRounds"),
-		Pool: texts.Draw(t, "Pool"), Key: texts.Draw(t, "Key"), Priority: rapid.IntRange(-1000, 1000).Draw(t, "Priority"),
-		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"), WorkDir: texts.Draw(t, "WorkDir"),
+		MaxAttempts:  rapid.IntMin(-math.MaxInt).Draw(t, "MaxAttempts"), SessionTimeout: spans.Draw(t,
+			"SessionTimeout"),
+		AutoDecide: rapid.Bool().Draw(t, "AutoDecide"), MaxAutoDecisions: rapid.IntMin(-math.MaxInt).Draw(t,
+			"MaxAutoDecisions"),
+		Repeatable: rapid.Bool().Draw(t, "Repeatable"), TurnTimeout: spans.Draw(t, "TurnTimeout"),
+		RepairRounds: rapid.IntMin(-math.MaxInt).Draw(t, "RepairRounds"),
+		Pool:         texts.Draw(t, "Pool"), Key: texts.Draw(t, "Key"), Priority: rapid.IntRange(-1000, 1000).Draw(t,
+			"Priority"),
+		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"),
+		WorkDir: texts.Draw(t, "WorkDir"),
 	}
 }
 
@@ -219,11 +230,14 @@ func TestASpecCostsFewAllocations(t *testing.T) {
 	s = small()
 	_, body, err := s.record(noon)
 	require.NoError(t, err)
-	require.LessOrEqual(t, testing.AllocsPerRun(10, func() { _, err = readSpec(s.ID, body) }), 2.0, "the prompt, and the short texts together")
+	require.LessOrEqual(t, testing.AllocsPerRun(10, func() {
+		_, err = readSpec(s.ID, body)
+	}), 2.0, "the prompt, and the short texts together")
 	require.NoError(t, err)
 }
 
-// FuzzReadSpec: whatever is stored, what is read by hand is read as encoding/json reads it, and what is read keeps its stored form.
+// FuzzReadSpec: whatever is stored, what is read by hand is read as encoding/json reads it, and
+// what is read keeps its stored form.
 func FuzzReadSpec(f *testing.F) {
 	for _, c := range sizes {
 		_, body, err := c.spec().record(noon)

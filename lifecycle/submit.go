@@ -12,13 +12,15 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Submit stores a new run in state queued and returns it. With an ID of the caller's own it is idempotent: the same id
-// and spec again returns the run as it is by then; another spec is ErrSpecConflict. A spec that is
-// wrong is a *SpecError, a pool that nobody configured ErrUnknownPool; nothing is stored then.
+// Submit stores a new run in state queued and returns it. With an ID of the caller's own it is
+// idempotent: the same id and spec again returns the run as it is by then; another spec is
+// ErrSpecConflict. A spec that is wrong is a *SpecError, a pool that nobody configured
+// ErrUnknownPool; nothing is stored then.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	var err error
 	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
-		return Run{}, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not known", err}
+		return Run{}, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not known",
+			err}
 	}
 	if err := spec.Validate(); err != nil {
 		return Run{}, err
@@ -49,8 +51,8 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	return cm.Run, nil
 }
 
-// again answers a submission whose id is taken. The caller may never submit it again, so what is found must be
-// durable (J8).
+// again answers a submission whose id is taken. The caller may never submit it again, so what is
+// found must be durable (J8).
 func (c *Client) again(ctx context.Context, wanted Run) (stored Run, _ error) {
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
 		stored, err = r.Run(ctx, wanted.ID)

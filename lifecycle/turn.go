@@ -45,11 +45,13 @@ func (t *turn) lasted() time.Duration { return instant(t.node.clock).Sub(t.begun
 func (t *turn) execute(ctx context.Context) engine.Outcome {
 	e := t.node.engines[t.what.Engine]
 	if e == nil {
-		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process", t.what.Engine))
+		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
+			t.what.Engine))
 	}
 	if t.node.stuck.turnOf(t.what.RunID) { // RunTurn is never called concurrently for one run
 		return engine.Outcome{Process: engine.Process{
-			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not returned from its engine in this process",
+			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
+				"returned from its engine in this process",
 		}}
 	}
 	profile, why := t.askProfile(ctx, e)
@@ -87,8 +89,8 @@ func (n *node) within(ctx context.Context, d time.Duration) (context.Context, co
 	}
 }
 
-// runEngine calls the engine for one round of the turn, unless the turn has ended. Whatever the engine hands over that is code, errors and hints, is read
-// here, where it can do no harm.
+// runEngine calls the engine for one round of the turn, unless the turn has ended. Whatever the
+// engine hands over that is code, errors and hints, is read here, where it can do no harm.
 func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
@@ -104,7 +106,8 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 			o.Questions = slices.Clone(o.Questions)
 			q := &o.Questions[0]
 			if q.UIHints, err = interaction.PlainHints(q.UIHints); err != nil {
-				odd := engine.Diagnostic{Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err))}
+				odd := engine.Diagnostic{Code: fsm.WarnAskUserTruncated,
+					Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err))}
 				o.Diagnostics = append(slices.Clip(o.Diagnostics), odd)
 			}
 		}
@@ -116,7 +119,8 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	return o
 }
 
-// askProfile asks the engine how it goes on after a wait, and remembers it. When the engine cannot say, that is the turn's outcome.
+// askProfile asks the engine how it goes on after a wait, and remembers it. When the engine cannot
+// say, that is the turn's outcome.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profile, why *engine.Outcome) {
 	what := t.calls("Profile")
 	var unavailable engine.Outcome
@@ -129,8 +133,9 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profil
 		}
 		kind, how = profile.Kind, speechOf(profile, t.spec.Mode)
 		if why == nil && kind != fsm.ProfileResumable && kind != fsm.ProfileStickyProcess {
-			unavailable = failed(fsm.CodeEngineUnavailable, fmt.Errorf("the engine's Profile has Kind %q, want %q or %q",
-				kind, fsm.ProfileResumable, fsm.ProfileStickyProcess))
+			unavailable = failed(fsm.CodeEngineUnavailable,
+				fmt.Errorf("the engine's Profile has Kind %q, want %q or %q",
+					kind, fsm.ProfileResumable, fsm.ProfileStickyProcess))
 			why = &unavailable
 		}
 		return nil
@@ -200,7 +205,8 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 			return transition(run, &change{
-				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation, message: shortened(err.Error()),
+				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation,
+				message: shortened(err.Error()),
 			})
 		})
 	}
@@ -209,13 +215,15 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 	}
 	t.settled = err == nil
 	if err != nil {
-		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt, "err", err)
+		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
+			"err", err)
 	}
 	return run
 }
 
 // statusCodes are the codes of a process that names none.
-var statusCodes = map[engine.Status]fsm.Code{engine.Interrupted: fsm.CodeTurnInterrupted, engine.TimedOut: fsm.CodeTurnTimeout}
+var statusCodes = map[engine.Status]fsm.Code{engine.Interrupted: fsm.CodeTurnInterrupted,
+	engine.TimedOut: fsm.CodeTurnTimeout}
 
 // verdict puts the turn's evidence before the completion gate.
 func (t *turn) verdict(o engine.Outcome) change {
@@ -242,8 +250,8 @@ func (t *turn) verdict(o engine.Outcome) change {
 	return ch
 }
 
-// lostAgent is what becomes of a turn whose agent was ended by somebody else while its host lives: a repeatable one is treated as if its worker
-// were lost (E4, J3), any other has failed.
+// lostAgent is what becomes of a turn whose agent was ended by somebody else while its host lives:
+// a repeatable one is treated as if its worker were lost (E4, J3), any other has failed.
 func (t *turn) lostAgent(otherwise change) change {
 	run, _ := t.stored()
 	ch := broken(&run, false, orText(otherwise.message, "the agent was interrupted"))

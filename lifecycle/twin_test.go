@@ -19,8 +19,9 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// twin is a store with a synchronous standby. While the standby is away, what is written is there to be read, and
-// its caller is told that the outcome is unknown. A failover goes on with the standby, and forgets what it has not.
+// twin is a store with a synchronous standby. While the standby is away, what is written is there
+// to be read, and its caller is told that the outcome is unknown. A failover goes on with the
+// standby, and forgets what it has not.
 type twin struct {
 	mu      sync.Mutex
 	primary *memory.Store
@@ -196,10 +197,10 @@ func (s *twin) Pools(ctx context.Context) ([]store.PoolUse, error) { return s.no
 
 func (s *twin) Close() error { return nil }
 
-// TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes: J8, J9. Each call was made while the standby is away, and
-// its outcome is unknown. Made again, as documented, it finds what is on the primary alone, and says nothing before
-// the standby is back. What it says then survives a failover; and where the failover comes first, the call is made
-// anew.
+// TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes: J8, J9. Each call was made while the
+// standby is away, and its outcome is unknown. Made again, as documented, it finds what is on the
+// primary alone, and says nothing before the standby is back. What it says then survives a
+// failover; and where the failover comes first, the call is made anew.
 func TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes(t *testing.T) {
 	reply := func(key string) func(*Client) error {
 		return func(c *Client) error {
@@ -263,15 +264,17 @@ func TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes(t *testing.T) {
 	}
 }
 
-// TestATurnIsNotForgottenBeforeItsOutcomeIsDurable: J8. The turn's end is on the primary, and not on the standby: its
-// worker goes on, and stores it again where a failover has undone it. The turn is executed once.
+// TestATurnIsNotForgottenBeforeItsOutcomeIsDurable: J8. The turn's end is on the primary, and not
+// on the standby: its worker goes on, and stores it again where a failover has undone it. The turn
+// is executed once.
 func TestATurnIsNotForgottenBeforeItsOutcomeIsDurable(t *testing.T) {
 	for name, failsOver := range map[string]bool{"the standby is back": false, "it takes over": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newTwin(t)
 				executed := 0
-				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+				lc, stop := serve(t, Config{Store: s, Lease: time.Hour, Engine: agent{turn: func(context.Context,
+					engine.Turn) (engine.Outcome, error) {
 					executed++
 					s.leave()
 					return finished(), nil

@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// release takes the turn off the node's books, and ends a resident process that nobody needs any more.
+// release takes the turn off the node's books, and ends a resident process that nobody needs any
+// more.
 func (n *node) release(t *turn, run store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
@@ -16,8 +17,9 @@ func (n *node) release(t *turn, run store.Run) {
 		delete(n.turns, run.ID)
 	}
 	if latest == t && !t.settled {
-		// Whatever the record says now: it may not be durable, and the turn must not be executed again because a
-		// failover shows it running. The next renewal that does not list it forgets this.
+		// Whatever the record says now: it may not be durable, and the turn must not be executed
+		// again because a failover shows it running. The next renewal that does not list it forgets
+		// this.
 		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
 	}
 	orphaned := t.orphaned
@@ -34,9 +36,10 @@ func (n *node) release(t *turn, run store.Run) {
 	}
 }
 
-// man sees to a run that is held here without a worker. Where its claim was not acknowledged, its turn begins now. Where its turn was executed here and
-// dropped, because the lease could not be renewed for its whole length or the outcome could not be stored, it was interrupted:
-// it is not executed again but as E4 says.
+// man sees to a run that is held here without a worker. Where its claim was not acknowledged, its
+// turn begins now. Where its turn was executed here and dropped, because the lease could not be
+// renewed for its whole length or the outcome could not be stored, it was interrupted: it is not
+// executed again but as E4 says.
 func (n *node) man(h store.Hold) {
 	n.mu.Lock()
 	leaving, dropped := n.leaving, n.dropped[h]
@@ -64,7 +67,8 @@ func (n *node) man(h store.Hold) {
 	n.begin(store.Claimed{Run: run, Spec: spec})
 }
 
-// settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next renewal.
+// settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next
+// renewal.
 func (n *node) settleDropped(run store.Run) {
 	ch := broken(&run, false, "the host could not renew its lease, or store the outcome, during the turn")
 	ch.now, ch.node = stamp(n.clock), n.id
@@ -78,8 +82,9 @@ func (n *node) settleDropped(run store.Run) {
 	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
 }
 
-// broken is what becomes of a turn that its own node ended, or that lost its agent: back to the queue where it may be repeated. In good order is a
-// shutdown of the host, which is no fault of the turn and uses up none of its repeats (J3).
+// broken is what becomes of a turn that its own node ended, or that lost its agent: back to the
+// queue where it may be repeated. In good order is a shutdown of the host, which is no fault of the
+// turn and uses up none of its repeats (J3).
 func broken(run *store.Run, orderly bool, why string) change {
 	ch := change{
 		event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, orderly: orderly,

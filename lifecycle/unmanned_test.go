@@ -18,8 +18,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestATurnThatWasDroppedIsRepeatedWhereItMayBe: E4, a node that could not renew its lease for its whole length drops its turns. When nobody has
-// taken the lease, they are the node's still: it says that they were interrupted, and executes none again that may not be.
+// TestATurnThatWasDroppedIsRepeatedWhereItMayBe: E4, a node that could not renew its lease for its
+// whole length drops its turns. When nobody has taken the lease, they are the node's still: it says
+// that they were interrupted, and executes none again that may not be.
 func TestATurnThatWasDroppedIsRepeatedWhereItMayBe(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestATurnThatWasDroppedIsRepeatedWhereItMayBe(t *testing.T) {
 	}
 }
 
-// absent is a store that makes one commit without acknowledging it, and is away from then on: it neither writes nor reads until it is back.
+// absent is a store that makes one commit without acknowledging it, and is away from then on: it
+// neither writes nor reads until it is back.
 type absent struct {
 	store.Store
 	loses func(c *store.Commit) bool
@@ -132,8 +134,9 @@ func (e *talking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (en
 	return o, nil
 }
 
-// TestACommitWasMadeBeforeTheStoreWasAway: I2, a worker whose commit was made, and which could neither be told nor look for a while, finds it when
-// the store is back, however often it tried meanwhile, and goes on from there.
+// TestACommitWasMadeBeforeTheStoreWasAway: I2, a worker whose commit was made, and which could
+// neither be told nor look for a while, finds it when the store is back, however often it tried
+// meanwhile, and goes on from there.
 func TestACommitWasMadeBeforeTheStoreWasAway(t *testing.T) {
 	for name, loses := range map[string]func(c *store.Commit) bool{
 		"a message":   func(c *store.Commit) bool { return c.Run.State == fsm.StateRunning },
@@ -198,13 +201,16 @@ func (l *living) End(_ context.Context, id string) error {
 
 func (l *living) OnLoss(func(string, error)) (stop func()) { return func() {} }
 
-// TestAnAnswerOvertakesAnAcknowledgement: D5, somebody answers a question before the worker that asked it knows that it is stored. The process
-// that the worker holds is still the run's, whether the worker finds the run in the queue or executing again.
+// TestAnAnswerOvertakesAnAcknowledgement: D5, somebody answers a question before the worker that
+// asked it knows that it is stored. The process that the worker holds is still the run's, whether
+// the worker finds the run in the queue or executing again.
 func TestAnAnswerOvertakesAnAcknowledgement(t *testing.T) {
 	for name, claimed := range map[string]bool{"and is in the queue": false, "and is executed already": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := &absent{Store: newStore(t), loses: func(c *store.Commit) bool { return c.Run.State == fsm.StateWaitingUser }}
+				s := &absent{Store: newStore(t), loses: func(c *store.Commit) bool {
+					return c.Run.State == fsm.StateWaitingUser
+				}}
 				e := &living{alive: make(map[string]bool)}
 				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: time.Minute})
 				outside := clientOf(t, s.Store)
@@ -239,15 +245,17 @@ func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 	return held, err
 }
 
-// TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer: D5 E3, a renewal says what was held when it was made. Runs that were started while its answer was
-// under way, and their processes, are not ended for that.
+// TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer: D5 E3, a renewal says what was held when it
+// was made. Runs that were started while its answer was under way, and their processes, are not
+// ended for that.
 func TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tardy{Store: newStore(t)}
 		process := &living{alive: make(map[string]bool)}
 		done := make(chan struct{})
 		long, turns := until(done)
-		lc, stop := serve(t, Config{Store: s, Engine: process, Engines: map[string]engine.Engine{"long": long}, Lease: 12 * time.Second})
+		lc, stop := serve(t, Config{Store: s, Engine: process, Engines: map[string]engine.Engine{"long": long},
+			Lease: 12 * time.Second})
 		s.since.Store(int64(9 * time.Second))
 		pass(5 * time.Second) // it was asked a second ago
 		submit(t, lc, "r")
@@ -267,7 +275,8 @@ func TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer(t *testing.T) {
 	})
 }
 
-// overtaken is a store that acknowledges one commit, and is found without it afterwards, as a standby is that took over too early.
+// overtaken is a store that acknowledges one commit, and is found without it afterwards, as a
+// standby is that took over too early.
 type overtaken struct {
 	store.Store
 
@@ -281,8 +290,9 @@ func (f *overtaken) Commit(ctx context.Context, batch []store.Commit) []error {
 	return f.Store.Commit(ctx, batch)
 }
 
-// TestATurnWhoseReportsWereLostIsSettled: E4, a store that fails over without the last commits leaves a worker with a record that was never stored.
-// Its turn ends, and is settled as one that was interrupted; it does not try for ever.
+// TestATurnWhoseReportsWereLostIsSettled: E4, a store that fails over without the last commits
+// leaves a worker with a record that was never stored. Its turn ends, and is settled as one that
+// was interrupted; it does not try for ever.
 func TestATurnWhoseReportsWereLostIsSettled(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// view is a store as a transaction of the caller's sees it: what is written through it is stored at the caller's commit.
+// view is a store as a transaction of the caller's sees it: what is written through it is stored at
+// the caller's commit.
 type view struct {
 	store.Store
 	tb testing.TB
@@ -95,8 +96,8 @@ func (v *view) end() {
 	}
 }
 
-// TestInTheCallersTransaction: C8, what a client does on a view is there for all when the view's owner commits, and was never
-// there when the owner does not.
+// TestInTheCallersTransaction: C8, what a client does on a view is there for all when the view's
+// owner commits, and was never there when the owner does not.
 func TestInTheCallersTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)

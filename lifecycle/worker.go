@@ -16,8 +16,8 @@ type assignment struct {
 	spec []byte
 }
 
-// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a permit of n.slots for it, and the
-// node does not leave yet.
+// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a
+// permit of n.slots for it, and the node does not leave yet.
 func (n *node) begin(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{
@@ -43,9 +43,10 @@ func (n *node) begin(c store.Claimed) {
 	go n.work(a)
 }
 
-// work executes one turn after the other, until the node leaves and there is none: a goroutine that has grown its stack is worth
-// keeping. There are no more of them than turns that executed at one time. It ends early when an engine exits its goroutine, and when it
-// was left behind in an engine: nobody waits for it then any more.
+// work executes one turn after the other, until the node leaves and there is none: a goroutine that
+// has grown its stack is worth keeping. There are no more of them than turns that executed at one
+// time. It ends early when an engine exits its goroutine, and when it was left behind in an engine:
+// nobody waits for it then any more.
 func (n *node) work(a assignment) {
 	defer func() {
 		if a.turn.leftBehind() == nil {
@@ -61,7 +62,8 @@ func (n *node) work(a assignment) {
 	}
 }
 
-// execute executes a turn and gives its permit back. It reports whether the worker may take another one.
+// execute executes a turn and gives its permit back. It reports whether the worker may take another
+// one.
 func (n *node) execute(a assignment) (goesOn bool) {
 	defer func() {
 		a.turn.cancel(nil)
@@ -77,8 +79,9 @@ func (n *node) execute(a assignment) (goesOn bool) {
 	return true
 }
 
-// work executes the attempt and settles it, also where the engine exits this goroutine. Whether the turn was interrupted is looked at
-// once, when the engine is through with it: an outcome of a turn whose context had ended by then is none (B1).
+// work executes the attempt and settles it, also where the engine exits this goroutine. Whether the
+// turn was interrupted is looked at once, when the engine is through with it: an outcome of a turn
+// whose context had ended by then is none (B1).
 func (t *turn) work(ctx context.Context, body []byte) {
 	spec, err := readSpec(t.run.ID, body)
 	t.spec = spec
@@ -107,8 +110,8 @@ func (t *turn) work(ctx context.Context, body []byte) {
 	outcome = t.execute(ctx)
 }
 
-// close ends the turn for its engine, whose reports are refused from then on, and reports whether this call did. Who did settles the turn:
-// the worker, or, in its place, who leaves it behind.
+// close ends the turn for its engine, whose reports are refused from then on, and reports whether
+// this call did. Who did settles the turn: the worker, or, in its place, who leaves it behind.
 func (t *turn) close(behind *stuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -131,8 +134,8 @@ func (t *turn) leftBehind() *stuckCall {
 	return t.behind
 }
 
-// watch leaves the worker behind when the turn's context has ended and the engine has not returned for as long as turnPatience (J10). It ends
-// when the returned function has returned.
+// watch leaves the worker behind when the turn's context has ended and the engine has not returned
+// for as long as turnPatience (J10). It ends when the returned function has returned.
 func (t *turn) watch(ctx context.Context) (unwatch func()) {
 	returned, ended := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -166,16 +169,19 @@ func (t *turn) watch(ctx context.Context) (unwatch func()) {
 	}
 }
 
-// leaveBehind settles a turn without its worker, who keeps the turn's permit until the engine returns.
+// leaveBehind settles a turn without its worker, who keeps the turn's permit until the engine
+// returns.
 func (n *node) leaveBehind(t *turn, cause error, behind *stuckCall) {
 	defer n.workers.Done() // for the worker
 	n.stuck.add(behind)
-	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency until it returns",
+	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
+		"until it returns",
 		"call", behind.String(), "cause", cause)
 	t.settle(cause, engine.Outcome{})
 }
 
-// settle stores what follows from the turn and takes it off the node's books. The cause is why the turn was interrupted, nil when it was not.
+// settle stores what follows from the turn and takes it off the node's books. The cause is why the
+// turn was interrupted, nil when it was not.
 func (t *turn) settle(cause error, o engine.Outcome) {
 	if cause != nil {
 		o.Process = interrupted(cause, o.Process)

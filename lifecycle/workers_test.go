@@ -22,7 +22,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// agent is an engine of two functions; without them it is resumable, and each turn is the run's last.
+// agent is an engine of two functions; without them it is resumable, and each turn is the run's
+// last.
 type agent struct {
 	profile func() (engine.Profile, error)
 	turn    func(ctx context.Context, t engine.Turn) (engine.Outcome, error)
@@ -121,13 +122,15 @@ func TestOneTurnAfterTheOtherNeedsOneWorker(t *testing.T) {
 	})
 }
 
-// TestThereAreNoMoreWorkersThanTurnsAtOneTime has many more runs than may execute here, one starting when another ends.
+// TestThereAreNoMoreWorkersThanTurnsAtOneTime has many more runs than may execute here, one
+// starting when another ends.
 func TestThereAreNoMoreWorkersThanTurnsAtOneTime(t *testing.T) {
 	for _, concurrency := range []int{1, 3, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStore(t)
 			var now, most atomic.Int64
-			lc, stop := serve(t, Config{Store: s, Concurrency: concurrency, Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+			lc, stop := serve(t, Config{Store: s, Concurrency: concurrency, Engine: agent{turn: func(_ context.Context,
+				turn engine.Turn) (engine.Outcome, error) {
 				if n := now.Add(1); n > most.Load() {
 					most.Store(n) // a bound from below is enough
 				}
@@ -202,7 +205,8 @@ func TestAPanicOfAnEngineEndsItsTurnAndNotItsWorker(t *testing.T) {
 	}
 }
 
-// slow is a store whose next claim that starts something is made, and answered only when told, in the given way.
+// slow is a store whose next claim that starts something is made, and answered only when told, in
+// the given way.
 type slow struct {
 	store.Store
 	store.Watcher
@@ -231,7 +235,8 @@ func (s *slow) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	return claimed, err
 }
 
-// TestATurnThatIsClaimedWhileTheNodeLeaves is executed when there is time for it, and given back otherwise.
+// TestATurnThatIsClaimedWhileTheNodeLeaves is executed when there is time for it, and given back
+// otherwise.
 func TestATurnThatIsClaimedWhileTheNodeLeaves(t *testing.T) {
 	lasting := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 		<-ctx.Done()
@@ -271,24 +276,27 @@ func TestATurnThatIsClaimedWhileTheNodeLeaves(t *testing.T) {
 	}
 }
 
-// TestALeavingNodeStartsNothing: a node that learns only while it leaves that it holds a run, whose claim was stored and not
-// acknowledged, leaves it to recovery, although it goes on renewing its lease for the turns that it waits for.
+// TestALeavingNodeStartsNothing: a node that learns only while it leaves that it holds a run, whose
+// claim was stored and not acknowledged, leaves it to recovery, although it goes on renewing its
+// lease for the turns that it waits for.
 func TestALeavingNodeStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlow(newStore(t))
 		goOn := make(chan struct{})
 		var started sync.Map
-		lc, stop := serve(t, Config{Store: s, Lease: 3 * time.Second, Grace: time.Minute, Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
-			started.Store(turn.RunID, true)
-			<-goOn
-			return finished(), nil
-		}}})
+		lc, stop := serve(t, Config{Store: s, Lease: 3 * time.Second, Grace: time.Minute,
+			Engine: agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
+				started.Store(turn.RunID, true)
+				<-goOn
+				return finished(), nil
+			}}})
 		submit(t, lc, "unknown")
 		<-s.claimed
 		submit(t, lc, "long")
 		s.answer <- errors.New("connection reset")
 		synctest.Wait()
-		time.Sleep(1500 * time.Millisecond) // the bubble's time: one poll, in which the other is claimed, and one renewal
+		// the bubble's time: one poll, in which the other is claimed, and one renewal
+		time.Sleep(1500 * time.Millisecond)
 		synctest.Wait()
 		_, executing := started.Load("long")
 		require.True(t, executing)
@@ -324,7 +332,8 @@ func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
 				n := &node{Lifecycle: &Lifecycle{slots: semaphore.NewWeighted(room)}}
 				require.True(t, n.slots.TryAcquire(taken))
 				got := n.spare(limit)
-				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room, taken, limit)
+				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room,
+					taken, limit)
 				left := room - taken - int64(got)
 				require.True(t, n.slots.TryAcquire(left), "it holds no more than it says")
 				require.False(t, n.slots.TryAcquire(1))
@@ -339,14 +348,16 @@ func parked(tb testing.TB, id string) Run {
 	now := stamp(SystemClock{})
 	run, _, err := Spec{ID: id, Prompt: "x", SessionTimeout: time.Second}.record(now)
 	require.NoError(tb, err)
-	run.Version, run.State, run.Profile, run.Attempt, run.Interactions = 3, fsm.StateWaitingUser, fsm.ProfileStickyProcess, 1, 1
+	run.Version, run.State, run.Profile, run.Attempt, run.Interactions = 3, fsm.StateWaitingUser,
+		fsm.ProfileStickyProcess, 1, 1
 	run.Owner, run.Slot, run.Epoch = "n", true, 1
 	run.Pending = &interaction.Question{ID: 1, Attempt: 1, Kind: interaction.OpenText, Prompt: "Go on?", AskedAt: now}
 	run.Deadline = now
 	return run
 }
 
-// refusing is a store in which there are always as many due questions as a sweep takes, and none can be settled.
+// refusing is a store in which there are always as many due questions as a sweep takes, and none
+// can be settled.
 type refusing struct {
 	store.Store
 	due   []Run

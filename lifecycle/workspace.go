@@ -16,9 +16,9 @@ type workspace struct {
 	work, artifacts, transcripts, home string
 }
 
-// folders makes the run's folders until it has a session. From then on they must be there: a turn that goes on
-// without its files would go on with something else (I.3, I.4). They are for the host's user alone, and none may be a link: the agent
-// could have put it there.
+// folders makes the run's folders until it has a session. From then on they must be there: a turn
+// that goes on without its files would go on with something else (I.3, I.4). They are for the
+// host's user alone, and none may be a link: the agent could have put it there.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	w, err := l.workspace(run, spec)
 	if err != nil {
@@ -33,7 +33,8 @@ func (l *Lifecycle) workspace(run Run, spec Spec) (w workspace, err error) {
 		if err != nil {
 			return w, err
 		}
-		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"), filepath.Join(base, "home")}
+		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"),
+			filepath.Join(base, "home")}
 		need := []string{w.artifacts, w.transcripts}
 		if run.Session == nil {
 			need = append(need, w.home)
@@ -60,7 +61,8 @@ func (l *Lifecycle) workspace(run Run, spec Spec) (w workspace, err error) {
 	}
 }
 
-// absolute makes a relative folder absolute, in the process's own; an empty one and an absolute one stay as they are.
+// absolute makes a relative folder absolute, in the process's own; an empty one and an absolute one
+// stay as they are.
 func absolute(dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil

@@ -25,7 +25,8 @@ func missing(t engine.Turn) (all []string) {
 	return all
 }
 
-// TestTheFoldersOfARun: H3 I3 I4, they are made for its first turn. Once the run has a session, what its agent worked on must be there, and is not made again.
+// TestTheFoldersOfARun: H3 I3 I4, they are made for its first turn. Once the run has a session,
+// what its agent worked on must be there, and is not made again.
 func TestTheFoldersOfARun(t *testing.T) {
 	given := t.TempDir()
 	here, err := os.Getwd()
@@ -37,12 +38,18 @@ func TestTheFoldersOfARun(t *testing.T) {
 	}{
 		"none": {false, Spec{}, func(string) engine.Turn { return engine.Turn{} }},
 		"of the host's": {true, Spec{}, func(base string) engine.Turn {
-			return engine.Turn{WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
+			return engine.Turn{WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"),
+				TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
 		}},
-		"the caller's own":                   {false, Spec{WorkDir: given}, func(string) engine.Turn { return engine.Turn{WorkDir: given} }},
-		"a relative one, as Submit found it": {false, Spec{WorkDir: "."}, func(string) engine.Turn { return engine.Turn{WorkDir: here} }},
+		"the caller's own": {false, Spec{WorkDir: given}, func(string) engine.Turn {
+			return engine.Turn{WorkDir: given}
+		}},
+		"a relative one, as Submit found it": {false, Spec{WorkDir: "."}, func(string) engine.Turn {
+			return engine.Turn{WorkDir: here}
+		}},
 		"both": {true, Spec{WorkDir: given}, func(base string) engine.Turn {
-			return engine.Turn{WorkDir: given, ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
+			return engine.Turn{WorkDir: given, ArtifactDir: filepath.Join(base, "artifacts"),
+				TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home")}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,9 +88,11 @@ func TestTheFoldersOfARun(t *testing.T) {
 				require.Len(t, turns, 3)
 				for i, turn := range turns {
 					want := c.want(base)
-					require.Equal(t, []string{want.WorkDir, want.ArtifactDir, want.TranscriptDir, want.HomeDir}, []string{turn.WorkDir, turn.ArtifactDir, turn.TranscriptDir, turn.HomeDir})
+					require.Equal(t, []string{want.WorkDir, want.ArtifactDir, want.TranscriptDir, want.HomeDir},
+						[]string{turn.WorkDir, turn.ArtifactDir, turn.TranscriptDir, turn.HomeDir})
 					if i == 2 && c.dir {
-						require.Equal(t, []string{turn.HomeDir}, lacks[i], "what an agent keeps at home cannot be made again")
+						require.Equal(t, []string{turn.HomeDir}, lacks[i], "what an agent keeps at home cannot be "+
+							"made again")
 					} else {
 						require.Empty(t, lacks[i])
 					}
@@ -94,7 +103,8 @@ func TestTheFoldersOfARun(t *testing.T) {
 	}
 }
 
-// TestALinkInTheWayOfAFolderFailsTheTurn: J11, nothing is made or written where it leads, also in a later turn.
+// TestALinkInTheWayOfAFolderFailsTheTurn: J11, nothing is made or written where it leads, also in a
+// later turn.
 func TestALinkInTheWayOfAFolderFailsTheTurn(t *testing.T) {
 	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {
 		t.Run(at, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// With k keys waiting at one priority, each is served within k picks, wherever the turns stand and however many one of them has.
+// With k keys waiting at one priority, each is served within k picks, wherever the turns stand and
+// however many one of them has.
 func TestEachKeyIsServedWithinOneRound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 8).Draw(t, "keys")
@@ -42,8 +43,8 @@ func TestEachKeyIsServedWithinOneRound(t *testing.T) {
 	})
 }
 
-// I13: calls follow the priorities alone, but for a logarithm; what the calls look at follows what is picked and the keys that
-// have no room; nothing follows what waits.
+// I13: calls follow the priorities alone, but for a logarithm; what the calls look at follows what
+// is picked and the keys that have no room; nothing follows what waits.
 func TestCallsAndLooksAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
@@ -88,7 +89,8 @@ func TestCallsAndLooksAreBounded(t *testing.T) {
 	})
 }
 
-// I13: with hundreds of keys, all of them waiting with as much as you like, a claim is three calls: which priority, which keys, which runs.
+// I13: with hundreds of keys, all of them waiting with as much as you like, a claim is three calls:
+// which priority, which keys, which runs.
 func TestCallsDoNotGrowWithKeysOrRuns(t *testing.T) {
 	for _, keys := range []int{1, 7, 256} {
 		for _, each := range []int{20, 200} {
@@ -105,7 +107,8 @@ func TestCallsDoNotGrowWithKeysOrRuns(t *testing.T) {
 	}
 }
 
-// Keys that were filled at a higher priority are passed over at a lower one, and the next ones are found without another call.
+// Keys that were filled at a higher priority are passed over at a lower one, and the next ones are
+// found without another call.
 func TestKeysFilledOnTheWayCostNoFurtherCall(t *testing.T) {
 	q, held := &queue{}, map[string]int{}
 	for i := range 50 {
@@ -160,7 +163,8 @@ func (b *broken) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	return b.queue.Oldest(priority, wants)
 }
 
-// Wherever the store fails, its error is the answer, nothing is picked, and the turns stand where they stood.
+// Wherever the store fails, its error is the answer, nothing is picked, and the turns stand where
+// they stood.
 func TestAFailedCallPicksNothing(t *testing.T) {
 	q := queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 0, 2}, {"b2", "b", 0, 3}, {"n1", "", 0, 4}}}
 	p, whole := slots.Pool{Name: "p", Capacity: 9, KeyCapacity: 9}, q

@@ -112,7 +112,8 @@ func (q *queue) start(ids []string) []string {
 }
 
 // choose selects from the queue, which is told the pool and what is held in it, by key.
-func (q *queue) choose(p slots.Pool, held map[string]int, want int, last string) (ids []string, served string, _ error) {
+func (q *queue) choose(p slots.Pool, held map[string]int, want int, last string) (ids []string, served string,
+	_ error) {
 	q.pool, q.held = p, held
 	return slots.Select(p, total(held), q, want, last)
 }

@@ -27,7 +27,8 @@ func (m *moving) move() {
 	}
 	for range rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(m.t, "come") {
 		m.runs = append(m.runs, ready{
-			id: fmt.Sprint("new", len(m.seen)), key: rapid.SampledFrom([]string{"", "a", "b", "e"}).Draw(m.t, "its key"),
+			id: fmt.Sprint("new", len(m.seen)), key: rapid.SampledFrom([]string{"", "a", "b", "e"}).Draw(m.t,
+				"its key"),
 			priority: rapid.IntRange(-1, 1).Draw(m.t, "its priority"), age: rapid.IntRange(-9, 9).Draw(m.t, "its age"),
 		})
 		m.seen[m.runs[len(m.runs)-1].id] = m.runs[len(m.runs)-1]
@@ -54,11 +55,13 @@ func (m *moving) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	return m.queue.Oldest(priority, wants)
 }
 
-// Runs that come and go between the calls lead neither to a run picked twice, nor to more than there is room for, nor to a look without end.
+// Runs that come and go between the calls lead neither to a run picked twice, nor to more than
+// there is room for, nor to a look without end.
 func TestRunsMayComeAndGoMeanwhile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQueue(t)
-		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 30).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0, 4).Draw(t, "keyCapacity")}
+		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 30).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0,
+			4).Draw(t, "keyCapacity")}
 		held := map[string]int{"a": rapid.IntRange(0, 4).Draw(t, "held"), "b": rapid.IntRange(0, 4).Draw(t, "held")}
 		free := min(p.Capacity-total(held), rapid.IntRange(1, 30).Draw(t, "want"))
 		m := &moving{queue: queue{runs: q.runs, pool: p, held: held}, t: t, seen: map[string]ready{}}
@@ -128,9 +131,11 @@ func gone(q *queue, ids ...string) {
 	q.runs = slices.DeleteFunc(q.runs, func(r ready) bool { return slices.Contains(ids, r.id) })
 }
 
-// A key of which some runs are picked already is looked at again past them: what came meanwhile is not passed over for lower priorities.
+// A key of which some runs are picked already is looked at again past them: what came meanwhile is
+// not passed over for lower priorities.
 func TestWhoComesMeanwhileIsNotPassedOver(t *testing.T) {
-	q := &changing{queue: queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 1}, {"c1", "c", 1, 1}, {"e1", "e", 1, 1}, {"z1", "z", 0, 0}}}}
+	q := &changing{queue: queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 1}, {"c1", "c", 1, 1},
+		{"e1", "e", 1, 1}, {"z1", "z", 0, 0}}}}
 	q.after = []func(*queue){
 		func(q *queue) {
 			gone(q, "a1", "c1", "e1")
@@ -147,7 +152,8 @@ func TestWhoComesMeanwhileIsNotPassedOver(t *testing.T) {
 	require.Equal(t, "b", served)
 }
 
-// fleeting is a queue that has runs of as many keys as are asked for, which are gone when it is asked for them.
+// fleeting is a queue that has runs of as many keys as are asked for, which are gone when it is
+// asked for them.
 type fleeting struct{ rounds map[int]int } // by priority
 
 func (f fleeting) Priority(below int) (int, bool, error) {
@@ -167,7 +173,8 @@ func (f fleeting) Oldest(_ int, wants []slots.Want) ([][]string, error) {
 	return make([][]string, len(wants)), nil
 }
 
-// I13: runs that are always gone when they are looked at cost eight looks more, in all, and then the lower priorities have their turn.
+// I13: runs that are always gone when they are looked at cost eight looks more, in all, and then
+// the lower priorities have their turn.
 func TestRunsThatAreAlwaysGoneAreGivenUp(t *testing.T) {
 	f := fleeting{rounds: map[int]int{}}
 	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 3}, 0, f, 3, "k")

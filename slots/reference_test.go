@@ -21,8 +21,8 @@ type scene struct {
 	last string
 }
 
-// drawScene draws keys and priorities of which some have many runs and some few, keys and pools with and without room, and turns
-// that stand at a key, between two, and beyond all.
+// drawScene draws keys and priorities of which some have many runs and some few, keys and pools
+// with and without room, and turns that stand at a key, between two, and beyond all.
 func drawScene(t *rapid.T) scene {
 	s := scene{held: map[string]int{}}
 	keys := []string{"", "a", "aa", "b", "c", "d", "\x7f", "é", "ü"}
@@ -34,7 +34,8 @@ func drawScene(t *rapid.T) scene {
 	for range rapid.SampledFrom([]int{0, 1, 3, 10, 30, 60}).Draw(t, "groups") {
 		key, priority := rapid.SampledFrom(keys).Draw(t, "key"), rapid.IntRange(-1, top).Draw(t, "priority")
 		for range rapid.SampledFrom([]int{1, 1, 2, 5, 20}).Draw(t, "runs") {
-			s.runs = append(s.runs, ready{id: fmt.Sprintf("r%03d", len(s.runs)), key: key, priority: priority, age: rapid.IntRange(0, 9).Draw(t, "age")})
+			s.runs = append(s.runs, ready{id: fmt.Sprintf("r%03d", len(s.runs)), key: key, priority: priority,
+				age: rapid.IntRange(0, 9).Draw(t, "age")})
 		}
 	}
 	total := 0
@@ -52,8 +53,9 @@ func drawScene(t *rapid.T) scene {
 	return s
 }
 
-// reference gives the slots away one by one, looking at everything each time: to the highest priority at which a key with room
-// has a run, there to the first such key after the one served last, or else to the first of all, and of its runs to the oldest.
+// reference gives the slots away one by one, looking at everything each time: to the highest
+// priority at which a key with room has a run, there to the first such key after the one served
+// last, or else to the first of all, and of its runs to the oldest.
 func reference(s scene) (ids []string, served string) {
 	held, free, waiting := map[string]int{}, s.pool.Capacity, slices.Clone(s.runs)
 	for key, n := range s.held {
@@ -97,7 +99,8 @@ func sooner(a, b ready, served string) bool {
 	return strings.Compare(a.id, b.id) < 0
 }
 
-// Looking at a few keys and runs, in bulk, comes to the same as looking at all of them for each slot (D5).
+// Looking at a few keys and runs, in bulk, comes to the same as looking at all of them for each
+// slot (D5).
 func TestSelectPicksWhatTheReferencePicks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)

@@ -5,13 +5,16 @@ import "slices"
 // Top is above every priority: the place where a look at the queue begins.
 const Top = int(^uint(0) >> 1)
 
-// Select returns the ids of up to want ready runs to start, in order, within the pool's capacity, and the key that was
-// served last. Held is how many of the pool's slots are held. Last is the key that was served last before; it is a hint that
-// spreads the turns over several calls, and may be lost.
+// Select returns the ids of up to want ready runs to start, in order, within the pool's capacity,
+// and the key that was served last. Held is how many of the pool's slots are held. Last is the key
+// that was served last before; it is a hint that spreads the turns over several calls, and may be
+// lost.
 //
-// Calls of the queue: for each priority one of Priority, one of Keys, and mostly one of Oldest, at worst a few (fill says how many); and
-// one last of Priority where runs are fewer than slots. They look at a few runs for each picked one, and at each key that has no room. Where runs
-// cease to be ready between two calls, a priority is looked at again, a few times: keys that were not asked may wait there.
+// Calls of the queue: for each priority one of Priority, one of Keys, and mostly one of Oldest, at
+// worst a few (fill says how many); and one last of Priority where runs are fewer than slots. They
+// look at a few runs for each picked one, and at each key that has no room. Where runs cease to be
+// ready between two calls, a priority is looked at again, a few times: keys that were not asked may
+// wait there.
 func Select(p Pool, held int, q Queue, want int, last string) (ids []string, served string, _ error) {
 	free := min(want, p.Capacity-held)
 	c := choice{pool: p, queue: q, served: last}
@@ -67,8 +70,8 @@ type share struct {
 	went int      // how many of them are picked
 }
 
-// round shares free slots among the keys of one priority, a slot a turn. Others says that slots are left, and that more keys may
-// wait there than were asked.
+// round shares free slots among the keys of one priority, a slot a turn. Others says that slots are
+// left, and that more keys may wait there than were asked.
 func (c *choice) round(priority, free int) (others bool, _ error) {
 	shares, others, err := c.partakers(priority, free)
 	if err == nil {
@@ -123,8 +126,9 @@ func (c *choice) pick(s *share, id string) {
 // bounded reports whether the key has a bound of its own.
 func (c *choice) bounded(key string) bool { return c.pool.KeyCapacity > 0 && key != "" }
 
-// partakers are up to free keys with room, beginning after the last served one and once around. The queue knows what room the keys had
-// before this selection; those filled since may be among its answer, so as many more are asked for. Others says that there may be more of them.
+// partakers are up to free keys with room, beginning after the last served one and once around. The
+// queue knows what room the keys had before this selection; those filled since may be among its
+// answer, so as many more are asked for. Others says that there may be more of them.
 func (c *choice) partakers(priority, free int) (_ []share, others bool, _ error) {
 	asked := free + c.filled
 	keys, err := c.queue.Keys(priority, c.served, asked)
@@ -144,11 +148,13 @@ func (c *choice) partakers(priority, free int) (_ []share, others bool, _ error)
 	return shares, len(keys) == asked, nil
 }
 
-// fill looks at as many runs of each key as the turns can come to: an equal part each, and what some keys do not
-// need in equal parts for the others, so that the look stays in proportion to what is picked.
+// fill looks at as many runs of each key as the turns can come to: an equal part each, and what
+// some keys do not need in equal parts for the others, so that the look stays in proportion to what
+// is picked.
 //
-// When the share e of the hungry keys is satisfied by a look, no more than the share e of the slots is left for the others. So each look
-// leaves at most e*(1-e), a quarter, of slots times keys: n slots and k keys need no more than 1+log4(n*k) looks.
+// When the share e of the hungry keys is satisfied by a look, no more than the share e of the slots
+// is left for the others. So each look leaves at most e*(1-e), a quarter, of slots times keys: n
+// slots and k keys need no more than 1+log4(n*k) looks.
 func (c *choice) fill(priority, free int, shares []share) error {
 	hungry, wants := make([]*share, 0, len(shares)), make([]Want, 0, len(shares))
 	for left := free; left > 0; {

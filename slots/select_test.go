@@ -23,7 +23,8 @@ func TestPriorityFirstThenKeysInTurnThenAge(t *testing.T) {
 }
 
 func TestAKeyAtItsCapacityIsSkipped(t *testing.T) {
-	q := &queue{runs: []ready{{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"b1", "b", 0, 3}, {"n1", "", 0, 4}, {"n2", "", 0, 5}, {"n3", "", 0, 6}}}
+	q := &queue{runs: []ready{{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"b1", "b", 0, 3}, {"n1", "", 0, 4},
+		{"n2", "", 0, 5}, {"n3", "", 0, 6}}}
 	p := slots.Pool{Name: "p", Capacity: 10, KeyCapacity: 2}
 	ids, _, err := q.choose(p, map[string]int{"a": 1, "b": 2}, 10, "")
 	require.NoError(t, err)
@@ -56,11 +57,13 @@ func drawQueue(t *rapid.T) *queue {
 	return q
 }
 
-// D5: capacity is never exceeded, no free slot is left while a run could take it, and the order is kept.
+// D5: capacity is never exceeded, no free slot is left while a run could take it, and the order is
+// kept.
 func TestSelectKeepsItsPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQueue(t)
-		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 12).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0, 4).Draw(t, "keyCapacity")}
+		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 12).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0,
+			4).Draw(t, "keyCapacity")}
 		held := map[string]int{}
 		for _, key := range []string{"", "a", "b"} {
 			held[key] = rapid.IntRange(0, 3).Draw(t, "held")
@@ -102,7 +105,8 @@ func TestSelectKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// D5: what some keys do not need goes to the others, to the last slot, before anybody of lower priority has one.
+// D5: what some keys do not need goes to the others, to the last slot, before anybody of lower
+// priority has one.
 func TestWhatSomeKeysDoNotNeedIsForTheOthers(t *testing.T) {
 	q := &queue{runs: []ready{{"low", "a", 0, 0}}}
 	for key, n := range map[string]int{"a": 30, "b": 2, "c": 2, "d": 5} {
@@ -112,7 +116,8 @@ func TestWhatSomeKeysDoNotNeedIsForTheOthers(t *testing.T) {
 	}
 	ids, _, err := q.choose(slots.Pool{Name: "p", Capacity: 16}, nil, 16, "d")
 	require.NoError(t, err)
-	require.Equal(t, []string{"a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1", "a2", "d2", "a3", "d3", "a4", "d4", "a5", "a6"}, ids)
+	require.Equal(t, []string{"a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1", "a2", "d2", "a3", "d3", "a4", "d4", "a5",
+		"a6"}, ids)
 }
 
 // A tenant with 100,000 queued runs does not delay another's first.

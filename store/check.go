@@ -12,13 +12,14 @@ import (
 // MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
-// MinPage is how many bytes of events a store returns at least, when there are as many and the limit allows it; so that a reader of large
-// events needs little memory.
+// MinPage is how many bytes of events a store returns at least, when there are as many and the
+// limit allows it; so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
-// Check says whether the commit may be stored on the previous record, nil when it creates the run. Claim says that it is made by a
-// claim, which alone may give a run a slot and an epoch. It is what every store refuses, whatever the
-// caller does; the error matches ErrInvalid. It does not compare versions and fences: those are races, not faults.
+// Check says whether the commit may be stored on the previous record, nil when it creates the run.
+// Claim says that it is made by a claim, which alone may give a run a slot and an epoch. It is what
+// every store refuses, whatever the caller does; the error matches ErrInvalid. It does not compare
+// versions and fences: those are races, not faults.
 func (c *Commit) Check(prev *Run, claim bool) error {
 	if err := c.CheckSelf(); err != nil {
 		return err
@@ -79,7 +80,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "a claim starts the run or ends it; it is still %s", r.State)
 	case r.State == fsm.StateRunning && prev.State != fsm.StateRunning && r.Attempt != prev.Attempt+1,
 		r.State != fsm.StateRunning && r.Attempt != prev.Attempt, r.State == prev.State && r.Attempt != prev.Attempt:
-		return invalid(r, "attempt goes from %d to %d in a commit from %s to %s: a start adds one, and nothing else changes it",
+		return invalid(r, "attempt goes from %d to %d in a commit from %s to %s: a start adds one, and nothing else "+
+			"changes it",
 			prev.Attempt, r.Attempt, prev.State, r.State)
 	case r.Slot && !prev.Slot && !claim:
 		return invalid(r, "only a claim gives a slot")
@@ -89,7 +91,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "interactions and updated_at do not go back")
 	case !sameSubmission(prev, r):
 		return invalid(r, "what was fixed at submission cannot be changed")
-	case !r.NotBefore.Equal(prev.NotBefore) && (prev.State != fsm.StateRunning || r.State != fsm.StateQueued || r.NotBefore.Before(prev.NotBefore)):
+	case !r.NotBefore.Equal(prev.NotBefore) && (prev.State != fsm.StateRunning || r.State != fsm.StateQueued ||
+		r.NotBefore.Before(prev.NotBefore)):
 		return invalid(r, "not_before moves only when a turn goes back to the queue, and only later")
 	case c.Settled != nil && (prev.Pending == nil || c.Settled.Question.ID != prev.Pending.ID):
 		return invalid(r, "it settles interaction %d, which is not the pending one", c.Settled.Question.ID)
@@ -111,9 +114,11 @@ var changes = func() map[[2]fsm.State]bool {
 func leads(from, to fsm.State) bool { return changes[[2]fsm.State{from, to}] }
 
 func sameSubmission(a, b *Run) bool {
-	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine && a.Mode == b.Mode &&
+	return a.ID == b.ID && a.Contract == b.Contract && a.SpecDigest == b.SpecDigest && a.Engine == b.Engine &&
+		a.Mode == b.Mode &&
 		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
-		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats && a.Pool == b.Pool && a.Key == b.Key &&
+		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats &&
+		a.Pool == b.Pool && a.Key == b.Key &&
 		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
 }
 
@@ -140,16 +145,19 @@ func (r *Run) Coherent() error {
 	case r.State == fsm.StateQueued && r.QueuedAt.IsZero():
 		return invalid(r, "a queued run has queued_at")
 	case waiting && (r.Pending.ID != r.Interactions || r.Pending.AskedAt.IsZero() || !kept(r.Pending.AskedAt)):
-		return invalid(r, "the pending question has number %d and asked_at %s, want the last number, %d, and a time in UTC in microseconds",
+		return invalid(r, "the pending question has number %d and asked_at %s, want the last number, %d, and a time "+
+			"in UTC in microseconds",
 			r.Pending.ID, r.Pending.AskedAt, r.Interactions)
 	}
-	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt, r.RecoveredAt, r.FinishedAt} {
+	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt,
+		r.RecoveredAt, r.FinishedAt} {
 		if !kept(t) {
 			return invalid(r, "times are UTC in microseconds, not %s", t)
 		}
 	}
 	switch r.State {
-	case fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser, fsm.StateSucceeded, fsm.StateFailed, fsm.StateCanceled:
+	case fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser, fsm.StateSucceeded, fsm.StateFailed,
+		fsm.StateCanceled:
 		return nil
 	}
 	return invalid(r, "state %q is not of the contract", r.State)

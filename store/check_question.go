@@ -2,8 +2,8 @@ package store
 
 import "time"
 
-// checkQuestion follows the run's questions: they are numbered without a gap, and each stays until it is settled (I.8). So no
-// interaction is ever settled twice.
+// checkQuestion follows the run's questions: they are numbered without a gap, and each stays until
+// it is settled (I.8). So no interaction is ever settled twice.
 func (r *Run) checkQuestion(prev *Run) error {
 	asked := 0
 	if prev.Pending == nil && r.Pending != nil {
@@ -27,15 +27,18 @@ func (c *Commit) checkSettled() error {
 	case c.Run.Pending != nil:
 		return invalid(&c.Run, "interaction %d is settled and still pending", s.Question.ID)
 	case s.Question.AskedAt.IsZero() || !kept(s.Question.AskedAt):
-		return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds", s.Question.ID, s.Question.AskedAt)
+		return invalid(&c.Run, "interaction %d is settled with asked_at %s, want a time in UTC in microseconds",
+			s.Question.ID, s.Question.AskedAt)
 	case s.Resolution == "" || s.ResolvedAt.IsZero() || !kept(s.ResolvedAt):
-		return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in UTC in microseconds",
+		return invalid(&c.Run, "interaction %d is settled with resolution %q at %s, want a resolution and a time in "+
+			"UTC in microseconds",
 			s.Question.ID, s.Resolution, s.ResolvedAt)
 	}
 	return nil
 }
 
-// kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year that RFC 3339 has.
+// kept says whether a store keeps the time as it is: in UTC, without nanoseconds, and with a year
+// that RFC 3339 has.
 func kept(t time.Time) bool {
 	return t.Location() == time.UTC && t.Nanosecond()%1000 == 0 && t.Year() >= 0 && t.Year() <= 9999
 }

@@ -12,12 +12,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What a commit may not do is told by the cases "refusal" of storetest, on every store. Here is what only the caller of Check sees.
+// What a commit may not do is told by the cases "refusal" of storetest, on every store. Here is
+// what only the caller of Check sees.
 
 // queued is a record in the queue, and follow a commit on it with one event.
 func queued() store.Run {
 	return store.Run{
-		ID: "a", Version: 1, Pool: "p", State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon, Seq: 1, Recovery: store.RecoveryNone,
+		ID: "a", Version: 1, Pool: "p", State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
+		Seq: 1, Recovery: store.RecoveryNone,
 	}
 }
 
@@ -75,14 +77,16 @@ func TestARefusalSaysWhat(t *testing.T) {
 }
 
 func TestAClaimRequestIsBounded(t *testing.T) {
-	good := store.ClaimRequest{Node: "n", Max: store.MaxBatch, Start: func(store.Run, []byte) (store.Commit, error) { return store.Commit{}, nil }}
+	good := store.ClaimRequest{Node: "n", Max: store.MaxBatch, Start: func(store.Run, []byte) (store.Commit, error) {
+		return store.Commit{}, nil
+	}}
 	require.NoError(t, good.Check())
 	good.Max++
 	require.ErrorIs(t, good.Check(), store.ErrInvalid)
 }
 
-// Each text of a record and of a settled interaction is looked at: what is not UTF-8 would come back as something else from a store that
-// keeps JSON.
+// Each text of a record and of a settled interaction is looked at: what is not UTF-8 would come
+// back as something else from a store that keeps JSON.
 func TestWhatIsNoUTF8IsRefused(t *testing.T) {
 	refused := func(path string, c store.Commit) {
 		err := c.CheckSelf()
@@ -105,7 +109,8 @@ func TestWhatIsNoUTF8IsRefused(t *testing.T) {
 		r.State, r.Slot, r.QueuedAt, r.Pending, r.Deadline = fsm.StateQueued, false, noon, nil, time.Time{}
 	})
 	settling.Settled = &interaction.Record{
-		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon, AutoDecideReason: "d", Key: "k", Digest: "g",
+		Question: *parked().Pending, Resolution: interaction.UserReply, Response: "r", Actor: "a", ResolvedAt: noon,
+		AutoDecideReason: "d", Key: "k", Digest: "g",
 	}
 	require.NoError(t, settling.CheckSelf())
 	eachText(reflect.ValueOf(settling.Settled).Elem(), "settled", func(path string, spoil, mend func()) {
@@ -141,7 +146,9 @@ func eachText(v reflect.Value, path string, visit func(path string, spoil, mend 
 		if v.Type().Elem().Kind() == reflect.String {
 			for _, spoiled := range [][2]string{{"\xff", "a"}, {"a", "\xff"}} {
 				key := reflect.ValueOf(spoiled[0])
-				visit(path, func() { v.SetMapIndex(key, reflect.ValueOf(spoiled[1])) }, func() { v.SetMapIndex(key, reflect.Value{}) })
+				visit(path, func() {
+					v.SetMapIndex(key, reflect.ValueOf(spoiled[1]))
+				}, func() { v.SetMapIndex(key, reflect.Value{}) })
 			}
 		}
 	}

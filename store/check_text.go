@@ -15,8 +15,8 @@ import (
 // MaxSeq is the largest number of events of a run.
 const MaxSeq = 1<<28 - 1
 
-// A database's text holds no NUL and, like JSON, only UTF-8. What cannot be kept as it is must not be taken: each store would make
-// something else of it. So it is refused here, for all of them.
+// A database's text holds no NUL and, like JSON, only UTF-8. What cannot be kept as it is must not
+// be taken: each store would make something else of it. So it is refused here, for all of them.
 
 // validName reports whether a text can be an id: UTF-8 without NUL. It may be empty.
 func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
@@ -25,7 +25,8 @@ func validName(s string) bool { return utf8.ValidString(s) && strings.IndexByte(
 func (c *Commit) checkTexts() error {
 	r := &c.Run
 	if !validName(r.ID) || !validName(r.Pool) || !validName(r.Owner) {
-		return invalid(r, "id, pool and owner are UTF-8 without NUL, not %+.128q, %+.128q and %+.128q", r.ID, r.Pool, r.Owner)
+		return invalid(r, "id, pool and owner are UTF-8 without NUL, not %+.128q, %+.128q and %+.128q", r.ID, r.Pool,
+			r.Owner)
 	}
 	if r.Version > math.MaxInt64 || r.Epoch > math.MaxInt64 || r.Seq > MaxSeq {
 		return invalid(r, "version and epoch are at most %d and it has at most %d events; they are %d, %d and %d",
@@ -42,8 +43,10 @@ func (c *Commit) checkTexts() error {
 	if !validOutput(r.Output) {
 		return invalid(r, "the output is not JSON, or has blanks around it")
 	}
-	if r.Pending != nil && !plainValues(r.Pending.UIHints, 0) || c.Settled != nil && !plainValues(c.Settled.Question.UIHints, 0) {
-		return invalid(r, "the question's ui_hints are not of the types that encoding/json decodes to, or nest deeper than %d", maxHints)
+	if r.Pending != nil && !plainValues(r.Pending.UIHints, 0) || c.Settled != nil &&
+		!plainValues(c.Settled.Question.UIHints, 0) {
+		return invalid(r, "the question's ui_hints are not of the types that encoding/json decodes to, or nest "+
+			"deeper than %d", maxHints)
 	}
 	return nil
 }
@@ -125,7 +128,8 @@ func (t *texts) settled(r *interaction.Record) {
 // deepest is how deep encoding/json follows what it decodes.
 const deepest = 10_000
 
-// validOutput reports whether an output, which may be missing, is JSON that can stand in a record as it is.
+// validOutput reports whether an output, which may be missing, is JSON that can stand in a record
+// as it is.
 func validOutput(v json.RawMessage) bool {
 	if len(v) == 0 {
 		return true
@@ -134,7 +138,8 @@ func validOutput(v json.RawMessage) bool {
 	if strings.IndexByte(blanks, v[0]) >= 0 || strings.IndexByte(blanks, v[len(v)-1]) >= 0 || !json.Valid(v) {
 		return false
 	}
-	return len(v) < deepest || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil)) // one deeper, as in the record
+	// one deeper, as in the record
+	return len(v) < deepest || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil))
 }
 
 // maxHints bounds how deep the hints of a question nest.
@@ -173,7 +178,8 @@ func plainValues(v any, depth int) bool {
 // Check says whether a node can be registered; the error matches ErrInvalid.
 func (n Node) Check() error {
 	if n.ID == "" || n.Lease <= 0 || !validName(n.ID) || !validName(n.Identity) {
-		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are %+.128q, %s and %+.128q",
+		return fmt.Errorf("%w: a node needs an id and a lease, and its texts are UTF-8 without NUL; they are "+
+			"%+.128q, %s and %+.128q",
 			ErrInvalid, n.ID, n.Lease, n.Identity)
 	}
 	return checkEngines(n.Engines)
@@ -188,15 +194,18 @@ const maxEngineName = 63
 // checkEngines says whether these can be the engines of a node, or of its claim.
 func checkEngines(names []string) error {
 	if names != nil && (len(names) == 0 || len(names) > MaxEngines) {
-		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil stands for any", ErrInvalid, MaxEngines, len(names))
+		return fmt.Errorf("%w: a node names 1 to %d engines, not %d; nil stands for any", ErrInvalid, MaxEngines,
+			len(names))
 	}
 	for i, name := range names {
 		if !validEngine(name) {
-			return fmt.Errorf("%w: an engine's name is 1 to %d of [A-Za-z0-9._/-], beginning with a letter or digit, not %+.128q",
+			return fmt.Errorf("%w: an engine's name is 1 to %d of [A-Za-z0-9._/-], beginning with a letter or digit, "+
+				"not %+.128q",
 				ErrInvalid, maxEngineName, name)
 		}
 		if i > 0 && name <= names[i-1] {
-			return fmt.Errorf("%w: engines are named in byte order, each once; %q comes after %q", ErrInvalid, name, names[i-1])
+			return fmt.Errorf("%w: engines are named in byte order, each once; %q comes after %q", ErrInvalid, name,
+				names[i-1])
 		}
 	}
 	return nil

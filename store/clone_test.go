@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// A record's clone is equal and shares nothing that can be written, whatever fields a record will have.
+// A record's clone is equal and shares nothing that can be written, whatever fields a record will
+// have.
 func TestACloneSharesNothing(t *testing.T) {
 	r := parked()
 	require.Equal(t, r, r.Clone())

@@ -8,25 +8,29 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// Records are written and read several times in each turn, so this is done by hand: codec_run.go and codec_question.go name the
-// members, codec_words.go knows the words that they repeat, and package plainjson writes them as encoding/json would, byte for byte,
-// and reads them in just that form; what is stored in any other is left to encoding/json. Only an output is written as it is. The tests hold all this against
-// encoding/json and against the fields that the structs have.
+// Records are written and read several times in each turn, so this is done by hand: codec_run.go
+// and codec_question.go name the members, codec_words.go knows the words that they repeat, and
+// package plainjson writes them as encoding/json would, byte for byte, and reads them in just that
+// form; what is stored in any other is left to encoding/json. Only an output is written as it is.
+// The tests hold all this against encoding/json and against the fields that the structs have.
 
-// writer and scanner have a method for each object that records hold, beside those for plain values.
+// writer and scanner have a method for each object that records hold, beside those for plain
+// values.
 type (
 	writer  struct{ plainjson.Writer }
 	scanner struct{ plainjson.Scanner }
 )
 
-// Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal gives, except that the output stands in it
-// byte for byte, with whatever blanks and line breaks it has.
+// Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal
+// gives, except that the output stands in it byte for byte, with whatever blanks and line breaks it
+// has.
 func Encode(r Run) ([]byte, error) {
 	return plainjson.Exact(func(dst []byte) ([]byte, error) { return AppendRun(dst, &r) })
 }
 
-// AppendRun appends the record's stored form, as Encode gives it, to dst and returns the longer buffer. A record that cannot be
-// encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the record.
+// AppendRun appends the record's stored form, as Encode gives it, to dst and returns the longer
+// buffer. A record that cannot be encoded is ErrInvalid, and dst is returned as it was. The result
+// shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	w := writer{plainjson.Writer{Buf: dst}}
 	w.run(r)
@@ -36,8 +40,9 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst and returns the longer buffer.
-// An entry that cannot be encoded is ErrInvalid, and dst is returned as it was. The result shares nothing with the entry.
+// AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst
+// and returns the longer buffer. An entry that cannot be encoded is ErrInvalid, and dst is returned
+// as it was. The result shares nothing with the entry.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	w := writer{plainjson.Writer{Buf: dst}}
 	w.record(r)
@@ -47,8 +52,8 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 	return w.Buf, nil
 }
 
-// Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt. Unknown fields are passed over: a
-// newer version may have written them.
+// Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt.
+// Unknown fields are passed over: a newer version may have written them.
 func Decode(body []byte) (Run, error) {
 	var r Run
 	if !scanRun(body, &r) {
@@ -63,7 +68,8 @@ func Decode(body []byte) (Run, error) {
 	return r, nil
 }
 
-// scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it says false, and into means nothing.
+// scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it
+// says false, and into means nothing.
 func scanRun(body []byte, into *Run) bool {
 	s := scanner{plainjson.Scanner{Body: body, Known: known}}
 	s.run(into)

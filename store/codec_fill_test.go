@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Any record can be drawn here, and any field of a record can be visited, by what the structs say of themselves: a field that is added
-// to a record is tested from then on.
+// Any record can be drawn here, and any field of a record can be visited, by what the structs say
+// of themselves: a field that is added to a record is tested from then on.
 
 var (
 	texts = rapid.OneOf(
@@ -25,14 +25,18 @@ var (
 		rapid.StringMatching(`[a-z0-9 "\\\n<>&é]{0,40}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 12), func(b []byte) string { return string(b) }),
 		rapid.SampledFrom([]string{
-			"", "\u2028\u2029", "\ufffd", "\xff", "\xe2\x80", "\x7f", "\u0000\b\f\n\r\t\x1f", "😀", `\u0041`, "</script>",
-			string(fsm.StateQueued), string(fsm.ModeAuto), string(fsm.CodeRunCanceled), string(interaction.ChooseOne), fsm.ContractVersion,
+			"", "\u2028\u2029", "\ufffd", "\xff", "\xe2\x80", "\x7f", "\u0000\b\f\n\r\t\x1f", "😀", `\u0041`,
+			"</script>",
+			string(fsm.StateQueued), string(fsm.ModeAuto), string(fsm.CodeRunCanceled), string(interaction.ChooseOne),
+			fsm.ContractVersion,
 			strings.Repeat("long ", 100),
 		}),
 	)
 	times = rapid.OneOf(
 		rapid.Just(time.Time{}),
-		rapid.Map(rapid.Int64Range(-62135596800000000, 253402300799999999), func(us int64) time.Time { return time.UnixMicro(us).UTC() }),
+		rapid.Map(rapid.Int64Range(-62135596800000000, 253402300799999999), func(us int64) time.Time {
+			return time.UnixMicro(us).UTC()
+		}),
 		rapid.Map(rapid.Int64(), func(ns int64) time.Time { return time.Unix(0, ns).UTC() }),
 		rapid.Map(rapid.IntRange(-86000, 86000), func(s int) time.Time { return noon.In(time.FixedZone("", s)) }),
 	)
@@ -41,7 +45,9 @@ var (
 
 // values draws what a JSON value may be in Go.
 func values(depth int) *rapid.Generator[any] {
-	plain := rapid.OneOf(rapid.Map(texts, func(s string) any { return s }), numbers, rapid.SampledFrom([]any{nil, true, false, 0.0, []any{}, map[string]any{}}))
+	plain := rapid.OneOf(rapid.Map(texts, func(s string) any {
+		return s
+	}), numbers, rapid.SampledFrom([]any{nil, true, false, 0.0, []any{}, map[string]any{}}))
 	if depth == 0 {
 		return plain
 	}
@@ -51,7 +57,8 @@ func values(depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.MapOfN(texts, inner, 0, 3), func(v map[string]any) any { return v }))
 }
 
-// raw draws JSON as an agent might write it: indented, with other escapes, or as encoding/json writes it.
+// raw draws JSON as an agent might write it: indented, with other escapes, or as encoding/json
+// writes it.
 func raw(t *rapid.T) json.RawMessage {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -121,7 +128,8 @@ func fill(t *rapid.T, name string, v reflect.Value) {
 	}
 }
 
-// eachField gives every field of the zero T in turn a value that is not its zero value, fields of fields too, and calls then with it.
+// eachField gives every field of the zero T in turn a value that is not its zero value, fields of
+// fields too, and calls then with it.
 func eachField[T any](t *testing.T, then func(t *testing.T, path string, v T)) {
 	t.Helper()
 	var visit func(path string, typ reflect.Type, set func(reflect.Value) T)
@@ -165,7 +173,9 @@ func eachField[T any](t *testing.T, then func(t *testing.T, path string, v T)) {
 			}
 			return
 		case reflect.Slice:
-			visit(path+"[]", typ.Elem(), func(e reflect.Value) T { return set(reflect.Append(reflect.MakeSlice(typ, 0, 1), e)) })
+			visit(path+"[]", typ.Elem(), func(e reflect.Value) T {
+				return set(reflect.Append(reflect.MakeSlice(typ, 0, 1), e))
+			})
 			return
 		case reflect.Map:
 			visit(path+"{}", typ.Elem(), func(e reflect.Value) T {

@@ -6,7 +6,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// What package interaction gives to be stored: a question, its answer, and the entry of the history that both become.
+// What package interaction gives to be stored: a question, its answer, and the entry of the history
+// that both become.
 
 func (w *writer) record(r *interaction.Record) {
 	w.Put(`{"question":`)

@@ -8,8 +8,9 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// The members of a run in the order of its fields, written and read. A name stands with what is written before its value. What is left
-// out when it is empty may be missing when it is read; the first member of an object never is.
+// The members of a run in the order of its fields, written and read. A name stands with what is
+// written before its value. What is left out when it is empty may be missing when it is read; the
+// first member of an object never is.
 
 func (w *writer) run(r *Run) {
 	w.Text(`{"id":`, r.ID)
@@ -122,7 +123,8 @@ func (s *scanner) run(r *Run) {
 	s.Need(`}`)
 }
 
-// outputIf writes an output as it is: what an engine handed over comes back byte for byte. Its blanks and escapes are its own.
+// outputIf writes an output as it is: what an engine handed over comes back byte for byte. Its
+// blanks and escapes are its own.
 func (w *writer) outputIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:

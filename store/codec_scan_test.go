@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it is.
+// requireScanned says that what is read by hand is read as encoding/json reads it, and whether it
+// is.
 func requireScanned(t require.TestingT, body []byte) bool {
 	got, ok := store.ScanRun(body)
 	if !ok {
@@ -43,7 +44,8 @@ func requireDecoded(t require.TestingT, body []byte) {
 	require.Equal(t, want, got)
 }
 
-// What Encode writes is read by hand. Each field is looked at by itself, so that none can be forgotten.
+// What Encode writes is read by hand. Each field is looked at by itself, so that none can be
+// forgotten.
 func TestEveryFieldIsRead(t *testing.T) {
 	require.True(t, requireScanned(t, []byte(marshaled(t, store.Run{}))))
 	eachField(t, func(t *testing.T, path string, r store.Run) {
@@ -64,10 +66,12 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 	})
 }
 
-// I10: a stored record that is damaged, or written by another hand, is never read as something that it does not say.
+// I10: a stored record that is damaged, or written by another hand, is never read as something that
+// it does not say.
 func TestWhatIsChangedIsReadAsJSONWould(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{
-		`"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\u00e9`, `\ud83d\ude00`, `null`, `true`, `0`, `-`, `.`, `e1`, "\x00", "\xff", "é", `""`, `{}`, `[]`,
+		`"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\u00e9`, `\ud83d\ude00`, `null`, `true`, `0`, `-`, `.`,
+		`e1`, "\x00", "\xff", "é", `""`, `{}`, `[]`,
 		`"id":"b",`, `,"seq":3`, `,"state":"queued"`, `"label":"x"`,
 	})
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,23 +15,34 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-// parked is a record with a value in every field that may have one in waiting_user, and in some that may not.
+// parked is a record with a value in every field that may have one in waiting_user, and in some
+// that may not.
 func parked() store.Run {
 	return store.Run{
-		ID: "run-1", Version: 7, Contract: "1.0.0", SpecDigest: "d", Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
-		SessionTimeout: 20 * time.Minute, MaxAttempts: 5, MaxAutoDecisions: 2, Repeatable: true, Pool: "p", Key: "k", Priority: -3,
-		NotBefore: noon, Labels: map[string]string{"team": "blue"}, CreatedAt: noon, State: fsm.StateWaitingUser, UpdatedAt: noon,
-		QueuedAt: noon, Attempt: 2, Slot: true, Owner: "n", Epoch: 3, Seq: 9, LocalSeq: 4, Profile: fsm.ProfileStickyProcess,
+		ID: "run-1", Version: 7, Contract: "1.0.0", SpecDigest: "d", Engine: "agent", Mode: fsm.ModeInteractive,
+		Strict:         true,
+		SessionTimeout: 20 * time.Minute, MaxAttempts: 5, MaxAutoDecisions: 2, Repeatable: true, Pool: "p", Key: "k",
+		Priority:  -3,
+		NotBefore: noon, Labels: map[string]string{"team": "blue"}, CreatedAt: noon, State: fsm.StateWaitingUser,
+		UpdatedAt: noon,
+		QueuedAt:  noon, Attempt: 2, Slot: true, Owner: "n", Epoch: 3, Seq: 9, LocalSeq: 4,
+		Profile: fsm.ProfileStickyProcess,
 		Session: &store.Session{Engine: "agent", Version: "2", Data: []byte{0, 1, 255}}, Interactions: 1,
 		Pending: &interaction.Question{
-			ID: 1, Attempt: 2, Kind: interaction.ChooseOne, Prompt: "Which?", Options: []interaction.Option{{Label: "A", Value: "a"}},
-			RequiredFields: []string{"f"}, UIHints: map[string]any{"list": []any{"a", map[string]any{"b": 1.5}}}, Context: "c",
+			ID: 1, Attempt: 2, Kind: interaction.ChooseOne, Prompt: "Which?", Options: []interaction.Option{{Label: "A",
+				Value: "a"}},
+			RequiredFields: []string{"f"}, UIHints: map[string]any{"list": []any{"a", map[string]any{"b": 1.5}}},
+			Context:       "c",
 			DefaultPolicy: interaction.Abort, AskedAt: noon,
 		},
 		Deadline: noon, AutoDecisions: 1, LastAutoDecisionAt: noon,
-		Answer:   &interaction.Answer{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: "t", AcceptedAt: noon, Auto: &interaction.AutoDecision{Source: "s"}},
-		Recovery: store.RecoveredWaiting, RecoveredAt: noon, RecoveryReason: "r", Output: json.RawMessage(`{"a":1}`), FinalText: "f",
-		Error: &store.Failure{Code: fsm.CodeEngineFailed, Message: "m"}, Warnings: []fsm.Warning{fsm.WarnTurnRepeated}, CancelReason: "c",
+		Answer: &interaction.Answer{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: "t", AcceptedAt: noon,
+			Auto: &interaction.AutoDecision{Source: "s"}},
+		Recovery: store.RecoveredWaiting, RecoveredAt: noon, RecoveryReason: "r", Output: json.RawMessage(`{"a":1}`),
+		FinalText:    "f",
+		Error:        &store.Failure{Code: fsm.CodeEngineFailed, Message: "m"},
+		Warnings:     []fsm.Warning{fsm.WarnTurnRepeated},
+		CancelReason: "c",
 	}
 }
 
@@ -85,8 +96,8 @@ func TestFieldsOfANewerVersionArePassedOver(t *testing.T) {
 	require.Equal(t, parked(), got)
 }
 
-// FuzzDecode: whatever is stored, Decode gives a record that agrees with itself and keeps its stored form, or ErrCorrupt; and what
-// is read by hand is read as encoding/json reads it.
+// FuzzDecode: whatever is stored, Decode gives a record that agrees with itself and keeps its
+// stored form, or ErrCorrupt; and what is read by hand is read as encoding/json reads it.
 func FuzzDecode(f *testing.F) {
 	for _, r := range []store.Run{parked(), submitted(), waiting(), answered(), finished()} {
 		body, err := store.Encode(r)

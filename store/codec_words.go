@@ -18,7 +18,8 @@ var known = func() plainjson.Words {
 	plainjson.Learn(words, fsm.Codes()...)
 	plainjson.Learn(words, fsm.Warnings()...)
 	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
-	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText, interaction.RiskAck)
+	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
+		interaction.RiskAck)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
 	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned)
 	return words

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can be forgotten.
+// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can
+// be forgotten.
 func TestEveryFieldIsWritten(t *testing.T) {
 	fields := 0
 	empty, err := store.AppendRun(nil, &store.Run{})
@@ -80,11 +81,14 @@ func TestEveryByteInEveryPlaceIsWrittenAndReadAsJSONWould(t *testing.T) {
 	}
 }
 
-// B5: what an agent handed over as its output may be written in any way; it is stored and read as it is, or refused.
+// B5: what an agent handed over as its output may be written in any way; it is stored and read as
+// it is, or refused.
 func TestAnOutputIsKeptByteForByte(t *testing.T) {
 	for _, output := range []string{
-		`{}`, `[]`, `""`, `0`, `-0`, `1.5e+9`, `1E9`, `null`, `true`, `{"a":{"b":[1,2]},"a":3}`, `{ "a" : [ 1 , 2 ] }`, "{\n\t\"a\": 1\r\n}", `"<&>"`, "\"\u2028\u2029\"",
-		`"\u003c\/\ud83d\ude00\ud83d"`, "\"\xff\"", "\"\xe2\x80\"", "\"é\"", `{"}":"\"{"}`, `["\\"]`, strings.Repeat("[", 100) + " " + strings.Repeat("]", 100),
+		`{}`, `[]`, `""`, `0`, `-0`, `1.5e+9`, `1E9`, `null`, `true`, `{"a":{"b":[1,2]},"a":3}`, `{ "a" : [ 1 , 2 ] }`,
+		"{\n\t\"a\": 1\r\n}", `"<&>"`, "\"\u2028\u2029\"",
+		`"\u003c\/\ud83d\ude00\ud83d"`, "\"\xff\"", "\"\xe2\x80\"", "\"é\"", `{"}":"\"{"}`, `["\\"]`,
+		strings.Repeat("[", 100) + " " + strings.Repeat("]", 100),
 		strings.Repeat("[", 9_999) + " " + strings.Repeat("]", 9_999), `"` + strings.Repeat("long ", 20_000) + `"`,
 	} {
 		r := finished()
@@ -99,7 +103,8 @@ func TestAnOutputIsKeptByteForByte(t *testing.T) {
 		require.Equal(t, output, string(got.Output), name)
 	}
 	for _, output := range []string{
-		`{"a":`, `{"a"}`, `{"a":1,}`, `{,}`, `{1:2}`, `[1,]`, `[1 2]`, `01`, `1.`, `.5`, `-`, `1e`, `+1`, `"\x"`, `"\u12g4"`, `"\u12`, `"a`, "\"\n\"", `tru`, `nul`, `{}{}`,
+		`{"a":`, `{"a"}`, `{"a":1,}`, `{,}`, `{1:2}`, `[1,]`, `[1 2]`, `01`, `1.`, `.5`, `-`, `1e`, `+1`, `"\x"`,
+		`"\u12g4"`, `"\u12`, `"a`, "\"\n\"", `tru`, `nul`, `{}{}`,
 		`1 2`, `]`, ` {}`, "{}\n", ` `, strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
 	} {
 		r := finished()
@@ -127,7 +132,8 @@ func TestWhatCannotBeWrittenLeavesTheBufferAsItWas(t *testing.T) {
 		require.ErrorContains(t, err, "run run-1 cannot be encoded: "+member+": ")
 		require.Equal(t, "before", string(got))
 	}
-	got, err := store.AppendRecord([]byte("before"), &interaction.Record{Question: interaction.Question{ID: 3, UIHints: hints}})
+	got, err := store.AppendRecord([]byte("before"), &interaction.Record{Question: interaction.Question{ID: 3,
+		UIHints: hints}})
 	require.ErrorIs(t, err, store.ErrInvalid)
 	require.ErrorContains(t, err, "interaction 3 cannot be encoded: ui_hints: ")
 	require.Equal(t, "before", string(got))

@@ -13,9 +13,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// FuzzRecord: a history entry that can be read is written as encoding/json writes it, and is the same when it is read again.
+// FuzzRecord: a history entry that can be read is written as encoding/json writes it, and is the
+// same when it is read again.
 func FuzzRecord(f *testing.F) {
-	for _, r := range []interaction.Record{{}, {Question: *waiting().Pending}, interaction.Settle(*waiting().Pending, *answered().Answer, "key", "digest")} {
+	for _, r := range []interaction.Record{{}, {Question: *waiting().Pending}, interaction.Settle(*waiting().Pending,
+		*answered().Answer, "key", "digest")} {
 		body, err := store.AppendRecord(nil, &r)
 		require.NoError(f, err)
 		f.Add(body)
@@ -77,13 +79,15 @@ func sizeOf(events []store.Event) (size int) {
 	return size
 }
 
-// FuzzQuery: a query that is accepted has bounds and a cursor that can be read; and a run passes the filters that were taken from it.
+// FuzzQuery: a query that is accepted has bounds and a cursor that can be read; and a run passes
+// the filters that were taken from it.
 func FuzzQuery(f *testing.F) {
 	f.Add("", 0, "default", "key", "team", "blue", "queued")
 	f.Add(store.Cursor{At: time.Unix(0, 0), ID: "run-1"}.String(), 1000, "", "", "", "", "")
 	f.Add("MTIgYQ", -1, "\xff", "\x00", "a\x00", "%", "x")
 	f.Fuzz(func(t *testing.T, after string, limit int, pool, key, label, value, state string) {
-		q := store.Query{After: after, Limit: limit, Pool: pool, Key: key, Labels: map[string]string{label: value}, States: []fsm.State{fsm.State(state)}}
+		q := store.Query{After: after, Limit: limit, Pool: pool, Key: key, Labels: map[string]string{label: value},
+			States: []fsm.State{fsm.State(state)}}
 		if n, err := q.Normal(); err == nil {
 			require.Positive(t, n.Limit)
 			require.LessOrEqual(t, n.Limit, store.MaxBatch)

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// JoinEvents makes one text of the events' bodies, a line each, as SQL stores keep what came together in one row. It also returns
-// the events, whose bodies are parts of the text then, and share nothing with the caller's.
+// JoinEvents makes one text of the events' bodies, a line each, as SQL stores keep what came
+// together in one row. It also returns the events, whose bodies are parts of the text then, and
+// share nothing with the caller's.
 func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	size := 0
 	for _, e := range events {
@@ -24,8 +25,8 @@ func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	return lines, parts
 }
 
-// Excerpt collects the events that a call of Reader.Events returns, from lines that are added in order: those after After, at most
-// Limit, and no more once they are larger than MinPage together.
+// Excerpt collects the events that a call of Reader.Events returns, from lines that are added in
+// order: those after After, at most Limit, and no more once they are larger than MinPage together.
 type Excerpt struct {
 	After  uint64
 	Limit  int
@@ -37,7 +38,8 @@ type Excerpt struct {
 // Full reports whether the reader gets no more this time.
 func (x *Excerpt) Full() bool { return len(x.Events) == x.Limit || x.size > MinPage }
 
-// Add takes those of some events that the reader wants. First is the number of the first line's event. The bodies stay parts of lines.
+// Add takes those of some events that the reader wants. First is the number of the first line's
+// event. The bodies stay parts of lines.
 func (x *Excerpt) Add(first uint64, lines []byte) {
 	for len(lines) > 0 && !x.Full() {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})

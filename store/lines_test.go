@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// F8: what was joined is read again, from any cursor, as far as the limit goes, and shares nothing with what was given.
+// F8: what was joined is read again, from any cursor, as far as the limit goes, and shares nothing
+// with what was given.
 func TestEventsAsLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 9), 0, 9).Draw(t, "bodies")

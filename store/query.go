@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Normal checks a query, fills in its defaults and leaves each state once, so that its size is bounded; the error matches ErrInvalid.
+// Normal checks a query, fills in its defaults and leaves each state once, so that its size is
+// bounded; the error matches ErrInvalid.
 func (q Query) Normal() (Query, error) {
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -20,7 +21,8 @@ func (q Query) Normal() (Query, error) {
 	}
 	q.States = slices.Compact(slices.Sorted(slices.Values(q.States)))
 	if len(q.States) > MaxBatch || len(q.Labels) > MaxBatch {
-		return q, fmt.Errorf("%w: %d states and %d labels, want at most %d of each", ErrInvalid, len(q.States), len(q.Labels), MaxBatch)
+		return q, fmt.Errorf("%w: %d states and %d labels, want at most %d of each", ErrInvalid, len(q.States),
+			len(q.Labels), MaxBatch)
 	}
 	if q.After != "" {
 		if _, err := ReadCursor(q.After); err != nil {
@@ -32,7 +34,8 @@ func (q Query) Normal() (Query, error) {
 
 // Matches reports whether the run passes the query's filters.
 func (q Query) Matches(r *Run) bool {
-	if len(q.States) > 0 && !slices.Contains(q.States, r.State) || q.Pool != "" && r.Pool != q.Pool || q.Key != "" && r.Key != q.Key {
+	if len(q.States) > 0 && !slices.Contains(q.States, r.State) || q.Pool != "" && r.Pool != q.Pool || q.Key != "" &&
+		r.Key != q.Key {
 		return false
 	}
 	for k := range maps.Keys(q.Labels) {

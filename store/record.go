@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Run is the stored truth of one run. It is one record: what it says of state, slot, question and deadline always agrees (I.10).
+// Run is the stored truth of one run. It is one record: what it says of state, slot, question and
+// deadline always agrees (I.10).
 type Run struct {
 	ID string `json:"id"`
 	// Version counts the commits of the run, from 1.
@@ -17,21 +18,22 @@ type Run struct {
 	Contract string `json:"contract"`
 
 	// Fixed at submission.
-	SpecDigest       string            `json:"spec_digest"`
-	Engine           string            `json:"engine"`
-	Mode             fsm.Mode          `json:"mode"`
-	Strict           bool              `json:"strict"`
-	SessionTimeout   time.Duration     `json:"session_timeout"`
-	MaxAttempts      int               `json:"max_attempts,omitempty"`       // 0: not declared
-	MaxAutoDecisions int               `json:"max_auto_decisions,omitempty"` // 0: none allowed
-	Repeatable       bool              `json:"repeatable,omitempty"`
-	MaxRepeats       int               `json:"max_repeats,omitempty"` // 0: the lifecycle's default
-	Pool             string            `json:"pool"`
-	Key              string            `json:"key,omitempty"`
-	Priority         int               `json:"priority,omitempty"`  // higher first
-	NotBefore        time.Time         `json:"not_before,omitzero"` // moves when an interrupted turn goes back to the queue
-	Labels           map[string]string `json:"labels,omitempty"`
-	CreatedAt        time.Time         `json:"created_at"`
+	SpecDigest       string        `json:"spec_digest"`
+	Engine           string        `json:"engine"`
+	Mode             fsm.Mode      `json:"mode"`
+	Strict           bool          `json:"strict"`
+	SessionTimeout   time.Duration `json:"session_timeout"`
+	MaxAttempts      int           `json:"max_attempts,omitempty"`       // 0: not declared
+	MaxAutoDecisions int           `json:"max_auto_decisions,omitempty"` // 0: none allowed
+	Repeatable       bool          `json:"repeatable,omitempty"`
+	MaxRepeats       int           `json:"max_repeats,omitempty"` // 0: the lifecycle's default
+	Pool             string        `json:"pool"`
+	Key              string        `json:"key,omitempty"`
+	Priority         int           `json:"priority,omitempty"` // higher first
+	// moves when an interrupted turn goes back to the queue
+	NotBefore time.Time         `json:"not_before,omitzero"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	CreatedAt time.Time         `json:"created_at"`
 
 	// Where it stands.
 	State     fsm.State `json:"state"`
@@ -40,11 +42,13 @@ type Run struct {
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
-	// Repeats is how often a turn was repeated after it lost its worker since a turn last ended well.
+	// Repeats is how often a turn was repeated after it lost its worker since a turn last ended
+	// well.
 	Repeats int `json:"repeats,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
-	// Owner is the node that executes the run, holds its process, or parked it; empty when none has to do with it.
+	// Owner is the node that executes the run, holds its process, or parked it; empty when none has
+	// to do with it.
 	Owner string `json:"owner,omitempty"`
 	// Epoch is the fencing epoch of the last claim.
 	Epoch uint64 `json:"epoch,omitempty"`

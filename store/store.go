@@ -10,19 +10,22 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// Store keeps runs. Everything that a transition changes is one Commit; a Commit is stored whole or not at all.
+// Store keeps runs. Everything that a transition changes is one Commit; a Commit is stored whole or
+// not at all.
 //
-// An implementation must be safe for concurrent use by any number of goroutines, and, when it is durable, by several processes.
-// When a method returns without error, its effect is durable to the level that the store was opened with, and every later
-// call, in any process, sees it. The records and slices that it takes are the caller's: it does not keep or change them.
-// Those that it returns are the caller's too.
+// An implementation must be safe for concurrent use by any number of goroutines, and, when it is
+// durable, by several processes. When a method returns without error, its effect is durable to the
+// level that the store was opened with, and every later call, in any process, sees it. The records
+// and slices that it takes are the caller's: it does not keep or change them. Those that it returns
+// are the caller's too.
 //
-// Errors: the sentinels of this package mean that nothing was written. Any other error of a writing method, a
-// canceled context included, leaves the outcome unknown: the write may or may not have been made, whole; the caller loads
-// the run and looks.
+// Errors: the sentinels of this package mean that nothing was written. Any other error of a writing
+// method, a canceled context included, leaves the outcome unknown: the write may or may not have
+// been made, whole; the caller loads the run and looks.
 //
-// Time is passed in as now, in the caller's clock. A store with a clock of its own (a database server's) judges leases by that
-// clock instead, and is a Timekeeper. Times are kept to the microsecond, in UTC.
+// Time is passed in as now, in the caller's clock. A store with a clock of its own (a database
+// server's) judges leases by that clock instead, and is a Timekeeper. Times are kept to the
+// microsecond, in UTC.
 //
 // storetest.Run proves an implementation.
 type Store interface {
@@ -35,22 +38,23 @@ type Store interface {
 
 // Writer changes runs.
 type Writer interface {
-	// Commit stores a batch. Each entry succeeds or fails by itself; the errors are in the order of the
-	// batch, nil for an entry that was stored. Entries are applied in order, so a later one may follow up
-	// on an earlier one. Commits of concurrent callers may share one flush.
+	// Commit stores a batch. Each entry succeeds or fails by itself; the errors are in the order of
+	// the batch, nil for an entry that was stored. Entries are applied in order, so a later one may
+	// follow up on an earlier one. Commits of concurrent callers may share one flush.
 	//
-	// Per entry: ErrExists (create, the id is taken), ErrNotFound, ErrStaleEpoch (checked before the version), ErrConflict (the
-	// version is not Expect), ErrUnknownPool (create), ErrInvalid (the entry contradicts itself or the record).
+	// Per entry: ErrExists (create, the id is taken), ErrNotFound, ErrStaleEpoch (checked before
+	// the version), ErrConflict (the version is not Expect), ErrUnknownPool (create), ErrInvalid
+	// (the entry contradicts itself or the record).
 	Commit(ctx context.Context, batch []Commit) []error
 
-	// Claim picks up to Max ready runs, gives each a slot, an owner and the next epoch, and stores the commit that req.Start
-	// makes of it, all in one step. See ClaimRequest. ErrStaleEpoch when the node is not registered. It returns no run
-	// and no error when nothing is ready or no slot is free. Its cost does not depend on how many runs are
-	// queued, parked or finished.
+	// Claim picks up to Max ready runs, gives each a slot, an owner and the next epoch, and stores
+	// the commit that req.Start makes of it, all in one step. See ClaimRequest. ErrStaleEpoch when
+	// the node is not registered. It returns no run and no error when nothing is ready or no slot
+	// is free. Its cost does not depend on how many runs are queued, parked or finished.
 	Claim(ctx context.Context, req ClaimRequest) ([]Claimed, error)
 
-	// Prune deletes up to limit terminal runs that finished before the given time, with all that belongs to
-	// them, oldest first, and returns how many.
+	// Prune deletes up to limit terminal runs that finished before the given time, with all that
+	// belongs to them, oldest first, and returns how many.
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
@@ -64,36 +68,43 @@ type Reader interface {
 	Runs(ctx context.Context, q Query) (Page, error)
 	// Inbox lists runs in waiting_user, the oldest question first.
 	Inbox(ctx context.Context, q Query) (Page, error)
-	// Events returns up to limit events of a run with Seq > after, in order, without a gap; ErrNotFound for
-	// an unknown run. It returns fewer than there are only when those
-	// are together larger than MinPage bytes. An empty result means that there are none yet.
+	// Events returns up to limit events of a run with Seq > after, in order, without a gap;
+	// ErrNotFound for an unknown run. It returns fewer than there are only when those are together
+	// larger than MinPage bytes. An empty result means that there are none yet.
 	Events(ctx context.Context, id string, after uint64, limit int) ([]Event, error)
-	// History returns the settled interactions of a run in order, and the run they belong to, of one moment.
+	// History returns the settled interactions of a run in order, and the run they belong to, of
+	// one moment.
 	History(ctx context.Context, id string) (Run, []interaction.Record, error)
-	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound (C5).
+	// Settled returns the settled interaction whose accepted reply carried the key, or ErrNotFound
+	// (C5).
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
-	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest deadline first, and the
-	// time at which the next thing falls due after now: a deadline, or a queued run's not-before time. Zero when there is none.
+	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
+	// deadline first, and the time at which the next thing falls due after now: a deadline, or a
+	// queued run's not-before time. Zero when there is none.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
-	// Orphans returns up to limit runs that are not terminal and whose owner is not a registered node; those
-	// that hold a slot come first. It passes over the first skip of them: those that the caller is settling already.
+	// Orphans returns up to limit runs that are not terminal and whose owner is not a registered
+	// node; those that hold a slot come first. It passes over the first skip of them: those that
+	// the caller is settling already.
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
 // Confirmer makes what was read fit to be acknowledged.
 //
-// A read may show what is not durable yet: a commit whose outcome its caller does not know. On a replicated
-// store that is one that the primary has and no standby, because the wait for the standby was given up; a
-// failover undoes it. Whoever tells a caller "this is done" because a read says so, and not because a commit
-// of his own was acknowledged, must therefore read through Confirm.
+// A read may show what is not durable yet: a commit whose outcome its caller does not know. On a
+// replicated store that is one that the primary has and no standby, because the wait for the
+// standby was given up; a failover undoes it. Whoever tells a caller "this is done" because a read
+// says so, and not because a commit of his own was acknowledged, must therefore read through
+// Confirm.
 //
-// It is a method of every store and no optional ability: a wrapper that forgot it would lose replies silently.
+// It is a method of every store and no optional ability: a wrapper that forgot it would lose
+// replies silently.
 type Confirmer interface {
-	// Confirm calls read with a view of the store, and returns nil only when everything that read was shown
-	// is as durable as what Commit acknowledges. What it shows and what it makes durable are in the same
-	// place: a failover between the two is an error. The view is for read alone, for one goroutine, and
-	// until read returns. An error of read is returned as it is, and nothing is confirmed then. After any
-	// other error nothing that read saw may be acknowledged; the caller may try again.
+	// Confirm calls read with a view of the store, and returns nil only when everything that read
+	// was shown is as durable as what Commit acknowledges. What it shows and what it makes durable
+	// are in the same place: a failover between the two is an error. The view is for read alone,
+	// for one goroutine, and until read returns. An error of read is returned as it is, and nothing
+	// is confirmed then. After any other error nothing that read saw may be acknowledged; the
+	// caller may try again.
 	//
 	// A store that shows nothing before it is durable calls read and is done.
 	Confirm(ctx context.Context, read func(Reader) error) error
@@ -101,33 +112,35 @@ type Confirmer interface {
 
 // Registry keeps the nodes that execute runs, and the pools.
 //
-// A node holds a lease on all runs that it owns. It renews it in one write, however many runs it owns. Once
-// it is expired by somebody each of its writes gets ErrStaleEpoch; it comes back under another id
-// only, and no id is ever used again.
+// A node holds a lease on all runs that it owns. It renews it in one write, however many runs it
+// owns. Once it is expired by somebody each of its writes gets ErrStaleEpoch; it comes back under
+// another id only, and no id is ever used again.
 type Registry interface {
-	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever used and is still known.
+	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever
+	// used and is still known.
 	Join(ctx context.Context, n Node, now time.Time) error
-	// Renew extends the node's lease from now and returns the runs that it owns and that hold a slot (not the parked
-	// ones, of which there may be a million), so that a worker of a run that is not listed knows that it lost it.
-	// What it lists is durable, as if it was read through Confirm.
-	// ErrStaleEpoch when the node is not registered (any more).
+	// Renew extends the node's lease from now and returns the runs that it owns and that hold a
+	// slot (not the parked ones, of which there may be a million), so that a worker of a run that
+	// is not listed knows that it lost it. What it lists is durable, as if it was read through
+	// Confirm. ErrStaleEpoch when the node is not registered (any more).
 	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
-	// Expire removes the nodes whose lease ended before now and those that are named, and returns them. Their runs are orphans from then on.
+	// Expire removes the nodes whose lease ended before now and those that are named, and returns
+	// them. Their runs are orphans from then on.
 	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
 	// Nodes lists the registered nodes by id.
 	Nodes(ctx context.Context) ([]Node, error)
-	// SetPool creates or changes a pool, effective with the next claim on every node. Lowering a capacity
-	// takes no slot away. ErrInvalid for a pool that fails slots.Pool.Validate.
+	// SetPool creates or changes a pool, effective with the next claim on every node. Lowering a
+	// capacity takes no slot away. ErrInvalid for a pool that fails slots.Pool.Validate.
 	SetPool(ctx context.Context, p slots.Pool) error
 	// Pools lists the pools by name, with what they use.
 	Pools(ctx context.Context) ([]PoolUse, error)
 }
 
-// Watcher is implemented by a store that can shorten waiting. Hints may be lost, doubled or late; nothing may
-// depend on them.
+// Watcher is implemented by a store that can shorten waiting. Hints may be lost, doubled or late;
+// nothing may depend on them.
 type Watcher interface {
-	// Watch has fn called after commits. fn must not block and must not call the store. It is not called
-	// after stop returned.
+	// Watch has fn called after commits. fn must not block and must not call the store. It is not
+	// called after stop returned.
 	Watch(fn func(Hint)) (stop func())
 }
 
@@ -135,8 +148,8 @@ type Watcher interface {
 type Hint struct {
 	RunID string
 	State fsm.State
-	// Seq is the run's last event, and Events, which may be left out, are those that end there. They are stored, and
-	// shared by all who watch: not to be changed.
+	// Seq is the run's last event, and Events, which may be left out, are those that end there.
+	// They are stored, and shared by all who watch: not to be changed.
 	Seq    uint64
 	Events []Event
 	// Run, which may be left out, is the record as it was stored; shared like Events.
@@ -149,21 +162,24 @@ type Meter interface {
 	Stats() Stats
 }
 
-// Identified is implemented by a store that can tell its data from the data of every other store. The stores of this project are
-// Identified, and storetest requires it of every store.
+// Identified is implemented by a store that can tell its data from the data of every other store.
+// The stores of this project are Identified, and storetest requires it of every store.
 type Identified interface {
-	// Identity returns a random text of at most 64 letters, digits and hyphens. It is made once, together with the store's data, and kept
-	// with them: it is the same in every process that opens the store and after every restart, and another one for every other store.
-	// A copy of the data (a restored backup, a cloned database) keeps the identity of the original. Whoever marks things outside the
-	// store as belonging to one of its runs, a folder for instance, marks them with the identity and the run's id: two stores may
-	// have runs of the same id.
+	// Identity returns a random text of at most 64 letters, digits and hyphens. It is made once,
+	// together with the store's data, and kept with them: it is the same in every process that
+	// opens the store and after every restart, and another one for every other store. A copy of the
+	// data (a restored backup, a cloned database) keeps the identity of the original. Whoever marks
+	// things outside the store as belonging to one of its runs, a folder for instance, marks them
+	// with the identity and the run's id: two stores may have runs of the same id.
 	Identity(ctx context.Context) (string, error)
 }
 
-// InteractionReader is implemented by a store that finds one settled interaction without reading the whole history of its run. The
-// stores of this project are InteractionReaders, and storetest requires it of every store.
+// InteractionReader is implemented by a store that finds one settled interaction without reading
+// the whole history of its run. The stores of this project are InteractionReaders, and storetest
+// requires it of every store.
 type InteractionReader interface {
-	// Interaction returns the settled interaction of that number, from 1. ErrNotFound when the run is unknown or has not settled such a one.
+	// Interaction returns the settled interaction of that number, from 1. ErrNotFound when the run
+	// is unknown or has not settled such a one.
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
@@ -181,12 +197,13 @@ type Commit struct {
 	Run Run
 	// Expect is the version that the decision was made on; 0 creates the run.
 	Expect uint64
-	// Fence, when set, requires that the stored run is owned by this node under this epoch and that the
-	// node is registered.
+	// Fence, when set, requires that the stored run is owned by this node under this epoch and that
+	// the node is registered.
 	Fence *Fence
 	// Spec is the encoded specification; set exactly when the run is created.
 	Spec []byte
-	// Events are the new events; their Seq go on from the stored ones without a gap and end at Run.Seq.
+	// Events are the new events; their Seq go on from the stored ones without a gap and end at
+	// Run.Seq.
 	Events []Event
 	// Settled is the interaction that this commit settles, nil when it settles none.
 	Settled *interaction.Record
@@ -200,22 +217,25 @@ type Fence struct {
 
 // ClaimRequest asks for runs to execute.
 //
-// Which: first the queued runs that already hold a slot and are owned by the node (a sticky run's next turn, no new
-// capacity), oldest first; then, per pool, as slots.Select says, queued runs whose NotBefore is at or before Now.
+// Which: first the queued runs that already hold a slot and are owned by the node (a sticky run's
+// next turn, no new capacity), oldest first; then, per pool, as slots.Select says, queued runs
+// whose NotBefore is at or before Now.
 type ClaimRequest struct {
 	Node string
 	Now  time.Time
 	Max  int // at least 1
-	// Engines are the engines that the node has, named as in Node.Engines: only runs of these are picked, whatever else is
-	// queued (J4). A claim's cost does not depend on how many runs of other engines are queued. Nil: runs of any engine.
-	// Queued runs that hold a slot of the node are picked in any case: their process is here.
+	// Engines are the engines that the node has, named as in Node.Engines: only runs of these are
+	// picked, whatever else is queued (J4). A claim's cost does not depend on how many runs of
+	// other engines are queued. Nil: runs of any engine. Queued runs that hold a slot of the node
+	// are picked in any case: their process is here.
 	Engines []string
-	// Told is a hint: the caller has heard of something that is ready, so that a look before the claim would be wasted. Without it,
-	// most claims find nothing.
+	// Told is a hint: the caller has heard of something that is ready, so that a look before the
+	// claim would be wasted. Without it, most claims find nothing.
 	Told bool
-	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch already
-	// set and the specification; it is pure, fast, and may be called again for the same run when the store repeats its
-	// transaction. When it fails, that run is left as it was and the error is joined into Claim's.
+	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch
+	// already set and the specification; it is pure, fast, and may be called again for the same run
+	// when the store repeats its transaction. When it fails, that run is left as it was and the
+	// error is joined into Claim's.
 	Start func(r Run, spec []byte) (Commit, error)
 }
 
@@ -228,12 +248,14 @@ type Claimed struct {
 // Node is a process (one Serve call of it) that executes runs.
 type Node struct {
 	ID string
-	// Identity lets another process on the same machine tell whether this one is dead. Opaque to the store.
+	// Identity lets another process on the same machine tell whether this one is dead. Opaque to
+	// the store.
 	Identity string
 	// Lease is the length of the lease.
 	Lease time.Duration
-	// Engines are the names of the engines that it has (J4), in byte order, each once: 1 to MaxEngines names of 1 to 63 of
-	// [A-Za-z0-9._/-], beginning with a letter or digit. Nil: it says nothing of them, and is counted for any.
+	// Engines are the names of the engines that it has (J4), in byte order, each once: 1 to
+	// MaxEngines names of 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit. Nil: it
+	// says nothing of them, and is counted for any.
 	Engines []string
 	// Until is when the lease ends, as the store judges it. Set by the store.
 	Until time.Time
@@ -265,7 +287,8 @@ type Query struct {
 	States []fsm.State
 	Pool   string
 	Key    string
-	// Labels must all be present with these values; at most 1000. A store may have an index of them; SQLite and PostgreSQL do.
+	// Labels must all be present with these values; at most 1000. A store may have an index of
+	// them; SQLite and PostgreSQL do.
 	Labels map[string]string
 	// Newest reverses the order.
 	Newest bool

@@ -5,33 +5,36 @@ import (
 	"time"
 )
 
-// Surveyor is implemented by a store that can count what it keeps, for those who operate it. (What this process has
-// written is counted by a Meter.) The stores of this project are Surveyors, and storetest requires it of every store.
+// Surveyor is implemented by a store that can count what it keeps, for those who operate it. (What
+// this process has written is counted by a Meter.) The stores of this project are Surveyors, and
+// storetest requires it of every store.
 type Surveyor interface {
-	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is delayed and what is due.
+	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is
+	// delayed and what is due.
 	//
-	// Its cost grows at most with the number of those runs: it never walks through the finished ones, of which there may be
-	// millions. It is fit for a look every ten seconds or so, and not for each request.
+	// Its cost grows at most with the number of those runs: it never walks through the finished
+	// ones, of which there may be millions. It is fit for a look every ten seconds or so, and not
+	// for each request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 
 // Survey is how much a store has to do. Its counts are of all nodes together.
 type Survey struct {
-	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that wait include sticky
-	// ones, which keep their slot.
+	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
+	// wait include sticky ones, which keep their slot.
 	Queued, Running, Waiting int
 	// Delayed are those of Queued that are held back: their not-before time is after now.
 	Delayed int
-	// Ready are those of Queued that could be started now if they were given a slot: neither held back, nor the next turn of a sticky
-	// run, which has its slot already.
+	// Ready are those of Queued that could be started now if they were given a slot: neither held
+	// back, nor the next turn of a sticky run, which has its slot already.
 	Ready int
-	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that was held back
-	// counts from its submission.
+	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
+	// was held back counts from its submission.
 	OldestReady time.Time
 	// OldestWaiting is when the oldest open question was asked; zero when there is none.
 	OldestWaiting time.Time
-	// Due are the open questions whose deadline is at or before now. A node that serves fires them at once: when
-	// the number stays above zero, none does, or none keeps up.
+	// Due are the open questions whose deadline is at or before now. A node that serves fires them
+	// at once: when the number stays above zero, none does, or none keeps up.
 	Due int
 	// Nodes are the registered nodes: those whose lease nobody has expired yet.
 	Nodes int
@@ -41,7 +44,8 @@ type Survey struct {
 	Engines []EngineSurvey
 }
 
-// EngineSurvey is how many runs wait to be executed by an engine, and how many nodes could execute them.
+// EngineSurvey is how many runs wait to be executed by an engine, and how many nodes could execute
+// them.
 type EngineSurvey struct {
 	// Engine is the engine's name in the runs' records.
 	Engine string
@@ -49,21 +53,24 @@ type EngineSurvey struct {
 	Queued int
 	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is.
 	OldestReady time.Time
-	// Nodes are the registered nodes that have the engine. While it is 0, nobody executes these runs: they stay queued.
+	// Nodes are the registered nodes that have the engine. While it is 0, nobody executes these
+	// runs: they stay queued.
 	Nodes int
 }
 
 // PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
 type PoolSurvey struct {
 	PoolUse
-	// Ready and OldestReady are those of the Survey in this pool. Runs that stay ready while fewer slots are held than the
-	// capacity wait for room under their key, or for a node with room. Priorities are strict, so OldestReady may be of a run that
-	// those of a higher priority pass for ever.
+	// Ready and OldestReady are those of the Survey in this pool. Runs that stay ready while fewer
+	// slots are held than the capacity wait for room under their key, or for a node with room.
+	// Priorities are strict, so OldestReady may be of a run that those of a higher priority pass
+	// for ever.
 	Ready       int
 	OldestReady time.Time
 }
 
-// Add adds a pool with its figures, and what is ready in it to the sums. Stores call it for each pool, by name.
+// Add adds a pool with its figures, and what is ready in it to the sums. Stores call it for each
+// pool, by name.
 func (s *Survey) Add(p PoolSurvey) {
 	s.Pools = append(s.Pools, p)
 	s.Ready += p.Ready

@@ -2,8 +2,8 @@ package store
 
 import "sync"
 
-// Watchers are those who wait for a store's hints: the part of Watcher that all stores have in common. The zero value is
-// ready, and safe for concurrent use.
+// Watchers are those who wait for a store's hints: the part of Watcher that all stores have in
+// common. The zero value is ready, and safe for concurrent use.
 type Watchers struct {
 	mu  sync.RWMutex
 	fns map[*func(Hint)]struct{} // guarded by mu
@@ -24,7 +24,8 @@ func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 	}
 }
 
-// Tell passes hints on, after their commits are stored. The caller holds no lock that a watcher could need.
+// Tell passes hints on, after their commits are stored. The caller holds no lock that a watcher
+// could need.
 func (w *Watchers) Tell(hints []Hint) {
 	if len(hints) == 0 {
 		return

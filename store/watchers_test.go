@@ -51,7 +51,8 @@ func TestAHintIsSharedAsItIs(t *testing.T) {
 	w.Tell([]store.Hint{{RunID: "r", Seq: 1, Events: events, Run: run}})
 }
 
-// TestNobodyIsToldAfterItStopped has watchers come and go while hints are told: stop waits for a call under way.
+// TestNobodyIsToldAfterItStopped has watchers come and go while hints are told: stop waits for a
+// call under way.
 func TestNobodyIsToldAfterItStopped(t *testing.T) {
 	var w store.Watchers
 	var heard atomic.Int64

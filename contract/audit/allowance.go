@@ -16,12 +16,13 @@ type Allowance struct {
 	Member string
 	// Required says that the contract asks for it, so that a log which is read strictly has it.
 	Required bool
-	// Skipped are the invariants that are not decided where it is missing. They are counted, see Report.Skipped.
+	// Skipped are the invariants that are not decided where it is missing. They are counted, see
+	// Report.Skipped.
 	Skipped []string
 }
 
-// optional is a member that the contract requires and another producer may leave out. What stands in for it only makes the rest of the
-// event checkable; no invariant sees it.
+// optional is a member that the contract requires and another producer may leave out. What stands
+// in for it only makes the rest of the event checkable; no invariant sees it.
 type optional struct {
 	typ, member string
 	stand       any
@@ -60,7 +61,8 @@ var optionals = []optional{
 	{contract.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
 }
 
-// skippedWithout are the invariants that are not decided where a member is missing that the schemas do not require.
+// skippedWithout are the invariants that are not decided where a member is missing that the schemas
+// do not require.
 var skippedWithout = map[[2]string][]string{
 	{contract.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
 	{contract.TypeStateChanged, "terminal"}:               {"IV-19"},
@@ -68,8 +70,9 @@ var skippedWithout = map[[2]string][]string{
 	{contract.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
 }
 
-// demanded is what a log must have even when it is read leniently: what says whose event it is and where it stands, and what the protocol
-// fixes for a change of state, a reply, a decision, a question, a message and a warning.
+// demanded is what a log must have even when it is read leniently: what says whose event it is and
+// where it stands, and what the protocol fixes for a change of state, a reply, a decision, a
+// question, a message and a warning.
 var demanded = map[string][]string{
 	"":                               {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	contract.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
@@ -88,8 +91,9 @@ var named = map[[2]string]bool{
 	{contract.TypeWarning, "code"}:                     true,
 }
 
-// Allowances lists what Options.Lenient does not ask for, beside the event conversation.started itself: first what the contract requires,
-// then what it does not require anyway and may then also be null.
+// Allowances lists what Options.Lenient does not ask for, beside the event conversation.started
+// itself: first what the contract requires, then what it does not require anyway and may then also
+// be null.
 func Allowances() []Allowance {
 	var all []Allowance
 	for _, o := range optionals {
@@ -103,7 +107,8 @@ func Allowances() []Allowance {
 	return all
 }
 
-// Demanded lists, by event type, the members that a log must have when it is read leniently, the envelope's under "". The list is the caller's.
+// Demanded lists, by event type, the members that a log must have when it is read leniently, the
+// envelope's under "". The list is the caller's.
 func Demanded() map[string][]string {
 	out := map[string][]string{}
 	for typ, members := range demanded {

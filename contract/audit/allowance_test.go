@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// G4: each member that the schemas require was looked at: it is demanded, or may be missing, or belongs to a part that counts as missing when
-// it lacks something.
+// G4: each member that the schemas require was looked at: it is demanded, or may be missing, or
+// belongs to a part that counts as missing when it lacks something.
 func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 	t.Parallel()
 	parts := []string{"options[].", "raw_ref."}
@@ -24,7 +24,9 @@ func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 			mayBeMissing[a.Type] = append(mayBeMissing[a.Type], a.Member)
 		}
 		for _, id := range a.Skipped {
-			require.True(t, slices.ContainsFunc(declared().Invariants, func(v contract.Invariant) bool { return v.ID == id }), id)
+			require.True(t, slices.ContainsFunc(declared().Invariants, func(v contract.Invariant) bool {
+				return v.ID == id
+			}), id)
 		}
 	}
 	for typ, schema := range schemas() {
@@ -112,8 +114,8 @@ func read(t testing.TB, log string, lenient bool) Report {
 	return report
 }
 
-// G4: a producer may leave out, or give as null, each of these; a strict reader refuses what is required. What is then not decided is what
-// the allowance says, and is counted.
+// G4: a producer may leave out, or give as null, each of these; a strict reader refuses what is
+// required. What is then not decided is what the allowance says, and is counted.
 func TestWhatIsLeftOutIsForgiven(t *testing.T) {
 	t.Parallel()
 	met, lost := map[string]bool{}, map[string][]string{}
@@ -138,7 +140,8 @@ func TestWhatIsLeftOutIsForgiven(t *testing.T) {
 				lenient := read(t, changed, true)
 				require.Empty(t, lenient.Violations, "%s, %v is %s", name, a, how)
 				if a.Required || how == Null {
-					require.Equal(t, []Forgiven{{Type: a.Type, Member: a.Member, How: how, Count: n}}, lenient.Forgiven, name)
+					require.Equal(t, []Forgiven{{Type: a.Type, Member: a.Member, How: how, Count: n}}, lenient.Forgiven,
+						name)
 				}
 				for _, s := range lenient.Skipped {
 					require.Contains(t, a.Skipped, s.Invariant, "%s without %s", name, key)
@@ -165,7 +168,10 @@ func TestWhatIsDemandedIsNotForgiven(t *testing.T) {
 			for _, member := range members {
 				n := 0
 				changed := rewrite(t, log, func(e event) {
-					e.change(Allowance{Type: typ, Member: member}, func(in map[string]any, name string) { delete(in, name); n++ })
+					e.change(Allowance{Type: typ, Member: member}, func(in map[string]any, name string) {
+						delete(in, name)
+						n++
+					})
 				})
 				if n > 0 {
 					met[typ+" "+member] = true
@@ -196,7 +202,10 @@ func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
 			}
 			e.whole["correlation"] = map[string]any{"x": nil}
 			e.whole["meta"].(map[string]any)["host"] = "here"
-			e.change(Allowance{Type: contract.TypeStateChanged, Member: "terminal.status"}, func(in map[string]any, _ string) { in["mood"] = 1 })
+			e.change(Allowance{Type: contract.TypeStateChanged, Member: "terminal.status"}, func(in map[string]any,
+				_ string) {
+				in["mood"] = 1
+			})
 		})
 		require.Positive(t, read(t, spread, false).Found, name)
 		lenient := read(t, spread, true)
@@ -206,7 +215,8 @@ func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
 	}
 }
 
-// Names of unknown members come from the log: neither their number nor their length is its to choose.
+// Names of unknown members come from the log: neither their number nor their length is its to
+// choose.
 func TestForgivenIsBounded(t *testing.T) {
 	t.Parallel()
 	log := goodLogs(t)["question-and-answer.jsonl"]

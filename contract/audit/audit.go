@@ -22,14 +22,17 @@ var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time"
 
 // Options say how a log is read. The zero Options are strict.
 type Options struct {
-	// Lenient reads a log of another producer. It forgives what is not Demanded and counts it (Report.Forgiven): members that are missing, null,
-	// unknown or of another form, times without a zone, event types and codes that the contract does not have. Invariants that need what the log
-	// does not tell are not decided there, which is counted too (Report.Skipped). The log may begin in mid-run, and a question may stand
-	// before its change of state. The doc of command contract/check lists all of it.
+	// Lenient reads a log of another producer. It forgives what is not Demanded and counts it
+	// (Report.Forgiven): members that are missing, null, unknown or of another form, times without
+	// a zone, event types and codes that the contract does not have. Invariants that need what the
+	// log does not tell are not decided there, which is counted too (Report.Skipped). The log may
+	// begin in mid-run, and a question may stand before its change of state. The doc of command
+	// contract/check lists all of it.
 	Lenient bool
 	// Keep bounds Report.Violations. 0: DefaultKeep; negative: none are kept. All are counted.
 	Keep int
-	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0: DefaultOpenRuns.
+	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0:
+	// DefaultOpenRuns.
 	OpenRuns int
 	// Found is called with each violation as soon as it is found. It may be nil.
 	Found func(contract.Violation)
@@ -43,8 +46,8 @@ type Report struct {
 	Unfinished int
 	// Fragments are the runs whose log begins in mid-run, which Options.Lenient takes.
 	Fragments int
-	// Violations are those of every run, in the order in which they were found, which is that of their lines but for what is missing at the
-	// end. At most Options.Keep of them.
+	// Violations are those of every run, in the order in which they were found, which is that of
+	// their lines but for what is missing at the end. At most Options.Keep of them.
 	Violations []contract.Violation
 	// Found is how many violations there are.
 	Found int
@@ -54,13 +57,15 @@ type Report struct {
 	Skipped []Skipped
 }
 
-// Skipped says on how many events an invariant could not be decided, because the log does not tell what it needs.
+// Skipped says on how many events an invariant could not be decided, because the log does not tell
+// what it needs.
 type Skipped struct {
 	Invariant string
 	Count     int
 }
 
-// Log reads a log to its end. An error means that it could not be read, or is ErrTooManyRuns; the report tells what was seen until then.
+// Log reads a log to its end. An error means that it could not be read, or is ErrTooManyRuns; the
+// report tells what was seen until then.
 func Log(r io.Reader, o Options) (Report, error) {
 	a := auditor{options: o, checker: contract.NewChecker(), forgiven: forgiven{}}
 	if o.Lenient {
@@ -73,7 +78,8 @@ func Log(r io.Reader, o Options) (Report, error) {
 		}
 	}
 	tally := a.checker.Tally()
-	a.report.Lines, a.report.Runs, a.report.Unfinished, a.report.Fragments = tally.Lines, tally.Runs, tally.Unfinished, tally.Fragments
+	a.report.Lines, a.report.Runs, a.report.Unfinished, a.report.Fragments = tally.Lines, tally.Runs, tally.Unfinished,
+		tally.Fragments
 	for _, id := range slices.Sorted(maps.Keys(tally.Skipped)) {
 		a.report.Skipped = append(a.report.Skipped, Skipped{id, tally.Skipped[id]})
 	}

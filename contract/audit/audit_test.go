@@ -19,7 +19,8 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// logs are those of the contract's own test data, by name: good ones, and for each invariant some that break it.
+// logs are those of the contract's own test data, by name: good ones, and for each invariant some
+// that break it.
 func logs(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", folder, "*.jsonl"))
@@ -55,17 +56,19 @@ func TestGoodLogsPass(t *testing.T) {
 	require.Equal(t, 4, audited(t, logs(t, "good")["still-under-way"], audit.Options{}).Unfinished)
 }
 
-// G4: every invariant that is broken is told once, with line and seq, also when a producer is forgiven what it leaves out. What is not told
-// then is forgiven.
+// G4: every invariant that is broken is told once, with line and seq, also when a producer is
+// forgiven what it leaves out. What is not told then is forgiven.
 func TestEveryInvariantIsTold(t *testing.T) {
 	t.Parallel()
 	forgiven := map[string]bool{
 		"IV-01-unknown-member": true, "IV-02-begins-with-a-turn": true, "IV-02-submitted-twice": true,
 		"IV-07-attempt-starts-at-1": true, "IV-18-question-id-is-missing": true, "IV-19-no-word-about-the-end": true,
 		"IV-21-failure-without-an-error": true, "IV-21-undeclared-code": true, "IV-22-undeclared-warning": true,
-		"IV-22-undeclared-warning-at-the-end": true, "IV-33-deadline-is-missing": true, "IV-33-sticky-deadline-is-missing": true,
+		"IV-22-undeclared-warning-at-the-end": true, "IV-33-deadline-is-missing": true,
+		"IV-33-sticky-deadline-is-missing": true,
 		// a time that differs by less than a day
-		"IV-35-accepted-before-it-was-told": true, "IV-35-decided-later": true, "IV-37-another-deadline": true, "IV-37-deadline-before-its-time": true,
+		"IV-35-accepted-before-it-was-told": true, "IV-35-decided-later": true, "IV-37-another-deadline": true,
+		"IV-37-deadline-before-its-time": true,
 	}
 	for name, log := range logs(t, "violations") {
 		want, err := contract.Check(strings.NewReader(log))
@@ -89,9 +92,10 @@ func TestEveryInvariantIsTold(t *testing.T) {
 	}
 }
 
-// F2, F3, F4, F5, G4: logs as another producer writes them: without conversation.started, zones, profiles and limits, with event types and
-// codes of its own, questions before or after their change of state, lists that begin in mid-run. testdata/foreign is the specification of
-// what is forgiven. None of them passes for one of ours.
+// F2, F3, F4, F5, G4: logs as another producer writes them: without conversation.started, zones,
+// profiles and limits, with event types and codes of its own, questions before or after their
+// change of state, lists that begin in mid-run. testdata/foreign is the specification of what is
+// forgiven. None of them passes for one of ours.
 func TestLogsOfAnotherProducerPass(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -105,8 +109,8 @@ func TestLogsOfAnotherProducerPass(t *testing.T) {
 	}
 }
 
-// G4: such a log may begin at any of its events, and a line that cannot be read is one fault, wherever it stands: what it may have said is not
-// held against the events around it.
+// G4: such a log may begin at any of its events, and a line that cannot be read is one fault,
+// wherever it stands: what it may have said is not held against the events around it.
 func TestWhatIsNotSeenIsHeldAgainstNobody(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -134,7 +138,8 @@ func TestFaultsOfAnotherProducerAreTold(t *testing.T) {
 	}
 }
 
-// G4: in one log of all kinds of runs, interleaved, each run's violation is told once, and the good ones are left in peace.
+// G4: in one log of all kinds of runs, interleaved, each run's violation is told once, and the good
+// ones are left in peace.
 func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{} // invariant by run
@@ -146,7 +151,8 @@ func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 		if len(invariant) > 0 {
 			want[run] = invariant
 		}
-		all = append(all, strings.SplitAfter(strings.ReplaceAll(log, `"run_id":"run-1"`, fmt.Sprintf(`"run_id":%q`, run)), "\n"))
+		all = append(all, strings.SplitAfter(strings.ReplaceAll(log, `"run_id":"run-1"`, fmt.Sprintf(`"run_id":%q`,
+			run)), "\n"))
 	}
 	for name, log := range logs(t, "violations") {
 		if name != "IV-01-no-json" { // nobody can tell whose that line is
@@ -163,7 +169,9 @@ func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 		}
 	}
 	var told []contract.Violation
-	report := audited(t, mixed.String(), audit.Options{Keep: 3, Found: func(v contract.Violation) { told = append(told, v) }})
+	report := audited(t, mixed.String(), audit.Options{Keep: 3, Found: func(v contract.Violation) {
+		told = append(told, v)
+	}})
 	require.Len(t, told, len(want))
 	require.Equal(t, len(want), report.Found)
 	require.Equal(t, told[:3], report.Violations)
@@ -176,7 +184,8 @@ func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 func TestLogsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
-	report, err := audit.Log(io.MultiReader(strings.NewReader(logs(t, "good")["question-and-answer"]), iotest.ErrReader(broken)), audit.Options{})
+	report, err := audit.Log(io.MultiReader(strings.NewReader(logs(t, "good")["question-and-answer"]),
+		iotest.ErrReader(broken)), audit.Options{})
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, "after line 11")
 	require.Equal(t, audit.Report{Lines: 11, Runs: 1}, report)
@@ -250,12 +259,15 @@ func (m *many) Read(p []byte) (int, error) {
 
 // A long log takes little memory: of runs that ended next to nothing is kept, in order or not.
 func TestALongLogTakesLittleMemory(t *testing.T) {
-	for _, log := range []string{logs(t, "good")["question-and-answer"], logs(t, "violations")["IV-30-speaks-while-queued"]} {
+	for _, log := range []string{logs(t, "good")["question-and-answer"],
+		logs(t, "violations")["IV-30-speaks-while-queued"]} {
 		for _, lenient := range []bool{false, true} {
 			const runs = 400
 			before := heap()
 			var most uint64
-			report, err := audit.Log(io.TeeReader(&many{log: log, runs: runs}, every(400, func() { most = max(most, heap()) })), audit.Options{Lenient: lenient})
+			report, err := audit.Log(io.TeeReader(&many{log: log, runs: runs}, every(400, func() {
+				most = max(most, heap())
+			})), audit.Options{Lenient: lenient})
 			require.NoError(t, err)
 			require.Equal(t, runs, report.Runs)
 			require.LessOrEqual(t, len(report.Violations), audit.DefaultKeep)
@@ -287,7 +299,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// FuzzLog: whatever a log says, it is judged to its end, however it comes, and what is in order needs no forgiving.
+// FuzzLog: whatever a log says, it is judged to its end, however it comes, and what is in order
+// needs no forgiving.
 func FuzzLog(f *testing.F) {
 	for _, folder := range []string{"good", "violations"} {
 		for _, log := range logs(f, folder) {

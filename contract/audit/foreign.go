@@ -17,14 +17,16 @@ import (
 // errNoObject says that a line cannot be read leniently either; the strict reader's error says why.
 var errNoObject = errors.New("no object")
 
-// fitting brings one event of another producer into the form that the contract asks for, as far as that needs no guessing.
+// fitting brings one event of another producer into the form that the contract asks for, as far as
+// that needs no guessing.
 type fitting struct {
 	marks []mark
 	stood []optional // what stands in for members that are missing
 }
 
-// readForeign reads a line of a producer that leaves things out, or adds some. What the line does not tell is missing in the event; see
-// contract.Checker.Partial. The error says what is really wrong.
+// readForeign reads a line of a producer that leaves things out, or adds some. What the line does
+// not tell is missing in the event; see contract.Checker.Partial. The error says what is really
+// wrong.
 func readForeign(line []byte) (contract.Event, []mark, error) {
 	e, strict := contract.Verify(line)
 	if strict == nil {
@@ -58,7 +60,8 @@ func readForeign(line []byte) (contract.Event, []mark, error) {
 	return e, append(f.marks, undeclared(e)...), nil
 }
 
-// object reads a line that holds one JSON object, and refuses one that readers understand differently.
+// object reads a line that holds one JSON object, and refuses one that readers understand
+// differently.
 func object(line []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
@@ -85,7 +88,8 @@ func (f *fitting) envelope(whole map[string]any) {
 	f.fit(schemas()[""], whole, "", "")
 }
 
-// event holds the completed event to the schemas, and takes out again what only stood in for something.
+// event holds the completed event to the schemas, and takes out again what only stood in for
+// something.
 func (f *fitting) event(whole, data map[string]any) (contract.Event, error) {
 	full, err := json.Marshal(whole)
 	if err != nil {
@@ -123,7 +127,8 @@ func (f *fitting) unknownType(whole map[string]any, typ string) (contract.Event,
 	return e, err
 }
 
-// fit takes out of an object what the schema does not know or would refuse, where the member is not demanded, and puts in what is missing.
+// fit takes out of an object what the schema does not know or would refuse, where the member is not
+// demanded, and puts in what is missing.
 func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	for _, name := range slices.Sorted(maps.Keys(value)) {
 		path, item := prefix+name, value[name]
@@ -157,7 +162,8 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	}
 }
 
-// fitItem fits what is inside of a member, adds the zone that a time lacks, and lets a name pass that the contract does not have.
+// fitItem fits what is inside of a member, adds the zone that a time lacks, and lets a name pass
+// that the contract does not have.
 func (f *fitting) fitItem(n *node, item any, typ, path string) any {
 	switch v := item.(type) {
 	case map[string]any:

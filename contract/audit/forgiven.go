@@ -8,10 +8,12 @@ import (
 
 // How a member departs from the contract in a way that is forgiven.
 const (
-	Missing  = "missing"        // the contract requires it
-	Null     = "null"           // it is null, and counts as missing
-	Unknown  = "unknown"        // the contract has no such member
-	Foreign  = "foreign"        // the contract has no such event type, code or policy, or the member has another form and counts as missing
+	Missing = "missing" // the contract requires it
+	Null    = "null"    // it is null, and counts as missing
+	Unknown = "unknown" // the contract has no such member
+	// the contract has no such event type, code or policy, or the member has another form and
+	// counts as missing
+	Foreign  = "foreign"
 	Zoneless = "without a zone" // a time that is taken for UTC
 )
 
@@ -27,7 +29,8 @@ type Forgiven struct {
 // mark is one departure.
 type mark struct{ typ, member, how, value string }
 
-// forgiven counts departures. What is unknown or foreign is named by the log: its names are bounded in length and number.
+// forgiven counts departures. What is unknown or foreign is named by the log: its names are bounded
+// in length and number.
 type forgiven map[mark]int
 
 const (
@@ -64,7 +67,8 @@ func (f forgiven) list() []Forgiven {
 		all = append(all, Forgiven{m.typ, m.member, m.how, m.value, f[m]})
 	}
 	slices.SortFunc(all, func(a, b Forgiven) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Member, b.Member), cmp.Compare(a.How, b.How),
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Member, b.Member),
+			cmp.Compare(a.How, b.How),
 			cmp.Compare(a.Value, b.Value))
 	})
 	return all

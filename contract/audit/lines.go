@@ -17,8 +17,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next line without its end; of one that is too long for an event only a part that is too long as well. It is valid until the next
-// call. With the last line comes io.EOF.
+// next returns the next line without its end; of one that is too long for an event only a part that
+// is too long as well. It is valid until the next call. With the last line comes io.EOF.
 func (l *lines) next() ([]byte, error) {
 	l.line = l.line[:0]
 	l.read++

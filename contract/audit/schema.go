@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// node is what is read of an event schema here: which members an object may have, which it must, and what a value may be.
+// node is what is read of an event schema here: which members an object may have, which it must,
+// and what a value may be.
 type node struct {
 	Properties map[string]*node `json:"properties"`
 	Required   []string         `json:"required"`
@@ -21,7 +22,8 @@ type node struct {
 	compiled *schema.Schema
 }
 
-// UnmarshalJSON reads the node and also compiles it as a schema of its own: those of events refer to nothing outside of themselves.
+// UnmarshalJSON reads the node and also compiles it as a schema of its own: those of events refer
+// to nothing outside of themselves.
 func (n *node) UnmarshalJSON(raw []byte) error {
 	type plain node
 	if err := json.Unmarshal(raw, (*plain)(n)); err != nil {
@@ -56,7 +58,8 @@ var schemas = sync.OnceValue(func() map[string]*node {
 	return all
 })
 
-// members lists the paths of the members that must be there wherever the object that holds them is, or else of those that may be missing.
+// members lists the paths of the members that must be there wherever the object that holds them is,
+// or else of those that may be missing.
 func (n *node) members(prefix string, required bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {

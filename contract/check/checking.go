@@ -45,7 +45,8 @@ type forgiven struct {
 	Count  int    `json:"count"`
 }
 
-// errEmpty says that there was nothing to check, which is no verdict: a log that is well has at least one event.
+// errEmpty says that there was nothing to check, which is no verdict: a log that is well has at
+// least one event.
 var errEmpty = errors.New("there is no event in it, so nothing was checked")
 
 // checking is one call of the program.

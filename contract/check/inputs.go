@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// stdinName is standard input's name as an argument; shownStdin is what it is called in what is told.
+// stdinName is standard input's name as an argument; shownStdin is what it is called in what is
+// told.
 const (
 	stdinName  = "-"
 	shownStdin = "stdin"

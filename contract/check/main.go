@@ -3,24 +3,28 @@
 //	go run ./contract/check [-lenient] [-json] [-max N] [FILE.jsonl | FOLDER | -]…
 //	go run ./contract/check [-json] -explain ID
 //
-// A folder is searched for *.jsonl, and everything below it; without an argument, and for -, it reads standard input. Each file is a
-// log of its own; it may hold several runs, their events interleaved. A file without an event is an error. Every violation is told, with the
-// file, the line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many. After one, the run is judged by
-// what is known then, so that one fault is told once. Of several faults of one event that are about its place in the run the first counts:
-// transitions and pairs of events are checked before counters.
+// A folder is searched for *.jsonl, and everything below it; without an argument, and for -, it
+// reads standard input. Each file is a log of its own; it may hold several runs, their events
+// interleaved. A file without an event is an error. Every violation is told, with the file, the
+// line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many.
+// After one, the run is judged by what is known then, so that one fault is told once. Of several
+// faults of one event that are about its place in the run the first counts: transitions and pairs
+// of events are checked before counters.
 //
-// Without -lenient a log must be as this library writes it: every line one event in the contract's schemas, encoded in the one way that no two
-// readers understand differently; every run from conversation.started on; every invariant decided. A log that ends between two events of one
+// Without -lenient a log must be as this library writes it: every line one event in the contract's
+// schemas, encoded in the one way that no two readers understand differently; every run from
+// conversation.started on; every invariant decided. A log that ends between two events of one
 // commit is a violation too; one that ends elsewhere is of a run that is not finished.
 //
-// With -lenient it checks logs of other producers. It demands what the protocol fixes, and forgives and counts the rest; -explain lenient says
-// what is demanded, forgiven, taken as it is, and not decided. -explain says what an id means: of a state, event, transition, rule, code, event
-// type, invariant or requirement.
+// With -lenient it checks logs of other producers. It demands what the protocol fixes, and forgives
+// and counts the rest; -explain lenient says what is demanded, forgiven, taken as it is, and not
+// decided. -explain says what an id means: of a state, event, transition, rule, code, event type,
+// invariant or requirement.
 //
 // With -json it writes a line for each violation, and one for the summary.
 //
-// It exits with 0 when all is well, with 1 when something was found, and with 2 when it was called wrongly or an input could not be read or is
-// empty.
+// It exits with 0 when all is well, with 1 when something was found, and with 2 when it was called
+// wrongly or an input could not be read or is empty.
 package main
 
 import (
@@ -58,7 +62,8 @@ func main() {
 	os.Exit(run(os.Args[1:], stdin{os.Stdin, typed}, os.Stdout, os.Stderr))
 }
 
-// stdin is standard input. Nobody types a log: when it is typed it is read only where that is asked for.
+// stdin is standard input. Nobody types a log: when it is typed it is read only where that is asked
+// for.
 type stdin struct {
 	io.Reader
 	typed bool
@@ -72,7 +77,8 @@ func run(args []string, stdin stdin, stdout, stderr io.Writer) int {
 		_, _ = io.WriteString(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
-	lenient := flags.Bool("lenient", false, "check logs of other producers: demand what the protocol fixes, forgive and count the rest; see -explain lenient")
+	lenient := flags.Bool("lenient", false, "check logs of other producers: demand what the protocol fixes, forgive "+
+		"and count the rest; see -explain lenient")
 	asJSON := flags.Bool("json", false, "write JSON, an object a line")
 	most := flags.Int("max", 100, "tell at most `N` violations, all are counted; 0: all")
 	word := flags.String("explain", "", "say what an `ID` of the contract means, or a name, and check nothing")

@@ -121,7 +121,8 @@ func TestWrongCalls(t *testing.T) {
 	}
 }
 
-// One unreadable input does not keep the others from being checked, and its exit code is louder than theirs.
+// One unreadable input does not keep the others from being checked, and its exit code is louder
+// than theirs.
 func TestTheOthersAreCheckedBesideAnUnreadableOne(t *testing.T) {
 	code, out, told := call(t, read(t, badLog), "no-such-file", "../testdata/"+goodLog, "-")
 	require.Equal(t, exitWrong, code)
@@ -191,7 +192,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// FuzzOutput: whatever is checked under whatever name, the output is lines of printable text, and valid JSON where that is asked for.
+// FuzzOutput: whatever is checked under whatever name, the output is lines of printable text, and
+// valid JSON where that is asked for.
 func FuzzOutput(f *testing.F) {
 	f.Add("log.jsonl", read(f, badLog))
 	f.Add("\x1b[2J", `{"run_id":"r","seq":1,"\u001b[2J":1}`)
@@ -211,7 +213,8 @@ func FuzzOutput(f *testing.F) {
 			}
 			passed := overlooked{}
 			passed.add(report.Forgiven)
-			told.summary(&summary{Files: 1, Violations: report.Found, ByInvariant: map[string]int{"IV-01": report.Found}, Lenient: true, Forgiven: passed.list()})
+			told.summary(&summary{Files: 1, Violations: report.Found,
+				ByInvariant: map[string]int{"IV-01": report.Found}, Lenient: true, Forgiven: passed.list()})
 			for line := range strings.Lines(out.String()) {
 				require.True(t, strings.HasSuffix(line, "\n"))
 				line = strings.TrimSuffix(line, "\n")

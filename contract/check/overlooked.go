@@ -25,7 +25,8 @@ func (o overlooked) list() []forgiven {
 		all = append(all, forgiven{f.Type, f.Member, f.How, f.Value, n})
 	}
 	slices.SortFunc(all, func(a, b forgiven) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Member, b.Member), cmp.Compare(a.How, b.How),
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Member, b.Member),
+			cmp.Compare(a.How, b.How),
 			cmp.Compare(a.Value, b.Value))
 	})
 	return all

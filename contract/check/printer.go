@@ -30,7 +30,8 @@ func (p *printer) object(v any) {
 	p.linef("%s", body)
 }
 
-// printable shows what a terminal might take for a command, or would not show, by its code: texts come from logs and file names.
+// printable shows what a terminal might take for a command, or would not show, by its code: texts
+// come from logs and file names.
 func printable(s string) string {
 	clean := func(r rune) bool { return r != unicode.ReplacementChar && unicode.IsPrint(r) }
 	if strings.IndexFunc(s, func(r rune) bool { return !clean(r) }) < 0 {

@@ -18,9 +18,11 @@ type builder struct {
 	used    map[thing][]string
 }
 
-// add takes one entry of the contract; source is the Go value that it is made of, in which it names others.
+// add takes one entry of the contract; source is the Go value that it is made of, in which it names
+// others.
 func (b *builder) add(kind, name, id, doc string, says []Field, requirements []string, source any) {
-	b.entries = append(b.entries, Entry{ID: id, Kind: kind, Name: name, Doc: doc, Says: says, Requirements: requirements})
+	b.entries = append(b.entries, Entry{ID: id, Kind: kind, Name: name, Doc: doc, Says: says,
+		Requirements: requirements})
 	for _, r := range requirements {
 		b.use(thing{"requirement", r}, id)
 	}
@@ -81,17 +83,22 @@ func (b *builder) lists(l *contract.Lifecycle) {
 	s := l.Submission
 	b.add("submission", "", s.ID, s.Doc, fields("to", s.To, "slot", s.Slot, "emits", emits(s.Emits)), s.Requirements, s)
 	for _, t := range l.Transitions {
-		b.add("transition", "", t.ID, t.Doc, fields("from", t.From, "event", t.Event, "to", t.To, "when", when(t.Guard), "slot", t.Slot,
-			"emits", emits(t.Emits), "error", strings.Join(append([]string{t.Error}, t.Also...), " or ")), t.Requirements, t)
+		b.add("transition", "", t.ID, t.Doc, fields("from", t.From, "event", t.Event, "to", t.To, "when", when(t.Guard),
+			"slot", t.Slot,
+			"emits", emits(t.Emits), "error", strings.Join(append([]string{t.Error}, t.Also...), " or ")),
+			t.Requirements, t)
 	}
 	for _, r := range l.Rejections {
-		b.add("rejection", "", r.ID, r.Doc, fields("in states", strings.Join(r.States, ", "), "events", strings.Join(r.Events, ", "), "error", r.Error), r.Requirements, r)
+		b.add("rejection", "", r.ID, r.Doc, fields("in states", strings.Join(r.States, ", "), "events",
+			strings.Join(r.Events, ", "), "error", r.Error), r.Requirements, r)
 	}
 	for _, r := range l.Gate {
-		b.add("gate rule", "", r.ID, r.Doc, fields("when", when(r.Guard), "outcome", r.Outcome, "error", r.Error, "warnings", strings.Join(r.Warnings, ", ")), r.Requirements, r)
+		b.add("gate rule", "", r.ID, r.Doc, fields("when", when(r.Guard), "outcome", r.Outcome, "error", r.Error,
+			"warnings", strings.Join(r.Warnings, ", ")), r.Requirements, r)
 	}
 	for _, w := range l.Waiting {
-		b.add("waiting rule", "", w.ID, w.Doc, fields("profile", w.Profile, "strict", yes(w.Strict), "slot", w.Slot, "at the deadline", w.OnDeadline), w.Requirements, w)
+		b.add("waiting rule", "", w.ID, w.Doc, fields("profile", w.Profile, "strict", yes(w.Strict), "slot", w.Slot,
+			"at the deadline", w.OnDeadline), w.Requirements, w)
 	}
 	b.messages(l)
 	for _, v := range l.Invariants {
@@ -108,7 +115,8 @@ func (b *builder) messages(l *contract.Lifecycle) {
 		b.add("warning code", c.Code, c.ID, c.Doc, nil, c.Requirements, nil)
 	}
 	o := l.OwnWarnings
-	b.add("warning codes of engines", "", o.ID, o.Doc, fields("prefix", o.Prefix, "longest", strconv.Itoa(o.Longest)+" bytes"), o.Requirements, o)
+	b.add("warning codes of engines", "", o.ID, o.Doc, fields("prefix", o.Prefix, "longest", strconv.Itoa(o.Longest)+
+		" bytes"), o.Requirements, o)
 	for _, p := range l.Payloads {
 		b.add("event type", p.Type, p.ID, p.Doc, fields("schema", "contract/"+p.Schema), p.Requirements, p)
 	}

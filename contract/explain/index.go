@@ -10,8 +10,8 @@ import (
 // Entry is what is known of one id.
 type Entry struct {
 	ID string `json:"id"`
-	// Kind is state, event, mode, profile, fact, submission, transition, rejection, gate rule, waiting rule, error code, warning code,
-	// event type, invariant or requirement.
+	// Kind is state, event, mode, profile, fact, submission, transition, rejection, gate rule,
+	// waiting rule, error code, warning code, event type, invariant or requirement.
 	Kind string `json:"kind"`
 	// Name is what the contract and the events call it, empty for what has an id only.
 	Name string `json:"name,omitempty"`
@@ -61,8 +61,8 @@ func (e *Entry) called() string {
 // All returns every entry, in the order of the contract. They are not the caller's to change.
 func (x *Index) All() []Entry { return x.entries }
 
-// Find returns the entries with this id or name, in any case of letters. There may be several: an event and the type of the event that tells of
-// it may share a name.
+// Find returns the entries with this id or name, in any case of letters. There may be several: an
+// event and the type of the event that tells of it may share a name.
 func (x *Index) Find(word string) []Entry {
 	var found []Entry
 	for _, e := range x.entries {
@@ -73,7 +73,8 @@ func (x *Index) Find(word string) []Entry {
 	return found
 }
 
-// Near returns up to three ids or names that somebody may have meant by the word, the nearest first.
+// Near returns up to three ids or names that somebody may have meant by the word, the nearest
+// first.
 func (x *Index) Near(word string) []string {
 	type candidate struct {
 		word     string

@@ -62,11 +62,13 @@ func TestEveryIDIsExplained(t *testing.T) {
 	require.Len(t, x.All(), n+len(reqmap.Requirements()))
 }
 
-// G2: wherever the contract names something, that knows who names it; a key that names something and is not known here is missing in the index.
+// G2: wherever the contract names something, that knows who names it; a key that names something
+// and is not known here is missing in the index.
 func TestWhatIsNamedKnowsByWhom(t *testing.T) {
 	t.Parallel()
 	x := index()
-	other := map[string]bool{"id": true, "name": true, "code": true, "doc": true, "slot": true, "on_deadline": true, "kind": true, "present": true, "source": true, "limit": true, "schema": true}
+	other := map[string]bool{"id": true, "name": true, "code": true, "doc": true, "slot": true, "on_deadline": true,
+		"kind": true, "present": true, "source": true, "limit": true, "schema": true}
 	seen := 0
 	eachString("", source(t), func(key, text string) {
 		found := x.Find(text)
@@ -74,7 +76,9 @@ func TestWhatIsNamedKnowsByWhom(t *testing.T) {
 			return
 		}
 		seen++
-		require.True(t, slices.ContainsFunc(found, func(e explain.Entry) bool { return len(e.UsedBy) > 0 || e.Kind == "event type" }), "%s %s", key, text)
+		require.True(t, slices.ContainsFunc(found, func(e explain.Entry) bool {
+			return len(e.UsedBy) > 0 || e.Kind == "event type"
+		}), "%s %s", key, text)
 	})
 	require.Greater(t, seen, 300)
 
@@ -111,7 +115,8 @@ func TestNear(t *testing.T) {
 	t.Parallel()
 	x := index()
 	for word, want := range map[string]string{
-		"IV-2": "IV-02", "tr6": "TR-06", "ENGINE_FAILD": "ENGINE_FAILED", "wait": "waiting_user", "turn.start": "turn.started", "reply.accepted": "interaction.reply.accepted",
+		"IV-2": "IV-02", "tr6": "TR-06", "ENGINE_FAILD": "ENGINE_FAILED", "wait": "waiting_user",
+		"turn.start": "turn.started", "reply.accepted": "interaction.reply.accepted",
 	} {
 		require.Contains(t, x.Near(word), want, word)
 	}

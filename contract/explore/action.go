@@ -108,7 +108,8 @@ const (
 )
 
 var cameNames = [cameOuts]string{
-	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "the first receipt again", "refused: key conflict", "refused: settled already",
+	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "the first receipt again",
+	"refused: key conflict", "refused: settled already",
 	"refused: not waiting", "refused: the run is over", "it is there already", "it was", "it was not",
 }
 

@@ -13,17 +13,20 @@ const (
 	MaxAttempts  = 6
 )
 
-// Bounds say how far an exploration goes. They bound what surroundings do (agents, people, faults), never what the protocol does in answer: so
-// every state that is reached can still be led to its end.
+// Bounds say how far an exploration goes. They bound what surroundings do (agents, people, faults),
+// never what the protocol does in answer: so every state that is reached can still be led to its
+// end.
 type Bounds struct {
 	// Nodes execute runs; from 1 to MaxNodes.
 	Nodes int
 	// Questions is how many the agent asks at most; from 0 to MaxQuestions.
 	Questions int
-	// Attempts is how many turns a run has at most, from 1 to MaxAttempts: in the last one the agent asks nothing and nothing breaks.
+	// Attempts is how many turns a run has at most, from 1 to MaxAttempts: in the last one the
+	// agent asks nothing and nothing breaks.
 	Attempts int
-	// Faults is how many things break at most: a crash, a lease that runs out, an acknowledgement or a connection that is lost, a resident
-	// process that dies, a shutdown during a turn. Each kind may be any number of them.
+	// Faults is how many things break at most: a crash, a lease that runs out, an acknowledgement
+	// or a connection that is lost, a resident process that dies, a shutdown during a turn. Each
+	// kind may be any number of them.
 	Faults int
 	// Rival says that another run competes for the pool's only slot.
 	Rival bool
@@ -55,7 +58,8 @@ type Scenario struct {
 	Sticky bool
 	// Repeatable says that an interrupted turn may be executed again.
 	Repeatable bool
-	// Spent says that the run was repeated as often as it may be already. How often that is, is not modelled.
+	// Spent says that the run was repeated as often as it may be already. How often that is, is not
+	// modelled.
 	Spent bool
 	// MaxAttempt is the declared one, 0 for none.
 	MaxAttempt int
@@ -89,8 +93,9 @@ func (s Scenario) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Scenarios are all that are told apart: every mode, profile, strictness and repeatability, max_attempt declared or not, and none or
-// one automatic decision allowed; and resumable ones that have no repeat left.
+// Scenarios are all that are told apart: every mode, profile, strictness and repeatability,
+// max_attempt declared or not, and none or one automatic decision allowed; and resumable ones that
+// have no repeat left.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {

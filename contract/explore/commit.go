@@ -18,7 +18,8 @@ type model struct {
 	said          []verdict // what turns ended with, numbered as actions name them
 }
 
-// wish is a transition that somebody wants, and what it brings: the explorer's form of lifecycle's change.
+// wish is a transition that somebody wants, and what it brings: the explorer's form of lifecycle's
+// change.
 type wish struct {
 	event happening
 	extra facts // those that the record does not tell
@@ -33,7 +34,8 @@ type wish struct {
 // facts are what a record tells about itself.
 func (m *model) facts(r *Run) facts {
 	sc := &m.scenario
-	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) | when(r.Session, handlePresent) |
+	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) |
+		when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
 		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted) | when(sc.Spent, repeatsExhausted)
 }
@@ -112,7 +114,8 @@ func (m *model) enter(next, prev *Run, w *wish) {
 	}
 }
 
-// read returns the record that a view's holder decides on, and whether the store will take a commit that is made on it.
+// read returns the record that a view's holder decides on, and whether the store will take a commit
+// that is made on it.
 func (m *model) read(s *State, who actor, v view, guard Switch) (*Run, bool) {
 	switch {
 	case v == current:
@@ -123,7 +126,8 @@ func (m *model) read(s *State, who actor, v view, guard Switch) (*Run, bool) {
 	return nil, false
 }
 
-// store makes the commit: the record, the clock's word on its deadline, what others now have in hand, and the events. It says what law was broken.
+// store makes the commit: the record, the clock's word on its deadline, what others now have in
+// hand, and the events. It says what law was broken.
 func (m *model) store(s *State, next Run, w *wish, r ruling, from place, by actor) string {
 	before := s.Run
 	due := s.Due
@@ -172,7 +176,8 @@ func (m *model) touch(s *State, before *Run, by actor) {
 	}
 }
 
-// outdate makes one view stale. Where the version is not compared, its holder keeps what it had read.
+// outdate makes one view stale. Where the version is not compared, its holder keeps what it had
+// read.
 func (m *model) outdate(s *State, v *view, who, by actor, before *Run, guard Switch) {
 	if who == by {
 		return
@@ -184,7 +189,8 @@ func (m *model) outdate(s *State, v *view, who, by actor, before *Run, guard Swi
 }
 
 // versionOf says whose compare-and-set a command's is.
-var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, sweep: VersionDeadline, recovery: VersionRecovery, loss: VersionLoss}
+var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, sweep: VersionDeadline,
+	recovery: VersionRecovery, loss: VersionLoss}
 
 // forget ends a holder's view.
 func (s *State) forget(who actor) {

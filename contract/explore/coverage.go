@@ -36,12 +36,15 @@ func (c *Coverage) Add(o Coverage) {
 	}
 }
 
-// Explained are rules that the library never uses, each with the reason. They stand in the contract for hosts and stores that do.
+// Explained are rules that the library never uses, each with the reason. They stand in the contract
+// for hosts and stores that do.
 var Explained = map[string]string{
-	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session gone, and fails by TR-05",
+	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
+		"gone, and fails by TR-05",
 }
 
-// Missing lists what was never reached and should have been, and what is explained and was reached nevertheless.
+// Missing lists what was never reached and should have been, and what is explained and was reached
+// nevertheless.
 func (c *Coverage) Missing(l *contract.Lifecycle) []string {
 	var out []string
 	want := func(id, what string) {

@@ -34,8 +34,9 @@ func everywhere(t *testing.T, o explore.Options, which func(explore.Scenario) bo
 	return sum
 }
 
-// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: two nodes, two people, and whatever may break: every state that can be reached keeps every promise of the contract and of
-// the protocol, can go on by itself, and each rule and each answer of the protocol was met on the way.
+// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: two nodes, two people, and whatever may break: every state that
+// can be reached keeps every promise of the contract and of the protocol, can go on by itself, and
+// each rule and each answer of the protocol was met on the way.
 func TestEveryReachableStateKeepsEveryPromise(t *testing.T) {
 	r := everywhere(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
 	t.Log(r)
@@ -44,7 +45,8 @@ func TestEveryReachableStateKeepsEveryPromise(t *testing.T) {
 	require.Greater(t, r.States, least)
 }
 
-// Two faults in one run, of whatever kinds. All scenarios with all bounds are the command's, without the race detector.
+// Two faults in one run, of whatever kinds. All scenarios with all bounds are the command's,
+// without the race detector.
 func TestNothingBreaksWhenTwoThingsDo(t *testing.T) {
 	r := everywhere(t, explore.Options{Bounds: twice}, func(sc explore.Scenario) bool {
 		return sc.Repeatable && !sc.Spent && sc.MaxAttempt == 0 && sc.MaxAuto == 1
@@ -119,8 +121,8 @@ func TestEveryGuardIsNeeded(t *testing.T) {
 	}
 }
 
-// The fence's word on node and epoch is a second line: while versions are compared, no worker comes that far. Without that, each of them is
-// what keeps a worker from writing where it lost its right.
+// The fence's word on node and epoch is a second line: while versions are compared, no worker comes
+// that far. Without that, each of them is what keeps a worker from writing where it lost its right.
 func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
 	t.Parallel()
 	for _, line := range []struct {
@@ -132,7 +134,8 @@ func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
 		look := func(without ...explore.Switch) explore.Result {
 			t.Helper()
 			r, err := explore.Explore(explore.Options{
-				Bounds: explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}, Without: without, Only: line.broken,
+				Bounds: explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}, Without: without,
+				Only: line.broken,
 			}, line.of)
 			require.NoError(t, err)
 			return r

@@ -6,12 +6,14 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// law is the contract as the explorer asks it: each question once, of contract's interpreter, and the answer remembered.
+// law is the contract as the explorer asks it: each question once, of contract's interpreter, and
+// the answer remembered.
 type law struct {
 	l       *contract.Lifecycle
 	rulings map[question]ruling
-	cells   [len(placeNamesArray)][happenings]facts // those that a cell's guards mention; the others change nothing there
-	gate    map[facts][]verdict
+	// those that a cell's guards mention; the others change nothing there
+	cells [len(placeNamesArray)][happenings]facts
+	gate  map[facts][]verdict
 }
 
 // question is a cell and the facts.
@@ -41,7 +43,8 @@ const (
 	releases
 )
 
-// verdict is one way in which the gate can decide a turn: rules that agree in outcome and code are one.
+// verdict is one way in which the gate can decide a turn: rules that agree in outcome and code are
+// one.
 type verdict struct {
 	outcome happening
 	code    string
@@ -88,9 +91,11 @@ func (w *law) next(from place, event happening, holds facts) ruling {
 }
 
 // evidence are the facts that a turn itself brings; the others stand in the record.
-const evidence = processOK | doneMarker | notDoneSaid | questionAsked | schemaDeclared | outputValid | schemaPermissive | handlePresent
+const evidence = processOK | doneMarker | notDoneSaid | questionAsked | schemaDeclared | outputValid |
+	schemaPermissive | handlePresent
 
-// verdicts are the ways in which a turn can end when the record says what it says: every evidence is put before the gate.
+// verdicts are the ways in which a turn can end when the record says what it says: every evidence
+// is put before the gate.
 func (w *law) verdicts(record facts) []verdict {
 	if all, ok := w.gate[record]; ok {
 		return all

@@ -32,7 +32,8 @@ type promise struct {
 }
 
 var laws = []promise{
-	{"PI-01", "a slot is held exactly by a turn that executes, and by a sticky run that waits or was answered", slotRight},
+	{"PI-01", "a slot is held exactly by a turn that executes, and by a sticky run that waits or was answered",
+		slotRight},
 	{"PI-02", "what has ended holds nothing", func(m *model, s *State) bool {
 		r := &s.Run
 		return !m.over(r) || !r.Slot && r.Owner == 0 && r.Pending == 0 && r.Answer == 0
@@ -50,17 +51,23 @@ var laws = []promise{
 		r := &s.Run
 		return r.State != queued && r.State != running || r.Answer == r.Asked
 	}},
-	{"PI-08", "no more slots are held than the pool has", func(_ *model, s *State) bool { return !s.Rival || !s.Run.Slot }},
+	{"PI-08", "no more slots are held than the pool has", func(_ *model, s *State) bool {
+		return !s.Rival || !s.Run.Slot
+	}},
 	{"PI-09", "the events tell what the record says", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
-		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos && r.Pending == l.Open
+		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
+			r.Pending == l.Open
 	}},
-	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool { return s.Run.State != running || s.Run.Owner != 0 }},
+	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
+		return s.Run.State != running || s.Run.Owner != 0
+	}},
 }
 
 func slotRight(m *model, s *State) bool {
 	r := &s.Run
-	due := r.State == running || m.scenario.Sticky && r.Profile && (r.State == waiting || r.State == queued && r.Answer != 0)
+	due := r.State == running || m.scenario.Sticky && r.Profile && (r.State == waiting || r.State == queued &&
+		r.Answer != 0)
 	return r.Slot == due
 }
 

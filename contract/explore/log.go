@@ -8,15 +8,17 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Log sums up the events of a run: of two logs with one summary either both or none is broken by what comes next. It is kept apart from the record, so
-// that the two can disagree. It has no place for final messages: one ends its turn, and another after that is wrong in any log.
+// Log sums up the events of a run: of two logs with one summary either both or none is broken by
+// what comes next. It is kept apart from the record, so that the two can disagree. It has no place
+// for final messages: one ends its turn, and another after that is wrong in any log.
 type Log struct {
 	State                       place
 	Attempt, Asked, Open, Autos uint8
 	LastReply, LastAuto         uint8 // the question last settled so
-	Said                        bool  // the attempt has its final message; that an earlier one had it matters to no invariant
-	Owed                        bool  // the last change of state accepted an answer
-	Begun                       bool
+	// the attempt has its final message; that an earlier one had it matters to no invariant
+	Said  bool
+	Owed  bool // the last change of state accepted an answer
+	Begun bool
 }
 
 // telling is what a commit has to tell.
@@ -42,7 +44,8 @@ func (r *Run) told() told { return told{r.State, r.Attempt, r.Pending, r.Deadlin
 // submission is the arrow by which a run begins.
 const submission int8 = -2
 
-// judge puts logs before contract.Checker. Since there are few summaries, one log is kept for each, and what may follow it is judged once.
+// judge puts logs before contract.Checker. Since there are few summaries, one log is kept for each,
+// and what may follow it is judged once.
 type judge struct {
 	*model
 	known map[judgement]judged
@@ -178,7 +181,8 @@ func (w *logWriter) write(kind string, t *telling) {
 	}
 	w.local++
 	w.events = append(w.events, contract.Event{
-		ProtocolVersion: contract.Protocol, RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine", Type: kind, Data: body,
+		ProtocolVersion: contract.Protocol, RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
+		Type: kind, Data: body,
 		Meta: contract.Meta{Attempt: w.attempt, LocalSeq: w.local},
 	})
 	w.now = w.now.Add(time.Second)
@@ -194,7 +198,8 @@ func (w *logWriter) data(kind string, t *telling) any {
 			mode = "interactive"
 		}
 		return contract.Started{
-			Mode: mode, InteractiveRequireUserReply: sc.Strict, SessionTimeoutSec: int(long / time.Second), MaxAttempt: sc.MaxAttempt,
+			Mode: mode, InteractiveRequireUserReply: sc.Strict, SessionTimeoutSec: int(long / time.Second),
+			MaxAttempt:       sc.MaxAttempt,
 			MaxAutoDecisions: sc.MaxAuto, Pool: "default", ContractVersion: w.law.l.Version,
 		}
 	case contract.TypeStateChanged:
@@ -203,11 +208,13 @@ func (w *logWriter) data(kind string, t *telling) any {
 		return contract.ReplyAccepted{InteractionID: int(t.id), ResolutionMode: "user_reply", AcceptedAt: w.now}
 	case contract.TypeAutoDecided:
 		return contract.AutoDecided{
-			InteractionID: int(t.id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement", AcceptedAt: w.now, TimeoutSec: int(long / time.Second),
+			InteractionID: int(t.id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
+			AcceptedAt: w.now, TimeoutSec: int(long / time.Second),
 		}
 	case contract.TypeInputRequired:
 		asked := contract.InputRequired{
-			InteractionID: int(t.next.pending), Kind: "open_text", Prompt: "?", DefaultDecisionPolicy: "engine_judgement", AskedAt: w.now,
+			InteractionID: int(t.next.pending), Kind: "open_text", Prompt: "?",
+			DefaultDecisionPolicy: "engine_judgement", AskedAt: w.now,
 			Profile: w.policy.Profile, OnDeadline: w.policy.OnDeadline,
 		}
 		if t.next.deadline != 0 {
@@ -224,7 +231,8 @@ func (w *logWriter) data(kind string, t *telling) any {
 func (w *logWriter) change(t *telling) contract.StateChanged {
 	arrow := &w.law.l.Transitions[max(t.arrow, 0)]
 	c := contract.StateChanged{
-		From: t.from.String(), To: t.next.state.String(), Trigger: arrow.Event, UpdatedAt: w.now, PendingInteractionID: int(t.next.pending),
+		From: t.from.String(), To: t.next.state.String(), Trigger: arrow.Event, UpdatedAt: w.now,
+		PendingInteractionID: int(t.next.pending),
 	}
 	if w.law.l.Terminal(arrow.To) {
 		c.Terminal = &contract.Terminal{Status: c.To, Warnings: []string{}}

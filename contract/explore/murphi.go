@@ -17,14 +17,15 @@ var murphiText string
 
 var murphiTemplate = template.Must(template.New("murphi").Parse(murphiText))
 
-// Murphi returns the model as a text for Rumur, made of the contract's source: all scenarios, within the bounds. Rumur must count as many
-// states as All.
+// Murphi returns the model as a text for Rumur, made of the contract's source: all scenarios,
+// within the bounds. Rumur must count as many states as All.
 func Murphi(source []byte, b Bounds) (string, error) {
 	if err := b.Check(); err != nil {
 		return "", err
 	}
 	if b.Questions == 0 {
-		return "", fmt.Errorf("explore: questions is 0, want 1 to %d for Murphi, which has no empty range", MaxQuestions)
+		return "", fmt.Errorf("explore: questions is 0, want 1 to %d for Murphi, which has no empty range",
+			MaxQuestions)
 	}
 	l, err := contract.Parse(source)
 	if err != nil {
@@ -54,7 +55,8 @@ type murphiRow struct {
 
 func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	m := murphi{
-		Version: l.Version, Hash: fmt.Sprintf("%x", sha256.Sum256(source))[:8], Bounds: b, Turns: b.Attempts + 2*b.Faults, Begin: inMurphi("S", l.Submission.To),
+		Version: l.Version, Hash: fmt.Sprintf("%x", sha256.Sum256(source))[:8], Bounds: b, Turns: b.Attempts +
+			2*b.Faults, Begin: inMurphi("S", l.Submission.To),
 	}
 	var places, events, ends []string
 	for _, s := range l.States {
@@ -71,7 +73,8 @@ func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	}
 	m.Places, m.Events, m.Terminal = strings.Join(places, ", "), strings.Join(events, ", "), strings.Join(ends, " | ")
 	for _, t := range l.Transitions {
-		row := murphiRow{ID: t.ID, From: inMurphi("S", t.From), Event: inMurphi("E", t.Event), To: inMurphi("S", t.To), Slot: inMurphi("L", t.Slot)}
+		row := murphiRow{ID: t.ID, From: inMurphi("S", t.From), Event: inMurphi("E", t.Event), To: inMurphi("S", t.To),
+			Slot: inMurphi("L", t.Slot)}
 		if g := guardInMurphi(t.Guard); g != "true" {
 			row.Guard = " & " + g
 		}

@@ -48,7 +48,8 @@ func TestModelForRumurNeedsBoundsAndAContract(t *testing.T) {
 	require.ErrorIs(t, err, contract.ErrContract)
 }
 
-// What Rumur is compared with leaves the logs out; they follow from the records, so that there are as many states.
+// What Rumur is compared with leaves the logs out; they follow from the records, so that there are
+// as many states.
 func TestLogsAddNoStates(t *testing.T) {
 	t.Parallel()
 	bounds := explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}

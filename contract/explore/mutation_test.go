@@ -46,11 +46,17 @@ func mutants(t testing.TB) []mutant {
 		}
 		for j, fact := range tr.All {
 			add(tr.ID+" without "+fact, at(func(t *contract.Transition) { t.All = slices.Delete(t.All, j, j+1) }))
-			add(tr.ID+" against "+fact, at(func(t *contract.Transition) { t.All = slices.Delete(t.All, j, j+1); t.None = append(t.None, fact) }))
+			add(tr.ID+" against "+fact, at(func(t *contract.Transition) {
+				t.All = slices.Delete(t.All, j, j+1)
+				t.None = append(t.None, fact)
+			}))
 		}
 		for j, fact := range tr.None {
 			add(tr.ID+" in spite of "+fact, at(func(t *contract.Transition) { t.None = slices.Delete(t.None, j, j+1) }))
-			add(tr.ID+" only with "+fact, at(func(t *contract.Transition) { t.None = slices.Delete(t.None, j, j+1); t.All = append(t.All, fact) }))
+			add(tr.ID+" only with "+fact, at(func(t *contract.Transition) {
+				t.None = slices.Delete(t.None, j, j+1)
+				t.All = append(t.All, fact)
+			}))
 		}
 	}
 	for i, w := range base.Waiting {
@@ -63,16 +69,18 @@ func mutants(t testing.TB) []mutant {
 	return all
 }
 
-// survivors are mutants that no reachable state tells from the contract, each with the reason. The contract's own laws catch them.
+// survivors are mutants that no reachable state tells from the contract, each with the reason. The
+// contract's own laws catch them.
 var survivors = map[string]string{
-	"TR-01 slot keep":              "the claim gives the slot, whatever the arrow says of it",
-	"TR-14 slot release":           "a resumable run that waits has no slot to free",
-	"TR-14 without handle_present": "a resumable run parks with its handle only (TR-02), so there is none without that waits",
-	"TR-18 dropped":                "nobody fires it; see Explained",
+	"TR-01 slot keep":    "the claim gives the slot, whatever the arrow says of it",
+	"TR-14 slot release": "a resumable run that waits has no slot to free",
+	"TR-14 without handle_present": "a resumable run parks with its handle only (TR-02), so there is none without " +
+		"that waits",
+	"TR-18 dropped": "nobody fires it; see Explained",
 }
 
-// G1: who changes a transition, a guard or the policy is told so by the explorer: the contract is unsound, a state breaks a promise or is stuck, or a rule
-// is never met.
+// G1: who changes a transition, a guard or the policy is told so by the explorer: the contract is
+// unsound, a state breaks a promise or is stuck, or a rule is never met.
 func TestChangedContractsAreCaught(t *testing.T) {
 	t.Parallel()
 	own, err := explore.All(explore.Options{Bounds: small})

@@ -52,7 +52,8 @@ func (w *walk) registry(i int) {
 	}
 }
 
-// restart brings the node back. Its first recovery finds its former self dead, on the same machine, at once; that is one step here.
+// restart brings the node back. Its first recovery finds its former self dead, on the same machine,
+// at once; that is one step here.
 func (w *walk) restart(i int) {
 	next := w.begin()
 	w.comesBack(next, i, !w.off[RestartID])

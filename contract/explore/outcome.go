@@ -2,7 +2,8 @@ package explore
 
 import "slices"
 
-// finish ends the turn in each way that the gate knows, and in those that the engine has no part in.
+// finish ends the turn in each way that the gate knows, and in those that the engine has no part
+// in.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run
@@ -48,7 +49,8 @@ func (m *model) saying(v verdict) uint8 {
 	return uint8(i)
 }
 
-// wishOf is what a worker wants to store of an outcome. An interrupted turn goes back to the queue where it may be repeated.
+// wishOf is what a worker wants to store of an outcome. An interrupted turn goes back to the queue
+// where it may be repeated.
 func (w *walk) wishOf(outcome happening, r *Run, i int) *wish {
 	switch outcome {
 	case requeue:

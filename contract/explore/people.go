@@ -40,7 +40,8 @@ func (w *walk) submit() {
 	w.step(a, n, broken)
 }
 
-// reply looks at the run as Reply does. With the key of question 1, ada takes it for another question.
+// reply looks at the run as Reply does. With the key of question 1, ada takes it for another
+// question.
 func (w *walk) reply(i int, id uint8, reused bool) {
 	r := &w.from.Run
 	a := Action{what: replies, who: user(i), arg: id}
@@ -77,7 +78,8 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 	w.step(a, n, "")
 }
 
-// answered ends a look that stored nothing, and checks the answer that it gave (C5): who was accepted once is told so for ever.
+// answered ends a look that stored nothing, and checks the answer that it gave (C5): who was
+// accepted once is told so for ever.
 func (w *walk) answered(a Action, n *State, id, key uint8) {
 	r := &n.Run
 	w.seen.came(a.came)
@@ -104,7 +106,8 @@ func (w *walk) cancel(i int) {
 	w.step(a, n, "")
 }
 
-// personStores commits what was decided. After a conflict the person looks again, which is a step of its own.
+// personStores commits what was decided. After a conflict the person looks again, which is a step
+// of its own.
 func (w *walk) personStores(i int, op Op) {
 	n := w.begin()
 	a := Action{what: stores, who: user(i), arg: op.ID}

@@ -1,21 +1,24 @@
 package explore
 
-// probe offers every event to a state that was reached, with whatever facts somebody may claim beside those of the record. What is refused there is
-// refused by a rule; what is taken must be right to take. It says what is not.
+// probe offers every event to a state that was reached, with whatever facts somebody may claim
+// beside those of the record. What is refused there is refused by a rule; what is taken must be
+// right to take. It says what is not.
 func (m *model) probe(s *State) string {
 	k := probed{s.Run.State, m.facts(&s.Run)}
 	if m.probedAlready[k] {
 		return ""
 	}
 	m.probedAlready[k] = true
-	const claimed = pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky // a turn brings the last two
+	// a turn brings the last two
+	const claimed = pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
 	for event := range happenings {
 		for extra := facts(0); ; extra = (extra - claimed) & claimed { // every subset
 			r := m.law.next(k.from, event, k.holds|extra)
 			switch {
 			case r.taken() && !rightful(k.from, event, k.holds|extra):
 				return "PI-23: " + event.String() + " is taken by " + r.rule + " without right"
-			case r.taken() && ((r.to == canceled) != (event == runCanceled) || (r.to == succeeded) != (event == turnSucceeded)):
+			case r.taken() && ((r.to == canceled) != (event == runCanceled) ||
+				(r.to == succeeded) != (event == turnSucceeded)):
 				return "PI-24: " + event.String() + " leads to " + r.to.String() + " by " + r.rule
 			case !r.taken() && r.code != "GUARD_NOT_MET":
 				m.seen.rule(refusalID(r.rule, k.from.String(), event.String()))
@@ -33,7 +36,8 @@ type probed struct {
 	holds facts
 }
 
-// rightful is when an event may be taken at all, in the words of the requirements. It asks for less than the contract does.
+// rightful is when an event may be taken at all, in the words of the requirements. It asks for less
+// than the contract does.
 func rightful(from place, event happening, f facts) bool {
 	has := func(all facts) bool { return f&all == all }
 	switch event {

@@ -9,7 +9,8 @@ import (
 
 // Options say what is explored.
 type Options struct {
-	// Contract is the one that is explored, and not changed; nil for the one that this program was built with.
+	// Contract is the one that is explored, and not changed; nil for the one that this program was
+	// built with.
 	Contract *contract.Lifecycle
 	Bounds   Bounds
 	// Without are the guards that are taken away.
@@ -32,7 +33,8 @@ type Result struct {
 	Broken *Counterexample
 }
 
-// Explore walks every state of the scenario within the bounds, until an invariant is broken. The error says that the bounds are out of range.
+// Explore walks every state of the scenario within the bounds, until an invariant is broken. The
+// error says that the bounds are out of range.
 func Explore(o Options, sc Scenario) (Result, error) {
 	if err := o.Bounds.Check(); err != nil {
 		return Result{}, err
@@ -56,7 +58,8 @@ func All(o Options) (Result, error) {
 	return sum, nil
 }
 
-// Add joins what the exploration of another scenario found. Of two counter-examples it keeps the shorter.
+// Add joins what the exploration of another scenario found. Of two counter-examples it keeps the
+// shorter.
 func (r *Result) Add(o Result) {
 	r.States += o.States
 	r.Transitions += o.Transitions
@@ -80,7 +83,8 @@ func explore(o Options, law *law, sc Scenario) Result {
 }
 
 func newModel(o Options, law *law, sc Scenario) *model {
-	m := &model{law: law, bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, seen: newCoverage(), probedAlready: map[probed]bool{}}
+	m := &model{law: law, bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, seen: newCoverage(),
+		probedAlready: map[probed]bool{}}
 	for _, sw := range o.Without {
 		m.off[sw] = true
 	}
@@ -141,11 +145,13 @@ func (s *search) run() Result {
 	}
 	if s.broken == nil && s.only == "" {
 		if stuck, ok := s.stuck(); ok {
-			s.broken = s.trace(stuck, nil, nil, "PI-17: from here nothing that nodes and deadlines do leads to an end, or to a wait without one")
+			s.broken = s.trace(stuck, nil, nil, "PI-17: from here nothing that nodes and deadlines do leads to an "+
+				"end, or to a wait without one")
 		}
 	}
 	return Result{
-		States: s.seen.size(), Transitions: s.transitions, Depth: int(s.depth[len(s.depth)-1]), Coverage: s.model.seen, Broken: s.broken,
+		States: s.seen.size(), Transitions: s.transitions, Depth: int(s.depth[len(s.depth)-1]), Coverage: s.model.seen,
+		Broken: s.broken,
 	}
 }
 

@@ -4,8 +4,8 @@ package explore_test
 
 import "github.com/interlude-go/interlude/contract/explore"
 
-// An exploration is one goroutine, and the race detector makes it ten times as slow: a part is enough to see scenarios side by side. CI runs the whole
-// without it.
+// An exploration is one goroutine, and the race detector makes it ten times as slow: a part is
+// enough to see scenarios side by side. CI runs the whole without it.
 var (
 	explored = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}
 	least    = 100_000

@@ -1,7 +1,8 @@
 package explore
 
-// State is one state of the system: the run's record, what was told of it, the nodes, the commands that are under way, and what may still break. It
-// has no version numbers: what matters of a version is whether what somebody has read is still current, and that each reader's view says.
+// State is one state of the system: the run's record, what was told of it, the nodes, the commands
+// that are under way, and what may still break. It has no version numbers: what matters of a
+// version is whether what somebody has read is still current, and that each reader's view says.
 type State struct {
 	Run Run
 	// Log sums up the events that were stored.
@@ -9,7 +10,8 @@ type State struct {
 	// Due says that the deadline in the record has passed, by the clock that all agree on.
 	Due   bool
 	Nodes [MaxNodes]Node
-	// Users are the commands of ada, who replies with a key, and of ben, who replies without one and cancels.
+	// Users are the commands of ada, who replies with a key, and of ben, who replies without one
+	// and cancels.
 	Users [2]Op
 	// Rival says that another run holds the pool's only slot.
 	Rival bool
@@ -20,7 +22,8 @@ type State struct {
 	// Given is 1 + the answer that the last claim took up, 0 before the first.
 	Given uint8
 
-	// Kept is the record as a stale reader knows it, and Keeper that reader. It matters only where a compare-and-set is taken away.
+	// Kept is the record as a stale reader knows it, and Keeper that reader. It matters only where
+	// a compare-and-set is taken away.
 	Kept   Run
 	Keeper actor
 }
@@ -33,7 +36,8 @@ type Run struct {
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
-	// Pending and Deadline name a question, Answer the one whose answer is accepted and not yet executed to the end; 0 for none.
+	// Pending and Deadline name a question, Answer the one whose answer is accepted and not yet
+	// executed to the end; 0 for none.
 	Pending, Deadline, Answer uint8
 	// Autos counts automatic decisions.
 	Autos uint8
@@ -42,7 +46,8 @@ type Run struct {
 	Settled          [MaxQuestions]settlement
 }
 
-// owner is 0 for none, 1 + a node's index for its present membership, and former for one that is over: no id is used again.
+// owner is 0 for none, 1 + a node's index for its present membership, and former for one that is
+// over: no id is used again.
 type owner uint8
 
 const former owner = 255
@@ -70,7 +75,8 @@ const (
 // Node is a process that executes runs: what the store knows of it, and what it knows itself.
 type Node struct {
 	Up bool
-	// Registered: the store knows its id. Up and not registered, it was taken for dead and does not know it.
+	// Registered: the store knows its id. Up and not registered, it was taken for dead and does not
+	// know it.
 	Registered bool
 	// Lapsed: its lease ran out by the store's clock, and nobody has acted on that.
 	Lapsed bool
@@ -83,11 +89,13 @@ type Node struct {
 	Outcome happening
 	// Dropped is the epoch of a turn that ended here without an outcome that was stored.
 	Dropped uint8
-	// Late is the epoch of a claim that was manned before it was acknowledged; see the switch man.waits.
+	// Late is the epoch of a claim that was manned before it was acknowledged; see the switch
+	// man.waits.
 	Late uint8
 	// Sent is a commit of its worker that may still arrive, or never.
 	Sent Sent
-	// Upkeep is what its sweeper, its recovery or its watch over resident processes is about to store.
+	// Upkeep is what its sweeper, its recovery or its watch over resident processes is about to
+	// store.
 	Upkeep Op
 }
 

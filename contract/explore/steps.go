@@ -4,7 +4,8 @@ package explore
 type walk struct {
 	*model
 	from *State
-	// step is given what follows, and the law that it breaks, if it does. The state is the walk's, to be copied.
+	// step is given what follows, and the law that it breaks, if it does. The state is the walk's,
+	// to be copied.
 	step func(a Action, next *State, broken string)
 	next State
 }
@@ -15,7 +16,8 @@ func (w *walk) begin() *State {
 	return &w.next
 }
 
-// commit decides and stores on what was read, and reports how that came out. A refusal by the contract leaves everything as it was.
+// commit decides and stores on what was read, and reports how that came out. A refusal by the
+// contract leaves everything as it was.
 func (w *walk) commit(s *State, a Action, base *Run, wish *wish) {
 	next, r := w.decide(base, wish)
 	if !r.taken() {

@@ -27,7 +27,8 @@ const (
 	ClaimHolder     // a run that holds a slot, only by its owner
 	ClaimEpoch      // each claim has the next epoch
 
-	// What is one commit: the record with its slot, question, deadline, answer and receipt, and the events.
+	// What is one commit: the record with its slot, question, deadline, answer and receipt, and the
+	// events.
 
 	CommitEvents   // the events are stored with the state
 	CommitSlot     // the slot is freed with the state

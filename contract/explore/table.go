@@ -2,7 +2,8 @@ package explore
 
 import "hash/maphash"
 
-// table numbers states in the order in which they were met. It keeps each once, and finds it by its hash, with open addressing.
+// table numbers states in the order in which they were met. It keeps each once, and finds it by its
+// hash, with open addressing.
 type table struct {
 	states []State
 	slots  []uint32 // 1 + a state's number; 0 is free

@@ -75,4 +75,5 @@ func (s *search) text(st *State) string {
 	return strings.Join(words, ", ")
 }
 
-var phaseNames = [...]string{"is idle in", "waits for its claim of", "executes", "waits to hear of", "is to store again"}
+var phaseNames = [...]string{"is idle in", "waits for its claim of", "executes", "waits to hear of",
+	"is to store again"}

@@ -1,7 +1,7 @@
 package explore
 
-// upkeep is what a node does beside its turns: it fires deadlines, recovers what dead nodes left, and watches over resident processes. None of it is
-// fenced: whoever comes first is right.
+// upkeep is what a node does beside its turns: it fires deadlines, recovers what dead nodes left,
+// and watches over resident processes. None of it is fenced: whoever comes first is right.
 func (w *walk) upkeep(i int) {
 	s := w.from
 	n, r := &s.Nodes[i], &s.Run
@@ -34,7 +34,8 @@ func (w *walk) plans(i int, a Action, op Op) {
 func (w *walk) recoverable(s *State, i int) bool {
 	r := &s.Run
 	switch {
-	case w.over(r) || w.off[RecoverWaiting] && r.State == waiting || w.off[RecoverRunning] && r.State == running || w.off[RecoverAnswered] && r.State == queued:
+	case w.over(r) || w.off[RecoverWaiting] && r.State == waiting || w.off[RecoverRunning] && r.State == running ||
+		w.off[RecoverAnswered] && r.State == queued:
 		return false
 	case w.off[RecoverOrphans] && r.Owner != 0:
 		return true

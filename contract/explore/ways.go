@@ -1,6 +1,7 @@
 package explore
 
-// ways are the steps that nodes, deadlines and other runs take by themselves: no fault, and nothing that a person does.
+// ways are the steps that nodes, deadlines and other runs take by themselves: no fault, and nothing
+// that a person does.
 type ways struct {
 	first []uint32 // where the steps of a state begin in to
 	to    []uint32
@@ -15,16 +16,19 @@ func (w *ways) from(_ uint32, done bool) {
 
 func (w *ways) add(to uint32) { w.to = append(w.to, to) }
 
-// helps reports whether the step happens in the long run without anybody's wish and without anything that breaks.
+// helps reports whether the step happens in the long run without anybody's wish and without
+// anything that breaks.
 func (a Action) helps() bool {
 	switch a.what {
-	case submits, replies, repliesAgain, cancels, interrupted, sends, lapses, crashes, processDies, claimsUnheard, rivalTakes:
+	case submits, replies, repliesAgain, cancels, interrupted, sends, lapses, crashes, processDies, claimsUnheard,
+		rivalTakes:
 		return false
 	}
 	return a.who != user(0) && a.who != user(1)
 }
 
-// arrived reports whether the state needs nobody to go on: the run is over, or it may wait for a person without end (D1) and its owner lives.
+// arrived reports whether the state needs nobody to go on: the run is over, or it may wait for a
+// person without end (D1) and its owner lives.
 func (s *search) arrived(from *State) bool {
 	r := &from.Run
 	return s.over(r) || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky && !s.orphaned(from)

@@ -39,8 +39,10 @@ const (
 )
 
 var happeningNames = [happenings]string{
-	"turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted", "interaction.auto_decide.timeout",
-	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting", "restart.reconcile_failed", "restart.requeue",
+	"turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted",
+	"interaction.auto_decide.timeout",
+	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
+	"restart.reconcile_failed", "restart.requeue",
 }
 
 func (h happening) String() string { return happeningNames[h] }
@@ -72,8 +74,10 @@ const (
 )
 
 var factNames = []string{
-	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed", "strict", "auto_decision_left", "worker_gone",
-	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked", "schema_declared", "output_valid", "schema_permissive",
+	"slot_held", "interactive", "sticky", "handle_present", "pending_matches", "deadline_passed", "strict",
+	"auto_decision_left", "worker_gone",
+	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
+	"schema_declared", "output_valid", "schema_permissive",
 	"not_done_said", "repeats_exhausted",
 }
 

@@ -11,7 +11,8 @@ func states(s *source, l *contract.Lifecycle) {
 	var all []constant
 	var terminal []string
 	for _, st := range l.States {
-		all = append(all, constant{"State" + camel(st.Name), quote(st.Name), documented(st.ID, st.Doc, st.Requirements)})
+		all = append(all, constant{"State" + camel(st.Name), quote(st.Name), documented(st.ID, st.Doc,
+			st.Requirements)})
 		if st.Terminal {
 			terminal = append(terminal, st.Name)
 		}
@@ -53,7 +54,8 @@ func events(s *source, l *contract.Lifecycle) {
 	s.linef("type Code string")
 	s.constants("Code", failures)
 	s.list("Codes", "Code", "returns every error code.", failures)
-	s.linef("// Source says who uses the code: engine, gate, run or refusal; it is empty for a code that the contract does not know.")
+	s.linef("// Source says who uses the code: engine, gate, run or refusal; it is empty for a code that the " +
+		"contract does not know.")
 	s.linef("func (c Code) Source() string {")
 	s.linef("switch c {")
 	for _, source := range []string{"engine", "gate", "run", "refusal"} {
@@ -75,7 +77,8 @@ func events(s *source, l *contract.Lifecycle) {
 	s.constants("Warning", warnings)
 	s.list("Warnings", "Warning", "returns every warning code.", warnings)
 	own := l.OwnWarnings
-	s.linef("// What the warning codes of an engine's own begin with, and how many bytes they have at most. %s", documented(own.ID, own.Doc, own.Requirements))
+	s.linef("// What the warning codes of an engine's own begin with, and how many bytes they have at most. %s",
+		documented(own.ID, own.Doc, own.Requirements))
 	s.linef("const (")
 	s.linef("OwnWarningPrefix = %q", own.Prefix)
 	s.linef("OwnWarningLongest = %d", own.Longest)
@@ -106,14 +109,17 @@ func transitions(s *source, l *contract.Lifecycle) {
 	s.linef("")
 	sub := l.Submission
 	s.linef("// submission is how a run begins: %s", documented(sub.ID, sub.Doc, sub.Requirements))
-	s.linef("var submission = Submission{ID: %q, To: State%s, Slot: Slot%s, Emits: %s}", sub.ID, camel(sub.To), camel(sub.Slot), emissions(sub.Emits))
+	s.linef("var submission = Submission{ID: %q, To: State%s, Slot: Slot%s, Emits: %s}", sub.ID, camel(sub.To),
+		camel(sub.Slot), emissions(sub.Emits))
 	s.linef("")
 	s.linef("// transitions is every arrow. Callers are given copies.")
 	s.linef("var transitions = [...]Transition{")
 	for _, t := range l.Transitions {
 		s.linef("// %s", documented(t.ID, t.Doc, t.Requirements))
-		s.linef("{ID: %q, From: State%s, Event: Event%s, To: State%s,", t.ID, camel(t.From), camel(t.Event), camel(t.To))
-		s.linef("All: %s, None: %s, Slot: Slot%s, Error: %s, Also: %s,", factSet(t.All), factSet(t.None), camel(t.Slot), code(t.Error), slice("Code", "Code", t.Also))
+		s.linef("{ID: %q, From: State%s, Event: Event%s, To: State%s,", t.ID, camel(t.From), camel(t.Event),
+			camel(t.To))
+		s.linef("All: %s, None: %s, Slot: Slot%s, Error: %s, Also: %s,", factSet(t.All), factSet(t.None), camel(t.Slot),
+			code(t.Error), slice("Code", "Code", t.Also))
 		s.linef("Emits: %s},", emissions(t.Emits))
 	}
 	s.linef("}")
@@ -150,7 +156,8 @@ func rejections(s *source, l *contract.Lifecycle) {
 	s.linef("var rejections = [...]rejection{")
 	for _, r := range l.Rejections {
 		s.linef("// %s", documented(r.ID, r.Doc, r.Requirements))
-		s.linef("{id: %q, code: %s,\nstates: %s,\nevents: %s},", r.ID, code(r.Error), slice("State", "State", r.States), slice("Event", "Event", r.Events))
+		s.linef("{id: %q, code: %s,\nstates: %s,\nevents: %s},", r.ID, code(r.Error), slice("State", "State", r.States),
+			slice("Event", "Event", r.Events))
 	}
 	s.linef("}")
 }
@@ -171,7 +178,8 @@ func gate(s *source, l *contract.Lifecycle) {
 	s.linef("var gate = [...]GateRule{")
 	for _, r := range l.Gate {
 		s.linef("{ID: %q, All: %s, None: %s, Outcome: Event%s, Error: %s, Warnings: %s},",
-			r.ID, factSet(r.All), factSet(r.None), camel(r.Outcome), code(r.Error), slice("Warning", "Warn", r.Warnings))
+			r.ID, factSet(r.All), factSet(r.None), camel(r.Outcome), code(r.Error), slice("Warning", "Warn",
+				r.Warnings))
 	}
 	s.linef("}")
 	s.linef("")
@@ -209,7 +217,8 @@ func policy(s *source, l *contract.Lifecycle) {
 	s.linef("var waiting = [...]WaitRule{")
 	for _, w := range l.Waiting {
 		s.linef("// %s", documented(w.ID, w.Doc, w.Requirements))
-		s.linef("{ID: %q, Profile: Profile%s, Strict: %t, Slot: Slot%s, OnDeadline: Deadline%s},", w.ID, camel(w.Profile), w.Strict, camel(w.Slot), camel(w.OnDeadline))
+		s.linef("{ID: %q, Profile: Profile%s, Strict: %t, Slot: Slot%s, OnDeadline: Deadline%s},", w.ID,
+			camel(w.Profile), w.Strict, camel(w.Slot), camel(w.OnDeadline))
 	}
 	s.linef("}")
 }

@@ -47,7 +47,8 @@ func TestGeneratingIsRepeatable(t *testing.T) {
 	}
 }
 
-// G1: the generator drops no field of its source: change any one, and something that is generated changes.
+// G1: the generator drops no field of its source: change any one, and something that is generated
+// changes.
 func TestNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	base, err := render(contract.Load(), "hash")
@@ -114,7 +115,8 @@ func leaf(path string, done map[string]bool, change func()) string {
 func TestNamesBecomeIdentifiers(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"turn.needs_input": "TurnNeedsInput", "process_ok": "ProcessOK", "ENGINE_OUTPUT_INVALID_UTF8": "EngineOutputInvalidUTF8", "queued": "Queued",
+		"turn.needs_input": "TurnNeedsInput", "process_ok": "ProcessOK",
+		"ENGINE_OUTPUT_INVALID_UTF8": "EngineOutputInvalidUTF8", "queued": "Queued",
 	} {
 		require.Equal(t, want, camel(name))
 	}

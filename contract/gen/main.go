@@ -1,5 +1,6 @@
-// Command gen writes everything that is generated from contract/lifecycle.json: the fsm package's tables, its configuration of the
-// state machine, and the diagram and tables in contract/README.md. Run it with
+// Command gen writes everything that is generated from contract/lifecycle.json: the fsm package's
+// tables, its configuration of the state machine, and the diagram and tables in contract/README.md.
+// Run it with
 //
 //	go generate ./...
 //
@@ -16,7 +17,8 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// readme is the one file that is generated in part; what stands outside of its markers is written by hand.
+// readme is the one file that is generated in part; what stands outside of its markers is written
+// by hand.
 const readme = "contract/README.md"
 
 func main() {
@@ -27,8 +29,8 @@ func main() {
 	}
 }
 
-// run generates into the module at root. It reads lifecycle.json from there, not from what is embedded, so that one run is
-// enough after a change.
+// run generates into the module at root. It reads lifecycle.json from there, not from what is
+// embedded, so that one run is enough after a change.
 func run(root string) error {
 	files, err := generate(root)
 	if err != nil {

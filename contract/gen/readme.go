@@ -38,17 +38,20 @@ func reference(l *contract.Lifecycle) []byte {
 	transitionTables(&s, l)
 	ruleTables(&s, l)
 	codeTables(&s, l)
-	s.table("Event payloads", []string{"id", "type", "schema", "meaning", "requirements"}, rows(l.Payloads, func(p contract.Payload) []string {
-		return []string{p.ID, ticks(p.Type), fmt.Sprintf("[%s](%s)", p.Schema, p.Schema), p.Doc, list(p.Requirements)}
-	}))
-	s.table("Invariants", []string{"id", "kind", "parameters", "promise", "requirements"}, rows(l.Invariants, func(v contract.Invariant) []string {
-		return []string{v.ID, ticks(v.Kind), ticks(string(v.Params)), v.Doc, list(v.Requirements)}
-	}))
+	s.table("Event payloads", []string{"id", "type", "schema", "meaning", "requirements"},
+		rows(l.Payloads, func(p contract.Payload) []string {
+			return []string{p.ID, ticks(p.Type), fmt.Sprintf("[%s](%s)", p.Schema, p.Schema), p.Doc,
+				list(p.Requirements)}
+		}))
+	s.table("Invariants", []string{"id", "kind", "parameters", "promise", "requirements"}, rows(l.Invariants,
+		func(v contract.Invariant) []string {
+			return []string{v.ID, ticks(v.Kind), ticks(string(v.Params)), v.Doc, list(v.Requirements)}
+		}))
 	return s.Bytes()
 }
 
-// diagram draws one arrow from a state to another, with all transitions that go there, and a note for those that stay: arrows of their own
-// would cover each other's labels.
+// diagram draws one arrow from a state to another, with all transitions that go there, and a note
+// for those that stay: arrows of their own would cover each other's labels.
 func diagram(s *source, l *contract.Lifecycle) {
 	s.linef("```mermaid")
 	s.linef("stateDiagram-v2")
@@ -95,53 +98,66 @@ func label(l *contract.Lifecycle, ends [2]string) string {
 }
 
 func nameTables(s *source, l *contract.Lifecycle) {
-	s.table("States", []string{"id", "state", "terminal", "meaning", "requirements"}, rows(l.States, func(st contract.State) []string {
-		return []string{st.ID, ticks(st.Name), yes(st.Terminal), st.Doc, list(st.Requirements)}
-	}))
+	s.table("States", []string{"id", "state", "terminal", "meaning", "requirements"},
+		rows(l.States, func(st contract.State) []string {
+			return []string{st.ID, ticks(st.Name), yes(st.Terminal), st.Doc, list(st.Requirements)}
+		}))
 	for _, group := range []struct {
 		title, column string
 		names         []contract.Name
-	}{{"Events", "event", l.Events}, {"Modes", "mode", l.Modes}, {"Profiles", "profile", l.Profiles}, {"Facts", "fact", l.Facts}} {
-		s.table(group.title, []string{"id", group.column, "meaning", "requirements"}, rows(group.names, func(n contract.Name) []string {
-			return []string{n.ID, ticks(n.Name), n.Doc, list(n.Requirements)}
-		}))
+	}{{"Events", "event", l.Events}, {"Modes", "mode", l.Modes}, {"Profiles", "profile", l.Profiles},
+		{"Facts", "fact", l.Facts}} {
+		s.table(group.title, []string{"id", group.column, "meaning", "requirements"},
+			rows(group.names, func(n contract.Name) []string {
+				return []string{n.ID, ticks(n.Name), n.Doc, list(n.Requirements)}
+			}))
 	}
 }
 
 func transitionTables(s *source, l *contract.Lifecycle) {
 	sub := l.Submission
-	all := [][]string{{sub.ID, "", "(submitted)", ticks(sub.To), "", sub.Slot, emits(sub.Emits), "", sub.Doc, list(sub.Requirements)}}
+	all := [][]string{{sub.ID, "", "(submitted)", ticks(sub.To), "", sub.Slot, emits(sub.Emits), "", sub.Doc,
+		list(sub.Requirements)}}
 	all = append(all, rows(l.Transitions, func(t contract.Transition) []string {
 		code := ticks(t.Error)
 		if len(t.Also) > 0 {
 			code += " or " + ticks(t.Also...)
 		}
-		return []string{t.ID, ticks(t.From), ticks(t.Event), ticks(t.To), guard(t.Guard), t.Slot, emits(t.Emits), code, t.Doc, list(t.Requirements)}
+		return []string{t.ID, ticks(t.From), ticks(t.Event), ticks(t.To), guard(t.Guard), t.Slot, emits(t.Emits), code,
+			t.Doc, list(t.Requirements)}
 	})...)
-	s.table("Transitions", []string{"id", "from", "event", "to", "when", "slot", "emits, in order", "error", "meaning", "requirements"}, all)
-	s.table("Rejections", []string{"id", "states", "events", "error", "meaning", "requirements"}, rows(l.Rejections, func(r contract.Rejection) []string {
-		return []string{r.ID, ticks(r.States...), ticks(r.Events...), ticks(r.Error), r.Doc, list(r.Requirements)}
-	}))
+	s.table("Transitions", []string{"id", "from", "event", "to", "when", "slot", "emits, in order", "error", "meaning",
+		"requirements"}, all)
+	s.table("Rejections", []string{"id", "states", "events", "error", "meaning", "requirements"}, rows(l.Rejections,
+		func(r contract.Rejection) []string {
+			return []string{r.ID, ticks(r.States...), ticks(r.Events...), ticks(r.Error), r.Doc, list(r.Requirements)}
+		}))
 }
 
 func ruleTables(s *source, l *contract.Lifecycle) {
-	s.table("Completion gate", []string{"id", "when", "outcome", "error", "warnings", "meaning", "requirements"}, rows(l.Gate, func(r contract.GateRule) []string {
-		return []string{r.ID, guard(r.Guard), ticks(r.Outcome), ticks(r.Error), ticks(r.Warnings...), r.Doc, list(r.Requirements)}
-	}))
-	s.table("Waiting policy", []string{"id", "profile", "strict", "slot", "at the deadline", "meaning", "requirements"}, rows(l.Waiting, func(w contract.WaitRule) []string {
-		return []string{w.ID, ticks(w.Profile), yes(w.Strict), w.Slot, ticks(w.OnDeadline), w.Doc, list(w.Requirements)}
-	}))
+	s.table("Completion gate", []string{"id", "when", "outcome", "error", "warnings", "meaning", "requirements"},
+		rows(l.Gate, func(r contract.GateRule) []string {
+			return []string{r.ID, guard(r.Guard), ticks(r.Outcome), ticks(r.Error), ticks(r.Warnings...), r.Doc,
+				list(r.Requirements)}
+		}))
+	s.table("Waiting policy", []string{"id", "profile", "strict", "slot", "at the deadline", "meaning", "requirements"},
+		rows(l.Waiting, func(w contract.WaitRule) []string {
+			return []string{w.ID, ticks(w.Profile), yes(w.Strict), w.Slot, ticks(w.OnDeadline), w.Doc,
+				list(w.Requirements)}
+		}))
 }
 
 func codeTables(s *source, l *contract.Lifecycle) {
-	s.table("Error codes", []string{"id", "code", "used by", "meaning", "requirements"}, rows(l.Errors, func(c contract.Code) []string {
-		return []string{c.ID, ticks(c.Code), c.Source, c.Doc, list(c.Requirements)}
-	}))
+	s.table("Error codes", []string{"id", "code", "used by", "meaning", "requirements"},
+		rows(l.Errors, func(c contract.Code) []string {
+			return []string{c.ID, ticks(c.Code), c.Source, c.Doc, list(c.Requirements)}
+		}))
 	o := l.OwnWarnings
 	warnings := rows(l.Warnings, func(c contract.Code) []string {
 		return []string{c.ID, ticks(c.Code), c.Doc, list(c.Requirements)}
 	})
-	own := []string{o.ID, ticks(o.Prefix+"…") + fmt.Sprintf(", at most %d bytes", o.Longest), o.Doc, list(o.Requirements)}
+	own := []string{o.ID, ticks(o.Prefix+"…") + fmt.Sprintf(", at most %d bytes", o.Longest), o.Doc,
+		list(o.Requirements)}
 	s.table("Warning codes", []string{"id", "code", "meaning", "requirements"}, append(warnings, own))
 }
 

@@ -85,7 +85,8 @@ func documented(id, doc string, requirements []string) string {
 // initialisms are words that Go writes in capitals.
 var initialisms = map[string]string{"ok": "OK", "utf8": "UTF8"}
 
-// camel turns a name of the contract, such as turn.needs_input or OUTPUT_INVALID, into part of a Go identifier.
+// camel turns a name of the contract, such as turn.needs_input or OUTPUT_INVALID, into part of a Go
+// identifier.
 func camel(name string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '_' }) {

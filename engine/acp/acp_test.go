@@ -71,7 +71,8 @@ func suite(t *testing.T, can string) {
 	}})
 }
 
-// B1, B11, D5, E2, I2, I6, I11: an agent that can load its sessions keeps the promises of an engine, with a process for each turn.
+// B1, B11, D5, E2, I2, I6, I11: an agent that can load its sessions keeps the promises of an
+// engine, with a process for each turn.
 func TestAnAgentThatLoadsItsSessionsIsAnEngine(t *testing.T) { suite(t, "load") }
 
 // B1, B11, D5, E2: so does one that resumes them without telling them again.

@@ -46,8 +46,9 @@ type agent struct {
 	told bool // guarded by mu; its end is expected or was reported
 }
 
-// program is the agent's file. It is looked for each time: a few calls of the system, and an agent that was installed or removed
-// meanwhile is noticed. Absolute, since the agent starts in another folder.
+// program is the agent's file. It is looked for each time: a few calls of the system, and an agent
+// that was installed or removed meanwhile is noticed. Absolute, since the agent starts in another
+// folder.
 func (e *Engine) program() (string, error) {
 	path, err := exec.LookPath(e.cfg.Command)
 	if err != nil {
@@ -79,8 +80,9 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 		args = append(args, expand(arg, values))
 	}
 	cmd := process.Command{
-		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs, Redact: a.secrets,
-		Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
+		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs,
+		Redact: a.secrets,
+		Grace:  e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	}
 	if e.cfg.Sandbox != nil {
 		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t) }
@@ -127,7 +129,8 @@ func (a *agent) useless() bool {
 	}
 }
 
-// write writes what is sent, until the process has ended. What an agent that is ending does not take is lost with it.
+// write writes what is sent, until the process has ended. What an agent that is ending does not
+// take is lost with it.
 func (a *agent) write() {
 	for {
 		select {
@@ -182,7 +185,8 @@ func (a *agent) take(l line) {
 	var e envelope
 	err := json.Unmarshal(text, &e)
 	if err != nil || e.Method == "" && len(e.ID) == 0 {
-		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+a.text(clip(string(text), 200)))
+		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+
+			a.text(clip(string(text), 200)))
 	}
 	switch {
 	case err != nil:
@@ -194,7 +198,8 @@ func (a *agent) take(l line) {
 	a.dispatch(t, e, ref)
 }
 
-// dispatch finds out what a message is. Whatever the agent asks for beyond permissions is not offered.
+// dispatch finds out what a message is. Whatever the agent asks for beyond permissions is not
+// offered.
 func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 	switch {
 	case e.Method == "":
@@ -215,8 +220,9 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 	}
 }
 
-// half keeps a message that cannot be read in whole from leaving anybody waiting: its answer, or the agent's request, is an error. Where what
-// is there does not say whom it concerns, the connection is given up.
+// half keeps a message that cannot be read in whole from leaving anybody waiting: its answer, or
+// the agent's request, is an error. Where what is there does not say whom it concerns, the
+// connection is given up.
 func (a *agent) half(text []byte, why string) {
 	e, begun := head(text)
 	switch {
@@ -232,7 +238,8 @@ func (a *agent) half(text []byte, why string) {
 	}
 }
 
-// head reads what stands before the part of a message that cannot be read, and reports whether this is the beginning of a message at all.
+// head reads what stands before the part of a message that cannot be read, and reports whether this
+// is the beginning of a message at all.
 func head(text []byte) (e envelope, begun bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -243,7 +250,8 @@ func head(text []byte) (e envelope, begun bool) {
 		if err != nil {
 			break
 		}
-		begun = begun || slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, fmt.Sprint(name))
+		begun = begun || slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"},
+			fmt.Sprint(name))
 		var v json.RawMessage
 		if err := d.Decode(&v); err != nil {
 			break
@@ -258,8 +266,8 @@ func head(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach gives the agent to a turn: what it writes from now on belongs to it. Nil takes it away again; when that returns, the turn is
-// not used any more.
+// attach gives the agent to a turn: what it writes from now on belongs to it. Nil takes it away
+// again; when that returns, the turn is not used any more.
 func (a *agent) attach(t *turn, maxStream int) {
 	a.hear.Lock()
 	defer a.hear.Unlock()
@@ -298,7 +306,8 @@ func (a *agent) release() {
 	a.errs.Close()
 }
 
-// lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as it comes.
+// lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as
+// it comes.
 func (a *agent) lastWords() string {
 	return clip(strings.ToValidUTF8(strings.TrimSpace(a.ErrorText()), "\uFFFD"), 2000)
 }

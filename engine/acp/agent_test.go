@@ -48,7 +48,8 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// waiting reads nothing before it is ready: the connection is used as soon as it has read something.
+// waiting reads nothing before it is ready: the connection is used as soon as it has read
+// something.
 type waiting struct {
 	ready <-chan struct{}
 	r     io.Reader
@@ -98,7 +99,8 @@ func agentMain() int {
 
 func (a *agent) Initialize(_ context.Context, in sdk.InitializeRequest) (sdk.InitializeResponse, error) {
 	out := sdk.InitializeResponse{
-		ProtocolVersion: in.ProtocolVersion, AgentInfo: &sdk.Implementation{Name: "scripted", Title: sdk.Ptr("Scripted"), Version: "1.2.3"},
+		ProtocolVersion: in.ProtocolVersion, AgentInfo: &sdk.Implementation{Name: "scripted",
+			Title: sdk.Ptr("Scripted"), Version: "1.2.3"},
 		AuthMethods: []sdk.AuthMethod{{Agent: &sdk.AuthMethodAgent{Id: "door", Name: "by the door"}}},
 	}
 	out.AgentCapabilities.LoadSession = a.can["load"]
@@ -108,7 +110,8 @@ func (a *agent) Initialize(_ context.Context, in sdk.InitializeRequest) (sdk.Ini
 	if a.can["old"] {
 		out.ProtocolVersion = 0
 	}
-	if in.ClientCapabilities.Fs.ReadTextFile || in.ClientCapabilities.Fs.WriteTextFile || in.ClientCapabilities.Terminal {
+	if in.ClientCapabilities.Fs.ReadTextFile || in.ClientCapabilities.Fs.WriteTextFile ||
+		in.ClientCapabilities.Terminal {
 		return out, errors.New("the client offers more than it says")
 	}
 	return out, nil
@@ -168,9 +171,11 @@ func (a *agent) LoadSession(ctx context.Context, in sdk.LoadSessionRequest) (sdk
 	}
 	for _, input := range m.Inputs {
 		for _, u := range []sdk.SessionUpdate{
-			sdk.UpdateUserMessageText(input), sdk.UpdateAgentMessageText("an old message\n" + script.DoneMarker + "\n"), sdk.StartToolCall("old", "an old tool"),
+			sdk.UpdateUserMessageText(input), sdk.UpdateAgentMessageText("an old message\n" + script.DoneMarker + "\n"),
+			sdk.StartToolCall("old", "an old tool"),
 		} {
-			if err := a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: in.SessionId, Update: u}); err != nil {
+			if err := a.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: in.SessionId,
+				Update: u}); err != nil {
 				return sdk.LoadSessionResponse{}, err
 			}
 		}
@@ -186,7 +191,8 @@ func (a *agent) ResumeSession(_ context.Context, in sdk.ResumeSessionRequest) (s
 	return sdk.ResumeSessionResponse{}, err
 }
 
-// Prompt remembers the input and does what it says; an input that says nothing is the answer to what the session wanted to do.
+// Prompt remembers the input and does what it says; an input that says nothing is the answer to
+// what the session wanted to do.
 func (a *agent) Prompt(ctx context.Context, in sdk.PromptRequest) (sdk.PromptResponse, error) {
 	if a.can["stubborn"] {
 		ctx = context.WithoutCancel(ctx)
@@ -230,7 +236,8 @@ func (a *agent) ListSessions(context.Context, sdk.ListSessionsRequest) (sdk.List
 	return sdk.ListSessionsResponse{}, errors.New("not offered")
 }
 
-func (a *agent) SetSessionConfigOption(context.Context, sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
+func (a *agent) SetSessionConfigOption(context.Context,
+	sdk.SetSessionConfigOptionRequest) (sdk.SetSessionConfigOptionResponse, error) {
 	return sdk.SetSessionConfigOptionResponse{}, errors.New("not offered")
 }
 

@@ -24,14 +24,17 @@ func running(command string) wanted {
 	return w
 }
 
-// K4: a person sees all that is approved: nothing is pushed out of sight, and nothing that a screen would hide is hidden.
+// K4: a person sees all that is approved: nothing is pushed out of sight, and nothing that a screen
+// would hide is hidden.
 func TestWhatAPersonApprovesIsVisible(t *testing.T) {
 	for name, tc := range map[string]struct{ command, shown string }{
-		"behind padding":       {"ls " + strings.Repeat(" ", 20<<10) + "; rm -rf /", "[20481 white-space characters]; rm -rf /"},
-		"between two paddings": {strings.Repeat(" ", 9<<10) + "rm -rf /" + strings.Repeat(" ", 9<<10), "[9216 white-space characters]rm -rf /[9216 white-space characters]"},
-		"after 8 KiB of text":  {strings.Repeat("# ", 8<<10) + "; rm -rf /", "; rm -rf /"},
-		"turned round":         {"echo \u202e/ fr- mr", `\u{202E}`},
-		"without width":        {"r\u200bm -rf /", `r\u{200B}m`},
+		"behind padding": {"ls " + strings.Repeat(" ", 20<<10) + "; rm -rf /",
+			"[20481 white-space characters]; rm -rf /"},
+		"between two paddings": {strings.Repeat(" ", 9<<10) + "rm -rf /" + strings.Repeat(" ", 9<<10),
+			"[9216 white-space characters]rm -rf /[9216 white-space characters]"},
+		"after 8 KiB of text": {strings.Repeat("# ", 8<<10) + "; rm -rf /", "; rm -rf /"},
+		"turned round":        {"echo \u202e/ fr- mr", `\u{202E}`},
+		"without width":       {"r\u200bm -rf /", `r\u{200B}m`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, "load", nil)
@@ -44,8 +47,9 @@ func TestWhatAPersonApprovesIsVisible(t *testing.T) {
 	}
 }
 
-// K4: what is too large for a question is an artifact, of which the question says the name, the digest and how much of it is not shown; and the
-// decision holds for what that artifact said when it was made.
+// K4: what is too large for a question is an artifact, of which the question says the name, the
+// digest and how much of it is not shown; and the decision holds for what that artifact said when
+// it was made.
 func TestWhatIsTooLargeToShowIsAnArtifact(t *testing.T) {
 	large := running(strings.Repeat("x", 40<<10) + "; rm -rf / #" + strings.Repeat("y", 40<<10) + "the end")
 	asked := func(r *run) (path string) {
@@ -56,7 +60,8 @@ func TestWhatIsTooLargeToShowIsAnArtifact(t *testing.T) {
 		require.Empty(r, odd)
 		require.Regexp(r, `\[… \d+ more bytes are not shown …\]`, q.Context)
 		require.Contains(r, q.Context, "the end")
-		named := regexp.MustCompile(`the artifact (permission-\S+\.txt) \(SHA-256 [0-9a-f]{64}\)`).FindStringSubmatch(q.Context)
+		named := regexp.MustCompile(`the artifact (permission-\S+\.txt) \(SHA-256 [0-9a-f]{64}\)`).FindStringSubmatch(
+			q.Context)
 		require.Len(r, named, 2)
 		path = filepath.Join(r.turn.ArtifactDir, named[1])
 		body, err := os.ReadFile(path)
@@ -65,7 +70,8 @@ func TestWhatIsTooLargeToShowIsAnArtifact(t *testing.T) {
 		return path
 	}
 	for _, can := range []string{"load", ""} {
-		r := newRun(t, can, func(c *acp.Config) { c.Grace = patience }) // what the agent wants to do next it must be able to write down
+		// what the agent wants to do next it must be able to write down
+		r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
 		asked(r)
 		require.Contains(r, r.told("once").FinalText, ": once")
 

@@ -20,7 +20,8 @@ type Permission string
 
 // The permissions.
 const (
-	// Reject: the option to reject once, or for always where there is no other; canceled where there is none. The default.
+	// Reject: the option to reject once, or for always where there is no other; canceled where
+	// there is none. The default.
 	Reject Permission = "reject"
 	// Allow: the option to allow once, or for always where there is no other.
 	Allow Permission = "allow"
@@ -28,60 +29,68 @@ const (
 
 // Config says how to run an agent. Command is required.
 //
-// Args and Set may hold placeholders: {home}, {workdir}, {artifacts}, {transcripts} the folders, {run}, and {mode}. A placeholder is replaced
-// once and never splits an argument.
+// Args and Set may hold placeholders: {home}, {workdir}, {artifacts}, {transcripts} the folders,
+// {run}, and {mode}. A placeholder is replaced once and never splits an argument.
 type Config struct {
-	// Name is the engine's name in session handles; the command's base name when empty. Version is kept in them for people; the one
-	// that the agent announces when empty.
+	// Name is the engine's name in session handles; the command's base name when empty. Version is
+	// kept in them for people; the one that the agent announces when empty.
 	Name    string
 	Version string
-	// Command is the program: a name to be found in PATH, or a path, from the host's working folder when it is relative. Args have it speak
-	// the protocol: acp, or --acp, say.
+	// Command is the program: a name to be found in PATH, or a path, from the host's working folder
+	// when it is relative. Args have it speak the protocol: acp, or --acp, say.
 	Command string
 	Args    []string
 
-	// Env names the variables of the host that the agent may see. Set gives it others. It sees nothing else.
+	// Env names the variables of the host that the agent may see. Set gives it others. It sees
+	// nothing else.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes: redact.Mask stands for them in
-	// transcripts, messages, questions, diagnostics and errors. The values are those that the process was started with; one that is too short
-	// (redact.MinValue) fails the turn. In the transcript a secret is found that stands in one line; in a message also one that came in pieces. What
-	// the agent writes into files is its own.
+	// Secrets names variables of Env or Set whose values are taken out of all that the agent
+	// writes: redact.Mask stands for them in transcripts, messages, questions, diagnostics and
+	// errors. The values are those that the process was started with; one that is too short
+	// (redact.MinValue) fails the turn. In the transcript a secret is found that stands in one
+	// line; in a message also one that came in pieces. What the agent writes into files is its own.
 	Secrets []string
 	// Sandbox may change how the agent of a turn is started, just before; see exec.Config.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
-	// Prepare is called before a process is started for a turn, to put settings into the run's HomeDir, say. It may be called again for the
-	// same turn by a later host, and for several runs at once. Profile calls it with a turn of no run, whose folders are removed
-	// afterwards. Its error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
+	// Prepare is called before a process is started for a turn, to put settings into the run's
+	// HomeDir, say. It may be called again for the same turn by a later host, and for several runs
+	// at once. Profile calls it with a turn of no run, whose folders are removed afterwards. Its
+	// error fails the turn: ENGINE_UNAVAILABLE, or the code of an engine.Failure.
 	Prepare func(ctx context.Context, t engine.Turn) error
-	// AuthMethod is the id of the authentication method that is called before a session is opened. Empty: none, for agents that find
-	// their keys in the environment or in their home.
+	// AuthMethod is the id of the authentication method that is called before a session is opened.
+	// Empty: none, for agents that find their keys in the environment or in their home.
 	AuthMethod string
 
 	// Sticky keeps one process for all turns of a run, whatever the agent announces.
 	Sticky bool
-	// HoldPermission is how long a permission request of a sticky process stays open while its run waits, so that the answer goes
-	// straight into it. When it has passed, or zero: the request is answered as canceled, and the person's decision is applied when the agent
-	// proposes the same again.
+	// HoldPermission is how long a permission request of a sticky process stays open while its run
+	// waits, so that the answer goes straight into it. When it has passed, or zero: the request is
+	// answered as canceled, and the person's decision is applied when the agent proposes the same
+	// again.
 	HoldPermission time.Duration
 	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
 	AutoPermission Permission
 
-	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must outlive the process and be this
-	// machine's own; a folder of the user's in the system's temporary folder when empty, which is refused when others can write to it.
+	// StateDir keeps a record for each process, by which Reap finds what a dead host left. It must
+	// outlive the process and be this machine's own; a folder of the user's in the system's
+	// temporary folder when empty, which is refused when others can write to it.
 	StateDir string
 
-	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and between TERM and KILL; 5 s when zero.
+	// Grace is how long an agent has to answer a cancel, to end when its input is closed, and
+	// between TERM and KILL; 5 s when zero.
 	Grace time.Duration
-	// StartLimit is how long it may take to open its session, 2 min when zero. TurnLimit is a turn's wall-clock time and IdleLimit a time
-	// without a sign of work, which is an update of a session, a permission request, or an answer; none when zero.
+	// StartLimit is how long it may take to open its session, 2 min when zero. TurnLimit is a
+	// turn's wall-clock time and IdleLimit a time without a sign of work, which is an update of a
+	// session, a permission request, or an answer; none when zero.
 	StartLimit, TurnLimit, IdleLimit time.Duration
-	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the transcript of a turn, in bytes; 8 MiB, 4 MiB
-	// and 64 MiB when zero. What is longer is cut. MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
+	// MaxLine, MaxOutput and MaxTranscript bound a line, a text or structured output, and the
+	// transcript of a turn, in bytes; 8 MiB, 4 MiB and 64 MiB when zero. What is longer is cut.
+	// MaxStream bounds all that is written to standard output in a turn, 256 MiB when zero: an
 	// agent that writes more is ended and has failed.
 	MaxLine, MaxOutput, MaxTranscript, MaxStream int
-	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An agent that exceeds it is ended and has
-	// failed. Linux only; see process.Command.
+	// MaxMemory bounds the memory of all processes of a turn together, in bytes; none when zero. An
+	// agent that exceeds it is ended and has failed. Linux only; see process.Command.
 	MaxMemory int64
 }
 
@@ -101,7 +110,8 @@ func (c Config) checked() (Config, error) {
 	if c.AutoPermission != Reject && c.AutoPermission != Allow {
 		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
 	}
-	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.StartLimit, c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
+	if min(c.MaxLine, c.MaxOutput, c.MaxTranscript, c.MaxStream) < 0 || c.MaxMemory < 0 || min(c.Grace, c.StartLimit,
+		c.TurnLimit, c.IdleLimit, c.HoldPermission) < 0 {
 		return c, errors.New("acp: Config: limits and times must not be negative")
 	}
 	if err := c.checkTexts(); err != nil {
@@ -139,7 +149,8 @@ func (c Config) checkTexts() error {
 // values are what the placeholders stand for.
 func (c Config) values(t engine.Turn) map[string]string {
 	return map[string]string{
-		"{home}": t.HomeDir, "{workdir}": t.WorkDir, "{artifacts}": t.ArtifactDir, "{transcripts}": t.TranscriptDir, "{run}": t.RunID,
+		"{home}": t.HomeDir, "{workdir}": t.WorkDir, "{artifacts}": t.ArtifactDir, "{transcripts}": t.TranscriptDir,
+		"{run}":  t.RunID,
 		"{mode}": string(t.Mode),
 	}
 }

@@ -69,7 +69,8 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 		return engine.Outcome{}, err
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
-		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before it began"}}, nil
+		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+			Detail: "the turn was interrupted before it began"}}, nil
 	}
 	profile, err := e.Profile(ctx)
 	if err != nil {
@@ -164,8 +165,8 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	return t.outcome(end)
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has the session is known when it is
-// asked to go on.
+// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
+// the session is known when it is asked to go on.
 func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
 	if _, err := e.cfg.stateOf(h); err != nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)

@@ -27,20 +27,41 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 		code   fsm.Code
 		detail string
 	}{
-		"the program is missing":        {change: func(c *acp.Config) { c.Command = "no-such-agent" }, code: fsm.CodeEngineUnavailable, detail: "no-such-agent"},
-		"it speaks no protocol":         {can: "broken", code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
-		"nor when it is resident":       {can: "broken", change: func(c *acp.Config) { c.Sticky = true }, code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
-		"it says nothing":               {can: "silent", change: func(c *acp.Config) { c.StartLimit = 100 * time.Millisecond }, code: fsm.CodeEngineUnavailable, detail: "StartLimit"},
-		"it speaks an older protocol":   {can: "old", code: fsm.CodeEngineUnavailable, detail: "version 0"},
-		"it wants to be logged in":      {can: "load,login", code: fsm.CodeEngineUnavailable, detail: "one of its methods (door)"},
-		"it refuses the login":          {can: "load,login", change: func(c *acp.Config) { c.AuthMethod = "window" }, code: fsm.CodeEngineUnavailable, detail: `"window" (it offers: door)`},
-		"it cannot be prepared":         {change: func(c *acp.Config) { c.Prepare = failing }, code: fsm.CodeEngineUnavailable, detail: "no paper"},
-		"a secret is too short":         {change: func(c *acp.Config) { c.Env, c.Secrets = []string{"SHORT"}, []string{"SHORT"} }, code: fsm.CodeEngineUnavailable, detail: "SHORT"},
-		"there are no folders":          {turn: func(t *engine.Turn) { t.TranscriptDir = "" }, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir"},
-		"I3: the workspace is missing":  {turn: func(t *engine.Turn) { t.WorkDir = "/no/such/folder" }, code: fsm.CodeWorkspaceMissing, detail: "/no/such/folder"},
-		"there is no session to answer": {can: "load", turn: func(t *engine.Turn) { t.Repair = "again" }, code: fsm.CodeSessionResumeFailed, detail: "no session"},
+		"the program is missing": {change: func(c *acp.Config) {
+			c.Command = "no-such-agent"
+		}, code: fsm.CodeEngineUnavailable, detail: "no-such-agent"},
+		"it speaks no protocol": {can: "broken", code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
+		"nor when it is resident": {can: "broken", change: func(c *acp.Config) {
+			c.Sticky = true
+		}, code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
+		"it says nothing": {can: "silent", change: func(c *acp.Config) {
+			c.StartLimit = 100 * time.Millisecond
+		}, code: fsm.CodeEngineUnavailable, detail: "StartLimit"},
+		"it speaks an older protocol": {can: "old", code: fsm.CodeEngineUnavailable, detail: "version 0"},
+		"it wants to be logged in": {can: "load,login", code: fsm.CodeEngineUnavailable,
+			detail: "one of its methods (door)"},
+		"it refuses the login": {can: "load,login", change: func(c *acp.Config) {
+			c.AuthMethod = "window"
+		}, code: fsm.CodeEngineUnavailable, detail: `"window" (it offers: door)`},
+		"it cannot be prepared": {change: func(c *acp.Config) {
+			c.Prepare = failing
+		}, code: fsm.CodeEngineUnavailable, detail: "no paper"},
+		"a secret is too short": {change: func(c *acp.Config) {
+			c.Env, c.Secrets = []string{"SHORT"}, []string{"SHORT"}
+		}, code: fsm.CodeEngineUnavailable, detail: "SHORT"},
+		"there are no folders": {turn: func(t *engine.Turn) {
+			t.TranscriptDir = ""
+		}, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir"},
+		"I3: the workspace is missing": {turn: func(t *engine.Turn) {
+			t.WorkDir = "/no/such/folder"
+		}, code: fsm.CodeWorkspaceMissing, detail: "/no/such/folder"},
+		"there is no session to answer": {can: "load", turn: func(t *engine.Turn) {
+			t.Repair = "again"
+		}, code: fsm.CodeSessionResumeFailed, detail: "no session"},
 		"I4: its home is missing": {
-			change: func(c *acp.Config) { c.Set["HOME"] = "{home}" }, turn: func(t *engine.Turn) { t.HomeDir = "/no/home" },
+			change: func(c *acp.Config) {
+				c.Set["HOME"] = "{home}"
+			}, turn: func(t *engine.Turn) { t.HomeDir = "/no/home" },
 			code: fsm.CodeWorkspaceMissing, detail: "/no/home",
 		},
 	} {
@@ -60,7 +81,9 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 			require.Contains(t, detail, tc.detail)
 		})
 	}
-	require.Equal(t, "hello", newRun(t, "load,login", func(c *acp.Config) { c.AuthMethod = "door" }).does("final hello").FinalText)
+	require.Equal(t, "hello", newRun(t, "load,login", func(c *acp.Config) {
+		c.AuthMethod = "door"
+	}).does("final hello").FinalText)
 }
 
 func failing(context.Context, engine.Turn) error { return errors.New("no paper") }
@@ -90,12 +113,15 @@ func TestAHandleIsChecked(t *testing.T) {
 	h := *r.does("ask What next?").Handle
 	require.Equal(t, "1.2.3", h.Version, "for people")
 	require.NoError(t, r.engine.Check(t.Context(), "r1", h))
-	for _, data := range []string{"", "{}", `{"session":""}`, `{"session":"a\nb"}`, `"x"`, `{"session":"` + strings.Repeat("x", 5<<10) + `"}`} {
-		require.ErrorIs(t, r.engine.Check(t.Context(), "r1", engine.Handle{Engine: "scripted", Data: []byte(data)}), engine.ErrHandleRefused)
+	for _, data := range []string{"", "{}", `{"session":""}`, `{"session":"a\nb"}`, `"x"`, `{"session":"` +
+		strings.Repeat("x", 5<<10) + `"}`} {
+		require.ErrorIs(t, r.engine.Check(t.Context(), "r1", engine.Handle{Engine: "scripted", Data: []byte(data)}),
+			engine.ErrHandleRefused)
 	}
 }
 
-// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is left.
+// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
+// left.
 func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 	newRun(t, "load", nil).does("final warm")
 	routines, files := runtime.NumGoroutine(), openFiles(t)
@@ -114,7 +140,9 @@ func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, records)
 	}
-	until(t, "all goroutines and files are given back", func() bool { return runtime.NumGoroutine() <= routines && openFiles(t) <= files })
+	until(t, "all goroutines and files are given back", func() bool {
+		return runtime.NumGoroutine() <= routines && openFiles(t) <= files
+	})
 }
 
 // openFiles counts the process's open files, where that can be seen.

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// feed is the agent's output. It can tell when all that was written by a moment has been dealt with.
+// feed is the agent's output. It can tell when all that was written by a moment has been dealt
+// with.
 type feed struct {
 	out     *os.File
 	running func() bool
@@ -16,7 +17,8 @@ type feed struct {
 	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil when nobody asked
 }
 
-// drain has what the agent has written by now be read. The channel is closed when that is done; not at all when the output ends.
+// drain has what the agent has written by now be read. The channel is closed when that is done; not
+// at all when the output ends.
 func (f *feed) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,12 +14,14 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// J10, J11: whatever an agent writes, reading it neither panics nor waits for anybody, and a call comes to its end: by its answer, or because the
-// connection is given up.
+// J10, J11: whatever an agent writes, reading it neither panics nor waits for anybody, and a call
+// comes to its end: by its answer, or because the connection is given up.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
-		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"1","result":{}}`, `{"id":1.0,"error":"no"}`, `{"id":null,"error":{"code":"x"}}`, `{"id":[1]}`,
-		`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{}}`, `{"method":5,"id":{}}`, `[{"id":1}]`, "null\n{\n\n\"", "{\"result\":\"\xff",
+		`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"id":"1","result":{}}`, `{"id":1.0,"error":"no"}`,
+		`{"id":null,"error":{"code":"x"}}`, `{"id":[1]}`,
+		`{"jsonrpc":"2.0","id":"f","method":"fs/read_text_file","params":{}}`, `{"method":5,"id":{}}`, `[{"id":1}]`,
+		"null\n{\n\n\"", "{\"result\":\"\xff",
 		`{"method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hi"}}}}`,
 		`{"id":7,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t","title":"rm","rawInput":{"a":1}},"options":[{"optionId":"1","name":"2","kind":"allow_once"}]}}`,
 		`{"jsonrpc":"2.0","result":"` + string(bytes.Repeat([]byte("x"), 5000)) + `","id":1}`,
@@ -34,7 +36,8 @@ func FuzzReader(f *testing.F) {
 		cfg, err := Config{Command: "agent", HoldPermission: 1 << 50}.checked()
 		require.NoError(t, err)
 		turn := &turn{
-			cfg: &cfg, agent: a, parent: t.Context(), in: engine.Turn{ArtifactDir: t.TempDir()}, sink: &enginetest.Recorder{}, sticky: sticky,
+			cfg: &cfg, agent: a, parent: t.Context(), in: engine.Turn{ArtifactDir: t.TempDir()},
+			sink: &enginetest.Recorder{}, sticky: sticky,
 			state: state{Session: "s"}, speaking: true,
 		}
 		defer turn.bound()()

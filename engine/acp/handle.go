@@ -26,7 +26,8 @@ type state struct {
 	Session string `json:"session"`
 	// Asked is the permission that the last turn asked for.
 	Asked *asked `json:"asked,omitempty"`
-	// Grants are what a person decided, for when the agent proposes the same again. The oldest first.
+	// Grants are what a person decided, for when the agent proposes the same again. The oldest
+	// first.
 	Grants []grant `json:"grants,omitempty"`
 }
 
@@ -37,7 +38,8 @@ type asked struct {
 	Options []choice `json:"options"`
 	// Whole has all of the subject where the question shows a part.
 	Whole *approval.Document `json:"whole,omitempty"`
-	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not grant it twice.
+	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not
+	// grant it twice.
 	SettledBy int `json:"settled_by,omitempty"`
 }
 
@@ -66,7 +68,8 @@ type grant struct {
 // usable refuses a session's id that no handle should keep.
 func usable(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
-		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters", clip(session, 40), maxSession)
+		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
+			clip(session, 40), maxSession)
 	}
 	return nil
 }

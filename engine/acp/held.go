@@ -5,7 +5,8 @@ import "time"
 // maxHeld is how many permission requests may wait behind the one that a person is asked about.
 const maxHeld = 16
 
-// held is a permission request that stays open while its run waits. It is guarded by agent.hear until a turn has taken it.
+// held is a permission request that stays open while its run waits. It is guarded by agent.hear
+// until a turn has taken it.
 type held struct {
 	request   envelope
 	behind    []envelope // requests that came later; asked one after another
@@ -82,7 +83,8 @@ func (h *held) dismiss(a *agent, grace time.Duration) bool {
 	return h.prompting.within(grace)
 }
 
-// release puts the decision into the request, and goes on with its prompt. What waits behind it comes next.
+// release puts the decision into the request, and goes on with its prompt. What waits behind it
+// comes next.
 func (t *turn) release(h *held, decided choice) error {
 	t.useUp(decided)
 	if err := t.store(); err != nil {

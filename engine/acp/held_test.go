@@ -20,7 +20,8 @@ func holding(tb testing.TB, d time.Duration) *run {
 	return newRun(tb, "load", func(c *acp.Config) { c.Sticky, c.HoldPermission = true, d })
 }
 
-// D4: a request that is held open takes the answer in the middle of its turn: the agent is told nothing, it goes on.
+// D4: a request that is held open takes the answer in the middle of its turn: the agent is told
+// nothing, it goes on.
 func TestAHeldRequestTakesTheAnswer(t *testing.T) {
 	r := holding(t, time.Hour)
 	o := r.does("say before", permit(removing("build")), "say after", "done cleaned")
@@ -48,7 +49,8 @@ func TestADecisionForAlwaysInAHeldRequestHolds(t *testing.T) {
 	require.Equal(t, []string{"rm -r build: always", "rm -r build: always"}, r.decisions())
 }
 
-// D4: what is no option closes the held request, and goes to the agent as text; so does an automatic decision.
+// D4: what is no option closes the held request, and goes to the agent as text; so does an
+// automatic decision.
 func TestATextClosesAHeldRequest(t *testing.T) {
 	r := holding(t, time.Hour)
 	asked := r.does(permit(removing("build")), "final done anyway").Questions[0]
@@ -62,7 +64,8 @@ func TestATextClosesAHeldRequest(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// When the time of a held request is over it is canceled, and the decision is applied when the agent proposes the same again.
+// When the time of a held request is over it is canceled, and the decision is applied when the
+// agent proposes the same again.
 func TestAHeldRequestIsCanceledInTime(t *testing.T) {
 	r := holding(t, 20*time.Millisecond)
 	o := r.does("pid self", permit(removing("build")))

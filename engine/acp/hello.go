@@ -7,7 +7,8 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// hello is an agent's answer to initialize, as far as it is used: what else it holds may be of any shape.
+// hello is an agent's answer to initialize, as far as it is used: what else it holds may be of any
+// shape.
 //
 //nolint:tagliatelle // the protocol's words
 type hello struct {

@@ -54,7 +54,8 @@ func inState(t *testing.T, c *lifecycle.Lifecycle, state fsm.State) func() bool 
 // E1: a host is killed while its run waits for a permission; another one applies the decision.
 func TestADecisionIsAppliedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
-	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", permit(removing("build")), "done cleaned")})
+	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", permit(removing("build")),
+		"done cleaned")})
 	killed(t, dir, "load", inState(t, c, fsm.StateWaitingUser))
 	h := serving(t, dir, scripted(t, dir, "load"), stores["sqlite"](t, dir))
 	h.asks(1)
@@ -63,11 +64,13 @@ func TestADecisionIsAppliedByAnotherHost(t *testing.T) {
 	require.Equal(t, "rm -r build: canceled\nrm -r build: once", h.artifact("decisions"))
 }
 
-// E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left the agent's group, and repeats the turn in
-// the same session.
+// E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left
+// the agent's group, and repeats the turn in the same session.
 func TestATurnIsRepeatedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
-	submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: "once upon a time\n" + enginetest.Script("later recall", "later done there", "spawn child", "stray astray", "touch begun", "await go", "recall", "done here")})
+	submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: "once upon a time\n" +
+		enginetest.Script("later recall", "later done there", "spawn child", "stray astray", "touch begun", "await go",
+			"recall", "done here")})
 	begun := func() bool {
 		_, err := os.Stat(filepath.Join(dir, "runs", "r", "artifacts", "begun"))
 		return err == nil
@@ -93,7 +96,8 @@ func TestATurnIsRepeatedByAnotherHost(t *testing.T) {
 // E3: a host is killed while its run's process is held; the run has lost it.
 func TestAHeldProcessIsLostWithItsHost(t *testing.T) {
 	dir := t.TempDir()
-	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child", permit(removing("build")), "done cleaned")})
+	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child",
+		permit(removing("build")), "done cleaned")})
 	killed(t, dir, "", inState(t, c, fsm.StateWaitingUser))
 	h := serving(t, dir, scripted(t, dir, ""), stores["sqlite"](t, dir))
 	h.ends(fsm.StateFailed, fsm.CodeInteractionProcessLost)

@@ -21,12 +21,12 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// hostileArg is the first argument of a process that speaks the protocol to do harm. The second says how, see hostileMain; the third is the
-// folder where it leaves its process id.
+// hostileArg is the first argument of a process that speaks the protocol to do harm. The second
+// says how, see hostileMain; the third is the folder where it leaves its process id.
 const hostileArg = "acp-hostile"
 
-// hostileMain opens sessions like any agent. What its first prompt does is the word before the plus sign of its second argument, each later one
-// the word after it.
+// hostileMain opens sessions like any agent. What its first prompt does is the word before the plus
+// sign of its second argument, each later one the word after it.
 func hostileMain(how, dir string) int {
 	time.AfterFunc(lifetime, func() { os.Exit(3) })
 	first, later, _ := strings.Cut(how, "+")
@@ -95,7 +95,8 @@ func hostileMain(how, dir string) int {
 		case "long answer": // its id comes last
 			write(`{"jsonrpc":"2.0","result":{"stopReason":"end_turn","x":%q},"id":%s}`, strings.Repeat("x", 9<<20), id)
 		case "long request":
-			write(`{"jsonrpc":"2.0","method":"fs/read_text_file","params":{"path":%q},"id":7}`, strings.Repeat("x", 9<<20))
+			write(`{"jsonrpc":"2.0","method":"fs/read_text_file","params":{"path":%q},"id":7}`, strings.Repeat("x",
+				9<<20))
 		case "long id":
 			write(`{"jsonrpc":"2.0","method":"fs/read_text_file","params":{},"id":%q}`, strings.Repeat("x", 1<<20))
 		}
@@ -123,7 +124,8 @@ func hostile(tb testing.TB, how string, change func(*acp.Config)) *run {
 	})
 }
 
-// J10, J11: an agent that floods while nothing reads its pipe, in a turn or between two, holds nobody up: it is ended, and its run has its end.
+// J10, J11: an agent that floods while nothing reads its pipe, in a turn or between two, holds
+// nobody up: it is ended, and its run has its end.
 func TestAnAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	r := hostile(t, "floods", nil)
 	o, err := r.execute(t.Context(), "go")
@@ -148,7 +150,8 @@ func TestAnAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	require.ErrorContains(t, err, string(fsm.CodeInteractionProcessLost))
 }
 
-// J10: nothing that an agent writes puts off a turn's end: not the idle clock, which counts signs of work only, not a limit, not a cancel.
+// J10: nothing that an agent writes puts off a turn's end: not the idle clock, which counts signs
+// of work only, not a limit, not a cancel.
 func TestAFloodPutsOffNoEnd(t *testing.T) {
 	many := func(c *acp.Config) { c.MaxStream, c.MaxTranscript = 1<<40, 1<<20 }
 	r := hostile(t, "asks on and on", func(c *acp.Config) { many(c); c.IdleLimit = 300 * time.Millisecond })
@@ -174,7 +177,8 @@ func TestAFloodPutsOffNoEnd(t *testing.T) {
 	require.False(t, lives(r.pid("self")))
 }
 
-// J11: an answer that is written otherwise than JSON-RPC wants is understood where it can be; otherwise the turn ends and says why.
+// J11: an answer that is written otherwise than JSON-RPC wants is understood where it can be;
+// otherwise the turn ends and says why.
 func TestAnAnswerThatCannotBeMatchedEndsTheTurn(t *testing.T) {
 	for how, want := range map[string]string{
 		"text id":      "",

@@ -35,7 +35,8 @@ func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	tb.Helper()
 	cfg.StateDir = filepath.Join(dir, "processes")
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: st, Engine: started(tb, cfg), Dir: filepath.Join(dir, "runs"), Logger: slog.New(slog.DiscardHandler), Poll: 50 * time.Millisecond, Grace: -1,
+		Store: st, Engine: started(tb, cfg), Dir: filepath.Join(dir, "runs"), Logger: slog.New(slog.DiscardHandler),
+		Poll: 50 * time.Millisecond, Grace: -1,
 	})
 	require.NoError(tb, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -145,7 +146,8 @@ func (h *host) pid(name string) int {
 	return n
 }
 
-// D1, D5: a resumable run that asks for a permission waits for ever, without a process and without a slot, and goes on with the answer.
+// D1, D5: a resumable run that asks for a permission waits for ever, without a process and without
+// a slot, and goes on with the answer.
 func TestAParkedPermissionWaitsForEver(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
@@ -236,7 +238,8 @@ func TestAnOutputIsRepaired(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {
 			h.submit(func(s *lifecycle.Spec) {
-				s.RepairRounds, s.OutputSchema = 1, []byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)
+				s.RepairRounds, s.OutputSchema = 1,
+					[]byte(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)
 			}, `later output {"n":1,"__SKILL_DONE__":true}`, `output {"n":"one","__SKILL_DONE__":true}`)
 			run := h.ends(fsm.StateSucceeded, "")
 			require.Equal(h, 1, run.Attempt)

@@ -10,7 +10,8 @@ import (
 // errFlood says that an agent wrote more than it may.
 var errFlood = errors.New("acp: the agent wrote more than Config.MaxStream")
 
-// lines reads lines of bounded length: of a longer one the beginning is kept, and the rest passed over.
+// lines reads lines of bounded length: of a longer one the beginning is kept, and the rest passed
+// over.
 type lines struct {
 	r     *bufio.Reader
 	limit int

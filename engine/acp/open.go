@@ -18,7 +18,8 @@ const clientVersion = "1"
 // errStart says that the agent took too long to open its session.
 var errStart = errors.New("acp: the agent did not open its session within Config.StartLimit")
 
-// open brings a new process to the point where it can be prompted: in a new session, or in the run's.
+// open brings a new process to the point where it can be prompted: in a new session, or in the
+// run's.
 func (t *turn) open() error {
 	ctx, stop := context.WithTimeoutCause(t.ctx, t.cfg.StartLimit, errStart)
 	defer stop()
@@ -61,7 +62,8 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	case err != nil:
 		return unavailable("the agent does not speak the Agent Client Protocol: "+a.text(reason(err)), nil)
 	case a.hello.ProtocolVersion != sdk.ProtocolVersionNumber:
-		return unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d", a.hello.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
+		return unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
+			a.hello.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
 	case method == "":
 		return nil
 	}
@@ -69,7 +71,8 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	if err == nil || lost(ctx, err) {
 		return err
 	}
-	return unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method, a.hello.methods(), a.text(reason(err))), nil)
+	return unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method,
+		a.hello.methods(), a.text(reason(err))), nil)
 }
 
 // lost reports whether an error is no answer of the agent's.
@@ -88,7 +91,8 @@ func (t *turn) begin(ctx context.Context) error {
 	var opened struct {
 		SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
 	}
-	err := t.agent.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.in.WorkDir, McpServers: []sdk.McpServer{}}, &opened)
+	err := t.agent.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.in.WorkDir,
+		McpServers: []sdk.McpServer{}}, &opened)
 	switch {
 	case lost(ctx, err):
 		return err
@@ -114,10 +118,12 @@ func needsLogin(err error) bool {
 
 // login says what the agent wants to be told before it works.
 func (a *agent) login(err error) error {
-	return unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its methods (%s), or give it its keys: %s", a.hello.methods(), a.text(reason(err))), nil)
+	return unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its methods "+
+		"(%s), or give it its keys: %s", a.hello.methods(), a.text(reason(err))), nil)
 }
 
-// resume goes on with the run's session: by session/resume where it is announced and there, otherwise by session/load.
+// resume goes on with the run's session: by session/resume where it is announced and there,
+// otherwise by session/load.
 func (t *turn) resume(ctx context.Context) error {
 	a := t.agent
 	a.hear.Lock()
@@ -127,11 +133,13 @@ func (t *turn) resume(ctx context.Context) error {
 	err := error(sdk.NewMethodNotFound("a way to resume a session"))
 	loaded := false
 	if a.hello.resumes() {
-		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: t.in.WorkDir, McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
+		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: t.in.WorkDir,
+			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
 	}
 	if a.hello.Capabilities.LoadSession && unknownMethod(err) {
 		loaded = true
-		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: t.in.WorkDir, McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
+		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: t.in.WorkDir,
+			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
 	}
 	switch {
 	case lost(ctx, err):

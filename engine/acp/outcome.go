@@ -22,7 +22,8 @@ type ending struct {
 	stderr string
 }
 
-// part ends the process of a turn, gently where the turn ended well: the agent closes its session by itself.
+// part ends the process of a turn, gently where the turn ended well: the agent closes its session
+// by itself.
 func (t *turn) part(why error) ending {
 	a := t.agent
 	end := ending{why: why}
@@ -63,7 +64,8 @@ func mayStay(why error) bool {
 func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	if t.odd > maxOdd {
 		t.out.Diagnostics = append(t.out.Diagnostics, engine.Diagnostic{
-			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", t.odd-maxOdd),
+			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed",
+				t.odd-maxOdd),
 		})
 	}
 	o := &t.out
@@ -75,7 +77,8 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 		end.why = err
 	}
 	if errors.Is(end.why, errFlood) {
-		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: errFlood.Error()})
+		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
+			Detail: errFlood.Error()})
 	}
 	t.state.Asked = t.asked
 	o.Handle = t.handle()
@@ -94,7 +97,8 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	return *o, nil
 }
 
-// conclude tells the messages that are left. The last one is the final text, unless the turn asks: then nothing that it said is a result.
+// conclude tells the messages that are left. The last one is the final text, unless the turn asks:
+// then nothing that it said is a result.
 func (t *turn) conclude(asking bool) error {
 	say := func(m engine.Message) error {
 		m.Text = t.agent.text(m.Text)
@@ -137,9 +141,11 @@ func (t *turn) process(end ending) engine.Process {
 	var stop stopped
 	switch why := end.why; {
 	case errors.Is(context.Cause(t.parent), engine.ErrTurnTimeout):
-		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout,
+			Detail: "the turn exceeded its time limit"}
 	case t.parent.Err() != nil, errors.Is(why, engine.ErrStale):
-		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
+		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+			Detail: "the turn was interrupted"}
 	case errors.Is(why, errFlood):
 		return failed(fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream))
 	case spoiled(why):
@@ -147,7 +153,8 @@ func (t *turn) process(end ending) engine.Process {
 	case errors.As(why, &limit):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	case errors.Is(why, errStart):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineUnavailable, Detail: errStart.Error() + ": " + end.stderr}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineUnavailable, Detail: errStart.Error() + ": " +
+			end.stderr}
 	case errors.Is(why, errUnstopped) && (t.sticky || !errors.Is(why, errAsked)):
 		return failed(why.Error())
 	case errors.Is(why, errGone):
@@ -164,7 +171,8 @@ func (t *turn) process(end ending) engine.Process {
 
 // died says how a process ended in the middle of its turn.
 func (t *turn) died(end ending) engine.Process {
-	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of its turn"}
+	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of " +
+		"its turn"}
 	if !end.died {
 		p.Detail = "the agent closed its output in the middle of its turn"
 	}

@@ -18,7 +18,8 @@ var (
 	errHeld  = errors.New("acp: the agent asks for a permission, and waits")
 )
 
-// permissionRequest is the parameters of session/request_permission. It is read here, because what is asked for must be known exactly.
+// permissionRequest is the parameters of session/request_permission. It is read here, because what
+// is asked for must be known exactly.
 //
 //nolint:tagliatelle // the protocol's words
 type permissionRequest struct {
@@ -35,7 +36,8 @@ type permissionRequest struct {
 	} `json:"options"`
 }
 
-// permission decides about a request, under a.hear: by what a person has decided on the same subject, by the mode, or by asking.
+// permission decides about a request, under a.hear: by what a person has decided on the same
+// subject, by the mode, or by asking.
 func (a *agent) permission(t *turn, e envelope) {
 	var r permissionRequest
 	if err := json.Unmarshal(e.Params, &r); err != nil {
@@ -101,11 +103,13 @@ func (r permissionRequest) choices() []choice {
 	return all
 }
 
-// distinct reports whether each id means its own option, also where a person answers with a label or a number of the list.
+// distinct reports whether each id means its own option, also where a person answers with a label
+// or a number of the list.
 func distinct(all []choice) bool {
 	for i, o := range all {
 		for j, other := range all {
-			if i != j && (o.ID == strconv.Itoa(j+1) || strings.EqualFold(o.ID, other.ID) || strings.EqualFold(o.ID, other.Name)) {
+			if i != j && (o.ID == strconv.Itoa(j+1) || strings.EqualFold(o.ID, other.ID) || strings.EqualFold(o.ID,
+				other.Name)) {
 				return false
 			}
 		}
@@ -118,7 +122,8 @@ func (c choice) allows() bool  { return strings.HasPrefix(c.Kind, "allow") }
 func (c choice) rejects() bool { return strings.HasPrefix(c.Kind, "reject") }
 func (c choice) lasts() bool   { return strings.HasSuffix(c.Kind, "_always") }
 
-// granted finds what a person decided on the subject. A decision for once is used up, and that is stored, before it is applied.
+// granted finds what a person decided on the subject. A decision for once is used up, and that is
+// stored, before it is applied.
 func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	if digest == "" {
 		return nil, nil //nolint:nilnil // no decision, no error
@@ -138,8 +143,8 @@ func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	return nil, nil //nolint:nilnil // no decision, no error
 }
 
-// among finds the same option in another request: by its id, or where ids are new in each request by its name; of the same kind in
-// any case.
+// among finds the same option in another request: by its id, or where ids are new in each request
+// by its name; of the same kind in any case.
 func (c choice) among(options []choice) *choice {
 	for _, same := range []func(o choice) bool{
 		func(o choice) bool { return o.ID == c.ID },
@@ -167,7 +172,8 @@ func (t *turn) automatic(about subject, options []choice) *choice {
 		}
 	}
 	if found == nil || !found.allows() {
-		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+t.agent.text(about.name()))
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was refused, since nobody can be asked in auto mode: "+
+			t.agent.text(about.name()))
 	}
 	return found
 }

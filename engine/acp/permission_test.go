@@ -25,7 +25,8 @@ func everyAgent(t *testing.T, story func(r *run)) {
 	}
 }
 
-// C1, D5: a permission request is a question with the request's own options and subject; the turn ends, and the run can park.
+// C1, D5: a permission request is a question with the request's own options and subject; the turn
+// ends, and the run can park.
 func TestAPermissionRequestIsAQuestion(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
@@ -41,7 +42,8 @@ func TestAPermissionRequestIsAQuestion(t *testing.T) {
 		require.Contains(t, q.Context, "9007199254740993")
 		require.Contains(t, q.Context, "/build")
 		require.Equal(t, interaction.SafeDefault, q.DefaultPolicy)
-		require.Equal(t, []interaction.Option{{Label: "Allow once", Value: "once"}, {Label: "Always allow", Value: "always"}, {Label: "Reject", Value: "no"}}, q.Options)
+		require.Equal(t, []interaction.Option{{Label: "Allow once", Value: "once"}, {Label: "Always allow",
+			Value: "always"}, {Label: "Reject", Value: "no"}}, q.Options)
 		require.Empty(t, o.FinalText, "nothing that was said before is a result")
 		require.Equal(t, []string{"I will clean up"}, r.Messages())
 		require.NotNil(t, o.Handle, "B11")
@@ -73,20 +75,26 @@ func TestADecisionIsAppliedWhenTheAgentProposesTheSameAgain(t *testing.T) {
 	})
 }
 
-// C3, K4: what the person saw is what is chosen. Ids that could be read as numbers of the list are not offered; an answer that can be read as two
-// options decides nothing.
+// C3, K4: what the person saw is what is chosen. Ids that could be read as numbers of the list are
+// not offered; an answer that can be read as two options decides nothing.
 func TestANumberMeansWhatThePersonSaw(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options  []sdk.PermissionOption
 		answer   string
 		decision string // empty: none
 	}{
-		"a number is the place in the list": {[]sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "1", "2"},
-		"ids from zero":                     {[]sdk.PermissionOption{option("0", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "1", "0"},
-		"what is offered instead":           {[]sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}, "option-2", "1"},
-		"an id that is another's label":     {[]sdk.PermissionOption{option("allow", "no", "reject_once"), option("no", "allow", "allow_once")}, "no", "allow"},
-		"a label that is a number":          {[]sdk.PermissionOption{option("a", "2", "reject_once"), option("b", "1", "allow_once")}, "2", ""},
-		"two of one label":                  {[]sdk.PermissionOption{option("a", "Do it", "reject_once"), option("b", "do it", "allow_once")}, "do it", ""},
+		"a number is the place in the list": {[]sdk.PermissionOption{option("2", "Reject", "reject_once"),
+			option("1", "Allow", "allow_once")}, "1", "2"},
+		"ids from zero": {[]sdk.PermissionOption{option("0", "Reject", "reject_once"),
+			option("1", "Allow", "allow_once")}, "1", "0"},
+		"what is offered instead": {[]sdk.PermissionOption{option("2", "Reject", "reject_once"),
+			option("1", "Allow", "allow_once")}, "option-2", "1"},
+		"an id that is another's label": {[]sdk.PermissionOption{option("allow", "no", "reject_once"),
+			option("no", "allow", "allow_once")}, "no", "allow"},
+		"a label that is a number": {[]sdk.PermissionOption{option("a", "2", "reject_once"),
+			option("b", "1", "allow_once")}, "2", ""},
+		"two of one label": {[]sdk.PermissionOption{option("a", "Do it", "reject_once"),
+			option("b", "do it", "allow_once")}, "do it", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, "load", nil)
@@ -95,7 +103,8 @@ func TestANumberMeansWhatThePersonSaw(t *testing.T) {
 			q := r.does(permit(w)).Questions[0]
 			for i, o := range q.Options {
 				for j := range q.Options {
-					require.False(t, i != j && o.Value == strconv.Itoa(j+1), "%q is the number of another option", o.Value)
+					require.False(t, i != j && o.Value == strconv.Itoa(j+1), "%q is the number of another option",
+						o.Value)
 				}
 			}
 			o := r.told(tc.answer)
@@ -109,7 +118,8 @@ func TestANumberMeansWhatThePersonSaw(t *testing.T) {
 	}
 }
 
-// J14: a question that an earlier release asked may have offered an id that is another option's number; such an answer decides nothing.
+// J14: a question that an earlier release asked may have offered an id that is another option's
+// number; such an answer decides nothing.
 func TestAnAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
@@ -154,10 +164,13 @@ func TestADecisionForAlwaysHolds(t *testing.T) {
 	})
 }
 
-// What the person allowed is that subject and no other: another one is asked anew, however similar it looks.
+// What the person allowed is that subject and no other: another one is asked anew, however similar
+// it looks.
 func TestAnotherSubjectIsAskedAnew(t *testing.T) {
 	for name, change := range map[string]func(*wanted){
-		"input":    func(w *wanted) { w.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740992}`) },
+		"input": func(w *wanted) {
+			w.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740992}`)
+		},
 		"title":    func(w *wanted) { w.Title = "rm -r build " },
 		"kind":     func(w *wanted) { w.Kind = "delete" },
 		"location": func(w *wanted) { w.Path = "/" },
@@ -165,14 +178,16 @@ func TestAnotherSubjectIsAskedAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRun(t, "load", nil)
 			w, other := removing("build"), removing("build")
-			w.RawInput, other.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`), json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`)
+			w.RawInput, other.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`),
+				json.RawMessage(`{"command":"rm -r build","depth":9007199254740993}`)
 			change(&other)
 			w.Then = &other
 			r.does(permit(w))
 			require.Len(t, r.told("once").Questions, 1)
 			require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 
-			// The person decides on the second; the first decision still stands, for the first subject alone.
+			// The person decides on the second; the first decision still stands, for the first
+			// subject alone.
 			require.Empty(t, r.told("no").Questions)
 			w.Then = nil
 			require.Empty(t, r.does(permit(w)).Questions)
@@ -181,7 +196,8 @@ func TestAnotherSubjectIsAskedAnew(t *testing.T) {
 	}
 }
 
-// The order of members in an input does not make another subject; and what a tool call has said, the request need not repeat.
+// The order of members in an input does not make another subject; and what a tool call has said,
+// the request need not repeat.
 func TestTheSameSubjectIsKnownHoweverItIsWritten(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, same := removing("build"), removing("build")
@@ -199,14 +215,16 @@ func TestAnOptionOfAnotherKindIsNotTheChosenOne(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, trick := removing("build"), removing("build")
 	trick.Options = threeWays[1:]
-	trick.Options = append(trick.Options[:0:0], option("no", "Reject", "allow_always"), option("once", "Allow once", "reject_once"))
+	trick.Options = append(trick.Options[:0:0], option("no", "Reject", "allow_always"), option("once", "Allow once",
+		"reject_once"))
 	w.Then = &trick
 	r.does(permit(w))
 	require.Len(t, r.told("no").Questions, 1)
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": no")
 }
 
-// A subject of which nothing is known is like any other of that kind: a decision on it cannot be applied to another request.
+// A subject of which nothing is known is like any other of that kind: a decision on it cannot be
+// applied to another request.
 func TestASubjectWithoutAnythingIsNeverRecognised(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := wanted{Options: threeWays}
@@ -245,7 +263,8 @@ func TestAnAutomaticDecisionPermitsNothing(t *testing.T) {
 	})
 }
 
-// E4: a turn that is repeated after a crash grants nothing twice: what was used up before the crash stays used up.
+// E4: a turn that is repeated after a crash grants nothing twice: what was used up before the crash
+// stays used up.
 func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
@@ -279,7 +298,8 @@ func TestADecisionIsStoredBeforeItIsApplied(t *testing.T) {
 	require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 }
 
-// H4: in auto mode nobody is asked: what is not allowed by the host is rejected, and the turn goes on.
+// H4: in auto mode nobody is asked: what is not allowed by the host is rejected, and the turn goes
+// on.
 func TestInAutoModeNobodyIsAsked(t *testing.T) {
 	for _, tc := range []struct {
 		permission acp.Permission
@@ -299,13 +319,16 @@ func TestInAutoModeNobodyIsAsked(t *testing.T) {
 	require.Equal(t, "rm -r build: canceled", r.does(permit(w)).FinalText, "there is no way to reject")
 }
 
-// C1: an agent that asks for several things is asked one at a time, and its odd options are bounded.
+// C1: an agent that asks for several things is asked one at a time, and its odd options are
+// bounded.
 func TestOddOptionsAreLeftOut(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
-	w.Options = append(w.Options[:1:1], option("once", "twice the same", "allow_always"), option(strings.Repeat("x", 600), "long", "allow_once"))
+	w.Options = append(w.Options[:1:1], option("once", "twice the same", "allow_always"),
+		option(strings.Repeat("x", 600), "long", "allow_once"))
 	for range 50 {
-		w.Options = append(w.Options, option(strings.Repeat("y", len(w.Options)), strings.Repeat("\x01é", 600), "reject_once"))
+		w.Options = append(w.Options, option(strings.Repeat("y", len(w.Options)), strings.Repeat("\x01é", 600),
+			"reject_once"))
 	}
 	o := r.does(permit(w))
 	require.Len(t, o.Questions[0].Options, 20)

@@ -74,7 +74,8 @@ func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResp
 	if p.failure != "" {
 		return sdk.PromptResponse{}, sdk.NewInternalError(p.failure)
 	}
-	res := sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn, Usage: &sdk.Usage{InputTokens: 11, OutputTokens: 7, TotalTokens: 18}}
+	res := sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn, Usage: &sdk.Usage{InputTokens: 11, OutputTokens: 7,
+		TotalTokens: 18}}
 	if p.stop != "" {
 		res.StopReason = p.stop
 	}
@@ -174,13 +175,16 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 		p.tools++
 		id, said := sdk.ToolCallId("tool-"+strconv.Itoa(p.tools)), sdk.ToolContent(sdk.TextBlock(s.Rest))
 		err := p.update(ctx, sdk.StartToolCall(id, s.Rest))
-		return errors.Join(err, p.update(ctx, sdk.UpdateToolCall(id, sdk.WithUpdateContent([]sdk.ToolCallContent{said}), sdk.WithUpdateRawOutput(s.Rest))))
+		return errors.Join(err, p.update(ctx, sdk.UpdateToolCall(id, sdk.WithUpdateContent([]sdk.ToolCallContent{said}),
+			sdk.WithUpdateRawOutput(s.Rest))))
 	case "thought":
 		return p.update(ctx, sdk.UpdateAgentThoughtText(s.Rest))
 	case "plan":
-		return p.update(ctx, sdk.UpdatePlan(sdk.PlanEntry{Content: s.Rest, Priority: sdk.PlanEntryPriorityLow, Status: sdk.PlanEntryStatusPending}))
+		return p.update(ctx, sdk.UpdatePlan(sdk.PlanEntry{Content: s.Rest, Priority: sdk.PlanEntryPriorityLow,
+			Status: sdk.PlanEntryStatusPending}))
 	case "elsewhere":
-		return p.agent.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: "another", Update: sdk.UpdateAgentMessageText(s.Rest)})
+		return p.agent.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: "another",
+			Update: sdk.UpdateAgentMessageText(s.Rest)})
 	case "client":
 		_, err := p.agent.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: p.session, Path: s.Rest})
 		return p.tell(ctx, "message", fmt.Sprint(err))
@@ -203,7 +207,8 @@ func (p *playing) permit(ctx context.Context, text string) error {
 		return err
 	}
 	p.tools++
-	call := sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("tool-" + strconv.Itoa(p.tools) + "-" + strconv.Itoa(len(p.inputs)))}
+	call := sdk.ToolCallUpdate{ToolCallId: sdk.ToolCallId("tool-" + strconv.Itoa(p.tools) + "-" +
+		strconv.Itoa(len(p.inputs)))}
 	var input any
 	if w.RawInput != nil {
 		input = w.RawInput
@@ -219,7 +224,8 @@ func (p *playing) permit(ctx context.Context, text string) error {
 	if w.Path != "" {
 		call.Locations = []sdk.ToolCallLocation{{Path: w.Path}}
 	}
-	res, err := p.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: p.session, ToolCall: call, Options: w.Options})
+	res, err := p.agent.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: p.session, ToolCall: call,
+		Options: w.Options})
 	decision := "canceled"
 	if err == nil && res.Outcome.Selected != nil {
 		decision = string(res.Outcome.Selected.OptionId)
@@ -246,7 +252,8 @@ func noted(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// await waits until the file is there. Nothing tells of files on every system, so it looks again and again.
+// await waits until the file is there. Nothing tells of files on every system, so it looks again
+// and again.
 func (p *playing) await(ctx context.Context, name string) error {
 	look := time.NewTicker(pause)
 	defer look.Stop()
@@ -262,7 +269,8 @@ func (p *playing) await(ctx context.Context, name string) error {
 	}
 }
 
-// The suite writes its raw lines in the words of its own program; these are the same words in this protocol.
+// The suite writes its raw lines in the words of its own program; these are the same words in this
+// protocol.
 const suiteFinal = `{"type":"final","text":"`
 
 func (p *playing) raw(text string) error {

@@ -19,11 +19,12 @@ type installed struct {
 	profile engine.Profile
 }
 
-// nobody is the run of a process that is asked what it is; what a dead host left of one is ended by the next.
+// nobody is the run of a process that is asked what it is; what a dead host left of one is ended by
+// the next.
 const nobody = "acp-probe"
 
-// Profile looks for the agent and says how it goes on after a wait. The program is started and asked once for each version that is
-// installed, which takes as long as it takes to start.
+// Profile looks for the agent and says how it goes on after a wait. The program is started and
+// asked once for each version that is installed, which takes as long as it takes to start.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	path, err := e.program()
 	if err != nil {
@@ -51,16 +52,20 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	return found.profile, nil
 }
 
-// forgetful are agents, by the name that they announce, that lose the end of a session which they say they can resume.
+// forgetful are agents, by the name that they announce, that lose the end of a session which they
+// say they can resume.
 var forgetful = map[string]string{
-	// Seen of 0.15.10: it keeps the last message only after it has answered the prompt, and not when it is ended then.
+	// Seen of 0.15.10: it keeps the last message only after it has answered the prompt, and not
+	// when it is ended then.
 	"qwen-code": "it writes the end of a session after it has ended its turn",
 }
 
 // profileOf reads what an agent announces.
 func profileOf(path string, h hello) engine.Profile {
 	if why := forgetful[h.Info.Name]; why != "" {
-		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, h, why)}
+		return engine.Profile{Kind: fsm.ProfileStickyProcess,
+			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, h,
+				why)}
 	}
 	if ways := h.ways(); ways != "" {
 		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, h, ways)}
@@ -79,7 +84,8 @@ func (e *Engine) probe(ctx context.Context) (hello, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	_ = e.processes.Reap(ctx, nobody) // what cannot be ended is found again
-	in := engine.Turn{RunID: nobody, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir, TranscriptDir: dir}
+	in := engine.Turn{RunID: nobody, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir,
+		TranscriptDir: dir}
 	if err := e.prepare(ctx, in); err != nil {
 		return hello{}, err
 	}

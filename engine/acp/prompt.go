@@ -13,17 +13,20 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// OutputKey is where an agent may put structured output into the _meta of its answer to session/prompt. The protocol has no other place.
+// OutputKey is where an agent may put structured output into the _meta of its answer to
+// session/prompt. The protocol has no other place.
 const OutputKey = "interlude/output"
 
-// prompting is a prompt that the agent works on. It may outlive the turn that began it, while a permission request is held.
+// prompting is a prompt that the agent works on. It may outlive the turn that began it, while a
+// permission request is held.
 type prompting struct {
 	done   chan struct{}
 	result promptResult // of done
 	err    error        // of done
 }
 
-// promptResult is the agent's answer to session/prompt, as far as it is used. The structured output stays as it was written.
+// promptResult is the agent's answer to session/prompt, as far as it is used. The structured output
+// stays as it was written.
 //
 //nolint:tagliatelle // the protocol's words
 type promptResult struct {
@@ -65,7 +68,8 @@ func (r promptResult) usage() engine.Usage {
 	if r.Usage == nil {
 		return engine.Usage{}
 	}
-	return engine.Usage{InputTokens: int64(max(0, r.Usage.InputTokens)), OutputTokens: int64(max(0, r.Usage.OutputTokens))}
+	return engine.Usage{InputTokens: int64(max(0, r.Usage.InputTokens)),
+		OutputTokens: int64(max(0, r.Usage.OutputTokens))}
 }
 
 // stopped is an end of a turn that is no success.
@@ -97,7 +101,8 @@ func (r promptResult) verdict() error {
 func (t *turn) structured(r promptResult) json.RawMessage {
 	body := r.Meta[OutputKey]
 	if len(body) > t.cfg.MaxOutput {
-		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at most %d", len(body), t.cfg.MaxOutput))
+		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at "+
+			"most %d", len(body), t.cfg.MaxOutput))
 		return nil
 	}
 	if body == nil {

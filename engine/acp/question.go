@@ -9,13 +9,14 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ask ends the turn with a question. By default the prompt is canceled, and the request with it. What cannot be shown to anybody in whole cannot
-// be approved: it is canceled.
+// ask ends the turn with a question. By default the prompt is canceled, and the request with it.
+// What cannot be shown to anybody in whole cannot be approved: it is canceled.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
 	q, whole, err := t.question(about, options)
 	if err != nil {
-		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request was canceled, since what it is for cannot be shown in whole: "+err.Error())
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request was canceled, since what it is for cannot be "+
+			"shown in whole: "+err.Error())
 		a.decide(e, nil)
 		return
 	}
@@ -44,11 +45,13 @@ func (s subject) name() string {
 	return clip(title, maxLabel)
 }
 
-// question is the request as a person is asked. whole names the file that has all of a subject that is too large for a question.
+// question is the request as a person is asked. whole names the file that has all of a subject that
+// is too large for a question.
 func (t *turn) question(about subject, options []choice) (q interaction.Question, whole *approval.Document, _ error) {
 	visible := func(s string) string { return approval.Visible(t.agent.text(s)) }
 	q = interaction.Question{
-		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()), DefaultPolicy: interaction.SafeDefault,
+		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()),
+		DefaultPolicy: interaction.SafeDefault,
 	}
 	if twoWays(options) {
 		q.Kind = interaction.RiskAck
@@ -69,15 +72,18 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	return q, whole, nil
 }
 
-// maxPart is how much is shown of each part of a subject that is too large for a question, in bytes.
+// maxPart is how much is shown of each part of a subject that is too large for a question, in
+// bytes.
 const maxPart = interaction.MaxContext / 6
 
 // twoWays reports whether the options are just one to allow and one to reject.
 func twoWays(options []choice) bool {
-	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() && options[1].allows())
+	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() &&
+		options[1].allows())
 }
 
-// details are what the person needs to decide: each part of the subject, where it is longer than limit its beginning and its end.
+// details are what the person needs to decide: each part of the subject, where it is longer than
+// limit its beginning and its end.
 func (s subject) details(visible func(string) string, limit int) string {
 	var b strings.Builder
 	add := func(what, text string) {

@@ -20,7 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// D3, D4, D6: a run of a resident Qwen Code that waits ends at its deadline, or goes on in its process, or is lost with it.
+// D3, D4, D6: a run of a resident Qwen Code that waits ends at its deadline, or goes on in its
+// process, or is lost with it.
 func TestARunOfAResidentQwen(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
@@ -61,16 +62,18 @@ func TestARunOfAResidentQwen(t *testing.T) {
 	}
 }
 
-// E1, E4, E7: a run of opencode asks twice and for a permission, and goes on after its host was killed while it waited and in the middle of a
-// turn; its model is sent all that was said before.
+// E1, E4, E7: a run of opencode asks twice and for a permission, and goes on after its host was
+// killed while it waited and in the middle of a turn; its model is sent all that was said before.
 func TestARunOfOpencodeOutlivesItsHosts(t *testing.T) {
 	m := model(t)
 	program, dir, files := agentstest.Program(t, "opencode"), t.TempDir(), t.TempDir()
 	agent := strings.Join([]string{"opencode", program, m.URL}, hostCanSeparator)
-	c := submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: enginetest.Script("note alpha", "ask First?")})
+	c := submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: enginetest.Script("note alpha",
+		"ask First?")})
 	killed(t, dir, agent, inState(t, c, fsm.StateWaitingUser))
 
-	_, err := c.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: enginetest.Script("note beta", "in "+files, "touch begun", "await go", "ask Second?")})
+	_, err := c.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: enginetest.Script("note beta", "in "+files,
+		"touch begun", "await go", "ask Second?")})
 	require.NoError(t, err)
 	begun := filepath.Join(files, "begun")
 	killed(t, dir, agent, func() bool { return exists(begun) })

@@ -18,7 +18,8 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// model is the scripted model behind the real agents. A decision on a permission has it do again what it wanted to do.
+// model is the scripted model behind the real agents. A decision on a permission has it do again
+// what it wanted to do.
 func model(tb testing.TB) *modeltest.Server {
 	tb.Helper()
 	m, err := modeltest.Start(modeltest.Config{Answer: func(c modeltest.Conversation) modeltest.Answer {
@@ -59,7 +60,8 @@ func opencode(program, url string) acp.Config {
 	config, _ := json.Marshal(object{ // texts can be encoded
 		"model": "here/modeltest", "small_model": "here/modeltest", "permission": object{"bash": "ask"},
 		"provider": object{"here": object{
-			"npm": "@ai-sdk/openai-compatible", "name": "here", "options": object{"baseURL": url + "/v1", "apiKey": "none-needed"},
+			"npm": "@ai-sdk/openai-compatible", "name": "here", "options": object{"baseURL": url + "/v1",
+				"apiKey": "none-needed"},
 			"models": object{"modeltest": object{"name": "modeltest"}},
 		}},
 	})
@@ -75,7 +77,9 @@ func opencode(program, url string) acp.Config {
 			if err := os.MkdirAll(filepath.Join(folder, "node_modules"), 0o700); err != nil {
 				return err
 			}
-			return settings(folder, object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}}, "package-lock.json")
+			return settings(folder,
+				object{"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}},
+				"package-lock.json")
 		},
 		AutoPermission: acp.Allow, Grace: 2 * time.Second,
 	}
@@ -86,7 +90,8 @@ func qwen(program, url string) acp.Config {
 	return acp.Config{
 		Command: program, Args: []string{"--acp", "--auth-type", "openai"}, Env: []string{"PATH"},
 		Set: map[string]string{
-			"HOME": "{home}", "OPENAI_API_KEY": "none-needed", "OPENAI_BASE_URL": url + "/v1", "OPENAI_MODEL": "modeltest",
+			"HOME": "{home}", "OPENAI_API_KEY": "none-needed", "OPENAI_BASE_URL": url + "/v1",
+			"OPENAI_MODEL":          "modeltest",
 			"QWEN_CODE_NO_RELAUNCH": "true",
 		},
 		Prepare: func(_ context.Context, t engine.Turn) error {
@@ -99,7 +104,8 @@ func qwen(program, url string) acp.Config {
 	}
 }
 
-// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which asks the agent once what it is.
+// D3, D6: Qwen Code is an engine, with one process for all turns. All cases share an engine, which
+// asks the agent once what it is.
 func TestQwenIsAResidentEngine(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)

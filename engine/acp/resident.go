@@ -67,7 +67,8 @@ func (e *Engine) residentOf(t *turn) (*agent, error) {
 		e.lose(id, a) // it ended while the run waited; whoever notices first reports it
 	}
 	if t.in.GoesOn() {
-		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
+		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
+			"is gone"}
 	}
 	a, err := e.start(t)
 	if err != nil {
@@ -124,8 +125,8 @@ func (e *Engine) End(_ context.Context, runID string) error {
 	return nil
 }
 
-// Close ends all resident processes, together, so that it takes one grace however many there are. Serve does so for the runs that it
-// knows.
+// Close ends all resident processes, together, so that it takes one grace however many there are.
+// Serve does so for the runs that it knows.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	ids, scopes := slices.Collect(maps.Keys(e.residents)), slices.Clone(e.scopes)

@@ -71,7 +71,8 @@ func newRun(tb testing.TB, can string, change func(*acp.Config)) *run {
 	}
 	r := &run{TB: tb, engine: started(tb, cfg), turn: engine.Turn{
 		RunID: "r1", Mode: fsm.ModeInteractive, HomeDir: filepath.Join(dir, "home"),
-		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts"), TranscriptDir: filepath.Join(dir, "transcripts"),
+		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts"),
+		TranscriptDir: filepath.Join(dir, "transcripts"),
 	}}
 	for _, d := range []string{r.turn.HomeDir, r.turn.WorkDir, r.turn.ArtifactDir, r.turn.TranscriptDir} {
 		require.NoError(tb, os.MkdirAll(d, 0o750))
@@ -170,14 +171,16 @@ func option(id, name, kind string) sdk.PermissionOption {
 
 // Options as agents offer them.
 var (
-	threeWays = []sdk.PermissionOption{option("once", "Allow once", "allow_once"), option("always", "Always allow", "allow_always"), option("no", "Reject", "reject_once")}
-	yesOrNo   = []sdk.PermissionOption{option("ok", "Allow", "allow_once"), option("cancel", "Reject", "reject_once")}
+	threeWays = []sdk.PermissionOption{option("once", "Allow once", "allow_once"), option("always", "Always allow",
+		"allow_always"), option("no", "Reject", "reject_once")}
+	yesOrNo = []sdk.PermissionOption{option("ok", "Allow", "allow_once"), option("cancel", "Reject", "reject_once")}
 )
 
 // removing wants to remove a folder.
 func removing(path string) wanted {
 	input, _ := json.Marshal(map[string]any{"command": "rm -r " + path, "depth": json.Number("9007199254740993")})
-	return wanted{Title: "rm -r " + path, Kind: sdk.ToolKindExecute, RawInput: input, Path: "/" + path, Options: threeWays}
+	return wanted{Title: "rm -r " + path, Kind: sdk.ToolKindExecute, RawInput: input, Path: "/" + path,
+		Options: threeWays}
 }
 
 // permit is the step that asks for it.

@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// hostEnv makes this test binary a host that serves in the folder, until somebody kills it; hostCanEnv says what its agent can, or with
-// separators in it that it is opencode, its program, and where its model is.
+// hostEnv makes this test binary a host that serves in the folder, until somebody kills it;
+// hostCanEnv says what its agent can, or with separators in it that it is opencode, its program,
+// and where its model is.
 const (
 	hostEnv          = "ACP_TEST_HOST"
 	hostCanEnv       = "ACP_TEST_HOST_CAN"
@@ -50,7 +51,8 @@ func serve(ctx context.Context, dir, can string) error {
 	if err != nil {
 		return err
 	}
-	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: e, Dir: filepath.Join(dir, "runs"), Poll: 50 * time.Millisecond})
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: e, Dir: filepath.Join(dir, "runs"),
+		Poll: 50 * time.Millisecond})
 	if err != nil {
 		return err
 	}

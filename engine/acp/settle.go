@@ -16,8 +16,9 @@ type settlement struct {
 	text   string  // what the agent is told, unless the decision goes straight into its request
 }
 
-// settle reads the answer to the permission that the last turn asked for, nil when it asked for none. A decision is kept for when the agent
-// proposes the same again; once, however often the turn is repeated.
+// settle reads the answer to the permission that the last turn asked for, nil when it asked for
+// none. A decision is kept for when the agent proposes the same again; once, however often the turn
+// is repeated.
 func (t *turn) settle() *settlement {
 	q := t.state.Asked
 	if q == nil || len(t.in.Answers) == 0 {
@@ -31,7 +32,8 @@ func (t *turn) settle() *settlement {
 	q.SettledBy = a.ID
 	option := q.choice(a)
 	if option != nil && option.allows() && q.Whole != nil && !q.Whole.Intact(t.in.ArtifactDir) {
-		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+" is not what was to be approved")
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+
+			" is not what was to be approved")
 		return &settlement{nil, q.told(nil, "What was to be approved was changed before it was. Propose it again.")}
 	}
 	if option != nil && fresh && q.Digest != "" {
@@ -47,14 +49,17 @@ func (q *asked) told(option *choice, text string) string {
 	case option == nil:
 		return fmt.Sprintf("You asked for a permission: %s\nIt was not given. The answer was:\n%s", q.Title, text)
 	case option.allows():
-		return fmt.Sprintf("You asked for a permission: %s\nThe person decided: %s. Go on. To do it, propose exactly the same again: the decision will be applied to it.", q.Title, option.Name)
+		return fmt.Sprintf("You asked for a permission: %s\nThe person decided: %s. Go on. To do it, propose exactly "+
+			"the same again: the decision will be applied to it.", q.Title, option.Name)
 	}
-	return fmt.Sprintf("You asked for a permission: %s\nThe person decided: %s. Do not do it; go on without it, or say why you cannot.", q.Title, option.Name)
+	return fmt.Sprintf("You asked for a permission: %s\nThe person decided: %s. Do not do it; go on without it, or "+
+		"say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by value, by label, by its number in the list, or by yes and no where there is one way to allow
-// and one to reject. None of these goes before another: what can be read as two options decides nothing, as what is none; an automatic
-// decision never decides anything.
+// choice finds the option that an answer means: by value, by label, by its number in the list, or
+// by yes and no where there is one way to allow and one to reject. None of these goes before
+// another: what can be read as two options decides nothing, as what is none; an automatic decision
+// never decides anything.
 func (q *asked) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// toolCall is what an agent says of a tool that it uses, or wants to use. A member that is missing says nothing.
+// toolCall is what an agent says of a tool that it uses, or wants to use. A member that is missing
+// says nothing.
 //
 //nolint:tagliatelle // the protocol's words
 type toolCall struct {
@@ -56,7 +57,8 @@ func (t *tools) note(c toolCall, content json.RawMessage) {
 	t.calls[c.ID] = t.subject(c, content)
 }
 
-// subject is what a tool call is about: what is said of it now, and where that says nothing what was said before.
+// subject is what a tool call is about: what is said of it now, and where that says nothing what
+// was said before.
 func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	s := t.calls[c.ID]
 	if c.Kind != nil {
@@ -76,8 +78,8 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	return s
 }
 
-// digest tells the subject from all others: SHA-256 over its canonical JSON. It is empty for one that says neither what it does nor
-// with what: nothing tells that from the next.
+// digest tells the subject from all others: SHA-256 over its canonical JSON. It is empty for one
+// that says neither what it does nor with what: nothing tells that from the next.
 func (s subject) digest() string {
 	parts := []any{s.Kind, s.Title, canonical(s.RawInput), canonical(s.Locations), canonical(s.Content)}
 	if parts[2] == nil && parts[4] == nil && strings.TrimSpace(s.Title) == "" {
@@ -91,7 +93,8 @@ func (s subject) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is a JSON value with the members of its objects in order, and its numbers as they were written. What is empty counts as missing.
+// canonical is a JSON value with the members of its objects in order, and its numbers as they were
+// written. What is empty counts as missing.
 func canonical(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -15,7 +15,8 @@ import (
 // maxOdd bounds how many oddities of a turn are reported.
 const maxOdd = 20
 
-// turn is one attempt. What the agent's lines change is changed under agent.hear; when the turn is detached, it belongs to RunTurn.
+// turn is one attempt. What the agent's lines change is changed under agent.hear; when the turn is
+// detached, it belongs to RunTurn.
 type turn struct {
 	cfg        *Config
 	agent      *agent
@@ -65,7 +66,8 @@ func (t *turn) bound() (stop func()) {
 	}
 }
 
-// rest stops the idle clock while a sign of work is dealt with: a slow store is not an idle agent. wake sets it again.
+// rest stops the idle clock while a sign of work is dealt with: a slow store is not an idle agent.
+// wake sets it again.
 func (t *turn) rest() {
 	if t != nil && t.idle != nil {
 		t.idle.Stop()
@@ -97,8 +99,8 @@ func (t *turn) valid(text []byte) []byte {
 	return []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
 }
 
-// goOn gives the agent the turn's input, and waits for what comes of it. h is the permission request that stayed open since the last turn, nil
-// when there is none.
+// goOn gives the agent the turn's input, and waits for what comes of it. h is the permission
+// request that stayed open since the last turn, nil when there is none.
 func (t *turn) goOn(h *held) error {
 	s, text := t.settle(), t.in.Input()
 	if s != nil {
@@ -121,7 +123,8 @@ func (t *turn) goOn(h *held) error {
 	return t.converse(t.agent.prompt(t.state.Session, plain(text)))
 }
 
-// plain is an input that no agent takes for one of its own commands, which begin with a slash: what a person answers is text.
+// plain is an input that no agent takes for one of its own commands, which begin with a slash: what
+// a person answers is text.
 func plain(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
 		return "The input is this text, and no command:\n" + text
@@ -129,7 +132,8 @@ func plain(text string) string {
 	return text
 }
 
-// converse waits for the end of a prompt, or for a reason to stop waiting. Its error is that of the prompt, or the reason.
+// converse waits for the end of a prompt, or for a reason to stop waiting. Its error is that of the
+// prompt, or the reason.
 func (t *turn) converse(p *prompting) error {
 	select {
 	case <-p.done:

@@ -56,7 +56,8 @@ func TestAReplayedHistoryIsNoMessage(t *testing.T) {
 	require.False(t, interaction.Read(o.FinalText, o.Output).Done)
 }
 
-// E2: an agent that begins a new session without a word, when it is to load one that it does not know, is found out.
+// E2: an agent that begins a new session without a word, when it is to load one that it does not
+// know, is found out.
 func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
 	r := newRun(t, "load,forget", nil)
 	r.does("ask What next?")
@@ -67,7 +68,8 @@ func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
 	require.ErrorContains(t, err, "history")
 }
 
-// E4: a first turn that is repeated after a crash goes on with its session though nothing was said in it.
+// E4: a first turn that is repeated after a crash goes on with its session though nothing was said
+// in it.
 func TestAFirstTurnCanBeRepeated(t *testing.T) {
 	r := newRun(t, "load", nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -96,9 +98,10 @@ func TestAnAnnouncedMethodThatIsMissingIsNoFailure(t *testing.T) {
 // The profile follows from what the agent announces, is asked once, and says why.
 func TestTheProfileIsProbed(t *testing.T) {
 	for can, want := range map[string]engine.Profile{
-		"":            {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
-		"load":        {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
-		"load,resume": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/resume and session/load"},
+		"":     {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
+		"load": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
+		"load,resume": {Kind: fsm.ProfileResumable,
+			Reason: "Scripted 1.2.3) announces session/resume and session/load"},
 	} {
 		asked := 0
 		r := newRun(t, can, func(c *acp.Config) {
@@ -118,10 +121,12 @@ func TestTheProfileIsProbed(t *testing.T) {
 	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)
 }
 
-// Only what the agent says to the user is a message: no thoughts, no plans, nothing of other sessions.
+// Only what the agent says to the user is a message: no thoughts, no plans, nothing of other
+// sessions.
 func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 	r := newRun(t, "load", nil)
-	o := r.does("say one", "thought __SKILL_DONE__", "plan __SKILL_DONE__", "elsewhere __SKILL_DONE__", `delta "__SKILL"`, "thought hm", "delta _DONE__")
+	o := r.does("say one", "thought __SKILL_DONE__", "plan __SKILL_DONE__", "elsewhere __SKILL_DONE__",
+		`delta "__SKILL"`, "thought hm", "delta _DONE__")
 	require.Equal(t, []string{"one"}, r.Messages())
 	require.Equal(t, "__SKILL_DONE__", o.FinalText)
 	require.Equal(t, engine.Usage{InputTokens: 11, OutputTokens: 7}, o.Usage)
@@ -144,7 +149,8 @@ func TestTheClientOffersNoFiles(t *testing.T) {
 // B1: a turn that stops for a reason of the agent's own is no success, and says why.
 func TestAnEndThatIsNoEndIsNoSuccess(t *testing.T) {
 	for reason, want := range map[string]engine.Status{
-		"max_tokens": engine.Failed, "max_turn_requests": engine.Failed, "refusal": engine.Failed, "cancelled": engine.Interrupted, "tired": engine.Failed,
+		"max_tokens": engine.Failed, "max_turn_requests": engine.Failed, "refusal": engine.Failed,
+		"cancelled": engine.Interrupted, "tired": engine.Failed,
 	} {
 		r := newRun(t, "load", nil)
 		o, err := r.execute(t.Context(), enginetest.Script("done all is well", "stop "+reason))
@@ -180,7 +186,8 @@ func TestAMessagePointsIntoTheTranscript(t *testing.T) {
 	require.Contains(t, body, `> {"jsonrpc":"2.0","id":1,"method":"initialize"`)
 }
 
-// The agent sees the variables that are named or set, and the marks of its run; secrets are seen by nobody else.
+// The agent sees the variables that are named or set, and the marks of its run; secrets are seen by
+// nobody else.
 func TestSecretsAreSeenByTheAgentAlone(t *testing.T) {
 	t.Setenv("NAMED", `swörd"fish`)
 	t.Setenv("UNNAMED", "no")
@@ -224,9 +231,15 @@ func TestATurnThatExceedsItsLimitsIsEnded(t *testing.T) {
 		status engine.Status
 		detail string
 	}{
-		"wall clock": {func(c *acp.Config) { c.TurnLimit = 300 * time.Millisecond }, []string{"done well", "hang"}, engine.TimedOut, "300ms"},
-		"idle":       {func(c *acp.Config) { c.IdleLimit = 400 * time.Millisecond }, []string{"done well", "hang"}, engine.TimedOut, "400ms"},
-		"flood":      {func(c *acp.Config) { c.MaxStream = 1 << 20 }, []string{"done well", "long 4194304", "hang"}, engine.Failed, "1048576 bytes"},
+		"wall clock": {func(c *acp.Config) {
+			c.TurnLimit = 300 * time.Millisecond
+		}, []string{"done well", "hang"}, engine.TimedOut, "300ms"},
+		"idle": {func(c *acp.Config) {
+			c.IdleLimit = 400 * time.Millisecond
+		}, []string{"done well", "hang"}, engine.TimedOut, "400ms"},
+		"flood": {func(c *acp.Config) {
+			c.MaxStream = 1 << 20
+		}, []string{"done well", "long 4194304", "hang"}, engine.Failed, "1048576 bytes"},
 	} {
 		for _, can := range []string{"load", "load,stubborn", "", "stubborn"} {
 			t.Run(name+" "+can, func(t *testing.T) {

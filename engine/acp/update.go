@@ -77,7 +77,8 @@ func (t *turn) say(m engine.Message) error {
 	return t.sink.Message(t.ctx, m)
 }
 
-// messages are what the agent says. A message is held back until it is known that it is not the last.
+// messages are what the agent says. A message is held back until it is known that it is not the
+// last.
 type messages struct {
 	id          string
 	text        strings.Builder

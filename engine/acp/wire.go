@@ -19,7 +19,8 @@ var errGone = errors.New("acp: the agent has ended")
 // errUnread says that an agent asks on and on and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
-// errProtocol says that an agent wrote something after which nobody can know what it waits for, or what it has answered.
+// errProtocol says that an agent wrote something after which nobody can know what it waits for, or
+// what it has answered.
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
@@ -40,7 +41,8 @@ type envelope struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// failure is the error of an answer, nil when it has none. An agent that writes a mere text is understood too.
+// failure is the error of an answer, nil when it has none. An agent that writes a mere text is
+// understood too.
 func (e envelope) failure() *sdk.RequestError {
 	if len(e.Error) == 0 || string(e.Error) == "null" {
 		return nil
@@ -56,8 +58,9 @@ func (e envelope) failure() *sdk.RequestError {
 	return said
 }
 
-// wire is the host's half of a connection. The types of the protocol are the SDK's; its connection is not used: it ends when a thousand updates
-// wait to be stored, may lose an answer that the agent writes before it ends, and does not say where a message stands in the stream.
+// wire is the host's half of a connection. The types of the protocol are the SDK's; its connection
+// is not used: it ends when a thousand updates wait to be stored, may lose an answer that the agent
+// writes before it ends, and does not say where a message stands in the stream.
 type wire struct {
 	out   chan []byte     // lines for the agent's writer
 	taken chan struct{}   // the writer has written one
@@ -72,7 +75,8 @@ type wire struct {
 	why    error                   // guarded by mu until broken is closed; why nothing more can come of this connection
 }
 
-// maxUnread is how many messages may wait for an agent that does not read; maxID is how long the id of a request may be that is answered.
+// maxUnread is how many messages may wait for an agent that does not read; maxID is how long the id
+// of a request may be that is answered.
 const (
 	maxUnread = 1024
 	maxID     = 256
@@ -80,7 +84,8 @@ const (
 
 func newWire(ended <-chan struct{}, keep func(string)) *wire {
 	return &wire{
-		out: make(chan []byte, maxUnread), taken: make(chan struct{}, 1), ended: ended, gone: make(chan struct{}), keep: keep, calls: make(map[int64]chan envelope),
+		out: make(chan []byte, maxUnread), taken: make(chan struct{}, 1), ended: ended, gone: make(chan struct{}),
+		keep: keep, calls: make(map[int64]chan envelope),
 		broken: make(chan struct{}),
 	}
 }
@@ -118,8 +123,8 @@ type answer struct {
 
 const version2 = "2.0"
 
-// send hands a message to the agent's writer, and never waits: its callers hold locks. An agent that leaves too many messages unread has
-// broken the connection.
+// send hands a message to the agent's writer, and never waits: its callers hold locks. An agent
+// that leaves too many messages unread has broken the connection.
 func (w *wire) send(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -139,8 +144,9 @@ func (w *wire) send(message any) error {
 	}
 }
 
-// pace slows an agent down that asks faster than it reads: nothing more of it is read before it has taken half of what waits for it. One that
-// takes nothing for so long has broken the connection. It is called without any lock.
+// pace slows an agent down that asks faster than it reads: nothing more of it is read before it has
+// taken half of what waits for it. One that takes nothing for so long has broken the connection. It
+// is called without any lock.
 func (w *wire) pace(patience time.Duration) {
 	if len(w.out) <= maxUnread/2 {
 		return
@@ -174,7 +180,8 @@ func (w *wire) refuse(id json.RawMessage, why *sdk.RequestError) error {
 	return w.answer(answer{JSONRPC: version2, ID: id, Error: why})
 }
 
-// answer repeats the id of the agent's request, which must not make the queue larger than it is meant to be.
+// answer repeats the id of the agent's request, which must not make the queue larger than it is
+// meant to be.
 func (w *wire) answer(a answer) error {
 	if len(a.ID) > maxID {
 		w.fail(errProtocol{fmt.Sprintf("the id of a request has %d bytes, want at most %d", len(a.ID), maxID)})
@@ -183,7 +190,8 @@ func (w *wire) answer(a answer) error {
 	return w.send(a)
 }
 
-// call waits for the agent's answer. Its error is the agent's (*sdk.RequestError), errGone, why the connection was given up, or why ctx ended.
+// call waits for the agent's answer. Its error is the agent's (*sdk.RequestError), errGone, why the
+// connection was given up, or why ctx ended.
 func (w *wire) call(ctx context.Context, method string, params, result any) error {
 	reply := make(chan envelope, 1)
 	w.mu.Lock()
@@ -225,8 +233,9 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 	return nil
 }
 
-// deliver gives an answer to who waits for it, and reports whether somebody did. A second answer to a call, and one that comes too late, are passed over. Any other answer that
-// nobody waits for may be the one that is waited for: the connection is given up, or nothing would end the wait.
+// deliver gives an answer to who waits for it, and reports whether somebody did. A second answer to
+// a call, and one that comes too late, are passed over. Any other answer that nobody waits for may
+// be the one that is waited for: the connection is given up, or nothing would end the wait.
 func (w *wire) deliver(e envelope) (waitedFor bool) {
 	id, known := callOf(e.ID)
 	w.mu.Lock()
@@ -249,7 +258,8 @@ func (w *wire) deliver(e envelope) (waitedFor bool) {
 	return false
 }
 
-// callOf reads the id of an answer. Ids are numbers here; an agent that gives one back as a text, or with a fraction of zero, is understood.
+// callOf reads the id of an answer. Ids are numbers here; an agent that gives one back as a text,
+// or with a fraction of zero, is understood.
 func callOf(raw json.RawMessage) (id int64, ok bool) {
 	text := bytes.Trim(raw, `"`)
 	if id, err := strconv.ParseInt(string(text), 10, 64); err == nil {

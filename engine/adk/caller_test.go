@@ -34,7 +34,8 @@ func (c caller) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 		for _, said := range req.Contents {
 			for _, part := range said.Parts {
 				if part.FunctionResponse != nil {
-					yield(&model.LLMResponse{Content: genai.NewContentFromText("all is done\n"+interaction.DoneMarker, genai.RoleModel)}, nil)
+					yield(&model.LLMResponse{Content: genai.NewContentFromText("all is done\n"+interaction.DoneMarker,
+						genai.RoleModel)}, nil)
 					return
 				}
 			}
@@ -48,7 +49,8 @@ func (c caller) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool
 	}
 }
 
-// newCaller makes agents that make the calls, of a tool that wants confirmation and keeps what it was called with.
+// newCaller makes agents that make the calls, of a tool that wants confirmation and keeps what it
+// was called with.
 func newCaller(got *[]int64, calls ...genai.FunctionCall) func(context.Context) (agent.Agent, error) {
 	type number struct {
 		N   int64  `json:"n"`
@@ -56,7 +58,8 @@ func newCaller(got *[]int64, calls ...genai.FunctionCall) func(context.Context) 
 	}
 	var mu sync.Mutex
 	return func(context.Context) (agent.Agent, error) {
-		count, err := functiontool.New(functiontool.Config{Name: "count", Description: "counts", RequireConfirmation: true},
+		count, err := functiontool.New(functiontool.Config{Name: "count", Description: "counts",
+			RequireConfirmation: true},
 			func(_ agent.Context, in number) (map[string]any, error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -66,6 +69,7 @@ func newCaller(got *[]int64, calls ...genai.FunctionCall) func(context.Context) 
 		if err != nil {
 			return nil, err
 		}
-		return llmagent.New(llmagent.Config{Name: "caller", Description: "calls", Model: caller(calls), Tools: []tool.Tool{count}})
+		return llmagent.New(llmagent.Config{Name: "caller", Description: "calls", Model: caller(calls),
+			Tools: []tool.Tool{count}})
 	}
 }

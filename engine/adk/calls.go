@@ -11,12 +11,14 @@ import (
 	"google.golang.org/adk/v2/plugin"
 )
 
-// withOwnIDs adds a plugin, before the host's, that has each call of a model's answer have an id of its own. ADK finds what a person approved by
-// the id of the call: of two calls with one id it would execute one, after either approval.
+// withOwnIDs adds a plugin, before the host's, that has each call of a model's answer have an id of
+// its own. ADK finds what a person approved by the id of the call: of two calls with one id it
+// would execute one, after either approval.
 func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
 	own, err := plugin.New(plugin.Config{
 		Name: "interlude_call_ids",
-		AfterModelCallback: llmagent.AfterModelCallback(func(_ agent.Context, r *model.LLMResponse, err error) (*model.LLMResponse, error) {
+		AfterModelCallback: llmagent.AfterModelCallback(func(_ agent.Context, r *model.LLMResponse,
+			err error) (*model.LLMResponse, error) {
 			if err == nil && r != nil {
 				separate(r.Content)
 			}

@@ -29,8 +29,9 @@ var (
 	_ engine.Checker = (*Engine)(nil)
 )
 
-// New returns an engine of an agent or workflow. newAgent makes the root agent, and is called for each turn: ADK's runner sets up an
-// agent when it first runs it, so that one agent must not begin to run twice at one time. Models, tools and toolsets may be shared.
+// New returns an engine of an agent or workflow. newAgent makes the root agent, and is called for
+// each turn: ADK's runner sets up an agent when it first runs it, so that one agent must not begin
+// to run twice at one time. Models, tools and toolsets may be shared.
 func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engine, error) {
 	if newAgent == nil {
 		return nil, errors.New("adk: the function that makes the agent is nil")
@@ -44,17 +45,18 @@ func New(newAgent func(context.Context) (agent.Agent, error), cfg Config) (*Engi
 
 // Profile is resumable: sessions outlive the process.
 func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "an agent of ADK in this process is resumed from its session"}, nil
+	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "an agent of ADK in this process is resumed from its " +
+		"session"}, nil
 }
 
-// Check says whether what the handle names is there, whole, and of this engine, revision and run (E2). Whether a session is in the
-// host's own service is seen by the turn.
+// Check says whether what the handle names is there, whole, and of this engine, revision and run
+// (E2). Whether a session is in the host's own service is seen by the turn.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
 	return e.versions.Check(ctx, runID, h)
 }
 
-// RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for several things, a turn may only
-// take one answer and ask for the next.
+// RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for
+// several things, a turn may only take one answer and ask for the next.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -83,7 +85,8 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	defer cancel(nil)
 	p := &play{turn: t, sink: s, cancel: cancel}
 	after, err := e.play(context.WithValue(ctx, turnKey{}, p), p, before)
-	if cause := context.Cause(ctx); cause != nil { // whatever came of it came late, and the attempt may not be the run's any more
+	// whatever came of it came late, and the attempt may not be the run's any more
+	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
 	if err != nil {
@@ -114,7 +117,8 @@ func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
 		return fmt.Errorf("the answer cannot be used: %w", err)
 	}
 	if response["confirmed"] == true && o.Whole != nil && !o.Whole.Intact(t.ArtifactDir) {
-		return &Unclear{Need: "The artifact " + o.Whole.Name + " is not as it was when this was asked, so it can only be refused: please answer no."}
+		return &Unclear{Need: "The artifact " + o.Whole.Name + " is not as it was when this was asked, so it can " +
+			"only be refused: please answer no."}
 	}
 	if response == nil {
 		response = map[string]any{}
@@ -134,7 +138,8 @@ func unclear(o *open, err error) (engine.Outcome, error) {
 	return engine.Ask(q), nil
 }
 
-// message is what the agent is run with: the responses to what it waited for, or the prompt or answer as text.
+// message is what the agent is run with: the responses to what it waited for, or the prompt or
+// answer as text.
 func message(t engine.Turn, k *kept) *genai.Content {
 	if len(k.Open) == 0 {
 		return genai.NewContentFromText(t.Input(), genai.RoleUser)
@@ -155,14 +160,17 @@ func (e *Engine) outcome(ctx context.Context, p *play, after *kept) (engine.Outc
 	}
 	if p.turn.Mode == fsm.ModeAuto {
 		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineFailed, Detail: "the agent waits for a " + string(after.Open[0].Kind) + ", but an automatic run asks nobody",
+			Code: fsm.CodeEngineFailed, Detail: "the agent waits for a " + string(after.Open[0].Kind) +
+				", but an automatic run asks nobody",
 		}
 	}
 	for i := range after.Open {
 		o := &after.Open[i]
-		q, whole, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
+		q, whole, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d",
+			p.turn.Attempt))
 		if err != nil {
-			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that nobody can approve it: set lifecycle.Config.Dir: %w", err))
+			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that "+
+				"nobody can approve it: set lifecycle.Config.Dir: %w", err))
 		}
 		o.Whole = whole
 		o.Question, _ = interaction.Normalize(q)
@@ -183,7 +191,8 @@ func (e *Engine) ends(ctx context.Context, p *play, after *kept) (engine.Outcome
 	return e.save(ctx, p.turn, o, after)
 }
 
-func (e *Engine) ask(ctx context.Context, t engine.Turn, k *kept, q interaction.Question, used engine.Usage) (engine.Outcome, error) {
+func (e *Engine) ask(ctx context.Context, t engine.Turn, k *kept, q interaction.Question,
+	used engine.Usage) (engine.Outcome, error) {
 	o := engine.Ask(q)
 	o.Usage = used
 	return e.save(ctx, t, o, k)

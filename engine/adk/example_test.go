@@ -29,7 +29,8 @@ func (asker) Run(ctx agent.Context, _ any) iter.Seq2[*session.Event, error] {
 	}
 }
 
-// An agent or workflow of ADK is an engine: its request for input parks the run, and the answer is what the next node gets.
+// An agent or workflow of ADK is an engine: its request for input parks the run, and the answer is
+// what the next node gets.
 func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	newAgent := func(context.Context) (agent.Agent, error) {
@@ -37,7 +38,8 @@ func Example() {
 			return "The answer was: " + answer, nil
 		}, workflow.NodeConfig{})
 		ask := asker{workflow.NewBaseNode("ask", "asks a person", workflow.NodeConfig{})}
-		return workflowagent.New(workflowagent.Config{Name: "release", Edges: workflow.Chain(workflow.Start, ask, ship)})
+		return workflowagent.New(workflowagent.Config{Name: "release", Edges: workflow.Chain(workflow.Start, ask,
+			ship)})
 	}
 	agent, err := adk.New(newAgent, adk.Config{Ends: adk.EndsRun}) // the one line
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"google.golang.org/adk/v2/session"
 )
 
-// Guard returns an agent that runs a and makes an error of its panic. ADK's ParallelAgent runs its sub-agents in goroutines of its own, where a panic
-// ends the whole process and nobody but the sub-agent can prevent it: guard each of them that is not known never to panic. It does not reach
+// Guard returns an agent that runs a and makes an error of its panic. ADK's ParallelAgent runs its
+// sub-agents in goroutines of its own, where a panic ends the whole process and nobody but the
+// sub-agent can prevent it: guard each of them that is not known never to panic. It does not reach
 // goroutines that a starts itself.
 func Guard(a agent.Agent) (agent.Agent, error) {
 	return agent.New(agent.Config{
@@ -25,8 +26,10 @@ func Guard(a agent.Agent) (agent.Agent, error) {
 	})
 }
 
-// guarded gives on what the agent says, until it ends or panics. stopped says that nobody wants more of it.
-func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event, error) bool) (stopped bool, failed error) {
+// guarded gives on what the agent says, until it ends or panics. stopped says that nobody wants
+// more of it.
+func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event, error) bool) (stopped bool,
+	failed error) {
 	yielding := false
 	defer func() {
 		if yielding { // it is not the agent that panics

@@ -34,7 +34,8 @@ type Interrupt struct {
 	Kind Kind   `json:"kind"`
 	// Agent is the name of the agent that waits.
 	Agent string `json:"agent,omitempty"`
-	// Tool and Args are the call that waits: of the tool to be confirmed, or of the long-running tool. Tool is empty for Input.
+	// Tool and Args are the call that waits: of the tool to be confirmed, or of the long-running
+	// tool. Tool is empty for Input.
 	Tool string         `json:"tool,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
 	// Message is what the tool or node says to the person.
@@ -49,8 +50,8 @@ type Interrupt struct {
 	Question interaction.Question `json:"question"`
 }
 
-// waiting finds what the events leave to wait for: calls that ADK marks as long-running, in order, but for those that a response of
-// the user's side settled.
+// waiting finds what the events leave to wait for: calls that ADK marks as long-running, in order,
+// but for those that a response of the user's side settled.
 func waiting(events []*session.Event) []Interrupt {
 	var all []Interrupt
 	for _, ev := range events {

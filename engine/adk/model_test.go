@@ -39,15 +39,20 @@ func (s *till) tools() ([]tool.Tool, error) {
 			s.paid.Add(1)
 			return paid{"paid " + p.Sum}, nil
 		})
-	approve, wrong := functiontool.New(functiontool.Config{Name: "approve", Description: "asks the office", IsLongRunning: true},
-		func(agent.Context, payment) (map[string]any, error) { return nil, nil }) //nolint:nilnil // there is no interim result
-	pending, also := functiontool.New(functiontool.Config{Name: "ticket", Description: "opens a ticket", IsLongRunning: true},
+	approve, wrong := functiontool.New(functiontool.Config{Name: "approve", Description: "asks the office",
+		IsLongRunning: true},
+		func(agent.Context, payment) (map[string]any, error) {
+			return nil, nil
+		}) //nolint:nilnil // there is no interim result
+	pending, also := functiontool.New(functiontool.Config{Name: "ticket", Description: "opens a ticket",
+		IsLongRunning: true},
 		func(agent.Context, payment) (map[string]any, error) { return map[string]any{"status": "pending"}, nil })
 	return []tool.Tool{pay, approve, pending}, errors.Join(err, wrong, also)
 }
 
-// clerk is a model that calls the tool for each sum of the conversation's last request, and then says what became of it. The
-// request is a tool and then sums; for anything else it says how much it has heard.
+// clerk is a model that calls the tool for each sum of the conversation's last request, and then
+// says what became of it. The request is a tool and then sums; for anything else it says how much
+// it has heard.
 type clerk struct{}
 
 // Name is the model's.
@@ -83,18 +88,21 @@ func (clerk) answer(said []*genai.Content) *genai.Content {
 	case len(results) > 0:
 		return genai.NewContentFromText(strings.Join(results, ", ")+"\n"+interaction.DoneMarker, genai.RoleModel)
 	case len(words) < 2:
-		return genai.NewContentFromText(fmt.Sprintf("%d messages so far. What shall I pay?", len(said)), genai.RoleModel)
+		return genai.NewContentFromText(fmt.Sprintf("%d messages so far. What shall I pay?", len(said)),
+			genai.RoleModel)
 	}
 	c := genai.NewContentFromText("I shall ask first.", genai.RoleModel)
 	for i, sum := range words[1:] {
 		c.Parts = append(c.Parts, &genai.Part{
-			FunctionCall: &genai.FunctionCall{ID: fmt.Sprint("call-", len(said), "-", i), Name: words[0], Args: map[string]any{"sum": sum}},
+			FunctionCall: &genai.FunctionCall{ID: fmt.Sprint("call-", len(said), "-", i), Name: words[0],
+				Args: map[string]any{"sum": sum}},
 		})
 	}
 	return c
 }
 
-// requested is the line of a prompt that says what to do: a run's prompt has instructions beside it.
+// requested is the line of a prompt that says what to do: a run's prompt has instructions beside
+// it.
 func requested(prompt string) string {
 	for line := range strings.Lines(prompt) {
 		for _, word := range []string{"pay ", "approve ", "ticket "} {
@@ -124,6 +132,7 @@ func newOffice(s *till, ask func() workflow.Node) func(context.Context) (agent.A
 			s.paid.Add(1)
 			return fmt.Sprintf("paid %v (%T)", in, in), nil
 		}, workflow.NodeConfig{})
-		return workflowagent.New(workflowagent.Config{Name: "office", Edges: workflow.Chain(workflow.Start, ask(), pay)})
+		return workflowagent.New(workflowagent.Config{Name: "office", Edges: workflow.Chain(workflow.Start, ask(),
+			pay)})
 	}
 }

@@ -10,15 +10,17 @@ import (
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 )
 
-// decode reads JSON with its numbers as they are written: what a tool is called with after a restart is what was asked about.
+// decode reads JSON with its numbers as they are written: what a tool is called with after a
+// restart is what was asked about.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	return d.Decode(into)
 }
 
-// exact makes Go's numbers of those in a decoded value, as encoding/json does: a float64. Where that would be another number it is an int64 or uint64,
-// and a json.Number where these cannot hold it either.
+// exact makes Go's numbers of those in a decoded value, as encoding/json does: a float64. Where
+// that would be another number it is an int64 or uint64, and a json.Number where these cannot hold
+// it either.
 func exact(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -66,7 +68,8 @@ func number(n json.Number) any {
 	return f
 }
 
-// numbers are the parts of a session that can hold any value. session.Event decodes itself and takes all numbers for a float64.
+// numbers are the parts of a session that can hold any value. session.Event decodes itself and
+// takes all numbers for a float64.
 type numbers struct {
 	Open []struct {
 		Args     map[string]any `json:"args"`
@@ -128,8 +131,8 @@ func (k *kept) restore(body []byte) error {
 	return nil
 }
 
-// restoreOriginal has the call that a confirmation is about be one, as it was before it was stored: ADK would take its numbers for a float64 when
-// it makes one of a map.
+// restoreOriginal has the call that a confirmation is about be one, as it was before it was stored:
+// ADK would take its numbers for a float64 when it makes one of a map.
 func restoreOriginal(call *genai.FunctionCall) {
 	const key = "originalFunctionCall"
 	wrapped, ok := call.Args[key].(map[string]any)

@@ -20,8 +20,9 @@ type play struct {
 	sink   engine.Sink
 	cancel context.CancelCauseFunc
 
-	last   string          // what the agent said last; it is final when nothing follows
-	put    string          // what the last node of a workflow put out, when it is no object; final when nothing was said
+	last string // what the agent said last; it is final when nothing follows
+	// what the last node of a workflow put out, when it is no object; final when nothing was said
+	put    string
 	output json.RawMessage // what it put out when it is one
 	usage  engine.Usage
 }
@@ -65,8 +66,8 @@ func (e *Engine) play(ctx context.Context, p *play, before *kept) (*kept, error)
 	return after, err
 }
 
-// hear takes an event of the agent. What is said before a tool is called is told at once; anything else waits for what follows, as
-// the last word is not an intermediate message.
+// hear takes an event of the agent. What is said before a tool is called is told at once; anything
+// else waits for what follows, as the last word is not an intermediate message.
 func (p *play) hear(ctx context.Context, ev *session.Event) error {
 	if ev == nil || ev.Partial || ev.Author == userAuthor {
 		return nil
@@ -138,7 +139,8 @@ func (p *play) flush(ctx context.Context) error {
 	return p.say(ctx, said)
 }
 
-// say tells an intermediate message. A turn that is no longer its run's is ended at once, even if whoever speaks does not listen.
+// say tells an intermediate message. A turn that is no longer its run's is ended at once, even if
+// whoever speaks does not listen.
 func (p *play) say(ctx context.Context, text string) error {
 	err := p.sink.Message(ctx, engine.Message{Text: text})
 	if errors.Is(err, engine.ErrStale) {
@@ -147,8 +149,9 @@ func (p *play) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say tells an intermediate message of the assistant, from within a tool or node; ctx is the one that it was given. A tool that gets an
-// error should return it: the turn is no longer the run's (engine.ErrStale), or the store is out of order.
+// Say tells an intermediate message of the assistant, from within a tool or node; ctx is the one
+// that it was given. A tool that gets an error should return it: the turn is no longer the run's
+// (engine.ErrStale), or the store is out of order.
 func Say(ctx context.Context, text string) error {
 	p, ok := ctx.Value(turnKey{}).(*play)
 	if !ok {
@@ -157,7 +160,8 @@ func Say(ctx context.Context, text string) error {
 	return p.say(ctx, text)
 }
 
-// Turn returns the turn that a tool or node runs in, as for its folders; ctx is the one that it was given. False: it belongs to none.
+// Turn returns the turn that a tool or node runs in, as for its folders; ctx is the one that it was
+// given. False: it belongs to none.
 func Turn(ctx context.Context) (engine.Turn, bool) {
 	p, ok := ctx.Value(turnKey{}).(*play)
 	if !ok {

@@ -7,9 +7,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Ask makes the question of what an agent waits for. When its payload is an interaction.Question, or the payload or the arguments of
-// the long-running tool have the shape of one (kind, prompt, options …), it is that question. Otherwise a confirmation is asked with the
-// tool, its arguments and its hint; input with its message; a result with the tool and its arguments.
+// Ask makes the question of what an agent waits for. When its payload is an interaction.Question,
+// or the payload or the arguments of the long-running tool have the shape of one (kind, prompt,
+// options …), it is that question. Otherwise a confirmation is asked with the tool, its arguments
+// and its hint; input with its message; a result with the tool and its arguments.
 func Ask(i Interrupt) interaction.Question {
 	if q, ok := questionIn(i.Payload); ok {
 		return q
@@ -34,7 +35,8 @@ func Ask(i Interrupt) interaction.Question {
 	if q, ok := questionIn(i.Args); ok {
 		return q
 	}
-	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.", Context: described(i)}
+	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.",
+		Context: described(i)}
 }
 
 // questionIn finds a question in what an interrupt carries.

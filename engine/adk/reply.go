@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Unclear is the error of an answer that does not say what the agent needs to know: the person is asked again.
+// Unclear is the error of an answer that does not say what the agent needs to know: the person is
+// asked again.
 type Unclear struct {
 	// Need says what is needed, for the person.
 	Need string
@@ -20,11 +21,13 @@ func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
 
 // Respond makes the function response of an answer.
 //
-// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no; anything else is Unclear, as nobody should
-// have agreed to what they did not. Nobody's answer is a no. The whole text goes along as the payload.
+// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no;
+// anything else is Unclear, as nobody should have agreed to what they did not. Nobody's answer is a
+// no. The whole text goes along as the payload.
 //
-// Input is the text, when it may be one; where the node's schema wants something else it is read as JSON, with yes and no for a
-// boolean. What does not pass the schema is Unclear, unless it is an automatic decision, which is left to ADK to refuse.
+// Input is the text, when it may be one; where the node's schema wants something else it is read as
+// JSON, with yes and no for a boolean. What does not pass the schema is Unclear, unless it is an
+// automatic decision, which is left to ADK to refuse.
 //
 // The result of a long-running tool is {"output": text}.
 func Respond(i Interrupt, a interaction.Answer) (map[string]any, error) {
@@ -88,8 +91,9 @@ func input(schema *jsonschema.Schema, a interaction.Answer) (map[string]any, err
 	return nil, &Unclear{Need: "Please answer with what fits " + string(wanted) + "."}
 }
 
-// given is a value as the response to a request for input. ADK reads a text that is JSON as what it says, so that what is to be anything
-// but a text goes as JSON, and so does a text that could be mistaken.
+// given is a value as the response to a request for input. ADK reads a text that is JSON as what it
+// says, so that what is to be anything but a text goes as JSON, and so does a text that could be
+// mistaken.
 func given(v any) (map[string]any, error) {
 	text, isText := v.(string)
 	if isText && !json.Valid([]byte(text)) {

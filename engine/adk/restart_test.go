@@ -19,7 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// C5, C8, I1: many people answer at one time while the host executes; one of them is heard, and the tool runs once.
+// C5, C8, I1: many people answer at one time while the host executes; one of them is heard, and the
+// tool runs once.
 func TestManyRepliesAreOneResume(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
@@ -35,7 +36,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range 16 {
 					all.Go(func() {
-						rcpt, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Key: string(rune('a' + i))})
+						rcpt, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+							Key: string(rune('a' + i))})
 						if err == nil {
 							accepted <- rcpt
 						}
@@ -49,7 +51,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 				require.EqualValues(t, 1, shop.paid.Load())
 
 				// C5: the same reply again has its first receipt, and no effect.
-				again, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Key: (<-accepted).Key})
+				again, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+					Key: (<-accepted).Key})
 				require.NoError(t, err)
 				require.True(t, again.Replayed)
 				require.EqualValues(t, 1, shop.paid.Load())
@@ -58,8 +61,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 	}
 }
 
-// E4: the host goes down in the middle of the turn that an answer led to. The next host does that turn again, from the session that
-// the answer was for.
+// E4: the host goes down in the middle of the turn that an answer led to. The next host does that
+// turn again, from the session that the answer was for.
 func TestATurnThatWasCutOffIsDoneAgainFromItsSession(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) {
@@ -72,7 +75,8 @@ func TestATurnThatWasCutOffIsDoneAgainFromItsSession(t *testing.T) {
 					<-ctx.Done()
 					return "", context.Cause(ctx)
 				}, workflow.NodeConfig{})
-				return workflowagent.New(workflowagent.Config{Name: "office", Edges: workflow.Chain(workflow.Start, ask, hang)})
+				return workflowagent.New(workflowagent.Config{Name: "office", Edges: workflow.Chain(workflow.Start, ask,
+					hang)})
 			}
 			host := func(newAgent func(context.Context) (agent.Agent, error), st store.Store, dir string) *host {
 				e, err := adk.New(newAgent, adk.Config{Ends: adk.EndsRun})

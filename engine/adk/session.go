@@ -18,7 +18,8 @@ import (
 
 // kept is what a turn leaves for the next one: a version of package checkpoint, as JSON.
 type kept struct {
-	// Open is what the agent waits for; they are answered one after the other, and given to the agent together.
+	// Open is what the agent waits for; they are answered one after the other, and given to the
+	// agent together.
 	Open []open `json:"open,omitempty"`
 	// State and Events are ADK's session, unless it is in the host's service, under the id Session.
 	State   map[string]any   `json:"state,omitempty"`
@@ -72,7 +73,8 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 	if service == nil {
 		service = session.InMemoryService()
 	} else if k.Session != "" {
-		before, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: k.Session})
+		before, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User,
+			SessionID: k.Session})
 		if err != nil {
 			return nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", k.Session, err))
 		}
@@ -96,8 +98,8 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 	return service, made.Session, nil
 }
 
-// unchanged reports a call in the session that is not the one that a person was asked about: a session service of the host's may have lost or
-// changed it. What is executed is what was seen.
+// unchanged reports a call in the session that is not the one that a person was asked about: a
+// session service of the host's may have lost or changed it. What is executed is what was seen.
 func (k *kept) unchanged(events []*session.Event) error {
 	now := make(map[string]Interrupt)
 	for _, i := range waiting(events) {
@@ -105,7 +107,8 @@ func (k *kept) unchanged(events []*session.Event) error {
 	}
 	for _, o := range k.Open {
 		if i, found := now[o.ID]; !found || approval.JSON(i.Args) != approval.JSON(o.Args) || i.Tool != o.Tool {
-			return resumeFailed(fmt.Errorf("adk: the call %s of the tool %q is not in the session as it was asked about", o.ID, o.Tool))
+			return resumeFailed(
+				fmt.Errorf("adk: the call %s of the tool %q is not in the session as it was asked about", o.ID, o.Tool))
 		}
 	}
 	return nil
@@ -155,15 +158,18 @@ func (e *Engine) keep(ctx context.Context, service session.Service, id string, b
 	return k, nil
 }
 
-// keptOlder is how many sessions before the one that a run goes on from are named, so that the last can be deleted.
+// keptOlder is how many sessions before the one that a run goes on from are named, so that the last
+// can be deleted.
 const keptOlder = 2
 
-// forget deletes a session of the host's service that nobody comes back to. One that cannot be deleted takes up room, and nothing else.
+// forget deletes a session of the host's service that nobody comes back to. One that cannot be
+// deleted takes up room, and nothing else.
 func (e *Engine) forget(ctx context.Context, k *kept) {
 	if e.cfg.Sessions == nil || len(k.Older) < keptOlder {
 		return
 	}
-	_ = e.cfg.Sessions.Delete(ctx, &session.DeleteRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: k.Older[keptOlder-1]})
+	_ = e.cfg.Sessions.Delete(ctx, &session.DeleteRequest{AppName: e.cfg.App, UserID: e.cfg.User,
+		SessionID: k.Older[keptOlder-1]})
 }
 
 func openOf(all []Interrupt) []open {

@@ -22,7 +22,8 @@ import (
 
 // scriptedAgent does what it is told, and requests input to ask.
 func scriptedAgent(context.Context) (agent.Agent, error) {
-	return agent.New(agent.Config{Name: "scripted", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	return agent.New(agent.Config{Name: "scripted", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event,
+		error] {
 		return func(yield func(*session.Event, error) bool) {
 			said := func(text string) *session.Event {
 				ev := session.NewEvent(ctx, ctx.InvocationID())
@@ -77,8 +78,8 @@ func told(s session.Session) []string {
 	return inputs
 }
 
-// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine, with sessions in the run's
-// folder and in a service of the host.
+// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine,
+// with sessions in the run's folder and in a service of the host.
 func TestAnAgentIsAnEngine(t *testing.T) {
 	for name, service := range map[string]func() session.Service{
 		"sessions of its own":    func() session.Service { return nil },

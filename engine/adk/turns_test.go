@@ -131,14 +131,16 @@ func TestAToolThatIsRefusedDoesNotRun(t *testing.T) {
 	q := s.do("pay 5EUR").Questions[0]
 	auto := interaction.NewAutoDecision(q)
 	turn := s.next("")
-	turn.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: auto.Instruction, Auto: &auto}}
+	turn.Answers = []interaction.Answer{{ID: 1, Resolution: interaction.AutoDecideTimeout, Text: auto.Instruction,
+		Auto: &auto}}
 	o, err := s.engine.RunTurn(t.Context(), turn, s)
 	require.NoError(t, err)
 	require.Contains(t, o.FinalText, "rejected")
 	require.Zero(t, shop.paid.Load())
 }
 
-// Several calls wait at one time: they are asked for one after the other, and the agent goes on when it has all.
+// Several calls wait at one time: they are asked for one after the other, and the agent goes on
+// when it has all.
 func TestToolsAskOneAfterTheOther(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -254,7 +256,8 @@ func TestAWorkflowNodeHasItsInputFromAPerson(t *testing.T) {
 	}
 }
 
-// E4, I2: a turn is executed by many attempts at one time. Each goes on from the same session and leaves one of its own.
+// E4, I2: a turn is executed by many attempts at one time. Each goes on from the same session and
+// leaves one of its own.
 func TestManyAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +348,8 @@ func TestAToolIsCalledWithTheNumberThatWasSeen(t *testing.T) {
 	}
 }
 
-// K4: two calls that a model gives one id are two questions, and each answer holds for its own call.
+// K4: two calls that a model gives one id are two questions, and each answer holds for its own
+// call.
 func TestTwoCallsWithOneIDAreTwoApprovals(t *testing.T) {
 	for answers, want := range map[[2]string][]int64{
 		{"yes", "yes"}: {1, 2}, {"yes", "no"}: {1}, {"no", "yes"}: {2}, {"no", "no"}: nil,
@@ -374,7 +378,8 @@ func TestWhatIsConfirmedIsVisible(t *testing.T) {
 
 	s = newTalk(t, newCaller(&got, hidden), adk.Config{})
 	s.turn.ArtifactDir = t.TempDir()
-	require.Regexp(t, `(?s)all \d+ bytes are in the artifact question-1-\w+\.txt .*more bytes are not shown`, s.do("go").Questions[0].Context)
+	require.Regexp(t, `(?s)all \d+ bytes are in the artifact question-1-\w+\.txt .*more bytes are not shown`,
+		s.do("go").Questions[0].Context)
 	files, err := filepath.Glob(filepath.Join(s.turn.ArtifactDir, "*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -388,10 +393,12 @@ func TestWhatIsConfirmedIsVisible(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// J10: a panic of an agent that runs in a goroutine of ADK's ends the turn, and not the host, where the agent is guarded.
+// J10: a panic of an agent that runs in a goroutine of ADK's ends the turn, and not the host, where
+// the agent is guarded.
 func TestAPanicOfAGuardedAgentEndsItsTurn(t *testing.T) {
 	wild := func(name string) agent.Agent {
-		a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+		a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event,
+			error] {
 			return func(func(*session.Event, error) bool) { panic("out of paper") }
 		}})
 		require.NoError(t, err)
@@ -400,7 +407,8 @@ func TestAPanicOfAGuardedAgentEndsItsTurn(t *testing.T) {
 	s := newTalk(t, func(context.Context) (agent.Agent, error) {
 		guarded, err := adk.Guard(wild("one"))
 		require.NoError(t, err)
-		return parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all", SubAgents: []agent.Agent{guarded}}})
+		return parallelagent.New(parallelagent.Config{AgentConfig: agent.Config{Name: "all",
+			SubAgents: []agent.Agent{guarded}}})
 	}, adk.Config{})
 	f := s.fails("go")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)

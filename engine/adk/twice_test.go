@@ -27,7 +27,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// What the engine is for: ADK by itself takes a confirmation as often as it comes. Two people who answer at one time are two payments.
+// What the engine is for: ADK by itself takes a confirmation as often as it comes. Two people who
+// answer at one time are two payments.
 func TestPlainADKTakesAConfirmationTwice(t *testing.T) {
 	var shop till
 	root, err := newClerk(&shop)(t.Context())
@@ -35,7 +36,8 @@ func TestPlainADKTakesAConfirmationTwice(t *testing.T) {
 	r, err := runner.NewInMemory("shop", root)
 	require.NoError(t, err)
 	wanted := ""
-	for ev, err := range r.Run(t.Context(), "ada", "1", genai.NewContentFromText("pay 5EUR", genai.RoleUser), agent.RunConfig{}) {
+	for ev, err := range r.Run(t.Context(), "ada", "1", genai.NewContentFromText("pay 5EUR", genai.RoleUser),
+		agent.RunConfig{}) {
 		require.NoError(t, err)
 		if len(ev.LongRunningToolIDs) > 0 {
 			wanted = ev.LongRunningToolIDs[0]
@@ -44,7 +46,8 @@ func TestPlainADKTakesAConfirmationTwice(t *testing.T) {
 	require.NotEmpty(t, wanted)
 
 	yes := func() *genai.Content {
-		c := genai.NewContentFromFunctionResponse(toolconfirmation.FunctionCallName, map[string]any{"confirmed": true}, genai.RoleUser)
+		c := genai.NewContentFromFunctionResponse(toolconfirmation.FunctionCallName, map[string]any{"confirmed": true},
+			genai.RoleUser)
 		c.Parts[0].FunctionResponse.ID = wanted
 		return c
 	}
@@ -169,7 +172,8 @@ func TestARunResumesItsQuestionOnce(t *testing.T) {
 				var both sync.WaitGroup
 				for i := range answered {
 					both.Go(func() {
-						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Actor: string(rune('a' + i))})
+						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+							Actor: string(rune('a' + i))})
 					})
 				}
 				both.Wait()

@@ -19,17 +19,25 @@ func TestWhatIsWaitedForBecomesAQuestion(t *testing.T) {
 		waits adk.Interrupt
 		want  string
 	}{
-		"a question":               {adk.Interrupt{Kind: adk.Input, Payload: q}, "confirm Pay?"},
-		"a pointer to one":         {adk.Interrupt{Kind: adk.Confirmation, Payload: &q}, "confirm Pay?"},
-		"the shape of one":         {adk.Interrupt{Kind: adk.Input, Payload: map[string]any{"kind": "confirm", "prompt": "Pay?"}}, "confirm Pay?"},
-		"a prompt alone":           {adk.Interrupt{Kind: adk.Result, Args: map[string]any{"prompt": "Which?"}}, "open_text Which?"},
-		"another payload":          {adk.Interrupt{Kind: adk.Input, Message: "How much?", Payload: map[string]any{"sum": 5}}, "open_text How much?"},
-		"a payload that is text":   {adk.Interrupt{Kind: adk.Input, Message: "How much?", Payload: "at most 5"}, "open_text How much?"},
-		"a hint":                   {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay", Message: "Pay 5?"}, "risk_ack Pay 5?"},
-		"a confirmation":           {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay"}, "risk_ack May the tool pay run?"},
-		"a result":                 {adk.Interrupt{Kind: adk.Result, Tool: "approve"}, "open_text The tool approve waits for its result."},
-		"nothing":                  {adk.Interrupt{Kind: adk.Input}, "open_text " + interaction.Baseline("").Prompt},
-		"a pointer to no question": {adk.Interrupt{Kind: adk.Input, Payload: (*interaction.Question)(nil)}, "open_text " + interaction.Baseline("").Prompt},
+		"a question":       {adk.Interrupt{Kind: adk.Input, Payload: q}, "confirm Pay?"},
+		"a pointer to one": {adk.Interrupt{Kind: adk.Confirmation, Payload: &q}, "confirm Pay?"},
+		"the shape of one": {adk.Interrupt{Kind: adk.Input, Payload: map[string]any{"kind": "confirm",
+			"prompt": "Pay?"}}, "confirm Pay?"},
+		"a prompt alone": {adk.Interrupt{Kind: adk.Result, Args: map[string]any{"prompt": "Which?"}},
+			"open_text Which?"},
+		"another payload": {adk.Interrupt{Kind: adk.Input, Message: "How much?",
+			Payload: map[string]any{"sum": 5}}, "open_text How much?"},
+		"a payload that is text": {adk.Interrupt{Kind: adk.Input, Message: "How much?", Payload: "at most 5"},
+			"open_text How much?"},
+		"a hint": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay", Message: "Pay 5?"},
+			"risk_ack Pay 5?"},
+		"a confirmation": {adk.Interrupt{Kind: adk.Confirmation, Tool: "pay"},
+			"risk_ack May the tool pay run?"},
+		"a result": {adk.Interrupt{Kind: adk.Result, Tool: "approve"},
+			"open_text The tool approve waits for its result."},
+		"nothing": {adk.Interrupt{Kind: adk.Input}, "open_text " + interaction.Baseline("").Prompt},
+		"a pointer to no question": {adk.Interrupt{Kind: adk.Input, Payload: (*interaction.Question)(nil)},
+			"open_text " + interaction.Baseline("").Prompt},
 	} {
 		got := adk.Ask(c.waits)
 		require.Equal(t, c.want, string(got.Kind)+" "+got.Prompt, name)

@@ -17,21 +17,24 @@ type agent struct {
 	name string
 	// tried are the oldest and the newest version that were tried.
 	tried [2]string
-	// keys are the variables of the host that hold keys: the agent may see them, and their values are taken out of what it writes. It may
-	// see those that env names, too.
+	// keys are the variables of the host that hold keys: the agent may see them, and their values
+	// are taken out of what it writes. It may see those that env names, too.
 	keys, env []string
 	// set are variables that the agent is given.
 	set map[string]string
-	// settings puts what is missing into a home before each turn, never the user's; nil: nothing. Runs that share a home do so together.
+	// settings puts what is missing into a home before each turn, never the user's; nil: nothing.
+	// Runs that share a home do so together.
 	settings func(*home) error
-	// turn puts what a turn needs into the run's own folder for the engine, which is its home or, where the home is the user's or shared, beside it;
-	// nil: nothing.
+	// turn puts what a turn needs into the run's own folder for the engine, which is its home or,
+	// where the home is the user's or shared, beside it; nil: nothing.
 	turn func(*home, engine.Turn) error
 
-	// help has the program list its options, and resumes is found in the list when it can resume a session.
+	// help has the program list its options, and resumes is found in the list when it can resume a
+	// session.
 	help    []string
 	resumes *regexp.Regexp
-	// turns runs a process for each turn; resident one for all turns of a run, nil where the agent cannot.
+	// turns runs a process for each turn; resident one for all turns of a run, nil where the agent
+	// cannot.
 	turns    exec.Config
 	resident *exec.Config
 }
@@ -86,13 +89,15 @@ func (o Options) complete(a agent, cfg exec.Config, name string) exec.Config {
 	}
 	maps.Copy(cfg.Set, a.set)
 	maps.Copy(cfg.Set, o.Set)
-	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set }) // what is set counts
+	// what is set counts
+	cfg.Env = slices.DeleteFunc(cfg.Env, func(name string) bool { _, set := cfg.Set[name]; return set })
 	if o.AutoArgs != nil {
 		cfg.AutoArgs = o.AutoArgs
 	}
 	cfg.Secrets = slices.Concat(a.keys, o.Secrets)
 	cfg.Prepare, cfg.Sandbox = o.prepare(a), o.Sandbox
-	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit, cfg.MaxMemory = o.StateDir, o.Grace, o.TurnLimit, o.IdleLimit, o.MaxMemory
+	cfg.StateDir, cfg.Grace, cfg.TurnLimit, cfg.IdleLimit, cfg.MaxMemory = o.StateDir, o.Grace, o.TurnLimit,
+		o.IdleLimit, o.MaxMemory
 	return cfg
 }
 

@@ -33,14 +33,15 @@ func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *model
 	return e, model
 }
 
-// H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the working and the artifact folder, whatever these are called,
-// and nowhere else.
+// H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the working
+// and the artifact folder, whatever these are called, and nowhere else.
 func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
 	for _, a := range []adapter{claude, gemini, qwen, opencode} {
 		t.Run(a.name, func(t *testing.T) {
 			e, model := scripted(t, a, agents.Options{})
 			turn := first(t, fsm.ModeInteractive)
-			turn.ArtifactDir = filepath.Join(filepath.Dir(turn.ArtifactDir), "artifacts,all[1](new)") // of which no part is a folder
+			// of which no part is a folder
+			turn.ArtifactDir = filepath.Join(filepath.Dir(turn.ArtifactDir), "artifacts,all[1](new)")
 			require.NoError(t, os.Mkdir(turn.ArtifactDir, 0o700))
 			play := func(files ...string) engine.Outcome {
 				var steps []string
@@ -52,7 +53,8 @@ func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
 				require.NoError(t, err)
 				return o
 			}
-			inside := []string{filepath.Join(turn.ArtifactDir, "report.txt"), filepath.Join(turn.WorkDir, "src", "main.go")}
+			inside := []string{filepath.Join(turn.ArtifactDir, "report.txt"), filepath.Join(turn.WorkDir, "src",
+				"main.go")}
 			o := play(inside...)
 			require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 			require.Equal(t, "I tried", o.FinalText)
@@ -65,10 +67,12 @@ func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
 			require.NoDirExists(t, filepath.Join(turn.HomeDir, ".npm"), "nothing was fetched")
 
 			outside := []string{
-				filepath.Join(filepath.Dir(turn.WorkDir), "report.txt"), turn.ArtifactDir + "-too.txt", filepath.Join(turn.HomeDir, "notes.txt"),
+				filepath.Join(filepath.Dir(turn.WorkDir), "report.txt"), turn.ArtifactDir + "-too.txt",
+				filepath.Join(turn.HomeDir, "notes.txt"),
 			}
 			if a.name == "qwen" { // which could allow itself more
-				outside = append(outside, filepath.Join(turn.WorkDir, ".qwen", "settings.json"), filepath.Join(turn.HomeDir, ".qwen-turn.json"))
+				outside = append(outside, filepath.Join(turn.WorkDir, ".qwen", "settings.json"),
+					filepath.Join(turn.HomeDir, ".qwen-turn.json"))
 			}
 			before := sizes(t, outside)
 			asked := len(model.Requests())
@@ -84,18 +88,22 @@ func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
 	}
 }
 
-// J11: nothing that a run leaves, in its home, its transcripts, its artifacts or its working folder, has a secret of the agent's.
+// J11: nothing that a run leaves, in its home, its transcripts, its artifacts or its working
+// folder, has a secret of the agent's.
 func TestNoSecretIsLeftByAnAgent(t *testing.T) {
 	const key, mine = "sk-test-2fb1c07e5a9d4c3e", "my-own-secret-93ac"
 	variables := map[string]string{
-		"codex": "CODEX_API_KEY", "claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY", "opencode": "OPENAI_API_KEY",
+		"codex": "CODEX_API_KEY", "claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY",
+		"opencode": "OPENAI_API_KEY",
 	}
 	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		t.Run(a.name, func(t *testing.T) {
-			e, model := scripted(t, a, agents.Options{Set: map[string]string{variables[a.name]: key, "MINE": mine, "IS_SANDBOX": "1"}, Secrets: []string{"MINE"}})
+			e, model := scripted(t, a, agents.Options{Set: map[string]string{variables[a.name]: key, "MINE": mine,
+				"IS_SANDBOX": "1"}, Secrets: []string{"MINE"}})
 			turn := first(t, fsm.ModeAuto)
 			dir := filepath.Dir(turn.HomeDir)
-			old := filepath.Join(turn.HomeDir, ".codex", "shell_snapshots", "1.sh") // of a turn that an earlier release executed
+			// of a turn that an earlier release executed
+			old := filepath.Join(turn.HomeDir, ".codex", "shell_snapshots", "1.sh")
 			require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o700))
 			require.NoError(t, os.WriteFile(old, []byte("declare -x CODEX_API_KEY="+key), 0o600))
 			if a.name != "codex" {

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// H4, D5: full-auto flags stand in calls in auto mode only, in its first and its later turns; a session is named by its id, and what a
-// person wrote is no argument.
+// H4, D5: full-auto flags stand in calls in auto mode only, in its first and its later turns; a
+// session is named by its id, and what a person wrote is no argument.
 func TestHowAgentsAreCalled(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
@@ -29,28 +29,37 @@ func TestHowAgentsAreCalled(t *testing.T) {
 	}{
 		{
 			agent: codex, o: agents.Options{Model: "m", Args: []string{"--config", "a=1"}},
-			args: []string{"exec", "--model", "m", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config", "features.shell_snapshot=false", "--config", "a=1", "--json", "--skip-git-repo-check", "-"},
-			auto: []string{"--dangerously-bypass-approvals-and-sandbox"}, resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
+			args: []string{"exec", "--model", "m", "--config", `sandbox_mode="workspace-write"`, "--add-dir",
+				"ARTIFACTS", "--config", "features.shell_snapshot=false", "--config", "a=1", "--json",
+				"--skip-git-repo-check", "-"},
+			auto: []string{"--dangerously-bypass-approvals-and-sandbox"}, resume: []string{"resume", codex.session},
+			input: "/what time is it?", answered: "--yolo",
 		},
 		{
 			agent: codex, o: agents.Options{AutoArgs: []string{}},
-			args:   []string{"exec", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config", "features.shell_snapshot=false", "--json", "--skip-git-repo-check", "-"},
+			args: []string{"exec", "--config", `sandbox_mode="workspace-write"`, "--add-dir", "ARTIFACTS", "--config",
+				"features.shell_snapshot=false", "--json", "--skip-git-repo-check", "-"},
 			resume: []string{"resume", codex.session}, input: "/what time is it?", answered: "--yolo",
 		},
 		{
 			agent: claude, o: agents.Options{Model: "m", Args: []string{"--strict-mcp-config"}},
-			args: []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--add-dir", "ARTIFACTS", "--model", "m", "--strict-mcp-config"},
-			auto: []string{"--permission-mode", "bypassPermissions"}, resume: []string{"--resume", claude.session}, input: " /what time is it?", answered: " --yolo",
+			args: []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
+				"--add-dir", "ARTIFACTS", "--model", "m", "--strict-mcp-config"},
+			auto: []string{"--permission-mode", "bypassPermissions"}, resume: []string{"--resume", claude.session},
+			input: " /what time is it?", answered: " --yolo",
 		},
 		{
 			agent: gemini, o: agents.Options{Model: "m", Args: []string{"--policy", "p"}},
-			args: []string{"--output-format", "stream-json", "--model", "m", "--policy", "p"}, auto: []string{"--approval-mode", "yolo"},
+			args:   []string{"--output-format", "stream-json", "--model", "m", "--policy", "p"},
+			auto:   []string{"--approval-mode", "yolo"},
 			resume: []string{"--resume", gemini.session}, input: " /what time is it?", answered: " --yolo",
 		},
 		{
 			agent: qwen, o: agents.Options{Model: "m", BaseURL: "http://127.0.0.1:1"},
-			args: []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording", "--model", "m", "--auth-type", "openai"},
-			auto: []string{"--approval-mode", "yolo"}, resume: []string{"--resume", qwen.session}, input: " /what time is it?", answered: " --yolo",
+			args: []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording",
+				"--model", "m", "--auth-type", "openai"},
+			auto: []string{"--approval-mode", "yolo"}, resume: []string{"--resume", qwen.session},
+			input: " /what time is it?", answered: " --yolo",
 		},
 		{
 			agent: opencode, o: agents.Options{Model: "p/m"},
@@ -64,7 +73,8 @@ func TestHowAgentsAreCalled(t *testing.T) {
 		},
 		{
 			agent: opencode, o: agents.Options{AutoArgs: []string{}},
-			args: []string{"run", "--format", "json"}, resume: []string{"--session", opencode.session}, input: "/what time is it?", answered: "--yolo",
+			args: []string{"run", "--format", "json"}, resume: []string{"--session", opencode.session},
+			input: "/what time is it?", answered: "--yolo",
 		},
 	} {
 		for _, mode := range []fsm.Mode{fsm.ModeInteractive, fsm.ModeAuto} {
@@ -91,7 +101,8 @@ func TestHowAgentsAreCalled(t *testing.T) {
 	}
 }
 
-// What an agent sees and where it keeps what is its own: the run's home, unless the host names another.
+// What an agent sees and where it keeps what is its own: the run's home, unless the host names
+// another.
 func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
@@ -107,20 +118,24 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 		},
 		{
 			agent: claude, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
-			env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=interlude-has-no-key", "DISABLE_AUTOUPDATER=1"},
+			env: []string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=interlude-has-no-key",
+				"DISABLE_AUTOUPDATER=1"},
 		},
 		{
-			agent: gemini, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".gemini/settings.json", says: `"defaultApprovalMode": "auto_edit"`,
-			env: []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"},
-			own: []string{"INTERLUDE_ARTIFACTS=ARTIFACTS", "TMPDIR=HOME/tmp"},
+			agent: gemini, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".gemini/settings.json",
+			says: `"defaultApprovalMode": "auto_edit"`,
+			env:  []string{"GEMINI_CLI_TRUST_WORKSPACE=true", "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:1"},
+			own:  []string{"INTERLUDE_ARTIFACTS=ARTIFACTS", "TMPDIR=HOME/tmp"},
 		},
 		{
-			agent: qwen, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".qwen/settings.json", says: `"enableManagedAutoMemory": false`,
-			env: []string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1"},
-			own: []string{"INTERLUDE_ARTIFACTS=ARTIFACTS"},
+			agent: qwen, o: agents.Options{BaseURL: "http://127.0.0.1:1"}, settings: ".qwen/settings.json",
+			says: `"enableManagedAutoMemory": false`,
+			env:  []string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1"},
+			own:  []string{"INTERLUDE_ARTIFACTS=ARTIFACTS"},
 		},
 		{
-			agent: opencode, o: agents.Options{Model: "m", BaseURL: "http://127.0.0.1:1"}, settings: ".config/opencode/package-lock.json", says: "@opencode-ai/plugin",
+			agent: opencode, o: agents.Options{Model: "m", BaseURL: "http://127.0.0.1:1"},
+			settings: ".config/opencode/package-lock.json", says: "@opencode-ai/plugin",
 			env: []string{
 				"OPENCODE_DISABLE_AUTOUPDATE=1", `OPENCODE_PERMISSION={"external_directory":{"ARTIFACTS/**":"allow"}}`,
 				`OPENCODE_CONFIG_CONTENT={"provider":{"interlude":{"models":{"m":{"name":"m"}},"name":"interlude","npm":"@ai-sdk/openai-compatible",` +
@@ -134,7 +149,8 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 			for _, name := range []string{"GEMINI_API_KEY", "OPENAI_API_KEY", "CODEX_API_KEY", "ANTHROPIC_API_KEY"} {
 				t.Setenv(name, "")
 			}
-			for name, home := range map[string]string{"the run's": "", "a shared one": filepath.Join(t.TempDir(), "missing"), "the user's": agents.UserHome} {
+			for name, home := range map[string]string{"the run's": "", "a shared one": filepath.Join(t.TempDir(),
+				"missing"), "the user's": agents.UserHome} {
 				turn := first(t, fsm.ModeInteractive)
 				o := tc.o
 				o.Home = home
@@ -186,7 +202,8 @@ func TestTheHostsOwnSettingsCount(t *testing.T) {
 // Gemini logs in the way that the host's variables say.
 func TestGeminiLogsInAsTheHostSays(t *testing.T) {
 	for login, set := range map[string]map[string]string{
-		"gemini-api-key": {"GEMINI_API_KEY": "a-key-of-gemini"}, "vertex-ai": {"GOOGLE_GENAI_USE_VERTEXAI": "true"}, "oauth-personal": {"GOOGLE_GENAI_USE_GCA": "true"},
+		"gemini-api-key": {"GEMINI_API_KEY": "a-key-of-gemini"}, "vertex-ai": {"GOOGLE_GENAI_USE_VERTEXAI": "true"},
+		"oauth-personal": {"GOOGLE_GENAI_USE_GCA": "true"},
 	} {
 		turn := first(t, fsm.ModeInteractive)
 		require.NoError(t, gemini.play(t, agents.Options{Set: set}, turn, "answer", 0).err)
@@ -209,5 +226,6 @@ func filled(v, home, artifacts string) string {
 	if v == "HOME=HOME" {
 		return "HOME=" + home
 	}
-	return strings.NewReplacer("=HOME/", "="+home+"/", "ARTIFACTS=ARTIFACTS", "ARTIFACTS="+artifacts, `"ARTIFACTS/`, `"`+artifacts+"/").Replace(v)
+	return strings.NewReplacer("=HOME/", "="+home+"/", "ARTIFACTS=ARTIFACTS", "ARTIFACTS="+artifacts, `"ARTIFACTS/`,
+		`"`+artifacts+"/").Replace(v)
 }

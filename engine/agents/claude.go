@@ -7,15 +7,19 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// Claude is Claude Code, claude -p: a process for each turn, or with Options.Resident one for all turns of a run.
+// Claude is Claude Code, claude -p: a process for each turn, or with Options.Resident one for all
+// turns of a run.
 //
-// It logs in with ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN. In interactive turns it may edit files in the working and the
-// artifact folder, and is refused what else would need a person's permission, most commands of a shell, say; in auto mode it has all permissions,
-// unless Options.AutoArgs is empty and not nil. It refuses these as root, unless IS_SANDBOX=1 says that root is nobody there. Its input goes to its
-// standard input, so that no other user of the machine sees it and it may be of any length; a text that begins with a slash is no command
-// to it.
+// It logs in with ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN. In
+// interactive turns it may edit files in the working and the artifact folder, and is refused what
+// else would need a person's permission, most commands of a shell, say; in auto mode it has all
+// permissions, unless Options.AutoArgs is empty and not nil. It refuses these as root, unless
+// IS_SANDBOX=1 says that root is nobody there. Its input goes to its standard input, so that no
+// other user of the machine sees it and it may be of any length; a text that begins with a slash is
+// no command to it.
 func Claude(o Options) (*Engine, error) {
-	call := []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--add-dir", "{artifacts}", autoArg}
+	call := []string{"-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
+		"--add-dir", "{artifacts}", autoArg}
 	if o.Model != "" {
 		call = append(call, "--model", o.Model)
 	}
@@ -32,8 +36,10 @@ func Claude(o Options) (*Engine, error) {
 			AutoArgs:   claudeAuto,
 			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
 			Rules:      append(claudeRules[:len(claudeRules):len(claudeRules)], claudeCost),
-			// "No conversation found with session ID: …", "--resume requires a valid session ID or session title …"
-			ResumeFailed: regexp.MustCompile(`No conversation found with session ID|--resume requires a valid session ID`),
+			// "No conversation found with session ID: …", "--resume requires a valid session ID or
+			// session title …"
+			ResumeFailed: regexp.MustCompile(
+				`No conversation found with session ID|--resume requires a valid session ID`),
 			KeepsSession: true,
 		},
 		resident: &exec.Config{
@@ -58,12 +64,13 @@ func Claude(o Options) (*Engine, error) {
 
 var claudeAuto = []string{"--permission-mode", "bypassPermissions"} // the last one counts
 
-// claudeRules read the lines of --output-format stream-json. What agents that it started say has a parent. A result that is an error says why in its
-// result, its errors, or only by its subtype.
+// claudeRules read the lines of --output-format stream-json. What agents that it started say has a
+// parent. A result that is an error says why in its result, its errors, or only by its subtype.
 var claudeRules = []exec.Rule{
 	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "system", "subtype": "api_retry"}, Do: exec.Warning, Path: "error"},
-	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message, Path: "message.content.*.text"},
+	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message,
+		Path: "message.content.*.text"},
 	{Match: map[string]string{"type": "result", "is_error": "false"}, Do: exec.Final, Path: "result"},
 	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "subtype"},
 	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "errors.*"},

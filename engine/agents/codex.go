@@ -10,18 +10,21 @@ import (
 
 // Codex is the command line of Codex, codex exec.
 //
-// It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox lets it write in the working folder, the artifact folder and
-// those for temporary files, without a network; in auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can
-// say otherwise: --config sandbox_workspace_write.network_access=true, say. Its input goes to its standard input, so that no other user of the
-// machine sees it and it may be of any length.
+// It logs in with CODEX_API_KEY, or OPENAI_API_KEY. In interactive turns its sandbox lets it write
+// in the working folder, the artifact folder and those for temporary files, without a network; in
+// auto mode it has no sandbox, unless Options.AutoArgs is empty and not nil. Options.Args can say
+// otherwise: --config sandbox_workspace_write.network_access=true, say. Its input goes to its
+// standard input, so that no other user of the machine sees it and it may be of any length.
 func Codex(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
 		return nil, err
 	}
 	call := append([]string{"exec"}, o.codexModel()...)
-	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg) // --sandbox could not be said again by the host
-	call = append(call, "--config", "features.shell_snapshot=false")                                       // it would write its whole environment, keys and all, into its home
+	// --sandbox could not be said again by the host
+	call = append(call, "--config", `sandbox_mode="workspace-write"`, "--add-dir", "{artifacts}", autoArg)
+	// it would write its whole environment, keys and all, into its home
+	call = append(call, "--config", "features.shell_snapshot=false")
 	call = append(call, o.Args...)
 	const lines, fromStdin = "--json", "-"
 	a := agent{
@@ -37,7 +40,8 @@ func Codex(o Options) (*Engine, error) {
 			AutoArgs:   []string{"--dangerously-bypass-approvals-and-sandbox"},
 			Stdin:      "{input}",
 			Rules:      codexRules,
-			// "thread/resume failed: no rollout found for thread id …", "thread/resume failed: failed to read thread: …"
+			// "thread/resume failed: no rollout found for thread id …", "thread/resume failed:
+			// failed to read thread: …"
 			ResumeFailed: regexp.MustCompile(`thread/resume failed`),
 			KeepsSession: true, // a name that it does not know begins a new one
 		},
@@ -56,8 +60,8 @@ func Codex(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// codexSettings make the folder that CODEX_HOME names, which it wants, and remove the keys that a turn left there that was executed before
-// shell_snapshot was off.
+// codexSettings make the folder that CODEX_HOME names, which it wants, and remove the keys that a
+// turn left there that was executed before shell_snapshot was off.
 func codexSettings(h *home) error {
 	if err := h.RemoveAll(".codex/shell_snapshots"); err != nil {
 		return err
@@ -65,8 +69,8 @@ func codexSettings(h *home) error {
 	return h.MkdirAll(".codex", 0o700)
 }
 
-// codexModel says which model is asked, and where. It is said in arguments, since the settings may be the user's own. A server that the host
-// names gets the host's key, and never the user's login.
+// codexModel says which model is asked, and where. It is said in arguments, since the settings may
+// be the user's own. A server that the host names gets the host's key, and never the user's login.
 func (o Options) codexModel() []string {
 	var args []string
 	if o.Model != "" {
@@ -85,11 +89,13 @@ func (o Options) codexModel() []string {
 	return append(args, "--config", `model_provider="interlude"`, "--config", "model_providers.interlude="+provider+"}")
 }
 
-// codexRules read the lines of codex exec --json. An item of type error is a warning; so is a line of type error, which says that it tries again, or why
-// the turn fails, and then turn.failed follows.
+// codexRules read the lines of codex exec --json. An item of type error is a warning; so is a line
+// of type error, which says that it tries again, or why the turn fails, and then turn.failed
+// follows.
 var codexRules = []exec.Rule{
 	{Match: map[string]string{"type": "thread.started"}, Do: exec.Session, Path: "thread_id"},
-	{Match: map[string]string{"type": "item.completed", "item.type": "agent_message"}, Do: exec.Message, Path: "item.text"},
+	{Match: map[string]string{"type": "item.completed", "item.type": "agent_message"}, Do: exec.Message,
+		Path: "item.text"},
 	{Match: map[string]string{"type": "item.completed", "item.type": "error"}, Do: exec.Warning, Path: "item.message"},
 	{Match: map[string]string{"type": "error"}, Do: exec.Warning, Path: "message"},
 	{Match: map[string]string{"type": "turn.failed"}, Do: exec.Failure, Path: "error.message"},

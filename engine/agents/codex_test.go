@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// H3, H4: in an interactive turn and its resume the sandbox of Codex lets it write in the working and the artifact folder and nowhere else; in
-// auto mode it has none, unless the host says so.
+// H3, H4: in an interactive turn and its resume the sandbox of Codex lets it write in the working
+// and the artifact folder and nowhere else; in auto mode it has none, unless the host says so.
 func TestTheSandboxOfCodex(t *testing.T) {
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
@@ -29,19 +29,24 @@ func TestTheSandboxOfCodex(t *testing.T) {
 		auto []string
 		free bool
 	}{
-		"interactive": {mode: fsm.ModeInteractive}, "auto": {mode: fsm.ModeAuto, free: true}, "auto, with the sandbox": {mode: fsm.ModeAuto, auto: []string{}},
+		"interactive": {mode: fsm.ModeInteractive}, "auto": {mode: fsm.ModeAuto, free: true},
+		"auto, with the sandbox": {mode: fsm.ModeAuto, auto: []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := agents.Codex(agents.Options{
-				Command: agentstest.Program(t, "codex"), BaseURL: model.URL, Model: "modeltest", StateDir: t.TempDir(), Grace: 2 * time.Second, AutoArgs: tc.auto,
-				// The folders of tests are among those for temporary files, which it may write to otherwise.
-				Args: []string{"--config", "sandbox_workspace_write.exclude_slash_tmp=true", "--config", "sandbox_workspace_write.exclude_tmpdir_env_var=true"},
+				Command: agentstest.Program(t, "codex"), BaseURL: model.URL, Model: "modeltest", StateDir: t.TempDir(),
+				Grace: 2 * time.Second, AutoArgs: tc.auto,
+				// The folders of tests are among those for temporary files, which it may write to
+				// otherwise.
+				Args: []string{"--config", "sandbox_workspace_write.exclude_slash_tmp=true", "--config",
+					"sandbox_workspace_write.exclude_tmpdir_env_var=true"},
 			})
 			require.NoError(t, err)
 			turn := first(t, tc.mode)
 			outside := filepath.Join(t.TempDir(), "outside")
 			for attempt := 1; attempt <= 2; attempt++ {
-				script := enginetest.Script("tool touch inside '"+turn.ArtifactDir+"/artifact'; touch "+outside, "final done")
+				script := enginetest.Script("tool touch inside '"+turn.ArtifactDir+"/artifact'; touch "+outside,
+					"final done")
 				turn.Attempt, turn.Prompt = attempt, script
 				if attempt > 1 {
 					turn.Answers = []interaction.Answer{{ID: 1, Text: script}}

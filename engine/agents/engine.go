@@ -50,7 +50,8 @@ type answer struct {
 	resumes bool
 }
 
-// Profile looks for the agent and asks it for its help: one that can resume a session does so, any other is resident.
+// Profile looks for the agent and asks it for its help: one that can resume a session does so, any
+// other is resident.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	form, why, err := e.form(ctx)
 	if err != nil {
@@ -73,14 +74,16 @@ func (e *Engine) form(ctx context.Context) (*exec.Engine, string, error) {
 	list := strings.Join(e.help, " ")
 	switch {
 	case err != nil:
-		return nil, "", &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent does not say what it can do", Err: err}
+		return nil, "", &engine.Failure{Code: fsm.CodeEngineUnavailable,
+			Detail: "the agent does not say what it can do", Err: err}
 	case can:
 		return e.turns, "it can, by its " + list, nil
 	case e.resident != nil:
 		return e.resident, "it cannot resume a session, by its " + list, nil
 	default:
 		return nil, "", &engine.Failure{
-			Code: fsm.CodeEngineUnavailable, Detail: "this version of " + e.name + " cannot resume a session, by its " + list + ": install another one",
+			Code: fsm.CodeEngineUnavailable, Detail: "this version of " + e.name + " cannot resume a session, by its " +
+				list + ": install another one",
 		}
 	}
 }
@@ -131,18 +134,20 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	}
 	form := e.formOf(*t.Handle)
 	if form == nil {
-		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: e.foreign(*t.Handle).Error()}
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+			Detail: e.foreign(*t.Handle).Error()}
 	}
 	o, err := form.RunTurn(ctx, t, s)
 	if err != nil || t.GoesOn() || o.Process.Code != fsm.CodeSessionResumeFailed {
 		return o, err
 	}
-	// A first turn that is repeated after a crash: its agent had named the session and died before it kept it. Nothing was said in
-	// it that could be lost.
+	// A first turn that is repeated after a crash: its agent had named the session and died before
+	// it kept it. Nothing was said in it that could be lost.
 	t.Handle = nil
 	o, err = form.RunTurn(ctx, t, s)
 	o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{
-		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: the turn has begun anew",
+		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: " +
+			"the turn has begun anew",
 	})
 	return o, err
 }
@@ -151,8 +156,9 @@ func (e *Engine) foreign(h engine.Handle) error {
 	return fmt.Errorf("the handle is of engine %.40q, this is %q", h.Engine, e.name)
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has the session only the agent knows,
-// when it is asked to go on: where it keeps what changes from version to version.
+// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
+// the session only the agent knows, when it is asked to go on: where it keeps what changes from
+// version to version.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
 	form := e.formOf(h)
 	if form == nil {
@@ -169,7 +175,8 @@ func (e *Engine) End(ctx context.Context, runID string) error {
 	return e.resident.End(ctx, runID)
 }
 
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not call the function that is returned.
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
+// call the function that is returned.
 func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	if e.resident == nil {
 		return func() {}
@@ -177,7 +184,8 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	return e.resident.OnLoss(fn)
 }
 
-// Reap ends the processes that a dead host left for the run. Both forms keep their records in one place.
+// Reap ends the processes that a dead host left for the run. Both forms keep their records in one
+// place.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
 
 // Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.

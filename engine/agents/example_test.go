@@ -7,7 +7,8 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// One line plugs an agent in; the engine goes into lifecycle.Config. The agent itself is looked for when it is needed.
+// One line plugs an agent in; the engine goes into lifecycle.Config. The agent itself is looked for
+// when it is needed.
 func Example() {
 	eng, err := agents.Codex(agents.Options{})
 	fmt.Println(eng != nil, err)

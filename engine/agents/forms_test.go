@@ -17,14 +17,22 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// old is an agent that cannot resume a session, until it is asked after UPDATED was made. It notes each question for its help, and
-// answers each line of its input.
+// old is an agent that cannot resume a session, until it is asked after UPDATED was made. It notes
+// each question for its help, and answers each line of its input.
 const old = `#!/bin/sh
 case "$*" in
 --version) echo 2.1.197; exit ;;
-*--help) echo help >>"$NOTES"; echo '  -p, --print  Print the response'; [ ! -e "$NOTES.updated" ] || echo '  -r, --resume [value]  Resume'; exit ;;
+*--help)
+	echo help >>"$NOTES"; echo '  -p, --print  Print the response'
+	[ ! -e "$NOTES.updated" ] || echo '  -r, --resume [value]  Resume'
+	exit ;;
 esac
-case "$*" in *--input-format*) ;; *) cat >/dev/null; echo '{"type":"system","subtype":"init","session_id":"s1"}'; echo '{"type":"result","is_error":false,"result":"alone"}'; exit ;; esac
+case "$*" in *--input-format*) ;;
+*)
+	cat >/dev/null; echo '{"type":"system","subtype":"init","session_id":"s1"}'
+	echo '{"type":"result","is_error":false,"result":"alone"}'
+	exit ;;
+esac
 while read -r line; do
 	echo '{"type":"system","subtype":"init","session_id":"s1"}'
 	echo '{"type":"result","is_error":false,"result":"together","total_cost_usd":1}'
@@ -39,11 +47,13 @@ func program(tb testing.TB, name, text string) (path, notes string) {
 	return path, notes
 }
 
-// D1: an agent whose help does not say that it resumes sessions is used as a resident process where it can be one. It is asked once for each
-// program that is installed, and a run goes on in the form in which it began.
+// D1: an agent whose help does not say that it resumes sessions is used as a resident process where
+// it can be one. It is asked once for each program that is installed, and a run goes on in the form
+// in which it began.
 func TestAnAgentThatCannotResumeStays(t *testing.T) {
 	path, notes := program(t, "claude", old)
-	e, err := agents.Claude(agents.Options{Command: path, StateDir: t.TempDir(), Set: map[string]string{"NOTES": notes}})
+	e, err := agents.Claude(agents.Options{Command: path, StateDir: t.TempDir(),
+		Set: map[string]string{"NOTES": notes}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	for range 3 {
@@ -83,8 +93,10 @@ func TestAnAgentThatCannotResumeStays(t *testing.T) {
 // D1: one that can neither resume nor stay says so, as does one that is not there.
 func TestAnAgentThatCanNeitherResumeNorStayIsNone(t *testing.T) {
 	path, notes := program(t, "codex", old)
-	for command, want := range map[string]string{path: "cannot resume a session, by its exec --help", notes: "does not say what it can do"} {
-		e, err := agents.Codex(agents.Options{Command: command, StateDir: t.TempDir(), Set: map[string]string{"NOTES": notes}})
+	for command, want := range map[string]string{path: "cannot resume a session, by its exec --help",
+		notes: "does not say what it can do"} {
+		e, err := agents.Codex(agents.Options{Command: command, StateDir: t.TempDir(),
+			Set: map[string]string{"NOTES": notes}})
 		require.NoError(t, err)
 		_, err = e.Profile(t.Context())
 		require.ErrorContains(t, err, want)
@@ -101,7 +113,8 @@ func TestAHandleIsOfTheAgentThatGaveIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude", Data: []byte(`"s1"`)}))
 	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude-resident", Data: []byte(`"s1"`)}))
-	for _, h := range []engine.Handle{{Engine: "codex", Data: []byte(`"s1"`)}, {Engine: "claude", Data: []byte(`""`)}, {Engine: "claude", Data: []byte(`"--x"`)}} {
+	for _, h := range []engine.Handle{{Engine: "codex", Data: []byte(`"s1"`)}, {Engine: "claude", Data: []byte(`""`)},
+		{Engine: "claude", Data: []byte(`"--x"`)}} {
 		require.ErrorIs(t, e.Check(t.Context(), "r1", h), engine.ErrHandleRefused)
 		turn := first(t, fsm.ModeInteractive)
 		turn.Handle = &h
@@ -124,8 +137,8 @@ echo '{"type":"item.completed","item":{"type":"agent_message","text":"anew"}}'
 echo '{"type":"turn.completed"}'
 `
 
-// E4: a first turn that is repeated after a crash begins anew, when the agent died before it had kept the session that it had named. A turn
-// with an answer never does.
+// E4: a first turn that is repeated after a crash begins anew, when the agent died before it had
+// kept the session that it had named. A turn with an answer never does.
 func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
 	path, _ := program(t, "codex", forgetful)
 	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir()})

@@ -8,10 +8,12 @@ import (
 
 // Gemini is the command line of Gemini, gemini --output-format stream-json.
 //
-// It logs in with GEMINI_API_KEY, or with GOOGLE_GENAI_USE_VERTEXAI=true as Vertex AI's. In interactive turns it may read and edit files in the working
-// and the artifact folder, and has no shell; in auto mode it may do all it can, unless Options.AutoArgs is empty and not nil. Its input goes to its
-// standard input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a text that begins with a slash is no
-// command to it, but @FILE is the content of a file in its folders.
+// It logs in with GEMINI_API_KEY, or with GOOGLE_GENAI_USE_VERTEXAI=true as Vertex AI's. In
+// interactive turns it may read and edit files in the working and the artifact folder, and has no
+// shell; in auto mode it may do all it can, unless Options.AutoArgs is empty and not nil. Its input
+// goes to its standard input, so that no other user of the machine sees it and it may be of any
+// length up to 8 MiB; a text that begins with a slash is no command to it, but @FILE is the content
+// of a file in its folders.
 func Gemini(o Options) (*Engine, error) {
 	o, err := o.checked()
 	if err != nil {
@@ -29,12 +31,14 @@ func Gemini(o Options) (*Engine, error) {
 		name: "gemini", tried: [2]string{"0.61.0", "0.61.0"},
 		keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		env: []string{
-			"GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
+			"GEMINI_MODEL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI",
+			"GOOGLE_GENAI_USE_GCA",
 			"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_APPLICATION_CREDENTIALS",
 		},
 		set: map[string]string{
 			"GEMINI_CLI_TRUST_WORKSPACE": "true", // the host gave it this folder; it refuses to work in others
-			"GEMINI_CLI_NO_RELAUNCH":     "true", // or it starts itself once more, for a larger heap, which takes a second
+			// or it starts itself once more, for a larger heap, which takes a second
+			"GEMINI_CLI_NO_RELAUNCH": "true",
 		},
 		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
 		turns: exec.Config{
@@ -43,7 +47,8 @@ func Gemini(o Options) (*Engine, error) {
 			AutoArgs:   []string{"--approval-mode", "yolo"},
 			Stdin:      " {input}", // which it would take for a command of its own when it begins with a slash
 			Rules:      geminiRules,
-			// "Error resuming session: Invalid session identifier …", "Error resuming session: No previous sessions found for this project."
+			// "Error resuming session: Invalid session identifier …", "Error resuming session: No
+			// previous sessions found for this project."
 			ResumeFailed: regexp.MustCompile(`Error resuming session`),
 			KeepsSession: true,
 		},
@@ -51,7 +56,8 @@ func Gemini(o Options) (*Engine, error) {
 	if home := o.home(); home != "" {
 		a.settings = o.geminiSettings
 		a.set[artifactsVariable] = "{artifacts}"
-		a.set["TMPDIR"] = home + "/tmp" // where it writes whole conversations when a request fails, for everybody to read
+		// where it writes whole conversations when a request fails, for everybody to read
+		a.set["TMPDIR"] = home + "/tmp"
 	}
 	if o.BaseURL != "" {
 		a.set["GOOGLE_GEMINI_BASE_URL"] = o.BaseURL
@@ -65,8 +71,8 @@ func Gemini(o Options) (*Engine, error) {
 // noKey is for agents that refuse to ask a server without a key, where the host has none for it.
 const noKey = "interlude-has-no-key"
 
-// geminiSettings let it edit files, and have it neither update itself nor report what it does nor, after a month, remove the sessions of runs
-// that wait.
+// geminiSettings let it edit files, and have it neither update itself nor report what it does nor,
+// after a month, remove the sessions of runs that wait.
 func (o Options) geminiSettings(h *home) error {
 	login := "gemini-api-key"
 	switch {
@@ -89,7 +95,8 @@ func (o Options) geminiSettings(h *home) error {
 	}, ".gemini", "settings.json")
 }
 
-// geminiRules read the lines of --output-format stream-json. A line of type error is a warning; where it ends the turn, the result says so.
+// geminiRules read the lines of --output-format stream-json. A line of type error is a warning;
+// where it ends the turn, the result says so.
 var geminiRules = []exec.Rule{
 	{Match: map[string]string{"type": "init"}, Do: exec.Session, Path: "session_id"},
 	{Match: map[string]string{"type": "message", "role": "assistant"}, Do: exec.Delta, Path: "content"},

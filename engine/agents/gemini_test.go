@@ -22,8 +22,8 @@ func TestGeminiIsAnEngine(t *testing.T) {
 	proven(t, "gemini", agents.Gemini, agents.Options{})
 }
 
-// remembering is the program, with its answers to these questions learnt by heart: the suite makes dozens of engines, each of which asks
-// them, and the program takes a second to say anything.
+// remembering is the program, with its answers to these questions learnt by heart: the suite makes
+// dozens of engines, each of which asks them, and the program takes a second to say anything.
 func remembering(tb testing.TB, program string, questions ...string) string {
 	tb.Helper()
 	var script strings.Builder

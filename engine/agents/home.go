@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// prepare puts what belongs there into the home, unless it is the user's: what the host gave before the first turn, the settings before
-// each; and into the run's own folder what the turn needs.
+// prepare puts what belongs there into the home, unless it is the user's: what the host gave before
+// the first turn, the settings before each; and into the run's own folder what the turn needs.
 func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 	if o.Home == UserHome && a.turn == nil {
 		return nil
@@ -69,7 +69,8 @@ func (o Options) seed(dir string) error {
 	return h.Close()
 }
 
-// home is an agent's home. The agent can write to it, and what is written here stays in it: a link in it leads nowhere else.
+// home is an agent's home. The agent can write to it, and what is written here stays in it: a link
+// in it leads nowhere else.
 type home struct{ *os.Root }
 
 // openHome opens the home of the turn: one that the host chose may be a link.
@@ -111,7 +112,8 @@ func (h *home) plant(source, to string) error {
 	})
 }
 
-// write puts a file of settings in place, readable by the user only. It is there in whole or not at all.
+// write puts a file of settings in place, readable by the user only. It is there in whole or not at
+// all.
 func (h *home) write(path string, content []byte) error {
 	return h.replace(path, func(w io.Writer) error {
 		_, err := w.Write(content)

@@ -13,53 +13,63 @@ import (
 // UserHome as Options.Home is the user's own home.
 const UserHome = "~"
 
-// Options say how a host wants its agent. With the zero value it is the program that PATH finds under the agent's name, with the host's
-// API key, and each run has a home of its own.
+// Options say how a host wants its agent. With the zero value it is the program that PATH finds
+// under the agent's name, with the host's API key, and each run has a home of its own.
 type Options struct {
-	// Command is the agent's program: a name to be found in PATH, or a path. The agent's own name when empty.
+	// Command is the agent's program: a name to be found in PATH, or a path. The agent's own name
+	// when empty.
 	Command string
 	// Model is the one that the agent asks; its own choice when empty.
 	Model string
-	// BaseURL is where the model is served, http://127.0.0.1:8080 say, without the part of the path that belongs to the protocol, such
-	// as /v1. The agent's own choice when empty.
+	// BaseURL is where the model is served, http://127.0.0.1:8080 say, without the part of the path
+	// that belongs to the protocol, such as /v1. The agent's own choice when empty.
 	BaseURL string
-	// Args are further arguments of each call of the agent, in both modes; placeholders as in exec.Config. Not for flags that let it do
-	// anything it likes: those are AutoArgs.
+	// Args are further arguments of each call of the agent, in both modes; placeholders as in
+	// exec.Config. Not for flags that let it do anything it likes: those are AutoArgs.
 	Args []string
-	// AutoArgs are its full-auto flags, used in auto mode only (H4). The adapter's own when nil; none when empty and not nil.
+	// AutoArgs are its full-auto flags, used in auto mode only (H4). The adapter's own when nil;
+	// none when empty and not nil.
 	AutoArgs []string
 
-	// Env names further variables of the host that the agent may see. It sees its own key variables, PATH, locale, time zone,
-	// proxies, certificates and the folder for temporary files, and nothing else. Set gives it others; placeholders as in exec.Config.
+	// Env names further variables of the host that the agent may see. It sees its own key
+	// variables, PATH, locale, time zone, proxies, certificates and the folder for temporary files,
+	// and nothing else. Set gives it others; placeholders as in exec.Config.
 	Env []string
 	Set map[string]string
-	// Secrets names variables of Env or Set whose values are taken out of all that the agent writes, as its own key variables always are;
-	// see exec.Config.
+	// Secrets names variables of Env or Set whose values are taken out of all that the agent
+	// writes, as its own key variables always are; see exec.Config.
 	Secrets []string
 
 	// Home is where the agent keeps settings, login and sessions:
 	//
-	// Empty: in a home of each run's own. Nothing is shared or spoilt, and a key in the environment is what it logs in with; a login file
-	// can be put there by Seed, but where its tokens rotate (logins with an account mostly do) the copies of several runs, and the original, make each
+	// Empty: in a home of each run's own. Nothing is shared or spoilt, and a key in the environment
+	// is what it logs in with; a login file can be put there by Seed, but where its tokens rotate
+	// (logins with an account mostly do) the copies of several runs, and the original, make each
 	// other invalid.
 	//
-	// UserHome: in the user's own home, so that a login with an account can be used. Runs see the user's settings, instructions and
-	// memories, and leave their sessions there; removing a run does not remove them.
+	// UserHome: in the user's own home, so that a login with an account can be used. Runs see the
+	// user's settings, instructions and memories, and leave their sessions there; removing a run
+	// does not remove them.
 	//
-	// A path: in this folder, which all runs share and the user does not see: log in there once, by hand. It is made when it is missing.
+	// A path: in this folder, which all runs share and the user does not see: log in there once, by
+	// hand. It is made when it is missing.
 	Home string
-	// Seed are files to be copied into the home of a run before its first turn, by their path in it: ".gitconfig" from "/etc/agents/gitconfig",
-	// say. Readable by the user only. Only where Home is empty.
+	// Seed are files to be copied into the home of a run before its first turn, by their path in
+	// it: ".gitconfig" from "/etc/agents/gitconfig", say. Readable by the user only. Only where
+	// Home is empty.
 	Seed map[string]string
 
-	// Resident keeps one process for all turns of a run (sticky_process), for an agent that can be run so: Claude Code.
+	// Resident keeps one process for all turns of a run (sticky_process), for an agent that can be
+	// run so: Claude Code.
 	Resident bool
 
-	// Sandbox may change how the agent of a turn is started, just before; see exec.Config. Settings and Seed are in place by then.
+	// Sandbox may change how the agent of a turn is started, just before; see exec.Config. Settings
+	// and Seed are in place by then.
 	Sandbox func(cmd *exec.Cmd, t engine.Turn) error
 
-	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory are those of exec.Config: where processes are recorded, the time between TERM and
-	// KILL, and the limits of a turn's time, of silence, and of memory in bytes.
+	// StateDir, Grace, TurnLimit, IdleLimit and MaxMemory are those of exec.Config: where processes
+	// are recorded, the time between TERM and KILL, and the limits of a turn's time, of silence,
+	// and of memory in bytes.
 	StateDir                    string
 	Grace, TurnLimit, IdleLimit time.Duration
 	MaxMemory                   int64
@@ -68,7 +78,8 @@ type Options struct {
 // checked says what is wrong, and makes the paths absolute.
 func (o Options) checked() (Options, error) {
 	if o.Home != "" && len(o.Seed) > 0 {
-		return o, errors.New("agents: Options.Seed is for a home of each run's own: leave Home empty, or put the files there by hand")
+		return o, errors.New("agents: Options.Seed is for a home of each run's own: leave Home empty, or put the " +
+			"files there by hand")
 	}
 	if o.Home != "" && o.Home != UserHome {
 		abs, err := filepath.Abs(o.Home)
@@ -81,7 +92,8 @@ func (o Options) checked() (Options, error) {
 	for name, source := range o.Seed {
 		abs, err := filepath.Abs(source)
 		if err != nil || !filepath.IsLocal(name) || source == "" {
-			return o, fmt.Errorf("agents: Options.Seed has %q from %q: want a path within the home, and the file to copy there", name, source)
+			return o, fmt.Errorf("agents: Options.Seed has %q from %q: want a path within the home, and the file to "+
+				"copy there", name, source)
 		}
 		seed[name] = abs
 	}
@@ -92,7 +104,8 @@ func (o Options) checked() (Options, error) {
 // perRun reports whether each run has a home of its own.
 func (o Options) perRun() bool { return o.Home == "" }
 
-// home is the agent's home as a template: {home} for one of each run's own. Empty: it is the user's, and the host's variables say where.
+// home is the agent's home as a template: {home} for one of each run's own. Empty: it is the
+// user's, and the host's variables say where.
 func (o Options) home() string {
 	switch o.Home {
 	case "":

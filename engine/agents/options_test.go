@@ -19,7 +19,8 @@ import (
 // The agent sees what every agent may, its own keys, and what the host names or sets; nothing else.
 func TestAnAgentSeesWhatItMay(t *testing.T) {
 	for name, v := range map[string]string{
-		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no", "LANG": "C.UTF-8", "TERM": "xterm", "BOTH": "host",
+		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no",
+		"LANG": "C.UTF-8", "TERM": "xterm", "BOTH": "host",
 	} {
 		t.Setenv(name, v)
 	}
@@ -28,7 +29,8 @@ func TestAnAgentSeesWhatItMay(t *testing.T) {
 	p := codex.play(t, o, turn, "answer", 0)
 	require.NoError(t, p.err)
 	env := p.lines(t, ".env")
-	require.Subset(t, env, []string{"CODEX_API_KEY=the-key-of-codex", "NAMED=yes", "BOTH=set", "LANG=C.UTF-8", "NO_COLOR=1", "WHERE=" + turn.WorkDir + "/x"})
+	require.Subset(t, env, []string{"CODEX_API_KEY=the-key-of-codex", "NAMED=yes", "BOTH=set", "LANG=C.UTF-8",
+		"NO_COLOR=1", "WHERE=" + turn.WorkDir + "/x"})
 	for _, v := range env {
 		name, _, _ := strings.Cut(v, "=")
 		require.NotContains(t, []string{"ANTHROPIC_API_KEY", "UNNAMED", "TERM"}, name)
@@ -55,7 +57,8 @@ echo '{"type":"turn.completed"}'
 	require.NotContains(t, string(body), "the-key-of-codex")
 }
 
-// Codex logs in with either key, and a server that the host names gets the host's key and never the user's login.
+// Codex logs in with either key, and a server that the host names gets the host's key and never the
+// user's login.
 func TestCodexLogsInWithTheHostsKey(t *testing.T) {
 	const provider = `model_providers.interlude={name="interlude",base_url="http://127.0.0.1:1/v1",wire_api="responses"`
 	for name, tc := range map[string]struct {
@@ -65,12 +68,17 @@ func TestCodexLogsInWithTheHostsKey(t *testing.T) {
 		args []string
 		not  string
 	}{
-		"its own key":                  {set: map[string]string{"CODEX_API_KEY": "the-key-of-codex"}, key: "the-key-of-codex", not: `model_provider="interlude"`},
-		"the key of OpenAI":            {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, key: "the-key-of-openai", not: `model_provider="interlude"`},
-		"the user's login is the user": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{Home: agents.UserHome}, not: `model_provider="interlude"`},
-		"a server without a key":       {o: agents.Options{BaseURL: "http://127.0.0.1:1"}, args: []string{`model_provider="interlude"`, provider + "}"}},
+		"its own key": {set: map[string]string{"CODEX_API_KEY": "the-key-of-codex"},
+			key: "the-key-of-codex", not: `model_provider="interlude"`},
+		"the key of OpenAI": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"},
+			key: "the-key-of-openai", not: `model_provider="interlude"`},
+		"the user's login is the user": {set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"},
+			o: agents.Options{Home: agents.UserHome}, not: `model_provider="interlude"`},
+		"a server without a key": {o: agents.Options{BaseURL: "http://127.0.0.1:1"},
+			args: []string{`model_provider="interlude"`, provider + "}"}},
 		"a server with a key": {
-			set: map[string]string{"OPENAI_API_KEY": "the-key-of-openai"}, o: agents.Options{BaseURL: "http://127.0.0.1:1"},
+			set:  map[string]string{"OPENAI_API_KEY": "the-key-of-openai"},
+			o:    agents.Options{BaseURL: "http://127.0.0.1:1"},
 			args: []string{`model_provider="interlude"`, provider + `,env_key="OPENAI_API_KEY"}`},
 		},
 	} {
@@ -90,7 +98,8 @@ func TestCodexLogsInWithTheHostsKey(t *testing.T) {
 	}
 }
 
-// Files of the host are copied into the run's home before its first turn, for the user only, and never over what the agent has made of them.
+// Files of the host are copied into the run's home before its first turn, for the user only, and
+// never over what the agent has made of them.
 func TestTheHostsFilesAreCopiedIntoTheHomeOnce(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "gitconfig")
 	require.NoError(t, os.WriteFile(source, []byte("[user]\nname = nobody\n"), 0o644))
@@ -148,7 +157,8 @@ func TestASharedHomeIsOfTheHostsFolder(t *testing.T) {
 	require.Contains(t, p.lines(t, ".env"), "CODEX_HOME="+filepath.Join(dir, "shared", ".codex"))
 }
 
-// J11: what is put into a run's home stays in it, wherever the links lead that the agent left there.
+// J11: what is put into a run's home stays in it, wherever the links lead that the agent left
+// there.
 func TestSettingsStayInTheHome(t *testing.T) {
 	for _, a := range []adapter{gemini, qwen, opencode} {
 		for _, seed := range []map[string]string{nil, {".gemini/seed": "options_test.go"}} {

@@ -12,14 +12,18 @@ import (
 
 // Qwen is Qwen Code, qwen --output-format stream-json.
 //
-// It logs in with OPENAI_API_KEY, at any server of that protocol: OPENAI_BASE_URL and OPENAI_MODEL, or Options.BaseURL and Options.Model, say which.
-// In interactive turns it may read files, write them in the working and the artifact folder and nowhere else, and has no shell; in auto mode it may do
-// all it can, unless Options.AutoArgs is empty and not nil. The rules for that are given to it as settings of the system, which go before all others.
-// Its own tool to ask people is taken away, since nobody answers it: it asks by the end of its turn.
-// Its input goes to its standard input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a text that begins with
-// a slash is no command to it, but @FILE is the content of a file in its folders.
+// It logs in with OPENAI_API_KEY, at any server of that protocol: OPENAI_BASE_URL and OPENAI_MODEL,
+// or Options.BaseURL and Options.Model, say which. In interactive turns it may read files, write
+// them in the working and the artifact folder and nowhere else, and has no shell; in auto mode it
+// may do all it can, unless Options.AutoArgs is empty and not nil. The rules for that are given to
+// it as settings of the system, which go before all others. Its own tool to ask people is taken
+// away, since nobody answers it: it asks by the end of its turn. Its input goes to its standard
+// input, so that no other user of the machine sees it and it may be of any length up to 8 MiB; a
+// text that begins with a slash is no command to it, but @FILE is the content of a file in its
+// folders.
 func Qwen(o Options) (*Engine, error) {
-	call := []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording", autoArg}
+	call := []string{"--output-format", "stream-json", "--exclude-tools", "ask_user_question", "--chat-recording",
+		autoArg}
 	if o.Model != "" {
 		call = append(call, "--model", o.Model)
 	}
@@ -38,7 +42,8 @@ func Qwen(o Options) (*Engine, error) {
 		set: map[string]string{
 			artifactsVariable:                "{artifacts}",
 			"QWEN_CODE_SYSTEM_SETTINGS_PATH": "{home}/" + qwenTurnFile,
-			"QWEN_CODE_NO_RELAUNCH":          "true", // or it starts itself once more, for a larger heap, which takes a second
+			// or it starts itself once more, for a larger heap, which takes a second
+			"QWEN_CODE_NO_RELAUNCH": "true",
 		},
 		help: []string{"--help"}, resumes: regexp.MustCompile(`(?m)^\s+(-r, )?--resume\b`),
 		turns: exec.Config{
@@ -61,11 +66,14 @@ func Qwen(o Options) (*Engine, error) {
 	return assemble(o, a)
 }
 
-// qwenTurnFile has the settings of a turn, in the run's own folder. Its own file tools cannot write there.
+// qwenTurnFile has the settings of a turn, in the run's own folder. Its own file tools cannot write
+// there.
 const qwenTurnFile = ".qwen-turn.json"
 
-// qwenTurn says what it may write. By itself, in the mode that lets it edit files, it may write any file of the user's. In the mode that asks a person it
-// is refused what no rule allows, since there is nobody to ask. Settings in the working folder count too, and could allow more: it may not write them.
+// qwenTurn says what it may write. By itself, in the mode that lets it edit files, it may write any
+// file of the user's. In the mode that asks a person it is refused what no rule allows, since there
+// is nobody to ask. Settings in the working folder count too, and could allow more: it may not
+// write them.
 func (o Options) qwenTurn(h *home, t engine.Turn) error {
 	settings := object{}
 	if full := o.AutoArgs == nil || len(o.AutoArgs) > 0; t.Mode != fsm.ModeAuto || !full {
@@ -92,8 +100,8 @@ func globbed(path string) string { return special.ReplaceAllString(path, `\$0`) 
 
 var special = regexp.MustCompile(`[][\\*?{}()!+@|^$"]`)
 
-// qwenSettings have it neither update itself nor report what it does nor ask the model for memories after each turn, which only a
-// home that is used for longer can hold.
+// qwenSettings have it neither update itself nor report what it does nor ask the model for memories
+// after each turn, which only a home that is used for longer can hold.
 func qwenSettings(h *home) error {
 	return h.settle(object{
 		"general": object{"enableAutoUpdate": false},
@@ -103,18 +111,22 @@ func qwenSettings(h *home) error {
 	}, ".qwen", "settings.json")
 }
 
-// refusedByModel is what it says in the place of the model when a request fails, after what the model said before.
+// refusedByModel is what it says in the place of the model when a request fails, after what the
+// model said before.
 var refusedByModel = regexp.MustCompile(`(?s)\[API Error: .*\]\s*$`)
 
-// qwenRules read the lines of --output-format stream-json. What agents that it started say has a parent. A request that fails looks like an answer of the
-// model that cost nothing, and the result is a success.
+// qwenRules read the lines of --output-format stream-json. What agents that it started say has a
+// parent. A request that fails looks like an answer of the model that cost nothing, and the result
+// is a success.
 var qwenRules = []exec.Rule{
 	{Match: map[string]string{"type": "system", "subtype": "init"}, Do: exec.Session, Path: "session_id"},
-	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message, Path: "message.content.*.text"},
+	{Match: map[string]string{"type": "assistant", "parent_tool_use_id!": ""}, Do: exec.Message,
+		Path: "message.content.*.text"},
 	{
-		Match: map[string]string{"type": "assistant", "parent_tool_use_id!": "", "message.usage.output_tokens": "0", "message.usage.total_tokens!": ""},
-		Like:  map[string]*regexp.Regexp{"message.content.*.text": refusedByModel},
-		Do:    exec.Failure, Path: "message.content.*.text",
+		Match: map[string]string{"type": "assistant", "parent_tool_use_id!": "", "message.usage.output_tokens": "0",
+			"message.usage.total_tokens!": ""},
+		Like: map[string]*regexp.Regexp{"message.content.*.text": refusedByModel},
+		Do:   exec.Failure, Path: "message.content.*.text",
 	},
 	{Match: map[string]string{"type": "result", "is_error": "false"}, Do: exec.Final, Path: "result"},
 	{Match: map[string]string{"type": "result", "is_error": "true"}, Do: exec.Failure, Path: "subtype"},

@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// stand is a program that stands in for an agent: it knows its version and its options, keeps what it was called with, and says what
-// was recorded of a real one.
+// stand is a program that stands in for an agent: it knows its version and its options, keeps what
+// it was called with, and says what was recorded of a real one.
 const stand = `#!/bin/sh
 case "$*" in
 --version) echo "$VERSION"; exit ;;
@@ -43,11 +43,16 @@ type adapter struct {
 }
 
 var (
-	codex    = adapter{"codex", agents.Codex, "0.169.0", "Commands:\n  resume    Resume a previous session", "01a1fea0-0838-7f11-9f09-fa047eab9f58"}
-	claude   = adapter{"claude", agents.Claude, "2.1.197", "  -r, --resume [value]  Resume a conversation by session ID", "01c4b19a-ff69-4229-a290-3a62a9489432"}
-	gemini   = adapter{"gemini", agents.Gemini, "0.61.0", "  -r, --resume  Resume a previous session.", "9a825ece-d366-4bb0-86e4-aadffc6f0521"}
-	qwen     = adapter{"qwen", agents.Qwen, "0.15.10", "  -r, --resume  Resume a specific session by its ID.", "f70e4720-5afc-4885-9218-361fab2daaaf"}
-	opencode = adapter{"opencode", agents.Opencode, "1.18.33", "  -s, --session  session id to continue", "ses_e017d05d4ffevZOU1lnSVhm73l"}
+	codex = adapter{"codex", agents.Codex, "0.169.0", "Commands:\n  resume    Resume a previous session",
+		"01a1fea0-0838-7f11-9f09-fa047eab9f58"}
+	claude = adapter{"claude", agents.Claude, "2.1.197",
+		"  -r, --resume [value]  Resume a conversation by session ID", "01c4b19a-ff69-4229-a290-3a62a9489432"}
+	gemini = adapter{"gemini", agents.Gemini, "0.61.0", "  -r, --resume  Resume a previous session.",
+		"9a825ece-d366-4bb0-86e4-aadffc6f0521"}
+	qwen = adapter{"qwen", agents.Qwen, "0.15.10", "  -r, --resume  Resume a specific session by its ID.",
+		"f70e4720-5afc-4885-9218-361fab2daaaf"}
+	opencode = adapter{"opencode", agents.Opencode, "1.18.33", "  -s, --session  session id to continue",
+		"ses_e017d05d4ffevZOU1lnSVhm73l"}
 )
 
 // played is a turn that the stand-in played.
@@ -68,7 +73,8 @@ func (a adapter) play(tb testing.TB, o agents.Options, turn engine.Turn, name st
 	o.Command = filepath.Join(tb.TempDir(), a.name)
 	require.NoError(tb, os.WriteFile(o.Command, []byte(stand), 0o700))
 	o.StateDir = tb.TempDir()
-	set := map[string]string{"VERSION": a.version, "OPTIONS": a.options, "KEPT": p.kept, "RECORDED": recorded, "STATUS": strconv.Itoa(status)}
+	set := map[string]string{"VERSION": a.version, "OPTIONS": a.options, "KEPT": p.kept, "RECORDED": recorded,
+		"STATUS": strconv.Itoa(status)}
 	for name, v := range o.Set {
 		set[name] = v
 	}
@@ -85,7 +91,8 @@ func first(tb testing.TB, mode fsm.Mode) engine.Turn {
 	dir := tb.TempDir()
 	t := engine.Turn{
 		RunID: "r1", Attempt: 1, Mode: mode, Prompt: "/what time is it?",
-		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts, all"), TranscriptDir: filepath.Join(dir, "transcripts"), HomeDir: filepath.Join(dir, "home"),
+		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts, all"),
+		TranscriptDir: filepath.Join(dir, "transcripts"), HomeDir: filepath.Join(dir, "home"),
 	}
 	for _, d := range []string{t.WorkDir, t.ArtifactDir, t.TranscriptDir, t.HomeDir} {
 		require.NoError(tb, os.Mkdir(d, 0o700))
@@ -109,8 +116,8 @@ func (p played) lines(tb testing.TB, suffix string) []string {
 	return strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
 }
 
-// B1, B4, B11, E2: what agents were seen to write is what the adapters take it for. Each was recorded from the version that the adapter was
-// tried with, and shortened.
+// B1, B4, B11, E2: what agents were seen to write is what the adapters take it for. Each was
+// recorded from the version that the adapter was tried with, and shortened.
 func TestWhatAgentsWrite(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
@@ -125,51 +132,85 @@ func TestWhatAgentsWrite(t *testing.T) {
 		warnings int
 	}{
 		{agent: codex, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: codex, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: codex, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 33, OutputTokens: 21}, warnings: 1},
-		{agent: codex, record: "refused", status: 1, failed: fsm.CodeEngineFailed, detail: "no such model", warnings: 1},
-		{agent: codex, record: "cut", status: 1, failed: fsm.CodeEngineFailed, detail: "stream closed before response.completed", warnings: 2},
+		{agent: codex, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11,
+			OutputTokens: 7}},
+		{agent: codex, record: "tool", messages: []string{"I will look."}, final: "It said so.",
+			usage: engine.Usage{InputTokens: 33, OutputTokens: 21}, warnings: 1},
+		{agent: codex, record: "refused", status: 1, failed: fsm.CodeEngineFailed, detail: "no such model",
+			warnings: 1},
+		{agent: codex, record: "cut", status: 1, failed: fsm.CodeEngineFailed,
+			detail: "stream closed before response.completed", warnings: 2},
 		{agent: codex, record: "nothing", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
-		{agent: codex, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "no rollout found"},
+		{agent: codex, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "no rollout found"},
 
-		{agent: claude, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
-		{agent: claude, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
-		{agent: claude, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 33, OutputTokens: 21, CostUSD: 0.00069}},
-		{agent: claude, record: "refused", status: 1, final: "API Error: 400 no such model", failed: fsm.CodeEngineFailed, detail: "400 no such model"},
-		{agent: claude, record: "cut", status: 1, final: "API Error: Failed to parse JSON", failed: fsm.CodeEngineFailed, detail: "Failed to parse JSON"},
-		{agent: claude, record: "turns", status: 1, failed: fsm.CodeEngineFailed, detail: "Reached maximum number of turns", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
+		{agent: claude, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7,
+			CostUSD: 0.00023}},
+		{agent: claude, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11,
+			OutputTokens: 7, CostUSD: 0.00023}},
+		{agent: claude, record: "tool", messages: []string{"I will look."}, final: "It said so.",
+			usage: engine.Usage{InputTokens: 33, OutputTokens: 21, CostUSD: 0.00069}},
+		{agent: claude, record: "refused", status: 1, final: "API Error: 400 no such model",
+			failed: fsm.CodeEngineFailed, detail: "400 no such model"},
+		{agent: claude, record: "cut", status: 1, final: "API Error: Failed to parse JSON",
+			failed: fsm.CodeEngineFailed, detail: "Failed to parse JSON"},
+		{agent: claude, record: "turns", status: 1, failed: fsm.CodeEngineFailed, detail: "Reached maximum number of " +
+			"turns", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.00023}},
 		{agent: claude, record: "nothing", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
-		{agent: claude, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No conversation found"},
+		{agent: claude, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "No conversation found"},
 
 		{agent: gemini, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: gemini, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: gemini, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
+		{agent: gemini, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11,
+			OutputTokens: 7}},
+		{agent: gemini, record: "tool", messages: []string{"I will look."}, final: "It said so.",
+			usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
 		{agent: gemini, record: "refused", status: 144, failed: fsm.CodeEngineFailed, detail: "no such model"},
-		{agent: gemini, record: "cut", status: 1, final: "partial ", failed: fsm.CodeEngineFailed, detail: "[API Error: terminated]"},
-		{agent: gemini, record: "terminated", final: "partial ", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
-		{agent: gemini, record: "empty", failed: fsm.CodeEngineFailed, detail: "no text", usage: engine.Usage{InputTokens: 11}, warnings: 1},
-		{agent: gemini, record: "gone", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "Invalid session identifier"},
-		{agent: gemini, record: "elsewhere", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No previous sessions"},
+		{agent: gemini, record: "cut", status: 1, final: "partial ", failed: fsm.CodeEngineFailed,
+			detail: "[API Error: terminated]"},
+		{agent: gemini, record: "terminated", final: "partial ", failed: fsm.CodeEngineFailed,
+			detail: "before its turn was complete"},
+		{agent: gemini, record: "empty", failed: fsm.CodeEngineFailed, detail: "no text",
+			usage: engine.Usage{InputTokens: 11}, warnings: 1},
+		{agent: gemini, record: "gone", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "Invalid session identifier"},
+		{agent: gemini, record: "elsewhere", status: 42, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "No previous sessions"},
 
 		{agent: qwen, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: qwen, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: qwen, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
-		{agent: qwen, record: "refused", final: "[API Error: 400 no such model]", failed: fsm.CodeEngineFailed, detail: "400 no such model"},
-		{agent: qwen, record: "refused-later", final: "[API Error: 401 no such key]", failed: fsm.CodeEngineFailed, detail: "401 no such key", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: qwen, record: "cut", final: "partial [API Error: terminated (cause: other side closed)]", failed: fsm.CodeEngineFailed, detail: "other side closed"},
-		{agent: qwen, record: "quoted", final: "It failed with [API Error: 400 no such model]", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: qwen, record: "terminated", final: "I will look.", failed: fsm.CodeEngineFailed, detail: "before its turn was complete"},
+		{agent: qwen, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11,
+			OutputTokens: 7}},
+		{agent: qwen, record: "tool", messages: []string{"I will look."}, final: "It said so.",
+			usage: engine.Usage{InputTokens: 22, OutputTokens: 14}},
+		{agent: qwen, record: "refused", final: "[API Error: 400 no such model]", failed: fsm.CodeEngineFailed,
+			detail: "400 no such model"},
+		{agent: qwen, record: "refused-later", final: "[API Error: 401 no such key]", failed: fsm.CodeEngineFailed,
+			detail: "401 no such key", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "cut", final: "partial [API Error: terminated (cause: other side closed)]",
+			failed: fsm.CodeEngineFailed, detail: "other side closed"},
+		{agent: qwen, record: "quoted", final: "It failed with [API Error: 400 no such model]",
+			usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: qwen, record: "terminated", final: "I will look.", failed: fsm.CodeEngineFailed,
+			detail: "before its turn was complete"},
 		{agent: qwen, record: "unable", status: 1, failed: fsm.CodeEngineFailed, detail: "Missing API key"},
-		{agent: qwen, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No saved session found with ID"},
-		{agent: qwen, record: "unnamed", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "No saved session found with title"},
+		{agent: qwen, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "No saved session found with ID"},
+		{agent: qwen, record: "unnamed", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "No saved session found with title"},
 
-		{agent: opencode, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}},
-		{agent: opencode, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7, CostUSD: 0.25}},
-		{agent: opencode, record: "tool", messages: []string{"I will look."}, final: "It said so.", usage: engine.Usage{InputTokens: 22, OutputTokens: 14, CostUSD: 0.75}},
+		{agent: opencode, record: "answer", final: "it is noon", usage: engine.Usage{InputTokens: 11, OutputTokens: 7,
+			CostUSD: 0.25}},
+		{agent: opencode, record: "answer", resumed: true, final: "it is noon", usage: engine.Usage{InputTokens: 11,
+			OutputTokens: 7, CostUSD: 0.25}},
+		{agent: opencode, record: "tool", messages: []string{"I will look."}, final: "It said so.",
+			usage: engine.Usage{InputTokens: 22, OutputTokens: 14, CostUSD: 0.75}},
 		{agent: opencode, record: "refused", status: 1, failed: fsm.CodeEngineFailed, detail: "no such model"},
-		{agent: opencode, record: "rejected", failed: fsm.CodeEngineFailed, detail: "permission requested: bash (echo hi); auto-rejecting", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
-		{agent: opencode, record: "long", final: "it is no", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}, warnings: 1},
-		{agent: opencode, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed, detail: "Session not found"},
+		{agent: opencode, record: "rejected", failed: fsm.CodeEngineFailed, detail: "permission requested: bash " +
+			"(echo hi); auto-rejecting", usage: engine.Usage{InputTokens: 11, OutputTokens: 7}},
+		{agent: opencode, record: "long", final: "it is no", usage: engine.Usage{InputTokens: 11, OutputTokens: 7},
+			warnings: 1},
+		{agent: opencode, record: "gone", status: 1, resumed: true, failed: fsm.CodeSessionResumeFailed,
+			detail: "Session not found"},
 	} {
 		name := tc.agent.name + "/" + tc.record
 		if tc.resumed {

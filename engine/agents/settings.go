@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 )
 
-// settle writes settings into the home, unless the host has put its own there, by Options.Seed say, or an earlier turn has.
+// settle writes settings into the home, unless the host has put its own there, by Options.Seed say,
+// or an earlier turn has.
 func (h *home) settle(settings any, path ...string) error {
 	name := filepath.Join(path...)
 	if _, err := h.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -20,7 +21,8 @@ func (h *home) settle(settings any, path ...string) error {
 	return h.write(name, append(body, '\n'))
 }
 
-// The artifact folder is told to agents that split arguments at commas by a variable that their settings name.
+// The artifact folder is told to agents that split arguments at commas by a variable that their
+// settings name.
 const (
 	artifactsVariable = "INTERLUDE_ARTIFACTS"
 	artifacts         = "$" + artifactsVariable

@@ -1,5 +1,6 @@
-// Package approval writes down what an agent wants to do, so that a person who approves it sees it: nothing that a screen would not show, or would
-// show elsewhere than it is, stays hidden, and what is left out is counted.
+// Package approval writes down what an agent wants to do, so that a person who approves it sees it:
+// nothing that a screen would not show, or would show elsewhere than it is, stays hidden, and what
+// is left out is counted.
 //
 // Neighbours: engine/acp, engine/adk and engine/eino ask for permissions with it.
 package approval
@@ -12,11 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// longSpace is from how many characters on white space is told by its length: a screen may fold it, or push off the edge what stands behind it.
+// longSpace is from how many characters on white space is told by its length: a screen may fold it,
+// or push off the edge what stands behind it.
 const longSpace = 16
 
-// Visible is s with what cannot be seen written out: control and format characters, which can hide text, turn its direction round or move it, as
-// \u{202E}; long white space as [4000 white-space characters]. Line breaks and tabs stay. Invalid UTF-8 is written out by its bytes.
+// Visible is s with what cannot be seen written out: control and format characters, which can hide
+// text, turn its direction round or move it, as \u{202E}; long white space as [4000 white-space
+// characters]. Line breaks and tabs stay. Invalid UTF-8 is written out by its bytes.
 func Visible(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -31,7 +34,8 @@ func Visible(s string) string {
 			fmt.Fprintf(&b, `\x{%02X}`, s[0])
 		case r == '\n', r == '\t', r == ' ':
 			b.WriteRune(r)
-		case !unicode.IsPrint(r), unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector), r == '\u2800':
+		case !unicode.IsPrint(r), unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector),
+			r == '\u2800':
 			fmt.Fprintf(&b, `\u{%04X}`, r)
 		default:
 			b.WriteRune(r)
@@ -52,8 +56,9 @@ func space(s string) (n, size int) {
 	return n, len(s)
 }
 
-// Cut shortens a text to at most limit bytes, which must be 100 at least: its beginning and its end stay, and in between stands how many bytes
-// are not shown. hidden is their number, 0 when all is there.
+// Cut shortens a text to at most limit bytes, which must be 100 at least: its beginning and its end
+// stay, and in between stands how many bytes are not shown. hidden is their number, 0 when all is
+// there.
 func Cut(s string, limit int) (shown string, hidden int) {
 	if len(s) <= limit {
 		return s, 0
@@ -71,7 +76,8 @@ func Cut(s string, limit int) (shown string, hidden int) {
 
 func gap(n int) string { return fmt.Sprintf("\n[… %d more bytes are not shown …]\n", n) }
 
-// JSON is a value as JSON that a person reads: visible, and with <, > and & as they are. What is no JSON is said to be none.
+// JSON is a value as JSON that a person reads: visible, and with <, > and & as they are. What is no
+// JSON is said to be none.
 func JSON(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

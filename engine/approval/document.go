@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Document is a file that has all of what a question can show only a part of. It is kept where the person finds it, among the artifacts of the
-// run; the agent can write there too, so that its digest binds the decision.
+// Document is a file that has all of what a question can show only a part of. It is kept where the
+// person finds it, among the artifacts of the run; the agent can write there too, so that its
+// digest binds the decision.
 type Document struct {
 	Name string `json:"name"`
 	Sum  string `json:"sum"` // SHA-256
@@ -28,7 +29,8 @@ func Keep(dir, prefix, text string) (*Document, error) {
 		return nil, errors.New("approval: the run has no folder for artifacts")
 	}
 	if len(text) > maxDocument {
-		return nil, fmt.Errorf("approval: %d bytes are too many for a document: want at most %d", len(text), maxDocument)
+		return nil, fmt.Errorf("approval: %d bytes are too many for a document: want at most %d", len(text),
+			maxDocument)
 	}
 	root, err := plainfile.Root(dir)
 	if err != nil {
@@ -44,8 +46,9 @@ func Keep(dir, prefix, text string) (*Document, error) {
 	return d, errors.Join(err, f.Close())
 }
 
-// Fit brings the context of a question within interaction.MaxContext. Of a longer one all is kept in a document, and the question shows its beginning
-// and its end, says how much is not shown, and names the document, which is nil where there was no need.
+// Fit brings the context of a question within interaction.MaxContext. Of a longer one all is kept
+// in a document, and the question shows its beginning and its end, says how much is not shown, and
+// names the document, which is nil where there was no need.
 func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Document, error) {
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil
@@ -62,7 +65,8 @@ func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Doc
 
 // Note tells a person of a document of so many bytes.
 func (d *Document) Note(size int) string {
-	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you allow this: the decision holds for all of it.\n",
+	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you "+
+		"allow this: the decision holds for all of it.\n",
 		size, d.Name, d.Sum)
 }
 

@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Files is a Store of plain files in a folder, made when it is first needed. Each part of a key between slashes is a folder, the
-// last one the file. Several processes may share the folder, as far as its file system has atomic renames.
+// Files is a Store of plain files in a folder, made when it is first needed. Each part of a key
+// between slashes is a folder, the last one the file. Several processes may share the folder, as
+// far as its file system has atomic renames.
 type Files struct {
 	// Dir is the folder.
 	Dir string
@@ -45,7 +46,8 @@ func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
 	return body, true, nil
 }
 
-// Set writes the file beside its place and moves it there once it is on the disk, so that its name never stands for a part.
+// Set writes the file beside its place and moves it there once it is on the disk, so that its name
+// never stands for a part.
 func (f Files) Set(ctx context.Context, key string, body []byte) error {
 	path, err := f.path(key)
 	if err != nil {
@@ -95,7 +97,8 @@ func (f Files) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// path is where the key's file is. No key leads out of Dir, or to a name that a file system may not take.
+// path is where the key's file is. No key leads out of Dir, or to a name that a file system may not
+// take.
 func (f Files) path(key string) (string, error) {
 	if f.Dir == "" {
 		return "", fmt.Errorf("%w: Files.Dir is empty: name the folder where versions are kept", ErrPermanent)
@@ -124,7 +127,8 @@ func escaped(part string) string {
 	return b.String()
 }
 
-// makeDir makes the folder, and sees to it that those who hold a new one know it after a crash of the machine.
+// makeDir makes the folder, and sees to it that those who hold a new one know it after a crash of
+// the machine.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -141,7 +145,8 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-// syncDir puts the names in the folder on the disk. Windows has no such call: its file systems log renames by themselves.
+// syncDir puts the names in the folder on the disk. Windows has no such call: its file systems log
+// renames by themselves.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -15,12 +15,14 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Sessions keeps an engine's sessions in versions, and makes and reads the handles that name them. It is safe for concurrent use.
+// Sessions keeps an engine's sessions in versions, and makes and reads the handles that name them.
+// It is safe for concurrent use.
 type Sessions struct {
-	// Engine is the engine's name in its handles, Version the version of what it writes into them and into versions. Handles of others
-	// are refused.
+	// Engine is the engine's name in its handles, Version the version of what it writes into them
+	// and into versions. Handles of others are refused.
 	Engine, Version string
-	// Revision is the revision of the host's own graph or agent, empty when it has none. Handles of another revision are refused.
+	// Revision is the revision of the host's own graph or agent, empty when it has none. Handles of
+	// another revision are refused.
 	Revision string
 	// Store keeps the versions. Nil: each run's are files in its own folder, Turn.HomeDir.
 	Store Store
@@ -51,15 +53,16 @@ const (
 	maxInterrupt   = 512
 )
 
-// Fresh is the handle of a run that has left no version yet. An engine tells it as soon as its first turn begins: a turn that is lost
-// before it ends is then begun anew.
+// Fresh is the handle of a run that has left no version yet. An engine tells it as soon as its
+// first turn begins: a turn that is lost before it ends is then begun anew.
 func (s Sessions) Fresh(t engine.Turn) (engine.Handle, error) {
 	return s.handle(note{Run: t.RunID, Revision: s.Revision})
 }
 
-// Load returns the version that the turn goes on from, nil when it begins anew. An error is a Failure: SESSION_RESUME_FAILED when
-// the handle cannot be resumed, ENGINE_FAILED when the store could not tell,
-// also not when it was asked again. Versions that nobody will come back to are removed.
+// Load returns the version that the turn goes on from, nil when it begins anew. An error is a
+// Failure: SESSION_RESUME_FAILED when the handle cannot be resumed, ENGINE_FAILED when the store
+// could not tell, also not when it was asked again. Versions that nobody will come back to are
+// removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	if t.Handle == nil {
 		return nil, nil
@@ -67,7 +70,8 @@ func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	body, n, err := s.load(ctx, t)
 	switch {
 	case errors.Is(err, engine.ErrHandleRefused):
-		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
+		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed",
+			Err: err}
 	case err != nil:
 		return nil, failed(ctx, "the session cannot be read now", err)
 	}
@@ -98,23 +102,26 @@ func (s Sessions) of(t engine.Turn) (Store, error) {
 	case s.Store != nil:
 		return s.Store, nil
 	case t.HomeDir == "":
-		return nil, errors.New("checkpoint: the run has no folder of its own: set lifecycle.Config.Dir, or the engine's folder or store")
+		return nil, errors.New("checkpoint: the run has no folder of its own: set lifecycle.Config.Dir, or the " +
+			"engine's folder or store")
 	}
 	return Files{Dir: filepath.Join(t.HomeDir, inHome)}, nil
 }
 
-// Save stores body as a new version of the turn's session and returns the handle that names it. The interrupts are kept in the handle
-// for people who look. An error is a Failure.
+// Save stores body as a new version of the turn's session and returns the handle that names it. The
+// interrupts are kept in the handle for people who look. An error is a Failure.
 func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrupts ...string) (engine.Handle, error) {
 	if len(body) > MaxBody {
 		return engine.Handle{}, &engine.Failure{
-			Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the checkpoint has %d bytes, want at most %d", len(body), MaxBody),
+			Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the checkpoint has %d bytes, want at most %d", len(body),
+				MaxBody),
 		}
 	}
 	n := note{Run: t.RunID, Revision: s.Revision, Sum: sum(body)}
 	kept, err := s.of(t)
 	if err != nil {
-		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the checkpoint has no place", Err: err}
+		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the checkpoint has no place",
+			Err: err}
 	}
 	if s.Store == nil {
 		n.Home = t.HomeDir
@@ -138,7 +145,8 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	return s.handle(n)
 }
 
-// failed is the failure of a turn whose store did not do what it was asked, or that was ended while it was asked again.
+// failed is the failure of a turn whose store did not do what it was asked, or that was ended while
+// it was asked again.
 func failed(ctx context.Context, detail string, err error) error {
 	code := fsm.CodeEngineFailed
 	switch {
@@ -150,8 +158,9 @@ func failed(ctx context.Context, detail string, err error) error {
 	return &engine.Failure{Code: code, Detail: detail, Err: err}
 }
 
-// Check is engine.Checker's: ErrHandleRefused when the version that the handle names is missing, spoiled, or of another engine,
-// format, revision or run. When the run's own folder is not where it was, that is not known.
+// Check is engine.Checker's: ErrHandleRefused when the version that the handle names is missing,
+// spoiled, or of another engine, format, revision or run. When the run's own folder is not where it
+// was, that is not known.
 func (s Sessions) Check(ctx context.Context, runID string, h engine.Handle) error {
 	n, err := s.note(runID, h)
 	if err != nil || n.Key == "" {
@@ -174,7 +183,8 @@ func (s Sessions) handle(n note) (engine.Handle, error) {
 		err = fmt.Errorf("%d bytes, want at most %d", len(data), engine.MaxHandle)
 	}
 	if err != nil {
-		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session handle cannot be made", Err: err}
+		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session handle cannot be made",
+			Err: err}
 	}
 	return engine.Handle{Engine: s.Engine, Version: s.Version, Data: data}, nil
 }
@@ -183,7 +193,8 @@ func (s Sessions) handle(n note) (engine.Handle, error) {
 func (s Sessions) note(runID string, h engine.Handle) (note, error) {
 	var n note
 	if h.Engine != s.Engine || h.Version != s.Version {
-		return n, fmt.Errorf("%w: it is of %s version %q, and this is %s version %q", engine.ErrHandleRefused, h.Engine, h.Version, s.Engine, s.Version)
+		return n, fmt.Errorf("%w: it is of %s version %q, and this is %s version %q", engine.ErrHandleRefused, h.Engine,
+			h.Version, s.Engine, s.Version)
 	}
 	if err := json.Unmarshal(h.Data, &n); err != nil {
 		return n, fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)
@@ -192,7 +203,8 @@ func (s Sessions) note(runID string, h engine.Handle) (note, error) {
 		return n, fmt.Errorf("%w: it is of run %q, and this is run %q", engine.ErrHandleRefused, n.Run, runID)
 	}
 	if n.Revision != s.Revision {
-		return n, fmt.Errorf("%w: it is of revision %q, and this is revision %q", engine.ErrHandleRefused, n.Revision, s.Revision)
+		return n, fmt.Errorf("%w: it is of revision %q, and this is revision %q", engine.ErrHandleRefused, n.Revision,
+			s.Revision)
 	}
 	return n, nil
 }
@@ -210,8 +222,9 @@ func read(ctx context.Context, kept Store, n note) ([]byte, error) {
 	return body, nil
 }
 
-// forget removes what is older than the version before the one that the run goes on from. An attempt that has lost its run removes no
-// more by this: its handle is older, and so is all that it names. One that cannot be removed takes up room, and nothing else.
+// forget removes what is older than the version before the one that the run goes on from. An
+// attempt that has lost its run removes no more by this: its handle is older, and so is all that it
+// names. One that cannot be removed takes up room, and nothing else.
 func (s Sessions) forget(ctx context.Context, t engine.Turn, n note) {
 	kept, err := s.of(t)
 	d, ok := kept.(Deleter)

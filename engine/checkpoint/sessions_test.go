@@ -62,8 +62,8 @@ func TestARunThatLeftNothingBeginsAnew(t *testing.T) {
 	}
 }
 
-// E4, I2: a turn that is executed again, or by two at one time, starts from what its predecessor started from, and nothing that
-// one attempt writes is seen by another.
+// E4, I2: a turn that is executed again, or by two at one time, starts from what its predecessor
+// started from, and nothing that one attempt writes is seen by another.
 func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	one := save(t, s, attempt(1, 1, nil), "one")
@@ -80,8 +80,8 @@ func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
 	require.Equal(t, "one", load(t, s, one))
 }
 
-// I2: a session keeps the version before the one that it goes on from, and no more; an attempt that has lost its run removes nothing
-// that the run still needs.
+// I2: a session keeps the version before the one that it goes on from, and no more; an attempt that
+// has lost its run removes nothing that the run still needs.
 func TestOldVersionsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: dir}}
@@ -147,7 +147,8 @@ func TestAHandleIsRefusedForAReason(t *testing.T) {
 	require.NotErrorIs(t, err, engine.ErrHandleRefused, "a store that is away has not said that it is gone")
 }
 
-// failing is a store whose calls fail so many times, -1 for ever. What it is told to write it may have written all the same.
+// failing is a store whose calls fail so many times, -1 for ever. What it is told to write it may
+// have written all the same.
 type failing struct {
 	checkpoint.Files
 
@@ -184,8 +185,9 @@ func (f *failing) Set(ctx context.Context, key string, body []byte) error {
 	return err
 }
 
-// J2, J10: an error of the store that passes fails no turn, whose answer would be spent; one that stays fails it in a bounded time, one that cannot
-// pass at once. A turn that is ended waits no longer.
+// J2, J10: an error of the store that passes fails no turn, whose answer would be spent; one that
+// stays fails it in a bounded time, one that cannot pass at once. A turn that is ended waits no
+// longer.
 func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &failing{Files: checkpoint.Files{Dir: t.TempDir()}}
@@ -233,7 +235,8 @@ func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
 			cancel()
 		}
 		slices.Sort(st.keys)
-		require.Len(t, slices.Compact(slices.Clone(st.keys)), len(st.keys), "no key is used twice: nobody knows what a failed write left")
+		require.Len(t, slices.Compact(slices.Clone(st.keys)), len(st.keys), "no key is used twice: nobody knows what "+
+			"a failed write left")
 	})
 }
 

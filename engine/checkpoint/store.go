@@ -5,17 +5,20 @@ import "context"
 // MaxBody is the largest version in bytes.
 const MaxBody = 64 << 20
 
-// Store keeps versions. It must be safe for concurrent use, and shared by all processes that may execute the run.
+// Store keeps versions. It must be safe for concurrent use, and shared by all processes that may
+// execute the run.
 //
-// A turn tries again, with growing pauses for about 11 s, what a store could not do; it need not do so itself. What is of no use to try again is
-// an error that wraps ErrPermanent.
+// A turn tries again, with growing pauses for about 11 s, what a store could not do; it need not do
+// so itself. What is of no use to try again is an error that wraps ErrPermanent.
 //
-// A store may also have a method Delete(ctx, key) error, as Deleter says; versions that no attempt needs any more are then removed.
+// A store may also have a method Delete(ctx, key) error, as Deleter says; versions that no attempt
+// needs any more are then removed.
 type Store interface {
 	// Get returns what Set stored under the key; false when there is nothing.
 	Get(ctx context.Context, key string) (body []byte, found bool, err error)
-	// Set stores body under a key that was never used before. When it returns nil the version survives a crash of process and machine;
-	// otherwise there is either nothing or the whole version under the key, and never a part of it.
+	// Set stores body under a key that was never used before. When it returns nil the version
+	// survives a crash of process and machine; otherwise there is either nothing or the whole
+	// version under the key, and never a part of it.
 	Set(ctx context.Context, key string, body []byte) error
 }
 

@@ -9,8 +9,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// NewAgent returns an engine of an agent of Eino's agent development kit. newAgent makes the agent, and is called for each turn: one
-// agent of Eino must not run twice at one time, as chat model agents share state between their runs. Models and tools may be shared.
+// NewAgent returns an engine of an agent of Eino's agent development kit. newAgent makes the agent,
+// and is called for each turn: one agent of Eino must not run twice at one time, as chat model
+// agents share state between their runs. Models and tools may be shared.
 func NewAgent(newAgent func(context.Context) (adk.Agent, error), cfg Config) (*Engine, error) {
 	if newAgent == nil {
 		return nil, errors.New("eino: the function that makes the agent is nil")
@@ -79,8 +80,8 @@ func (l *listener) hear(ctx context.Context, ev *adk.AgentEvent) {
 	}
 }
 
-// message takes what was said. What the assistant says before it calls a tool is told at once; anything else waits for what
-// follows, as the last word is not an intermediate message.
+// message takes what was said. What the assistant says before it calls a tool is told at once;
+// anything else waits for what follows, as the last word is not an intermediate message.
 func (l *listener) message(ctx context.Context, v *adk.MessageVariant) error {
 	m, err := v.GetMessage()
 	if err != nil || m == nil {
@@ -131,7 +132,8 @@ func (l *listener) result(ctx context.Context) (result, error) {
 	return result{end: end}, nil
 }
 
-// complete leaves out calls of tools that have no result, and results that have no call: a model refuses a conversation with either.
+// complete leaves out calls of tools that have no result, and results that have no call: a model
+// refuses a conversation with either.
 func complete(said []*schema.Message) []*schema.Message {
 	called, returned := make(map[string]bool), make(map[string]bool)
 	for _, m := range said {

@@ -7,24 +7,29 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Config is what graphs and agents have in common. Its zero value keeps checkpoints in each run's own folder below lifecycle.Config.Dir.
+// Config is what graphs and agents have in common. Its zero value keeps checkpoints in each run's
+// own folder below lifecycle.Config.Dir.
 type Config struct {
-	// Name is the engine's name in its session handles; "eino" when empty. Runs that wait can only be resumed under the same name.
+	// Name is the engine's name in its session handles; "eino" when empty. Runs that wait can only
+	// be resumed under the same name.
 	Name string
-	// Revision says which revision of the graph or agent this is. A run that waits in another one is refused (SESSION_RESUME_FAILED)
-	// instead of being resumed in a graph that its checkpoint does not fit. Empty: no revisions.
+	// Revision says which revision of the graph or agent this is. A run that waits in another one
+	// is refused (SESSION_RESUME_FAILED) instead of being resumed in a graph that its checkpoint
+	// does not fit. Empty: no revisions.
 	Revision string
 
-	// Dir is a folder where checkpoints are kept instead, in a folder for each run, which the host removes when it removes the run. All
-	// processes that execute runs must share it.
+	// Dir is a folder where checkpoints are kept instead, in a folder for each run, which the host
+	// removes when it removes the run. All processes that execute runs must share it.
 	Dir string
-	// Store keeps the checkpoints instead: a compose.CheckPointStore of the host that keeps them across restarts. Each key is written once.
+	// Store keeps the checkpoints instead: a compose.CheckPointStore of the host that keeps them
+	// across restarts. Each key is written once.
 	Store checkpoint.Store
 
 	// Question makes the question of an interrupt. Nil: Ask.
 	Question func(Interrupt) interaction.Question
-	// Reply makes the resume data of the answer to an interrupt: what the node, tool or agent asks for with GetResumeContext. Nil: the
-	// text of the answer, a string. For a Gate it returns the graph's new state, or nil to leave it as it is. Its error fails the turn.
+	// Reply makes the resume data of the answer to an interrupt: what the node, tool or agent asks
+	// for with GetResumeContext. Nil: the text of the answer, a string. For a Gate it returns the
+	// graph's new state, or nil to leave it as it is. Its error fails the turn.
 	Reply func(context.Context, Interrupt, interaction.Answer) (any, error)
 
 	// Ends says what the end of a graph or agent means for the run.
@@ -40,8 +45,9 @@ const (
 	EndsByKind Ends = iota
 	// EndsRun completes the run: the done marker is added.
 	EndsRun
-	// EndsTurn leaves it to the text and the output whether the run is complete, as with any agent. In an interactive run that is not,
-	// the person is asked, and the next turn starts the graph or agent again with what was said so far.
+	// EndsTurn leaves it to the text and the output whether the run is complete, as with any agent.
+	// In an interactive run that is not, the person is asked, and the next turn starts the graph or
+	// agent again with what was said so far.
 	EndsTurn
 )
 

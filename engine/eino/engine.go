@@ -57,10 +57,12 @@ func newEngine(cfg Config, kind Ends, run func(context.Context, *play) (result, 
 
 // Profile is resumable: checkpoints outlive the process.
 func (e *Engine) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "a graph or agent of Eino in this process is resumed from its checkpoint"}, nil
+	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "a graph or agent of Eino in this process is resumed " +
+		"from its checkpoint"}, nil
 }
 
-// Check says whether the handle's checkpoint is there, whole, and of this engine, revision and run (E2).
+// Check says whether the handle's checkpoint is there, whole, and of this engine, revision and run
+// (E2).
 func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
 	return e.sessions.Check(ctx, runID, h)
 }
@@ -77,7 +79,8 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
 	done, err := e.play(context.WithValue(ctx, turnKey{}, p), p)
-	if cause := context.Cause(ctx); cause != nil { // whatever came of it came late, and the attempt may not be the run's any more
+	// whatever came of it came late, and the attempt may not be the run's any more
+	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
 	if err != nil {
@@ -97,7 +100,8 @@ func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play
 	}
 	kept, err := readSession(body)
 	if err != nil {
-		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
+		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed",
+			Err: err}
 	}
 	p := &play{turn: t, sink: s, open: kept.Open, past: kept.Past, pages: &pages{byID: kept.Checkpoints}}
 	if kept.Open != nil {
@@ -120,7 +124,8 @@ func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play
 // resumeData is what the open interrupt is resumed with.
 func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o open) (any, error) {
 	if len(t.Answers) == 0 {
-		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session waits for an answer, and the turn has none"}
+		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session waits for an answer, and the " +
+			"turn has none"}
 	}
 	answer := t.Answers[len(t.Answers)-1]
 	if e.cfg.Reply == nil {
@@ -133,30 +138,35 @@ func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o open) (any, er
 	return data, nil
 }
 
-// asks is the outcome of a turn that was interrupted. The person is asked for the first interrupt; the others ask again when that
-// one is resumed.
+// asks is the outcome of a turn that was interrupted. The person is asked for the first interrupt;
+// the others ask again when that one is resumed.
 func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Outcome, error) {
 	first := all[0]
 	switch {
 	case p.turn.Mode == fsm.ModeAuto:
 		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineFailed, Detail: "interrupted at " + first.Address + ", but an automatic run asks nobody: " + text(first.Info),
+			Code: fsm.CodeEngineFailed, Detail: "interrupted at " + first.Address + ", but an automatic run asks " +
+				"nobody: " + text(first.Info),
 		}
 	case first.Gate && e.cfg.Reply == nil:
 		return engine.Outcome{}, &engine.Failure{
-			Code:   fsm.CodeEngineFailed,
-			Detail: "the graph is compiled to stop at " + first.Address + ", where nobody reads an answer: set Config.Reply, or have a node interrupt",
+			Code: fsm.CodeEngineFailed,
+			Detail: "the graph is compiled to stop at " + first.Address + ", where nobody reads an answer: set " +
+				"Config.Reply, or have a node interrupt",
 		}
 	}
 	kept := session{Checkpoints: p.pages.all(), Past: p.past}
 	if kept.Checkpoints[rootID] == nil {
 		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with eino.Checkpoints()",
+			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with " +
+				"eino.Checkpoints()",
 		}
 	}
 	q, _, err := approval.Fit(e.cfg.Question(first), p.turn.ArtifactDir, fmt.Sprintf("question-%d", p.turn.Attempt))
 	if err != nil {
-		return engine.Outcome{}, failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w", first.Address, err))
+		return engine.Outcome{},
+			failure(fmt.Errorf("what is asked at %s cannot be shown in whole: set lifecycle.Config.Dir: %w",
+				first.Address, err))
 	}
 	q, _ = interaction.Normalize(q)
 	kept.Open = &open{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
@@ -182,7 +192,8 @@ func (e *Engine) ends(ctx context.Context, p *play, end Result) (engine.Outcome,
 	return e.save(ctx, p, o, session{Past: p.past})
 }
 
-func (e *Engine) save(ctx context.Context, p *play, o engine.Outcome, kept session, interrupts ...string) (engine.Outcome, error) {
+func (e *Engine) save(ctx context.Context, p *play, o engine.Outcome, kept session,
+	interrupts ...string) (engine.Outcome, error) {
 	body, err := json.Marshal(kept)
 	if err != nil {
 		return engine.Outcome{}, failure(fmt.Errorf("the session cannot be written: %w", err))

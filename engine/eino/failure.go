@@ -18,11 +18,13 @@ func failure(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err}
 }
 
-// failure is that of a graph or agent. One that fails before any of its nodes has begun could not go on from its checkpoint: the checkpoint is of
-// a graph that was changed, or has a type that is not registered. Eino has no types for these errors.
+// failure is that of a graph or agent. One that fails before any of its nodes has begun could not
+// go on from its checkpoint: the checkpoint is of a graph that was changed, or has a type that is
+// not registered. Eino has no types for these errors.
 func (p *play) failure(err error) error {
 	text := err.Error()
-	unread := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text, "failed to load from checkpoint")
+	unread := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text,
+		"failed to load from checkpoint")
 	changed := p.open != nil && !p.begun.Load() && strings.Contains(text, "[GraphRunError]")
 	var f *engine.Failure
 	if errors.As(err, &f) || !unread && !changed {
@@ -30,7 +32,8 @@ func (p *play) failure(err error) error {
 	}
 	return &engine.Failure{
 		Code: fsm.CodeSessionResumeFailed, Err: err,
-		Detail: "the graph cannot go on from its checkpoint: raise Config.Revision when a graph changes so that old checkpoints do not fit",
+		Detail: "the graph cannot go on from its checkpoint: raise Config.Revision when a graph changes so that old " +
+			"checkpoints do not fit",
 	}
 }
 

@@ -19,7 +19,8 @@ type Compilable[I, O any] interface {
 // GraphConfig configures an engine of a graph.
 type GraphConfig[I, O any] struct {
 	Config
-	// Input makes the input that the graph is started with. Nil: what DefaultInput makes; the constructor fails when it cannot make an I.
+	// Input makes the input that the graph is started with. Nil: what DefaultInput makes; the
+	// constructor fails when it cannot make an I.
 	Input func(context.Context, Start) (I, error)
 	// Output makes the result of what the graph ends with. Nil: DefaultOutput.
 	Output func(context.Context, O) (Result, error)
@@ -30,26 +31,31 @@ type GraphConfig[I, O any] struct {
 // Start is what a graph is started with.
 type Start struct {
 	Turn engine.Turn
-	// Text is the run's prompt in its first turn, and the person's answer when the graph is started again (EndsTurn).
+	// Text is the run's prompt in its first turn, and the person's answer when the graph is started
+	// again (EndsTurn).
 	Text string
 	// Past is what was said before, by the person and the graph in turns, the oldest first.
 	Past []*schema.Message
 }
 
-// Compile compiles the graph with the engine's checkpoint store and returns the engine. It is called once, when the host starts. The
-// options are given to the compiler; they must not name another checkpoint store.
-func Compile[I, O any](ctx context.Context, g Compilable[I, O], cfg GraphConfig[I, O], opts ...compose.GraphCompileOption) (*Engine, error) {
+// Compile compiles the graph with the engine's checkpoint store and returns the engine. It is
+// called once, when the host starts. The options are given to the compiler; they must not name
+// another checkpoint store.
+func Compile[I, O any](ctx context.Context, g Compilable[I, O], cfg GraphConfig[I, O],
+	opts ...compose.GraphCompileOption) (*Engine, error) {
 	if g == nil {
 		return nil, errors.New("eino: the graph is nil")
 	}
-	compiled, err := g.Compile(ctx, append(append([]compose.GraphCompileOption(nil), opts...), compose.WithCheckPointStore(Checkpoints()))...)
+	compiled, err := g.Compile(ctx, append(append([]compose.GraphCompileOption(nil), opts...),
+		compose.WithCheckPointStore(Checkpoints()))...)
 	if err != nil {
 		return nil, fmt.Errorf("eino: compile: %w", err)
 	}
 	return New(compiled, cfg)
 }
 
-// New returns an engine of a graph that was compiled with compose.WithCheckPointStore(eino.Checkpoints()).
+// New returns an engine of a graph that was compiled with
+// compose.WithCheckPointStore(eino.Checkpoints()).
 func New[I, O any](r compose.Runnable[I, O], cfg GraphConfig[I, O]) (*Engine, error) {
 	if r == nil {
 		return nil, errors.New("eino: the compiled graph is nil")
@@ -74,7 +80,8 @@ type graph[I, O any] struct {
 }
 
 func (g graph[I, O]) run(ctx context.Context, p *play) (result, error) {
-	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(counting(&p.usage), p.watching()), compose.WithCheckPointID(rootID))
+	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(counting(&p.usage),
+		p.watching()), compose.WithCheckPointID(rootID))
 	start := Start{Turn: p.turn, Text: p.turn.Input(), Past: p.past}
 	var in I
 	if p.open == nil {
@@ -101,7 +108,8 @@ func (g graph[I, O]) run(ctx context.Context, p *play) (result, error) {
 	return result{end: end}, nil
 }
 
-// resume marks the interrupt that the turn answers. A gate that got no new state is passed as it is: data would become the state.
+// resume marks the interrupt that the turn answers. A gate that got no new state is passed as it
+// is: data would become the state.
 func (p *play) resume(ctx context.Context) context.Context {
 	if p.open.Gate && p.data == nil {
 		return ctx

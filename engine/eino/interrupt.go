@@ -20,11 +20,12 @@ type Interrupt struct {
 	ID string
 	// Address is where it is, for people: "node:approve;tool:pay:call_1".
 	Address string
-	// Gate says that it was not a part of the graph that asked, but the graph's compile options (WithInterruptBeforeNodes,
-	// WithInterruptAfterNodes). Nobody there reads an answer, so such an interrupt needs Config.Reply.
+	// Gate says that it was not a part of the graph that asked, but the graph's compile options
+	// (WithInterruptBeforeNodes, WithInterruptAfterNodes). Nobody there reads an answer, so such an
+	// interrupt needs Config.Reply.
 	Gate bool
-	// Info is what the interrupt carries; for a Gate the graph's state. It is there when the question is made, and nil when the
-	// answer is.
+	// Info is what the interrupt carries; for a Gate the graph's state. It is there when the
+	// question is made, and nil when the answer is.
 	Info any
 	// Question is what was asked. It is there when the answer comes.
 	Question interaction.Question
@@ -35,16 +36,16 @@ type Asker interface {
 	Ask() interaction.Question
 }
 
-// init registers what an interrupt may carry: Eino's agents write an interrupt's info into their checkpoints, and can only write
-// what is registered.
+// init registers what an interrupt may carry: Eino's agents write an interrupt's info into their
+// checkpoints, and can only write what is registered.
 func init() {
 	schema.RegisterName[interaction.Question]("interlude_question")
 	gob.Register(map[string]any{}) // in a question's hints
 	gob.Register([]any{})
 }
 
-// Ask makes the question of an interrupt from what it carries: an interaction.Question, an Asker, or else an open question with its
-// text: a string, an error, a fmt.Stringer, or its JSON.
+// Ask makes the question of an interrupt from what it carries: an interaction.Question, an Asker,
+// or else an open question with its text: a string, an error, a fmt.Stringer, or its JSON.
 func Ask(i Interrupt) interaction.Question {
 	switch info := i.Info.(type) {
 	case interaction.Question:
@@ -57,7 +58,8 @@ func Ask(i Interrupt) interaction.Question {
 		return info.Ask()
 	}
 	if i.Gate {
-		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address + ". Shall it go on?"}
+		return interaction.Question{Kind: interaction.Confirm, Prompt: "The graph has stopped at " + i.Address +
+			". Shall it go on?"}
 	}
 	whole := approval.Visible(text(i.Info))
 	shown, hidden := approval.Cut(whole, interaction.MaxPromptText)
@@ -87,13 +89,14 @@ func text(info any) string {
 	return string(body)
 }
 
-// interrupts are those that a graph reports, in an order that does not depend on which part came first: the person is asked one
-// after the other.
+// interrupts are those that a graph reports, in an order that does not depend on which part came
+// first: the person is asked one after the other.
 func interrupts(points []*compose.InterruptCtx, gates map[string]bool) []Interrupt {
 	all := make([]Interrupt, 0, len(points))
 	for _, p := range points {
 		if p.IsRootCause {
-			all = append(all, Interrupt{ID: p.ID, Address: p.Address.String(), Gate: gates[nodes(p.Address)], Info: p.Info})
+			all = append(all, Interrupt{ID: p.ID, Address: p.Address.String(), Gate: gates[nodes(p.Address)],
+				Info: p.Info})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Interrupt) int { return strings.Compare(a.Address, b.Address) })

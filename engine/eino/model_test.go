@@ -50,7 +50,8 @@ func (s *till) InvokableRun(ctx context.Context, args string, _ ...tool.Option) 
 	return "paid " + args, nil
 }
 
-// clerk is a chat model that wants the tool for each sum in the conversation's last request, and then says what became of it.
+// clerk is a chat model that wants the tool for each sum in the conversation's last request, and
+// then says what became of it.
 type clerk struct{ sums []string }
 
 // Generate answers.
@@ -69,20 +70,24 @@ func (c clerk) Generate(_ context.Context, said []*schema.Message, _ ...model.Op
 	switch {
 	case last.Role == schema.Tool:
 		return &schema.Message{
-			Role: schema.Assistant, Content: strings.Join(results, ", ") + "\n" + interaction.DoneMarker, ResponseMeta: meta,
+			Role: schema.Assistant, Content: strings.Join(results, ", ") + "\n" + interaction.DoneMarker,
+			ResponseMeta: meta,
 		}, nil
 	case strings.Contains(last.Content, "hello"):
-		return &schema.Message{Role: schema.Assistant, Content: fmt.Sprintf("%d messages so far. What shall I pay?", len(said)), ResponseMeta: meta}, nil
+		return &schema.Message{Role: schema.Assistant, Content: fmt.Sprintf("%d messages so far. What shall I pay?",
+			len(said)), ResponseMeta: meta}, nil
 	}
 	m := &schema.Message{Role: schema.Assistant, Content: "I shall ask first.", ResponseMeta: meta}
 	for i, sum := range c.sums {
-		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprint("call-", i), Function: schema.FunctionCall{Name: "pay", Arguments: sum}})
+		m.ToolCalls = append(m.ToolCalls, schema.ToolCall{ID: fmt.Sprint("call-", i),
+			Function: schema.FunctionCall{Name: "pay", Arguments: sum}})
 	}
 	return m, nil
 }
 
 // Stream answers in one piece.
-func (c clerk) Stream(ctx context.Context, said []*schema.Message, opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
+func (c clerk) Stream(ctx context.Context, said []*schema.Message,
+	opts ...model.Option) (*schema.StreamReader[*schema.Message], error) {
 	m, err := c.Generate(ctx, said, opts...)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,8 @@ func playing(ctx context.Context) (*play, error) {
 	return p, nil
 }
 
-// say tells an intermediate message. A turn that is no longer its run's is ended at once, even if whoever speaks does not listen.
+// say tells an intermediate message. A turn that is no longer its run's is ended at once, even if
+// whoever speaks does not listen.
 func (p *play) say(ctx context.Context, text string) error {
 	err := p.sink.Message(ctx, engine.Message{Text: text})
 	if errors.Is(err, engine.ErrStale) {
@@ -44,8 +45,9 @@ func (p *play) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say tells an intermediate message of the assistant, from within a node or tool; ctx is the one that it was given. A node that gets
-// an error should return it: the turn is no longer the run's (engine.ErrStale), or the store is out of order.
+// Say tells an intermediate message of the assistant, from within a node or tool; ctx is the one
+// that it was given. A node that gets an error should return it: the turn is no longer the run's
+// (engine.ErrStale), or the store is out of order.
 func Say(ctx context.Context, text string) error {
 	p, err := playing(ctx)
 	if err != nil {
@@ -54,7 +56,8 @@ func Say(ctx context.Context, text string) error {
 	return p.say(ctx, text)
 }
 
-// Turn returns the turn that a node or tool runs in, as for its folders; ctx is the one that it was given. False: it belongs to none.
+// Turn returns the turn that a node or tool runs in, as for its folders; ctx is the one that it was
+// given. False: it belongs to none.
 func Turn(ctx context.Context) (engine.Turn, bool) {
 	p, err := playing(ctx)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// C5, C8, I1: many people answer at one time while the host executes; one of them is heard, and the tool runs once.
+// C5, C8, I1: many people answer at one time while the host executes; one of them is heard, and the
+// tool runs once.
 func TestManyRepliesAreOneResume(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
@@ -30,7 +31,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 				var all sync.WaitGroup
 				for i := range 16 {
 					all.Go(func() {
-						rcpt, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Key: string(rune('a' + i))})
+						rcpt, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+							Key: string(rune('a' + i))})
 						if err == nil {
 							accepted <- rcpt
 						}
@@ -44,7 +46,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 				require.EqualValues(t, 1, shop.paid.Load())
 
 				// C5: the same reply again has its first receipt, and no effect.
-				again, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Key: (<-accepted).Key})
+				again, err := h.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+					Key: (<-accepted).Key})
 				require.NoError(t, err)
 				require.True(t, again.Replayed)
 				require.EqualValues(t, 1, shop.paid.Load())
@@ -53,8 +56,8 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 	}
 }
 
-// E4: the host goes down in the middle of the turn that an answer led to. The next host does that turn again, from the checkpoint
-// that the answer was for.
+// E4: the host goes down in the middle of the turn that an answer led to. The next host does that
+// turn again, from the checkpoint that the answer was for.
 func TestATurnThatWasCutOffIsDoneAgainFromItsCheckpoint(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) {

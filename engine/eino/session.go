@@ -42,9 +42,9 @@ func readSession(body []byte) (*session, error) {
 	return &s, nil
 }
 
-// Checkpoints is the checkpoint store that a graph must be compiled with for New; Compile sets it. It reads what the turn's session
-// has and writes what its outcome will have, so it is of no use outside a turn. A graph that runs within a node may use it too, with a
-// checkpoint id of its own.
+// Checkpoints is the checkpoint store that a graph must be compiled with for New; Compile sets it.
+// It reads what the turn's session has and writes what its outcome will have, so it is of no use
+// outside a turn. A graph that runs within a node may use it too, with a checkpoint id of its own.
 func Checkpoints() compose.CheckPointStore { return inTurn{} }
 
 // inTurn leads to the turn that the context belongs to.
@@ -66,8 +66,8 @@ func (inTurn) Set(ctx context.Context, id string, body []byte) error {
 	return p.pages.Set(ctx, id, body)
 }
 
-// pages are the checkpoints of one turn, as Eino sees them: those of the session that it goes on from, and over them its own. They
-// are stored as one version when the turn ends.
+// pages are the checkpoints of one turn, as Eino sees them: those of the session that it goes on
+// from, and over them its own. They are stored as one version when the turn ends.
 type pages struct {
 	mu   sync.Mutex
 	byID map[string][]byte // guarded by mu

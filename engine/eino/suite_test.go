@@ -17,7 +17,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// scriptedGraph is a graph of one node that does what it is told and interrupts to ask; what it was told is its state.
+// scriptedGraph is a graph of one node that does what it is told and interrupts to ask; what it was
+// told is its state.
 func scriptedGraph() *compose.Graph[string, eino.Result] {
 	g := compose.NewGraph[string, eino.Result]()
 	node := compose.InvokableLambda(func(ctx context.Context, in string) (eino.Result, error) {
@@ -32,7 +33,8 @@ func scriptedGraph() *compose.Graph[string, eino.Result] {
 			return eino.Result{}, err
 		}
 		if s.asked != "" {
-			return eino.Result{}, compose.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText, Prompt: s.asked}, inputs)
+			return eino.Result{}, compose.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText,
+				Prompt: s.asked}, inputs)
 		}
 		return s.end, nil
 	})
@@ -65,7 +67,8 @@ type scriptedAgent struct{}
 func (scriptedAgent) Name(context.Context) string        { return "scripted" }
 func (scriptedAgent) Description(context.Context) string { return "does what it is told" }
 
-func (a scriptedAgent) Run(ctx context.Context, in *adk.AgentInput, _ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (a scriptedAgent) Run(ctx context.Context, in *adk.AgentInput,
+	_ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	var inputs []string
 	for _, m := range in.Messages {
 		if m.Role == schema.User {
@@ -75,7 +78,8 @@ func (a scriptedAgent) Run(ctx context.Context, in *adk.AgentInput, _ ...adk.Age
 	return a.play(ctx, inputs)
 }
 
-func (a scriptedAgent) Resume(ctx context.Context, info *adk.ResumeInfo, _ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
+func (a scriptedAgent) Resume(ctx context.Context, info *adk.ResumeInfo,
+	_ ...adk.AgentRunOption) *adk.AsyncIterator[*adk.AgentEvent] {
 	before, _ := info.InterruptState.([]string)
 	answer, _ := info.ResumeData.(string)
 	return a.play(ctx, append(before, answer))
@@ -97,7 +101,8 @@ func (scriptedAgent) play(ctx context.Context, inputs []string) *adk.AsyncIterat
 		case err != nil:
 			out.Send(&adk.AgentEvent{Err: err})
 		case s.asked != "":
-			out.Send(adk.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText, Prompt: s.asked}, inputs))
+			out.Send(adk.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText, Prompt: s.asked},
+				inputs))
 		default:
 			ev := said(s.end.Text)
 			if s.end.Output != nil {

@@ -74,7 +74,8 @@ func TestAnAgentsToolAsksAndIsAnswered(t *testing.T) {
 
 	o := s.do("Pay 5 EUR.")
 	require.Equal(t, []interaction.Question{{
-		Kind: interaction.ChooseOne, Prompt: "Pay 5 EUR?", DefaultPolicy: interaction.EngineJudgement, Options: refund("").Options,
+		Kind: interaction.ChooseOne, Prompt: "Pay 5 EUR?", DefaultPolicy: interaction.EngineJudgement,
+		Options: refund("").Options,
 		UIHints: refund("").UIHints,
 	}}, o.Questions)
 	require.Empty(t, o.FinalText)
@@ -119,8 +120,8 @@ func TestAnAgentRemembersTheConversation(t *testing.T) {
 	require.Equal(t, "9 messages so far. What shall I pay?", s.do("hello once more").FinalText)
 }
 
-// E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one that has it. Each goes on from
-// the same checkpoint and leaves one of its own.
+// E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one
+// that has it. Each goes on from the same checkpoint and leaves one of its own.
 func TestTwoAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
@@ -150,7 +151,8 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 	var shop till
 	parked := func(t *testing.T) *session {
 		t.Helper()
-		e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string,
+			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
 		s := newSession(t, e)
 		s.do("5 EUR")
@@ -165,7 +167,8 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 	t.Run("another revision", func(t *testing.T) {
 		s := parked(t)
 		var err error
-		s.engine, err = eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{Config: eino.Config{Revision: "2"}})
+		s.engine, err = eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string,
+			string]{Config: eino.Config{Revision: "2"}})
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
 	})
@@ -176,7 +179,8 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 		require.NoError(t, g.AddEdge(compose.START, "sell"))
 		require.NoError(t, g.AddEdge("sell", compose.END))
 		var err error
-		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
+			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
 		f := s.fails("yes")
 		require.Equal(t, fsm.CodeSessionResumeFailed, f.Code)
@@ -185,11 +189,15 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 	t.Run("a node that fails when it is resumed", func(t *testing.T) {
 		s := parked(t)
 		g := compose.NewGraph[string, string]()
-		require.NoError(t, g.AddLambdaNode("pay", compose.InvokableLambda(func(context.Context, string) (string, error) { return "", errors.New("no money") })))
+		require.NoError(t, g.AddLambdaNode("pay", compose.InvokableLambda(func(context.Context, string) (string,
+			error) {
+			return "", errors.New("no money")
+		})))
 		require.NoError(t, g.AddEdge(compose.START, "pay"))
 		require.NoError(t, g.AddEdge("pay", compose.END))
 		var err error
-		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: eino.Config{Revision: "1"}})
+		s.engine, err = eino.Compile(t.Context(), g, eino.GraphConfig[string,
+			string]{Config: eino.Config{Revision: "1"}})
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeEngineFailed, s.fails("yes").Code)
 	})
@@ -217,7 +225,9 @@ func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
 // gated is a graph that is compiled to stop before it pays; its state is what was decided.
 func gated(t *testing.T, shop *till, cfg eino.Config) *session {
 	t.Helper()
-	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *decision { return &decision{} }))
+	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *decision {
+		return &decision{}
+	}))
 	pay := func(ctx context.Context, sum string) (string, error) {
 		agreed := false
 		err := compose.ProcessState(ctx, func(_ context.Context, d *decision) error {
@@ -233,7 +243,8 @@ func gated(t *testing.T, shop *till, cfg eino.Config) *session {
 	require.NoError(t, g.AddLambdaNode("pay", compose.InvokableLambda(pay)))
 	require.NoError(t, g.AddEdge(compose.START, "pay"))
 	require.NoError(t, g.AddEdge("pay", compose.END))
-	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: cfg}, compose.WithInterruptBeforeNodes([]string{"pay"}))
+	e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{Config: cfg},
+		compose.WithInterruptBeforeNodes([]string{"pay"}))
 	require.NoError(t, err)
 	return newSession(t, e)
 }
@@ -250,7 +261,8 @@ func TestAGateNeedsSomebodyWhoReadsTheAnswer(t *testing.T) {
 
 	for answer, paid := range map[string]int64{"yes": 1, "no": 0} {
 		shop.paid.Store(0)
-		s := gated(t, &shop, eino.Config{Reply: func(_ context.Context, i eino.Interrupt, a interaction.Answer) (any, error) {
+		s := gated(t, &shop, eino.Config{Reply: func(_ context.Context, i eino.Interrupt, a interaction.Answer) (any,
+			error) {
 			require.True(t, i.Gate)
 			require.Equal(t, interaction.Confirm, i.Question.Kind)
 			return &decision{Agreed: a.Text == "yes"}, nil

@@ -38,8 +38,8 @@ func (s *shelf) Set(_ context.Context, id string, body []byte) error {
 	return nil
 }
 
-// What the engine is for: Eino by itself resumes a checkpoint as often as it is asked to. Two people who answer at one time are
-// two payments.
+// What the engine is for: Eino by itself resumes a checkpoint as often as it is asked to. Two
+// people who answer at one time are two payments.
 func TestPlainEinoResumesACheckpointTwice(t *testing.T) {
 	var shop till
 	g, err := paying(t, &shop).Compile(t.Context(), compose.WithCheckPointStore(&shelf{}))
@@ -170,7 +170,8 @@ func TestARunResumesItsQuestionOnce(t *testing.T) {
 				var both sync.WaitGroup
 				for i := range answered {
 					both.Go(func() {
-						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes", Actor: string(rune('a' + i))})
+						_, answered[i] = first.Reply(t.Context(), run.ID, interaction.Reply{ID: q.ID, Text: "yes",
+							Actor: string(rune('a' + i))})
 					})
 				}
 				both.Wait()

@@ -19,7 +19,8 @@ func counting(u *usage) callbacks.Handler {
 			u.count(out)
 			return ctx
 		},
-		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo, out *schema.StreamReader[*model.CallbackOutput]) context.Context {
+		OnEndWithStreamOutput: func(ctx context.Context, _ *callbacks.RunInfo,
+			out *schema.StreamReader[*model.CallbackOutput]) context.Context {
 			defer out.Close()
 			for {
 				piece, err := out.Recv()
@@ -38,7 +39,8 @@ func (p *play) watching() callbacks.Handler {
 	note := func(info *callbacks.RunInfo) {
 		switch {
 		case info == nil:
-		case info.Component == compose.ComponentOfGraph, info.Component == compose.ComponentOfChain, info.Component == compose.ComponentOfWorkflow:
+		case info.Component == compose.ComponentOfGraph, info.Component == compose.ComponentOfChain,
+			info.Component == compose.ComponentOfWorkflow:
 		default:
 			p.begun.Store(true)
 		}
@@ -48,7 +50,8 @@ func (p *play) watching() callbacks.Handler {
 			note(info)
 			return ctx
 		}).
-		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo, in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
+		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo,
+			in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
 			in.Close()
 			note(info)
 			return ctx

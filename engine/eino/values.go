@@ -8,8 +8,9 @@ import (
 	"github.com/cloudwego/eino/schema"
 )
 
-// DefaultInput makes the input of a graph that takes a string (the text alone), a *schema.Message (the same), a []*schema.Message (what was
-// said before, and the text), or a map[string]any ("input" is the text, "history" what was said before). Any other type is an error.
+// DefaultInput makes the input of a graph that takes a string (the text alone), a *schema.Message
+// (the same), a []*schema.Message (what was said before, and the text), or a map[string]any
+// ("input" is the text, "history" what was said before). Any other type is an error.
 func DefaultInput[I any](s Start) (I, error) {
 	var in I
 	said := schema.UserMessage(s.Text)
@@ -28,8 +29,9 @@ func DefaultInput[I any](s Start) (I, error) {
 	return in, nil
 }
 
-// DefaultOutput makes the result of what a graph ends with: the text of a string or *schema.Message; the JSON of anything else, as output
-// when it is an object and as text when it is not.
+// DefaultOutput makes the result of what a graph ends with: the text of a string or
+// *schema.Message; the JSON of anything else, as output when it is an object and as text when it is
+// not.
 func DefaultOutput[O any](out O) (Result, error) {
 	switch out := any(out).(type) {
 	case nil:

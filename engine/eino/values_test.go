@@ -20,7 +20,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and returns its handle.
+// unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and
+// returns its handle.
 func unreadable(t *testing.T, s *session) *engine.Handle {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(s.turn.HomeDir, "checkpoints", "r1", "*"))
@@ -67,7 +68,8 @@ func TestAnInterruptsInfoBecomesAQuestion(t *testing.T) {
 }
 
 func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
-	start := eino.Start{Text: "now", Past: []*schema.Message{schema.UserMessage("then"), schema.AssistantMessage("yes", nil)}}
+	start := eino.Start{Text: "now", Past: []*schema.Message{schema.UserMessage("then"), schema.AssistantMessage("yes",
+		nil)}}
 	text, err := eino.DefaultInput[string](start)
 	require.NoError(t, err)
 	require.Equal(t, "now", text)
@@ -105,11 +107,13 @@ func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
 	require.ErrorContains(t, err, "GraphConfig.Output")
 }
 
-// K4: what a person is asked is visible, and what a question cannot show is counted and in an artifact.
+// K4: what a person is asked is visible, and what a question cannot show is counted and in an
+// artifact.
 func TestWhatIsAskedIsVisible(t *testing.T) {
 	asked := func(artifacts, text string) (engine.Outcome, error) {
 		g := compose.NewGraph[string, string]()
-		require.NoError(t, g.AddLambdaNode("ask", compose.InvokableLambda(func(ctx context.Context, _ string) (string, error) {
+		require.NoError(t, g.AddLambdaNode("ask", compose.InvokableLambda(func(ctx context.Context, _ string) (string,
+			error) {
 			return "", compose.Interrupt(ctx, text)
 		})))
 		require.NoError(t, g.AddEdge(compose.START, "ask"))

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Agent returns the scripted agent as an engine in this process, with a memory of its own. Its text is read, as a model's is.
+// Agent returns the scripted agent as an engine in this process, with a memory of its own. Its text
+// is read, as a model's is.
 func Agent() engine.Engine {
 	var mu sync.Mutex
 	sessions := make(map[string][]string) // guarded by mu; what each session was told

@@ -7,7 +7,8 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine that is a Go function keeps the promises of an engine.
+// B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine that is a Go function keeps the promises of
+// an engine.
 func TestAFunctionIsAnEngine(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(testing.TB, string) engine.Engine { return enginetest.Agent() }})
 }

@@ -21,28 +21,30 @@ var endings = []scene{
 		g.cancel(engine.ErrTurnTimeout)
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
 	}},
-	{name: "I6: a turn that is canceled before it begins leaves nothing and ends at once", real: true, play: func(w *world) {
-		ctx, cancel := w.canceled()
-		defer cancel()
-		r := w.newRun("r1")
-		o, err := r.execute(ctx, Script("touch begun", "hang"))
-		require.True(w, err != nil || o.Process.Status != engine.OK)
-		if w.Model != nil {
-			require.Empty(w, w.questions(), "the agent was never started")
-		}
-		if w.Program {
-			require.NoFileExists(w, filepath.Join(r.turn.ArtifactDir, "begun"))
-			entries, err := os.ReadDir(r.turn.WorkDir)
-			require.NoError(w, err)
-			require.Empty(w, entries, "the agent was never started")
-		}
-	}},
-	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", real: true, play: func(w *world) {
-		r := w.newRun("r1")
-		g := r.begin("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")
-		r.Refuse(engine.ErrStale)
-		r.touch("go")
-		require.NotEqual(w, engine.OK, g.finish().Process.Status)
-		require.Empty(w, r.Messages())
-	}},
+	{name: "I6: a turn that is canceled before it begins leaves nothing and ends at once", real: true,
+		play: func(w *world) {
+			ctx, cancel := w.canceled()
+			defer cancel()
+			r := w.newRun("r1")
+			o, err := r.execute(ctx, Script("touch begun", "hang"))
+			require.True(w, err != nil || o.Process.Status != engine.OK)
+			if w.Model != nil {
+				require.Empty(w, w.questions(), "the agent was never started")
+			}
+			if w.Program {
+				require.NoFileExists(w, filepath.Join(r.turn.ArtifactDir, "begun"))
+				entries, err := os.ReadDir(r.turn.WorkDir)
+				require.NoError(w, err)
+				require.Empty(w, entries, "the agent was never started")
+			}
+		}},
+	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", real: true,
+		play: func(w *world) {
+			r := w.newRun("r1")
+			g := r.begin("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")
+			r.Refuse(engine.ErrStale)
+			r.touch("go")
+			require.NotEqual(w, engine.OK, g.finish().Process.Status)
+			require.Empty(w, r.Messages())
+		}},
 }

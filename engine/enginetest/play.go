@@ -90,7 +90,8 @@ func touch(dir, name, content string) error {
 	return os.Rename(path+".new", path)
 }
 
-// await waits until the file is there. Nothing tells of files on every system, so it looks again and again.
+// await waits until the file is there. Nothing tells of files on every system, so it looks again
+// and again.
 func await(ctx context.Context, path string) error {
 	look := time.NewTicker(pause)
 	defer look.Stop()

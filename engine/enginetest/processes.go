@@ -19,35 +19,40 @@ import (
 
 // processes: what only an agent that is a process can do to its engine.
 var processes = []scene{
-	{name: "I6: cancel ends the whole process group, also processes that ignore TERM", applies: isProgram, play: func(w *world) {
-		r := w.newRun("r1")
-		g := r.begin("begun", "deaf", "pid self", "spawn child", "touch begun", "hang")
-		g.cancel(engine.ErrCanceled)
-		require.NotEqual(w, engine.OK, g.finish().Process.Status)
-		r.gone("self", "child")
-	}},
-	{name: "I6: cancel also ends what left the group and holds the output open", applies: both(isProgram, onLinux), play: func(w *world) {
-		r := w.newRun("r1")
-		g := r.begin("begun", "pid self", "stray astray", "touch begun", "hang")
-		g.cancel(engine.ErrCanceled)
-		require.NotEqual(w, engine.OK, g.finish().Process.Status)
-		r.gone("self", "astray")
-	}},
+	{name: "I6: cancel ends the whole process group, also processes that ignore TERM", applies: isProgram,
+		play: func(w *world) {
+			r := w.newRun("r1")
+			g := r.begin("begun", "deaf", "pid self", "spawn child", "touch begun", "hang")
+			g.cancel(engine.ErrCanceled)
+			require.NotEqual(w, engine.OK, g.finish().Process.Status)
+			r.gone("self", "child")
+		}},
+	{name: "I6: cancel also ends what left the group and holds the output open", applies: both(isProgram, onLinux),
+		play: func(w *world) {
+			r := w.newRun("r1")
+			g := r.begin("begun", "pid self", "stray astray", "touch begun", "hang")
+			g.cancel(engine.ErrCanceled)
+			require.NotEqual(w, engine.OK, g.finish().Process.Status)
+			r.gone("self", "astray")
+		}},
 	{name: "I2: an attempt that is no longer the run's leaves no process", applies: isProgram, play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.begin("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three", "hang")
+		g := r.begin("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three",
+			"hang")
 		r.Refuse(engine.ErrStale)
 		r.touch("go")
 		g.finish()
 		r.gone("self", "child")
 	}},
-	{name: "a turn that ends well leaves nothing in its group", applies: both(isProgram, isResumable), play: func(w *world) {
-		r := w.newRun("r1")
-		o := r.do("pid self", "spawn child", "final ok")
-		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
-		r.gone("self", "child")
-	}},
-	{name: "B1: a process that exits with a failure has failed, and one that is killed was interrupted, whatever it said; its error output says why", applies: isProgram, play: func(w *world) {
+	{name: "a turn that ends well leaves nothing in its group", applies: both(isProgram, isResumable),
+		play: func(w *world) {
+			r := w.newRun("r1")
+			o := r.do("pid self", "spawn child", "final ok")
+			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+			r.gone("self", "child")
+		}},
+	{name: "B1: a process that exits with a failure has failed, and one that is killed was interrupted, whatever it " +
+		"said; its error output says why", applies: isProgram, play: func(w *world) {
 		for id, last := range map[string]string{"killed": "crash", "exits": "exit 3"} {
 			r := w.newRun(id)
 			o, err := r.execute(w.ctx, Script("done all is well", "stderr out of paper", last))
@@ -69,7 +74,8 @@ var processes = []scene{
 		require.True(w, warned(o, fsm.WarnEngineOutputTruncated), "%v", o.Diagnostics)
 	}},
 	{name: "I11: UTF-8 that is split across pieces of output survives", applies: isProgram, play: func(w *world) {
-		o := w.newRun("r1").do(`raw "{\"type\":\"final\",\"text\":\"f\xc3"`, "pid pause", `raw "\xb6x \xf0\x9f"`, "pid pause", `raw "\x8e\x88\"}\n"`)
+		o := w.newRun("r1").do(`raw "{\"type\":\"final\",\"text\":\"f\xc3"`, "pid pause", `raw "\xb6x \xf0\x9f"`,
+			"pid pause", `raw "\x8e\x88\"}\n"`)
 		require.Equal(w, "föx 🎈", o.FinalText)
 		require.False(w, warned(o, fsm.WarnEngineOutputInvalidUTF8))
 	}},
@@ -79,19 +85,24 @@ var processes = []scene{
 		require.Regexp(w, "^f\uFFFD+x$", o.FinalText)
 		require.True(w, warned(o, fsm.WarnEngineOutputInvalidUTF8), "%v", o.Diagnostics)
 	}},
-	{name: "I11: broken JSON is passed over, with a bounded number of diagnostics", applies: isProgram, play: func(w *world) {
-		o := w.newRun("r1").do("raw "+quoted(strings.Repeat("{\"type\": oops\nnull\n[1]\n\n", 500)), "final still here")
-		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
-		require.Equal(w, "still here", o.FinalText)
-		require.True(w, warned(o, fsm.WarnEngineOutputMalformed), "%v", o.Diagnostics)
-		require.Less(w, len(o.Diagnostics), 50)
-	}},
-	{name: "J11: a pipe, a link or a folder in the place of a transcript blocks nobody, and nothing is written elsewhere", applies: isProgram, play: func(w *world) {
+	{name: "I11: broken JSON is passed over, with a bounded number of diagnostics", applies: isProgram,
+		play: func(w *world) {
+			o := w.newRun("r1").do("raw "+quoted(strings.Repeat("{\"type\": oops\nnull\n[1]\n\n", 500)),
+				"final still here")
+			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+			require.Equal(w, "still here", o.FinalText)
+			require.True(w, warned(o, fsm.WarnEngineOutputMalformed), "%v", o.Diagnostics)
+			require.Less(w, len(o.Diagnostics), 50)
+		}},
+	{name: "J11: a pipe, a link or a folder in the place of a transcript blocks nobody, and nothing is written " +
+		"elsewhere", applies: isProgram, play: func(w *world) {
 		victim := filepath.Join(w.dir, "victim")
 		require.NoError(w, os.WriteFile(victim, []byte("theirs"), 0o600))
 		for id, plant := range map[string]func(path string) error{
 			"pipe": pipe, "linked": func(path string) error { return os.Symlink(victim, path) },
-			"named": func(path string) error { return os.Link(victim, path) }, "folder": func(path string) error { return os.Mkdir(path, 0o700) },
+			"named": func(path string) error {
+				return os.Link(victim, path)
+			}, "folder": func(path string) error { return os.Mkdir(path, 0o700) },
 		} {
 			for _, kind := range []string{"out", "err"} {
 				r := w.newRun(id + "-" + kind)
@@ -107,11 +118,12 @@ var processes = []scene{
 			}
 		}
 	}},
-	{name: "nothing of the host's environment reaches the agent that was not named", applies: isProgram, play: func(w *world) {
-		w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
-		o := w.newRun("r1").do("args")
-		require.NotContains(w, o.FinalText, "hunter2")
-	}},
+	{name: "nothing of the host's environment reaches the agent that was not named", applies: isProgram,
+		play: func(w *world) {
+			w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
+			o := w.newRun("r1").do("args")
+			require.NotContains(w, o.FinalText, "hunter2")
+		}},
 	{name: "H3: the agent works in the run's folder", applies: isProgram, play: func(w *world) {
 		r := w.newRun("r1")
 		r.do("final ok")
@@ -120,7 +132,8 @@ var processes = []scene{
 		require.NotEmpty(w, entries, "the agent keeps its session in its working folder")
 	}},
 	{name: "B4: a done marker that a tool echoed is not the agent's", applies: isProgram, play: func(w *world) {
-		o := w.newRun("r1").do("tool "+interaction.DoneMarker, "final I only ran it", `tool {"`+interaction.DoneMarker+`":true}`)
+		o := w.newRun("r1").do("tool "+interaction.DoneMarker, "final I only ran it", `tool {"`+interaction.DoneMarker+
+			`":true}`)
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "I only ran it", o.FinalText)
 		require.False(w, interaction.Read(o.FinalText, o.Output).Done)
@@ -158,8 +171,8 @@ func (w *world) setenv(name, value string) {
 	}
 }
 
-// gone waits until the processes that the files name have ended: a signal has been sent when the turn is over, and the
-// kernel needs a moment.
+// gone waits until the processes that the files name have ended: a signal has been sent when the
+// turn is over, and the kernel needs a moment.
 func (r *run) gone(files ...string) {
 	r.Helper()
 	for _, file := range files {

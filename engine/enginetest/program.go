@@ -22,7 +22,8 @@ import (
 // programArg is the first argument of a process that is the agent.
 const programArg = "enginetest-agent"
 
-// IsProgram reports whether this process was started as the agent. A test binary asks in TestMain, and then calls Main:
+// IsProgram reports whether this process was started as the agent. A test binary asks in TestMain,
+// and then calls Main:
 //
 //	func TestMain(m *testing.M) {
 //		if enginetest.IsProgram() {
@@ -32,8 +33,9 @@ const programArg = "enginetest-agent"
 //	}
 func IsProgram() bool { return len(os.Args) > 1 && os.Args[1] == programArg }
 
-// Args is how the agent's program is called: a turn with the placeholders that stand for the input and the artifact folder, to
-// go on with the session when there is one, or to stay and be told {"input": …} lines.
+// Args is how the agent's program is called: a turn with the placeholders that stand for the input
+// and the artifact folder, to go on with the session when there is one, or to stay and be told
+// {"input": …} lines.
 func Args(input, artifacts, session string, resident bool) []string {
 	args := []string{programArg, "-input=" + input, "-artifacts=" + artifacts}
 	if session != "" {
@@ -57,8 +59,9 @@ type program struct {
 	chatter   string // what the agent says after its turn's end is followed by this file
 }
 
-// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to it: session (id), lost,
-// message, tool, delta, final, failure (text), output (value), usage (input, output) and turn_end. It keeps its sessions in its working folder.
+// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to
+// it: session (id), lost, message, tool, delta, final, failure (text), output (value), usage
+// (input, output) and turn_end. It keeps its sessions in its working folder.
 func Main() int {
 	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
 	input := flags.String("input", "", "what the agent is told")

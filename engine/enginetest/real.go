@@ -19,7 +19,8 @@ func isAlone(w *world) bool { return w.Program || w.Model != nil }
 // isSeen: the agent's process can be known from outside.
 func isSeen(w *world) bool { return w.Program || w.Model != nil && onLinux(w) }
 
-// naming are the steps of a turn, of which the process is wanted: a program makes the file that names it.
+// naming are the steps of a turn, of which the process is wanted: a program makes the file that
+// names it.
 func (r *run) naming(file string, steps ...string) []string {
 	if r.Program {
 		return append([]string{"pid " + file}, steps...)
@@ -83,7 +84,9 @@ func (w *world) nothingLeft() {
 		return
 	}
 	for _, r := range w.runs {
-		require.Eventually(w, func() bool { return len(r.processes()) == 0 }, w.Patience, pause, "processes of %s are left", r.turn.RunID)
+		require.Eventually(w, func() bool {
+			return len(r.processes()) == 0
+		}, w.Patience, pause, "processes of %s are left", r.turn.RunID)
 	}
 }
 
@@ -96,7 +99,8 @@ func (w *world) lastAsked() int {
 	return all[len(all)-1].N
 }
 
-// questions are what the model was asked in this case, without what agents ask beside the conversation.
+// questions are what the model was asked in this case, without what agents ask beside the
+// conversation.
 func (w *world) questions() []modeltest.Request {
 	if w.Model == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// Recorder is a Sink that keeps what it is told. The zero value is ready; it is safe for concurrent use.
+// Recorder is a Sink that keeps what it is told. The zero value is ready; it is safe for concurrent
+// use.
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
@@ -50,8 +51,8 @@ func (r *Recorder) take(keep func()) error {
 	return nil
 }
 
-// Refuse has every later call answered with err, as a lifecycle does with engine.ErrStale once the attempt is no longer
-// the run's.
+// Refuse has every later call answered with err, as a lifecycle does with engine.ErrStale once the
+// attempt is no longer the run's.
 func (r *Recorder) Refuse(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,8 +99,8 @@ func (r *Recorder) Last() *engine.Handle {
 	return &h
 }
 
-// Await returns when done reports true, which it is asked after each report; or with an error when ctx ends. done may call
-// the Recorder's methods.
+// Await returns when done reports true, which it is asked after each report; or with an error when
+// ctx ends. done may call the Recorder's methods.
 func (r *Recorder) Await(ctx context.Context, done func() bool) error {
 	for {
 		r.mu.Lock()

@@ -12,19 +12,21 @@ import (
 
 // residents: an agent whose process lives through all turns of its run.
 var residents = []scene{
-	{name: "D3, D4: one process takes all turns, until it is ended", real: true, applies: both(isResident, isSeen), play: func(w *world) {
-		r, e := w.newRun("r1"), w.resident()
-		r.do(r.naming("first", "ask What next?")...)
-		first := r.named("first")
-		r.do(r.naming("second", "ask And then?")...)
-		require.Equal(w, first, r.named("second"))
-		lost := w.losses()
-		require.NoError(w, e.End(w.ctx, r.turn.RunID))
-		r.goneAre(first)
-		require.NoError(w, e.End(w.ctx, r.turn.RunID), "ending what has ended does nothing")
-		require.Empty(w, lost(), "an end that was asked for is no loss")
-	}},
-	{name: "D4: an automatic decision reaches the process the way a reply does", real: true, applies: both(isResident, isSeen), play: func(w *world) {
+	{name: "D3, D4: one process takes all turns, until it is ended", real: true, applies: both(isResident, isSeen),
+		play: func(w *world) {
+			r, e := w.newRun("r1"), w.resident()
+			r.do(r.naming("first", "ask What next?")...)
+			first := r.named("first")
+			r.do(r.naming("second", "ask And then?")...)
+			require.Equal(w, first, r.named("second"))
+			lost := w.losses()
+			require.NoError(w, e.End(w.ctx, r.turn.RunID))
+			r.goneAre(first)
+			require.NoError(w, e.End(w.ctx, r.turn.RunID), "ending what has ended does nothing")
+			require.Empty(w, lost(), "an end that was asked for is no loss")
+		}},
+	{name: "D4: an automatic decision reaches the process the way a reply does", real: true, applies: both(isResident,
+		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		r.do(r.naming("first", "ask What next?")...)
 		first := r.named("first")
@@ -42,44 +44,51 @@ var residents = []scene{
 		}
 		require.Equal(w, first, r.named("second"))
 	}},
-	{name: "J11: two hosts that share the engine have each a process of its own for runs of one id", applies: both(isResident, isSeen), play: func(w *world) {
-		e, ok := w.engine.(engine.Scoped)
-		require.True(w, ok, "an engine that keeps processes between turns can keep them for one host: see engine.Scoped")
-		type host struct {
-			*run
-			engine engine.Engine
-			lost   []string
-			pid    int
-		}
-		var hosts []*host
-		var mu sync.Mutex // guards what is lost
-		for _, name := range []string{"r1", "r2"} {
-			h := &host{run: w.newRun(name), engine: e.Scope()}
-			if len(hosts) > 0 {
-				h.turn.RunID = hosts[0].turn.RunID
+	{name: "J11: two hosts that share the engine have each a process of its own for runs of one id",
+		applies: both(isResident, isSeen), play: func(w *world) {
+			e, ok := w.engine.(engine.Scoped)
+			require.True(w, ok, "an engine that keeps processes between turns can keep them for one host: see "+
+				"engine.Scoped")
+			type host struct {
+				*run
+				engine engine.Engine
+				lost   []string
+				pid    int
 			}
-			defer h.engine.(engine.Resident).OnLoss(func(id string, _ error) {
+			var hosts []*host
+			var mu sync.Mutex // guards what is lost
+			for _, name := range []string{"r1", "r2"} {
+				h := &host{run: w.newRun(name), engine: e.Scope()}
+				if len(hosts) > 0 {
+					h.turn.RunID = hosts[0].turn.RunID
+				}
+				defer h.engine.(engine.Resident).OnLoss(func(id string, _ error) {
+					mu.Lock()
+					defer mu.Unlock()
+					h.lost = append(h.lost, id)
+				})()
+				_, err := h.executeOn(w.ctx, h.engine, Script(h.naming("self", "ask What next?")...))
+				require.NoError(w, err)
+				h.pid = h.named("self")
+				hosts = append(hosts, h)
+			}
+			require.NotEqual(w, hosts[0].pid, hosts[1].pid)
+			require.NoError(w, w.resident().End(w.ctx, hosts[0].turn.RunID))
+			_, err := hosts[1].executeOn(w.ctx, hosts[1].engine, Script(hosts[1].naming("again", "ask And then?")...))
+			require.NoError(w, err)
+			require.Equal(w, hosts[1].pid, hosts[1].named("again"))
+			hosts[0].kill(hosts[0].pid)
+			require.Eventually(w, func() bool {
 				mu.Lock()
 				defer mu.Unlock()
-				h.lost = append(h.lost, id)
-			})()
-			_, err := h.executeOn(w.ctx, h.engine, Script(h.naming("self", "ask What next?")...))
-			require.NoError(w, err)
-			h.pid = h.named("self")
-			hosts = append(hosts, h)
-		}
-		require.NotEqual(w, hosts[0].pid, hosts[1].pid)
-		require.NoError(w, w.resident().End(w.ctx, hosts[0].turn.RunID))
-		_, err := hosts[1].executeOn(w.ctx, hosts[1].engine, Script(hosts[1].naming("again", "ask And then?")...))
-		require.NoError(w, err)
-		require.Equal(w, hosts[1].pid, hosts[1].named("again"))
-		hosts[0].kill(hosts[0].pid)
-		require.Eventually(w, func() bool { mu.Lock(); defer mu.Unlock(); return len(hosts[0].lost) > 0 }, w.Patience, pause)
-		require.NoError(w, hosts[1].engine.(engine.Resident).End(w.ctx, hosts[1].turn.RunID))
-		hosts[1].goneAre(hosts[1].pid)
-		require.Empty(w, hosts[1].lost)
-	}},
-	{name: "D6: a process that dies while its run waits is reported, once", real: true, applies: both(isResident, isSeen), play: func(w *world) {
+				return len(hosts[0].lost) > 0
+			}, w.Patience, pause)
+			require.NoError(w, hosts[1].engine.(engine.Resident).End(w.ctx, hosts[1].turn.RunID))
+			hosts[1].goneAre(hosts[1].pid)
+			require.Empty(w, hosts[1].lost)
+		}},
+	{name: "D6: a process that dies while its run waits is reported, once", real: true, applies: both(isResident,
+		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()
 		r.do(r.naming("self", "ask What next?")...)
@@ -90,7 +99,8 @@ var residents = []scene{
 		require.NoError(w, w.resident().End(w.ctx, r.turn.RunID))
 		require.Equal(w, []string{r.turn.RunID}, lost())
 	}},
-	{name: "D6: an answer finds the process missing, also when nobody watches", real: true, applies: both(isResident, isSeen), play: func(w *world) {
+	{name: "D6: an answer finds the process missing, also when nobody watches", real: true, applies: both(isResident,
+		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		r.do(r.naming("self", "ask What next?")...)
 		self := r.named("self")
@@ -99,13 +109,15 @@ var residents = []scene{
 		o, err := r.execute(w.ctx, Script("final I should not speak"))
 		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
 	}},
-	{name: "E3: a host that never had the process says that it is lost", real: true, applies: isResident, play: func(w *world) {
-		r := w.newRun("r1")
-		r.turn.Attempt, r.turn.Prompt = 1, "as another host was told"
-		o, err := r.execute(w.ctx, Script("final I should not speak"))
-		require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
-	}},
-	{name: "I6: a canceled turn takes its process along, and that is no loss", real: true, applies: both(isResident, isSeen), play: func(w *world) {
+	{name: "E3: a host that never had the process says that it is lost", real: true, applies: isResident,
+		play: func(w *world) {
+			r := w.newRun("r1")
+			r.turn.Attempt, r.turn.Prompt = 1, "as another host was told"
+			o, err := r.execute(w.ctx, Script("final I should not speak"))
+			require.Equal(w, fsm.CodeInteractionProcessLost, failure(w, o, err))
+		}},
+	{name: "I6: a canceled turn takes its process along, and that is no loss", real: true, applies: both(isResident,
+		isSeen), play: func(w *world) {
 		r := w.newRun("r1")
 		lost := w.losses()
 		r.do(r.naming("self", "ask What next?")...)
@@ -116,14 +128,15 @@ var residents = []scene{
 		r.goneAre(self)
 		require.Empty(w, lost())
 	}},
-	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram), play: func(w *world) {
-		r := w.newRun("r1")
-		r.do("final one", "chatter said") // goes on after the turn's end: a late final text and a late end
-		r.await("said")
-		o := r.do("final two")
-		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
-		require.Equal(w, "two", o.FinalText)
-	}},
+	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram),
+		play: func(w *world) {
+			r := w.newRun("r1")
+			r.do("final one", "chatter said") // goes on after the turn's end: a late final text and a late end
+			r.await("said")
+			o := r.do("final two")
+			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
+			require.Equal(w, "two", o.FinalText)
+		}},
 	{name: "a function that stopped watching is not told", applies: isResident, play: func(w *world) {
 		r := w.newRun("r1")
 		told := make(chan string, 1)

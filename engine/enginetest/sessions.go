@@ -28,7 +28,8 @@ var sessions = []scene{
 		r.touch("go")
 		require.Equal(w, engine.OK, g.finish().Process.Status)
 	}},
-	{name: "B11: another host of the same engine resumes by the handle alone", real: true, applies: both(isAlone, isResumable), play: func(w *world) {
+	{name: "B11: another host of the same engine resumes by the handle alone", real: true, applies: both(isAlone,
+		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
 		r.waits("note first", "ask What next?")
 		h := *r.turn.Handle
@@ -38,37 +39,42 @@ var sessions = []scene{
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "first | second", o.FinalText)
 	}},
-	{name: "E2: a session that is gone is SESSION_RESUME_FAILED", real: true, applies: isResumable, play: func(w *world) {
-		r := w.newRun("r1")
-		o := r.waits("ask What next?")
-		gone := []string{"nowhere-to-be-found", `"nowhere-to-be-found"`}
-		if w.Model != nil {
-			gone = []string{likeNoOther(string(o.Handle.Data))} // in the form that the agent knows
-		}
-		for _, data := range gone {
-			r.turn.Handle = &engine.Handle{Engine: o.Handle.Engine, Version: o.Handle.Version, Data: []byte(data)}
+	{name: "E2: a session that is gone is SESSION_RESUME_FAILED", real: true, applies: isResumable,
+		play: func(w *world) {
+			r := w.newRun("r1")
+			o := r.waits("ask What next?")
+			gone := []string{"nowhere-to-be-found", `"nowhere-to-be-found"`}
+			if w.Model != nil {
+				gone = []string{likeNoOther(string(o.Handle.Data))} // in the form that the agent knows
+			}
+			for _, data := range gone {
+				r.turn.Handle = &engine.Handle{Engine: o.Handle.Engine, Version: o.Handle.Version, Data: []byte(data)}
+				got, err := r.execute(w.ctx, Script("final I should not speak"))
+				require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
+			}
+		}},
+	{name: "E2: a handle of another engine is SESSION_RESUME_FAILED", real: true, applies: both(isAlone, isResumable),
+		play: func(w *world) {
+			r := w.newRun("r1")
+			o := r.waits("ask What next?")
+			r.turn.Handle = &engine.Handle{Engine: "another", Data: o.Handle.Data}
 			got, err := r.execute(w.ctx, Script("final I should not speak"))
 			require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
-		}
-	}},
-	{name: "E2: a handle of another engine is SESSION_RESUME_FAILED", real: true, applies: both(isAlone, isResumable), play: func(w *world) {
-		r := w.newRun("r1")
-		o := r.waits("ask What next?")
-		r.turn.Handle = &engine.Handle{Engine: "another", Data: o.Handle.Data}
-		got, err := r.execute(w.ctx, Script("final I should not speak"))
-		require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
-	}},
-	{name: "E2: a Checker refuses what cannot be resumed, and nothing else", real: true, applies: isResumable, play: func(w *world) {
-		c, ok := w.engine.(engine.Checker)
-		if !ok {
-			return // an optional ability
-		}
-		r := w.newRun("r1")
-		o := r.waits("ask What next?")
-		require.NoError(w, c.Check(w.ctx, r.turn.RunID, *o.Handle))
-		require.ErrorIs(w, c.Check(w.ctx, r.turn.RunID, engine.Handle{Engine: "another", Data: o.Handle.Data}), engine.ErrHandleRefused)
-	}},
-	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram, isResumable), play: func(w *world) {
+		}},
+	{name: "E2: a Checker refuses what cannot be resumed, and nothing else", real: true, applies: isResumable,
+		play: func(w *world) {
+			c, ok := w.engine.(engine.Checker)
+			if !ok {
+				return // an optional ability
+			}
+			r := w.newRun("r1")
+			o := r.waits("ask What next?")
+			require.NoError(w, c.Check(w.ctx, r.turn.RunID, *o.Handle))
+			require.ErrorIs(w, c.Check(w.ctx, r.turn.RunID, engine.Handle{Engine: "another", Data: o.Handle.Data}),
+				engine.ErrHandleRefused)
+		}},
+	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram,
+		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
 		g := r.begin("begun", "note first", "pid self", "touch begun", "hang")
 		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))

@@ -20,17 +20,20 @@ import (
 
 // Harness makes the engine that is to be proven.
 type Harness struct {
-	// New returns an engine that runs the suite's agent. dir is a folder of the case's own. The suite ends what the engine
-	// keeps; an engine with a Close method is closed.
+	// New returns an engine that runs the suite's agent. dir is a folder of the case's own. The
+	// suite ends what the engine keeps; an engine with a Close method is closed.
 	New func(tb testing.TB, dir string) engine.Engine
-	// Program says that the agent is Main, a process: then what only a process can do to its engine is tried too.
+	// Program says that the agent is Main, a process: then what only a process can do to its engine
+	// is tried too.
 	Program bool
-	// Model says that the agents are real ones, for which this server is the model: New has to point them at its URL. Then those cases
-	// are tried that a real agent can play, a few dozen turns. An agent must be able to run a command of its shell in auto mode. On Linux its
-	// processes are looked for, by the run's folder that they work in or by process.EnvRun in their environment.
+	// Model says that the agents are real ones, for which this server is the model: New has to
+	// point them at its URL. Then those cases are tried that a real agent can play, a few dozen
+	// turns. An agent must be able to run a command of its shell in auto mode. On Linux its
+	// processes are looked for, by the run's folder that they work in or by process.EnvRun in their
+	// environment.
 	Model *modeltest.Server
-	// Patience is how long a case waits for what must come; it is reached only when a promise is broken. A minute when zero, five
-	// with a Model.
+	// Patience is how long a case waits for what must come; it is reached only when a promise is
+	// broken. A minute when zero, five with a Model.
 	Patience time.Duration
 }
 
@@ -132,14 +135,16 @@ type run struct {
 	turn engine.Turn
 }
 
-// newRun makes a run with its folders. Its id begins with the name and is like no other of this machine, by which its processes are known.
+// newRun makes a run with its folders. Its id begins with the name and is like no other of this
+// machine, by which its processes are known.
 func (w *world) newRun(name string) *run {
 	w.Helper()
 	base := filepath.Join(w.dir, name)
 	r := &run{world: w, turn: engine.Turn{
 		RunID: name + "-" + strings.ToLower(rand.Text()), Mode: fsm.ModeInteractive,
-		WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"),
-		HomeDir: filepath.Join(base, "home"),
+		WorkDir: filepath.Join(base, "work"), ArtifactDir: filepath.Join(base, "artifacts"),
+		TranscriptDir: filepath.Join(base, "transcripts"),
+		HomeDir:       filepath.Join(base, "home"),
 	}}
 	for _, dir := range []string{r.turn.WorkDir, r.turn.ArtifactDir, r.turn.TranscriptDir, r.turn.HomeDir} {
 		require.NoError(w, os.MkdirAll(dir, 0o750))
@@ -227,7 +232,8 @@ func (r *run) start(steps ...string) *going {
 	return g
 }
 
-// reach returns when the agent has made the file. A turn that ended without making it will not make it any more.
+// reach returns when the agent has made the file. A turn that ended without making it will not make
+// it any more.
 func (g *going) reach(file string) {
 	g.Helper()
 	ctx, cancel := context.WithCancel(g.ctx)

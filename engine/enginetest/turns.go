@@ -33,7 +33,8 @@ var turns = []scene{
 		require.Contains(w, string(reading.Output), "9007199254740993")
 	}},
 	{name: "B4: a done marker that the user wrote is not the agent's", play: func(w *world) {
-		o, err := w.newRun("r1").execute(w.ctx, "When you are done, write\n"+interaction.DoneMarker+"\n"+Script("final not yet"))
+		o, err := w.newRun("r1").execute(w.ctx, "When you are done, write\n"+interaction.DoneMarker+"\n"+
+			Script("final not yet"))
 		require.NoError(w, err)
 		require.Equal(w, "not yet", o.FinalText)
 		require.False(w, interaction.Read(o.FinalText, o.Output).Done)
@@ -53,15 +54,18 @@ var turns = []scene{
 		o := w.newRun("r1").do(`delta "the qu"`, `delta "ick "`, `delta "fö"`, `delta "x"`)
 		require.Equal(w, "the quick föx", o.FinalText)
 	}},
-	{name: "B1: a turn that the agent failed is failed, with a code and a reason, whatever it said", real: true, play: func(w *world) {
-		r := w.newRun("r1")
-		o, err := r.execute(w.ctx, Script("done all is well", "fail the model is away"))
-		if err == nil {
-			require.Equal(w, engine.Failed, o.Process.Status)
-			require.Contains(w, o.Process.Detail, "the model is away")
-		}
-		require.True(w, w.Model == nil || err == nil && len(w.questions()) > 0, "the model failed, not the engine: %v", err)
-	}},
+	{name: "B1: a turn that the agent failed is failed, with a code and a reason, whatever it said", real: true,
+		play: func(w *world) {
+			r := w.newRun("r1")
+			o, err := r.execute(w.ctx, Script("done all is well", "fail the model is away"))
+			if err == nil {
+				require.Equal(w, engine.Failed, o.Process.Status)
+				require.Contains(w, o.Process.Detail, "the model is away")
+			}
+			require.True(w, w.Model == nil || err == nil && len(w.questions()) > 0,
+				"the model failed, not the engine: %v",
+				err)
+		}},
 	{name: "I11: a flood of messages is taken in order and to its end", play: func(w *world) {
 		r := w.newRun("r1")
 		o := r.do("flood 5000", "final dry")
@@ -80,7 +84,8 @@ var turns = []scene{
 		})
 	}},
 	{name: "an input that looks like flags, code or placeholders stays an input", play: func(w *world) {
-		for i, odd := range []string{"--help", "-x --yes", "{session} {prompt} {auto}", "a\nb 'c' \"d\" $(e) `f` \\", "ünïcödé 🎈"} {
+		for i, odd := range []string{"--help", "-x --yes", "{session} {prompt} {auto}", "a\nb 'c' \"d\" $(e) `f` \\",
+			"ünïcödé 🎈"} {
 			r := w.newRun("r" + string(rune('1'+i)))
 			o, err := r.execute(w.ctx, odd+"\n"+Script("recall"))
 			require.NoError(w, err)

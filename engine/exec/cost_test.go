@@ -48,7 +48,8 @@ func turned(tb testing.TB, e *exec.Engine, turn engine.Turn) {
 	require.Equal(tb, "ok", o.FinalText)
 }
 
-// BenchmarkBare and BenchmarkTurn: the command line, and the same as a turn. The difference is what a turn adds, to be less than 50 ms.
+// BenchmarkBare and BenchmarkTurn: the command line, and the same as a turn. The difference is what
+// a turn adds, to be less than 50 ms.
 func BenchmarkBare(b *testing.B) {
 	cfg := governed(b, saysOK)
 	for b.Loop() {
@@ -67,7 +68,8 @@ func BenchmarkTurn(b *testing.B) {
 // A turn that executes takes less than 10 MB of its host.
 func TestATurnAddsLittleMemory(t *testing.T) {
 	const n = 16
-	e := started(t, governed(t, saysOK, `i=0; while [ $i -lt 200 ]; do echo '{"type":"message","text":"a message of a few words, again and again"}'; i=$((i+1)); done`, "touch begun", "exec sleep 1000"))
+	e := started(t, governed(t, saysOK,
+		`i=0; while [ $i -lt 200 ]; do echo '{"type":"message","text":"a message of a few words, again and again"}'; i=$((i+1)); done`, "touch begun", "exec sleep 1000"))
 	before, residentBefore := held()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var all sync.WaitGroup
@@ -83,12 +85,14 @@ func TestATurnAddsLittleMemory(t *testing.T) {
 	after, residentAfter := held()
 	cancel(engine.ErrCanceled)
 	all.Wait()
-	t.Logf("each of %d turns at once: %d kB in use, %d kB resident", n, (after-before)/n>>10, (residentAfter-residentBefore)/n>>10)
+	t.Logf("each of %d turns at once: %d kB in use, %d kB resident", n, (after-before)/n>>10,
+		(residentAfter-residentBefore)/n>>10)
 	require.Less(t, (after-before)/n, 10<<20)
 	require.Less(t, (residentAfter-residentBefore)/n, 10<<20)
 }
 
-// held is what this process has in use, of heap and stacks, and what it has resident, where that can be seen, in bytes.
+// held is what this process has in use, of heap and stacks, and what it has resident, where that
+// can be seen, in bytes.
 func held() (used, resident int) {
 	runtime.GC()
 	var m runtime.MemStats

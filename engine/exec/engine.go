@@ -80,14 +80,17 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	case e.cfg.Resident:
 		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: what + " is configured to stay resident"}, nil
 	case len(e.cfg.ResumeArgs) == 0:
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured for single turns: it has no ResumeArgs, so a turn that asks fails"}, nil
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured for single turns: it has no " +
+			"ResumeArgs, so a turn that asks fails"}, nil
 	default:
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured to resume by its session id"}, nil
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: what + " is configured to resume by its session id"},
+			nil
 	}
 }
 
-// program is the agent's file. It is looked for each time: a few calls of the system, and an agent that was installed or removed
-// meanwhile is noticed. Absolute, since the agent starts in another folder.
+// program is the agent's file. It is looked for each time: a few calls of the system, and an agent
+// that was installed or removed meanwhile is noticed. Absolute, since the agent starts in another
+// folder.
 func (e *Engine) program() (string, error) {
 	path, err := exec.LookPath(e.cfg.Command)
 	if err != nil {
@@ -104,14 +107,17 @@ func unavailable(err error) error {
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if t.WorkDir == "" || t.TranscriptDir == "" {
 		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineUnavailable, Detail: "an agent that is a child process needs folders: set lifecycle.Config.Dir",
+			Code: fsm.CodeEngineUnavailable, Detail: "an agent that is a child process needs folders: set " +
+				"lifecycle.Config.Dir",
 		}
 	}
 	if info, err := os.Stat(t.WorkDir); err != nil || !info.IsDir() {
-		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing", Err: err}
+		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing",
+			Err: err}
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
-		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted before it began"}}, nil
+		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+			Detail: "the turn was interrupted before it began"}}, nil
 	}
 	r := &reading{cfg: &e.cfg, ctx: ctx, turn: t, sink: s}
 	if err := r.resume(); err != nil {
@@ -134,7 +140,8 @@ func (e *Engine) turn(ctx context.Context, r *reading) (engine.Outcome, error) {
 	if odd := e.cfg.untried(agent.version); odd != "" && !r.resumed {
 		r.diagnose(fsm.WarnEngineDiagnostic, odd)
 	}
-	if r.transcript, err = transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "out", e.cfg.MaxTranscript); err != nil {
+	if r.transcript, err = transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "out",
+		e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
 	}
 	defer r.transcript.Close()
@@ -200,7 +207,8 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript.File, c
 	p, err := e.processes.Start(cmd)
 	switch {
 	case errors.Is(err, syscall.E2BIG):
-		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes as an argument: use Config.Stdin", Err: err}
+		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes " +
+			"as an argument: use Config.Stdin", Err: err}
 	case err != nil:
 		return nil, unavailable(err)
 	}

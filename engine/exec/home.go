@@ -21,13 +21,15 @@ func (c Config) usesHome() bool {
 	return has(c.Stdin) || slices.ContainsFunc(c.Args, has) || slices.ContainsFunc(c.ResumeArgs, has)
 }
 
-// checkHome refuses to go on where the agent's own files are gone: it would begin anew, or fail for a reason that says nothing.
+// checkHome refuses to go on where the agent's own files are gone: it would begin anew, or fail for
+// a reason that says nothing.
 func (e *Engine) checkHome(r *reading) error {
 	if !e.cfg.usesHome() {
 		return nil
 	}
 	if r.turn.HomeDir == "" {
-		return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent needs a home of the run's own: set lifecycle.Config.Dir"}
+		return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent needs a home of the run's own: " +
+			"set lifecycle.Config.Dir"}
 	}
 	info, err := os.Stat(r.turn.HomeDir)
 	if err == nil && info.IsDir() {

@@ -37,7 +37,8 @@ func answered(text string) []interaction.Answer {
 	return []interaction.Answer{{ID: 1, Resolution: interaction.UserReply, Text: text}}
 }
 
-// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is left.
+// I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
+// left.
 func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 	dir := t.TempDir()
 	warm := started(t, scripted(t, dir))
@@ -46,11 +47,14 @@ func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 	routines, files := runtime.NumGoroutine(), openFiles(t)
 
 	e := started(t, scripted(t, dir))
-	for _, steps := range [][]string{{"say one", "final ok"}, {"crash"}, {"long 3000000", "exit 3"}, {"spawn child", "final ok"}} {
+	for _, steps := range [][]string{{"say one", "final ok"}, {"crash"}, {"long 3000000", "exit 3"},
+		{"spawn child", "final ok"}} {
 		_, err := e.RunTurn(t.Context(), job(t, steps...), &enginetest.Recorder{})
 		require.NoError(t, err)
 	}
-	_, err = scriptedWith(t, func(c *exec.Config) { c.TurnLimit = grace }).RunTurn(t.Context(), job(t, "hang"), &enginetest.Recorder{})
+	_, err = scriptedWith(t, func(c *exec.Config) {
+		c.TurnLimit = grace
+	}).RunTurn(t.Context(), job(t, "hang"), &enginetest.Recorder{})
 	require.NoError(t, err)
 
 	r := started(t, staying(t, dir))
@@ -65,7 +69,9 @@ func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 	require.NoError(t, r.Close())
 	stop()
 
-	until(t, "all goroutines and files are given back", func() bool { return runtime.NumGoroutine() <= routines && openFiles(t) <= files })
+	until(t, "all goroutines and files are given back", func() bool {
+		return runtime.NumGoroutine() <= routines && openFiles(t) <= files
+	})
 	records, err := os.ReadDir(scripted(t, dir).StateDir)
 	require.NoError(t, err)
 	require.Empty(t, records)

@@ -22,7 +22,8 @@ func job(tb testing.TB, steps ...string) engine.Turn {
 	dir := tb.TempDir()
 	t := engine.Turn{
 		RunID: "r1", Attempt: 1, Epoch: 1, Mode: fsm.ModeInteractive, Prompt: enginetest.Script(steps...),
-		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts"), TranscriptDir: filepath.Join(dir, "transcripts"),
+		WorkDir: filepath.Join(dir, "work"), ArtifactDir: filepath.Join(dir, "artifacts"),
+		TranscriptDir: filepath.Join(dir, "transcripts"),
 	}
 	for _, d := range []string{t.WorkDir, t.ArtifactDir, t.TranscriptDir} {
 		require.NoError(tb, os.MkdirAll(d, 0o750))
@@ -45,7 +46,8 @@ func TestATurnThatExceedsItsLimitsHasTimedOut(t *testing.T) {
 		"idle":       func(c *exec.Config) { c.IdleLimit = 300 * time.Millisecond },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := scriptedWith(t, change).RunTurn(t.Context(), job(t, "done all is well", "hang"), &enginetest.Recorder{})
+			o, err := scriptedWith(t, change).RunTurn(t.Context(), job(t, "done all is well", "hang"),
+				&enginetest.Recorder{})
 			require.NoError(t, err)
 			require.Equal(t, engine.TimedOut, o.Process.Status)
 			require.Equal(t, fsm.CodeTurnTimeout, o.Process.Code)
@@ -70,7 +72,8 @@ func TestAFloodIsEnded(t *testing.T) {
 
 // A process that goes on after it said that its turn is over is ended, and the turn counts.
 func TestAProcessThatLingersAfterItsTurnIsEnded(t *testing.T) {
-	o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), job(t, "final ok", `raw "{\"type\":\"turn_end\"}\n"`, "deaf", "hang"), &enginetest.Recorder{})
+	o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), job(t, "final ok",
+		`raw "{\"type\":\"turn_end\"}\n"`, "deaf", "hang"), &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 	require.Equal(t, "ok", o.FinalText)
@@ -80,7 +83,8 @@ func TestAProcessThatLingersAfterItsTurnIsEnded(t *testing.T) {
 func TestAnAgentThatClosedItsOutputCanBeCanceled(t *testing.T) {
 	cfg := exec.Config{
 		Command: "sh", Args: []string{"-c", `exec >/dev/null 2>&1; sleep 1000`}, Grace: grace,
-		Rules: []exec.Rule{{Do: exec.Final, Path: "text"}}, Env: []string{"PATH"}, StateDir: t.TempDir(), TurnLimit: 200 * time.Millisecond,
+		Rules: []exec.Rule{{Do: exec.Final, Path: "text"}}, Env: []string{"PATH"}, StateDir: t.TempDir(),
+		TurnLimit: 200 * time.Millisecond,
 	}
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 	require.NoError(t, err)
@@ -141,7 +145,8 @@ func TestTheEnvironmentIsAnAllowlist(t *testing.T) {
 // The input can come on standard input, of any length and whether or not the agent reads it.
 func TestTheInputCanComeOnStandardInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	cfg := exec.Config{Command: "cat", Stdin: "{input}", Format: exec.Text, Env: []string{"PATH"}, StateDir: t.TempDir()}
+	cfg := exec.Config{Command: "cat", Stdin: "{input}", Format: exec.Text, Env: []string{"PATH"},
+		StateDir: t.TempDir()}
 	turn := job(t)
 	turn.Prompt = "--help\n" + long
 	o, err := started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})
@@ -157,7 +162,8 @@ func TestTheInputCanComeOnStandardInput(t *testing.T) {
 
 // An agent that reads all of its input before it starts gets an end of it.
 func TestAnAgentWithoutAnInputChannelReadsAnEmptyOne(t *testing.T) {
-	cfg := exec.Config{Command: "sh", Args: []string{"-c", "cat; echo read"}, Format: exec.Text, Env: []string{"PATH"}, StateDir: t.TempDir()}
+	cfg := exec.Config{Command: "sh", Args: []string{"-c", "cat; echo read"}, Format: exec.Text, Env: []string{"PATH"},
+		StateDir: t.TempDir()}
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, "read\n", o.FinalText)
@@ -172,22 +178,34 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 		detail string
 	}{
 		"the program is missing": {
-			cfg: func(c *exec.Config) { c.Command = "no-such-agent" }, code: fsm.CodeEngineUnavailable, detail: "no-such-agent",
+			cfg: func(c *exec.Config) {
+				c.Command = "no-such-agent"
+			}, code: fsm.CodeEngineUnavailable, detail: "no-such-agent",
 		},
 		"the program cannot be executed": {
-			cfg: func(c *exec.Config) { c.Command = "/etc/passwd" }, code: fsm.CodeEngineUnavailable, detail: "permission denied",
+			cfg: func(c *exec.Config) {
+				c.Command = "/etc/passwd"
+			}, code: fsm.CodeEngineUnavailable, detail: "permission denied",
 		},
 		"the lifecycle has no folder": {
-			turn: func(t *engine.Turn) { t.WorkDir = "" }, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir",
+			turn: func(t *engine.Turn) {
+				t.WorkDir = ""
+			}, code: fsm.CodeEngineUnavailable, detail: "set lifecycle.Config.Dir",
 		},
 		"I3: the workspace is missing": {
-			turn: func(t *engine.Turn) { t.WorkDir = "/no/such/folder" }, code: fsm.CodeWorkspaceMissing, detail: "/no/such/folder",
+			turn: func(t *engine.Turn) {
+				t.WorkDir = "/no/such/folder"
+			}, code: fsm.CodeWorkspaceMissing, detail: "/no/such/folder",
 		},
 		"the input is too long for an argument": {
-			turn: func(t *engine.Turn) { t.Prompt = strings.Repeat("x", 8<<20) }, code: fsm.CodeEngineFailed, detail: "use Config.Stdin",
+			turn: func(t *engine.Turn) {
+				t.Prompt = strings.Repeat("x", 8<<20)
+			}, code: fsm.CodeEngineFailed, detail: "use Config.Stdin",
 		},
 		"there is no session to give the answer to": {
-			turn: func(t *engine.Turn) { t.Answers = answered("yes") }, code: fsm.CodeSessionResumeFailed, detail: "no session",
+			turn: func(t *engine.Turn) {
+				t.Answers = answered("yes")
+			}, code: fsm.CodeSessionResumeFailed, detail: "no session",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +255,9 @@ func TestTheProfileIsProbed(t *testing.T) {
 // B11: an agent that cannot be resumed gives no handle, so that no run ever waits for it.
 func TestAnAgentThatCannotBeResumedGivesNoHandle(t *testing.T) {
 	var told enginetest.Recorder
-	o, err := scriptedWith(t, func(c *exec.Config) { c.ResumeArgs = nil }).RunTurn(t.Context(), job(t, "ask May I?"), &told)
+	o, err := scriptedWith(t, func(c *exec.Config) {
+		c.ResumeArgs = nil
+	}).RunTurn(t.Context(), job(t, "ask May I?"), &told)
 	require.NoError(t, err)
 	require.Nil(t, o.Handle)
 	require.Nil(t, told.Last())

@@ -20,7 +20,8 @@ type line struct {
 	cut    bool   // it was longer than the limit; the rest was passed over
 }
 
-// lines reads lines of bounded length: a longer one is cut and its rest passed over without being kept.
+// lines reads lines of bounded length: a longer one is cut and its rest passed over without being
+// kept.
 type lines struct {
 	source *redact.Reader
 	r      *bufio.Reader

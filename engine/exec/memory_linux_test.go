@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// I11: an agent that takes too much memory is ended, and its turn has failed with that as the reason, though it said that it is done.
+// I11: an agent that takes too much memory is ended, and its turn has failed with that as the
+// reason, though it said that it is done.
 func TestAnAgentThatTakesTooMuchMemoryHasFailed(t *testing.T) {
 	const limit = 300 << 20
 	bounded := func(c *exec.Config) { c.MaxMemory = limit }
@@ -24,22 +25,26 @@ func TestAnAgentThatTakesTooMuchMemoryHasFailed(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, engine.Failed, o.Process.Status)
 			require.Equal(t, fsm.CodeEngineFailed, o.Process.Code)
-			require.Regexp(t, "because of its memory: its processes held [0-9]+ bytes of memory, more than 314572800", o.Process.Detail)
+			require.Regexp(t, "because of its memory: its processes held [0-9]+ bytes of memory, more than 314572800",
+				o.Process.Detail)
 		})
 	}
-	o, err := scriptedWith(t, bounded).RunTurn(t.Context(), job(t, "grow 1000000", "done all is well"), &enginetest.Recorder{})
+	o, err := scriptedWith(t, bounded).RunTurn(t.Context(), job(t, "grow 1000000", "done all is well"),
+		&enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 }
 
-// I11: a resident agent that takes too much memory between its turns is lost, and the loss says why.
+// I11: a resident agent that takes too much memory between its turns is lost, and the loss says
+// why.
 func TestAResidentAgentIsBoundBetweenItsTurnsToo(t *testing.T) {
 	cfg := staying(t, t.TempDir())
 	cfg.MaxMemory = 300 << 20
 	e := started(t, cfg)
 	lost := make(chan error, 1)
 	defer e.OnLoss(func(_ string, reason error) { lost <- reason })()
-	o, err := e.RunTurn(t.Context(), job(t, "final ok", `raw "{\"type\":\"turn_end\"}\n"`, "grow 400000000", "hang"), &enginetest.Recorder{})
+	o, err := e.RunTurn(t.Context(), job(t, "final ok", `raw "{\"type\":\"turn_end\"}\n"`, "grow 400000000", "hang"),
+		&enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 	require.ErrorContains(t, <-lost, "more than 314572800")

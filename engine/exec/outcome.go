@@ -26,11 +26,13 @@ func endingOf(p *process.Process) ending {
 	return ending{err: p.Err(), stderr: p.ErrorText()}
 }
 
-// outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a flood.
+// outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a
+// flood.
 func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine.Outcome, error) {
 	if r.odd > maxOdd {
 		r.out.Diagnostics = append(r.out.Diagnostics, engine.Diagnostic{
-			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed", r.odd-maxOdd),
+			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed",
+				r.odd-maxOdd),
 		})
 	}
 	if errors.Is(broken, errOtherSession) {
@@ -56,7 +58,8 @@ func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine
 		o.FinalText, o.FinalRef = r.held.Text, r.held.RawRef
 	}
 	if errors.Is(broken, errFlood) {
-		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated, Detail: broken.Error()})
+		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
+			Detail: broken.Error()})
 	} else if broken != nil && !errors.Is(broken, engine.ErrStale) && ctx.Err() == nil {
 		return o, broken
 	}
@@ -69,13 +72,17 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 	var memory *process.MemoryError
 	switch limit := r.limit(); {
 	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
-		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: "the turn exceeded its time limit"}
+		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout,
+			Detail: "the turn exceeded its time limit"}
 	case errors.Is(broken, errFlood):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
+			Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
 	case ctx.Err() != nil || broken != nil:
-		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "the turn was interrupted"}
+		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+			Detail: "the turn was interrupted"}
 	case errors.As(end.err, &memory):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent was ended because of its memory: " + memory.Error()}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
+			Detail: "the agent was ended because of its memory: " + memory.Error()}
 	case limit != nil && !errors.Is(limit, errLingers):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	}
@@ -88,29 +95,36 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 	}
 	switch {
 	case r.lost || r.refusedToResume(code, stderr):
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + r.why(stderr), ExitCode: code}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed,
+			Detail: "the agent cannot resume its session: " + r.why(stderr), ExitCode: code}
 	case r.failed != nil:
 		r.failed.ExitCode = code
 		return *r.failed
 	case r.ended && r.untaken:
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended its turn without taking its input", ExitCode: code}
-	case lingered, r.ended && r.cfg.Resident: // its turn is over by its own word; what its process does then is not the turn's
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
+			Detail: "the agent ended its turn without taking its input", ExitCode: code}
+	case lingered, r.ended && r.cfg.Resident:
+		// its turn is over by its own word; what its process does then is not the turn's
 		return engine.Process{Status: engine.OK}
 	case r.cfg.Resident && r.turn.GoesOn() && !r.heard:
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
+			Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
 	case end.err != nil && !errors.Is(end.err, exec.ErrWaitDelay):
 		detail := "the agent's process ended with " + end.err.Error()
 		if stderr != "" {
 			detail += ": " + stderr
 		}
 		if process.Killed(end.err) { // somebody ended it, not its work
-			return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: detail, ExitCode: code}
+			return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: detail,
+				ExitCode: code}
 		}
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
 	case r.cfg.Resident:
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost, Detail: "the resident process ended during its turn: " + stderr}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
+			Detail: "the resident process ended during its turn: " + stderr}
 	case !r.complete && r.cfg.completes():
-		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent's process ended before its turn was complete: " + stderr}
+		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent's process ended " +
+			"before its turn was complete: " + stderr}
 	}
 	return engine.Process{Status: engine.OK}
 }

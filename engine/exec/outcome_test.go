@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// D6: a resident process that says nothing to an answer and has ended was lost while the run waited; one that ends after
-// it took the turn up has failed.
+// D6: a resident process that says nothing to an answer and has ended was lost while the run
+// waited; one that ends after it took the turn up has failed.
 func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 	gone := ending{err: errors.New("signal: killed")}
 	answered := engine.Turn{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}
@@ -26,7 +26,8 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 		"crashed over the answer":     {answered, true, fsm.CodeEngineFailed},
 		"crashed in the first turn":   {engine.Turn{}, false, fsm.CodeEngineFailed},
 	} {
-		r := &reading{cfg: &Config{Resident: true}, ctx: t.Context(), sink: &enginetest.Recorder{}, turn: tc.turn, heard: tc.heard}
+		r := &reading{cfg: &Config{Resident: true}, ctx: t.Context(), sink: &enginetest.Recorder{}, turn: tc.turn,
+			heard: tc.heard}
 		o, err := r.outcome(t.Context(), gone, nil)
 		require.NoError(t, err)
 		require.Equal(t, engine.Failed, o.Process.Status, name)

@@ -21,7 +21,8 @@ import (
 // maxCost bounds what a turn is said to have cost.
 const maxCost = 1e15
 
-// maxOdd bounds how many oddities of a turn are reported, and maxWarning how much of an agent's warning, in bytes.
+// maxOdd bounds how many oddities of a turn are reported, and maxWarning how much of an agent's
+// warning, in bytes.
 const (
 	maxOdd     = 20
 	maxWarning = 4 << 10
@@ -68,7 +69,8 @@ func (r *reading) values() map[string]string {
 	}
 	return map[string]string{
 		"{prompt}": r.turn.Prompt, "{input}": r.turn.Input(), "{session}": r.session, "{workdir}": r.turn.WorkDir,
-		"{artifacts}": r.turn.ArtifactDir, "{transcripts}": r.turn.TranscriptDir, "{home}": r.turn.HomeDir, "{run}": r.turn.RunID,
+		"{artifacts}": r.turn.ArtifactDir, "{transcripts}": r.turn.TranscriptDir, "{home}": r.turn.HomeDir,
+		"{run}":     r.turn.RunID,
 		"{attempt}": strconv.Itoa(r.turn.Attempt), "{mode}": string(r.turn.Mode),
 		"{interaction}": strconv.Itoa(interaction),
 	}
@@ -102,7 +104,8 @@ func (r *reading) read(in *lines) error {
 		object := r.object(&l)
 		at := r.transcript.Line("", l.text)
 		if l.cut {
-			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.length, r.cfg.MaxLine))
+			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.length,
+				r.cfg.MaxLine))
 		}
 		if r.cfg.Format == Text {
 			if text.Len() <= r.cfg.MaxOutput {
@@ -132,7 +135,8 @@ func (r *reading) diagnose(code fsm.Warning, detail string) {
 	}
 }
 
-// object reads one JSON line, nil when it is none. A line whose texts spell a secret that its bytes did not is written anew without it.
+// object reads one JSON line, nil when it is none. A line whose texts spell a secret that its bytes
+// did not is written anew without it.
 func (r *reading) object(l *line) map[string]any {
 	text := strings.TrimSpace(string(l.text))
 	if r.cfg.Format == Text || text == "" || l.cut {
@@ -227,7 +231,8 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 		v, _ = r.secrets.Value(v) // joined, as above
 		body, err := json.Marshal(v)
 		if err != nil || len(body) > r.cfg.MaxOutput {
-			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at most %d", len(body), r.cfg.MaxOutput))
+			r.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want "+
+				"at most %d", len(body), r.cfg.MaxOutput))
 			return nil
 		}
 		r.out.Output = body
@@ -245,7 +250,8 @@ func (r *reading) apply(rule Rule, object map[string]any, ref *engine.RawRef) er
 	return nil
 }
 
-// warn tells at once what the agent warns of: that it waits for its model, say. It counts as an oddity, since there may be any number.
+// warn tells at once what the agent warns of: that it waits for its model, say. It counts as an
+// oddity, since there may be any number.
 func (r *reading) warn(text string) error {
 	if r.odd++; r.odd > maxOdd {
 		return nil

@@ -20,7 +20,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// killedHost starts a host in a process of its own and kills it with SIGKILL when the agent has made the files.
+// killedHost starts a host in a process of its own and kills it with SIGKILL when the agent has
+// made the files.
 func killedHost(t *testing.T, stateDir string, turn engine.Turn, files ...string) {
 	t.Helper()
 	task, err := json.Marshal(hosting{stateDir, turn})
@@ -65,7 +66,8 @@ func reaper(t *testing.T, stateDir string) *exec.Engine {
 	return started(t, cfg)
 }
 
-// E7: what a host that was killed left is ended by the next one, also what left the agent's group or ignores signals.
+// E7: what a host that was killed left is ended by the next one, also what left the agent's group
+// or ignores signals.
 func TestWhatADeadHostLeftIsReaped(t *testing.T) {
 	dir, turn := t.TempDir(), job(t, "pid self", "spawn child", "stray astray", "touch begun", "hang")
 	killedHost(t, dir, turn, "self", "child", "astray")

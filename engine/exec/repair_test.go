@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// B3, B5: a round of repair goes on with the session, one process a turn or one for all; without a session there is nothing to go on with.
+// B3, B5: a round of repair goes on with the session, one process a turn or one for all; without a
+// session there is nothing to go on with.
 func TestARoundOfRepairGoesOn(t *testing.T) {
 	resident := staying(t, t.TempDir())
 	for name, cfg := range map[string]exec.Config{"a process a turn": scripted(t, t.TempDir()), "resident": resident} {
@@ -33,7 +34,8 @@ func TestARoundOfRepairGoesOn(t *testing.T) {
 			_, err = e.RunTurn(t.Context(), lost, &enginetest.Recorder{})
 			var f *engine.Failure
 			require.ErrorAs(t, err, &f)
-			require.Equal(t, map[bool]fsm.Code{false: fsm.CodeSessionResumeFailed, true: fsm.CodeInteractionProcessLost}[cfg.Resident], f.Code)
+			require.Equal(t, map[bool]fsm.Code{false: fsm.CodeSessionResumeFailed,
+				true: fsm.CodeInteractionProcessLost}[cfg.Resident], f.Code)
 		})
 	}
 }

@@ -96,7 +96,8 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		e.lose(r.turn.RunID, p) // it ended while the run waited; whoever notices first reports it
 	}
 	if r.turn.GoesOn() {
-		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run is gone"}
+		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
+			"is gone"}
 	}
 	errs, err := transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
@@ -107,7 +108,8 @@ func (e *Engine) residentOf(r *reading) (*resident, error) {
 		errs.Close()
 		return nil, err
 	}
-	p = &resident{Process: started, lines: newLines(started.Stdout, r.secrets, e.cfg.MaxLine), errs: errs, secrets: r.secrets, busy: true}
+	p = &resident{Process: started, lines: newLines(started.Stdout, r.secrets, e.cfg.MaxLine), errs: errs,
+		secrets: r.secrets, busy: true}
 	e.mu.Lock()
 	e.residents[r.turn.RunID] = p
 	e.mu.Unlock()
@@ -156,8 +158,8 @@ func (e *Engine) End(_ context.Context, runID string) error {
 	return nil
 }
 
-// Close ends all resident processes, together, so that it takes one grace however many there are. Serve does so for the
-// runs that it knows.
+// Close ends all resident processes, together, so that it takes one grace however many there are.
+// Serve does so for the runs that it knows.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	ids, scopes := slices.Collect(maps.Keys(e.residents)), slices.Clone(e.scopes)

@@ -18,9 +18,11 @@ type Action string
 const (
 	// Session: the session id, by which a new process goes on. Stored as soon as it is seen.
 	Session Action = "session"
-	// Message: a message of the assistant. The last one is the final text, unless a Final says otherwise.
+	// Message: a message of the assistant. The last one is the final text, unless a Final says
+	// otherwise.
 	Message Action = "message"
-	// Delta: a piece of a message. The pieces after the last Break or Message are the final text, unless a Final says otherwise.
+	// Delta: a piece of a message. The pieces after the last Break or Message are the final text,
+	// unless a Final says otherwise.
 	Delta Action = "delta"
 	// Final: the assistant's final text.
 	Final Action = "final"
@@ -38,23 +40,25 @@ const (
 	CostUSD      Action = "cost_usd"
 	// Break: the pieces that came so far are a message of their own.
 	Break Action = "break"
-	// TurnEnd: the agent has finished its turn. A resident one stays for the next; any other has Config.Grace to end.
+	// TurnEnd: the agent has finished its turn. A resident one stays for the next; any other has
+	// Config.Grace to end.
 	TurnEnd Action = "turn_end"
-	// Complete: the agent has said all that it has to say in its turn. Where a rule has this, a process that ends with status 0
-	// before has failed: some agents end so when they are told to terminate, or are refused a permission.
+	// Complete: the agent has said all that it has to say in its turn. Where a rule has this, a
+	// process that ends with status 0 before has failed: some agents end so when they are told to
+	// terminate, or are refused a permission.
 	Complete Action = "complete"
 )
 
 // Rule gives meaning to lines.
 type Rule struct {
-	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only be there, and one that ends in !
-	// must not be there, or be null. Empty: every line.
+	// Match: the values at these paths, as text. All must be equal; a path that ends in ? need only
+	// be there, and one that ends in ! must not be there, or be null. Empty: every line.
 	Match map[string]string
 	// Like: the texts at these paths match these expressions, too.
 	Like map[string]*regexp.Regexp
 	Do   Action
-	// Path is where the value stands: member names and list positions joined by dots; * stands for all entries of a list, whose
-	// texts are joined.
+	// Path is where the value stands: member names and list positions joined by dots; * stands for
+	// all entries of a list, whose texts are joined.
 	Path string
 	// Code is the error code of a Failure, ENGINE_FAILED when empty.
 	Code fsm.Code

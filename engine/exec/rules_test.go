@@ -71,7 +71,8 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 {"type":"item.completed","item":{"type":"agent_message","text":"found it"}}
 {"type":"turn.completed","usage":{"input_tokens":100,"output_tokens":20}}
 `,
-			session: "t-1", messages: []string{"looking"}, final: "found it", warnings: 1, usage: engine.Usage{InputTokens: 100, OutputTokens: 20},
+			session: "t-1", messages: []string{"looking"}, final: "found it", warnings: 1,
+			usage: engine.Usage{InputTokens: 100, OutputTokens: 20},
 		},
 		"a failed turn of threads and items": {
 			rules: []Rule{
@@ -86,7 +87,8 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 		"content in parts, and a result with its own text": {
 			rules: []Rule{
 				{Match: match("type", "system", "subtype", "init"), Do: Session, Path: "session_id"},
-				{Match: match("type", "assistant", "message.content.0.text?", "", "parent!", ""), Do: Message, Path: "message.content.*.text"},
+				{Match: match("type", "assistant", "message.content.0.text?", "", "parent!", ""), Do: Message,
+					Path: "message.content.*.text"},
 				{Match: match("type", "result"), Do: Final, Path: "result"},
 				{Match: match("type", "result", "is_error", "true"), Do: Failure, Path: "result"},
 				{Match: match("type", "result"), Do: CostUSD, Path: "total_cost_usd"},
@@ -104,7 +106,8 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 		"a result that is an error, with a code of its own": {
 			rules: []Rule{
 				{Match: match("type", "result"), Do: Final, Path: "result"},
-				{Match: match("type", "result", "is_error", "true"), Do: Failure, Path: "result", Code: fsm.CodeEngineUnavailable},
+				{Match: match("type", "result", "is_error", "true"), Do: Failure, Path: "result",
+					Code: fsm.CodeEngineUnavailable},
 			},
 			output: `{"type":"result","is_error":true,"result":"log in first"}` + "\n",
 			final:  "log in first", failed: fsm.CodeEngineUnavailable,
@@ -161,11 +164,14 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 		"a failure that is told only as a text": {
 			rules: []Rule{
 				{Match: match("type", "result"), Do: Final, Path: "text"},
-				{Match: match("type", "result"), Like: map[string]*regexp.Regexp{"text": regexp.MustCompile(`^\[error: .*\]$`)}, Do: Failure, Path: "text"},
+				{Match: match("type", "result"),
+					Like: map[string]*regexp.Regexp{"text": regexp.MustCompile(`^\[error: .*\]$`)}, Do: Failure,
+					Path: "text"},
 				{Like: map[string]*regexp.Regexp{"nothing": regexp.MustCompile(``)}, Do: Warning, Path: "text"},
 			},
-			output: `{"type":"result","text":"see [error: quota]"}` + "\n" + `{"type":"result","text":"[error: quota]"}` + "\n",
-			final:  "[error: quota]", failed: fsm.CodeEngineFailed,
+			output: `{"type":"result","text":"see [error: quota]"}` + "\n" +
+				`{"type":"result","text":"[error: quota]"}` + "\n",
+			final: "[error: quota]", failed: fsm.CodeEngineFailed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,7 +196,8 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 // Rules that cannot mean anything are refused.
 func TestRulesAreChecked(t *testing.T) {
 	for _, r := range []Rule{
-		{Do: "dance"}, {Do: Message}, {Do: Complete, Code: fsm.CodeEngineFailed}, {Do: Message, Path: "text", Add: true},
+		{Do: "dance"}, {Do: Message}, {Do: Complete, Code: fsm.CodeEngineFailed}, {Do: Message, Path: "text",
+			Add: true},
 		{Do: Message, Path: "text", Like: map[string]*regexp.Regexp{"text": nil}},
 	} {
 		require.Error(t, r.check())
@@ -200,7 +207,8 @@ func TestRulesAreChecked(t *testing.T) {
 // H4: an agent cannot smuggle a flag into its own next command line by naming its session like one.
 func TestASessionIDIsNoFlag(t *testing.T) {
 	rules := []Rule{{Do: Session, Path: "id"}, {Do: Final, Path: "text"}}
-	for _, id := range []string{"--dangerously-skip-permissions", "-x", `a\nb`, `a\u0000b`, strings.Repeat("x", maxSession+1)} {
+	for _, id := range []string{"--dangerously-skip-permissions", "-x", `a\nb`, `a\u0000b`, strings.Repeat("x",
+		maxSession+1)} {
 		h := hear(t, Config{Rules: rules}, `{"id":"`+id+`","text":"hi"}`+"\n")
 		require.Nil(t, h.sink.Last())
 		require.Nil(t, h.o.Handle)
@@ -211,7 +219,8 @@ func TestASessionIDIsNoFlag(t *testing.T) {
 
 // I11: texts and structured output are bounded, with a diagnostic.
 func TestWhatIsTooLongIsCut(t *testing.T) {
-	cfg := Config{MaxOutput: 10, Rules: []Rule{{Do: Final, Path: "final"}, {Do: Delta, Path: "delta"}, {Do: Output, Path: "out"}}}
+	cfg := Config{MaxOutput: 10, Rules: []Rule{{Do: Final, Path: "final"}, {Do: Delta, Path: "delta"},
+		{Do: Output, Path: "out"}}}
 	h := hear(t, cfg, `{"final":"123456789é"}`)
 	require.Equal(t, "123456789", h.o.FinalText, "no character is split")
 	require.Equal(t, fsm.WarnEngineOutputTruncated, h.o.Diagnostics[0].Code)
@@ -231,14 +240,16 @@ func TestPlainTextIsTheFinalText(t *testing.T) {
 	require.Equal(t, "one\ntwo\nthree\n", h.o.FinalText)
 	h = hear(t, Config{Format: Text, MaxLine: 4}, "123é567\nnext\n")
 	require.Equal(t, "123\nnext\n", h.o.FinalText, "a character that the cut splits is taken off")
-	require.Equal(t, []engine.Diagnostic{{Code: fsm.WarnEngineOutputTruncated, Detail: "a line of 9 bytes was cut at 4"}}, h.o.Diagnostics)
+	require.Equal(t, []engine.Diagnostic{{Code: fsm.WarnEngineOutputTruncated,
+		Detail: "a line of 9 bytes was cut at 4"}}, h.o.Diagnostics)
 	h = hear(t, Config{Format: Text, MaxOutput: 6}, "123\n567\n9\n")
 	require.Equal(t, "123\n56", h.o.FinalText)
 }
 
 // I11: a turn has a bounded number of diagnostics, and says when there were more.
 func TestDiagnosticsAreBounded(t *testing.T) {
-	h := hear(t, Config{Rules: []Rule{{Do: Final, Path: "x"}}}, strings.Repeat("oops\n", 1000)+`{"x":1} {"x":2}`+"\n"+`{"x":"y"}`)
+	h := hear(t, Config{Rules: []Rule{{Do: Final, Path: "x"}}}, strings.Repeat("oops\n", 1000)+`{"x":1} {"x":2}`+"\n"+
+		`{"x":"y"}`)
 	require.Len(t, h.o.Diagnostics, maxOdd+1)
 	require.Contains(t, h.o.Diagnostics[maxOdd].Detail, "981 more")
 	require.Equal(t, "y", h.o.FinalText)
@@ -251,9 +262,11 @@ func FuzzRules(f *testing.F) {
 	f.Add("*", "*.*", `[{"*":1}]`)
 	f.Fuzz(func(t *testing.T, match, path, output string) {
 		cfg := Config{MaxLine: 1 << 10, MaxOutput: 100}
-		for _, do := range []Action{Session, Message, Delta, Final, Output, Warning, InputTokens, OutputTokens, CostUSD} {
+		for _, do := range []Action{Session, Message, Delta, Final, Output, Warning, InputTokens, OutputTokens,
+			CostUSD} {
 			if path != "" {
-				cfg.Rules = append(cfg.Rules, Rule{Match: map[string]string{match: "x"}, Do: do, Path: path}, Rule{Do: do, Path: path})
+				cfg.Rules = append(cfg.Rules, Rule{Match: map[string]string{match: "x"}, Do: do, Path: path},
+					Rule{Do: do, Path: path})
 			}
 		}
 		cfg.Rules = append(cfg.Rules, Rule{Match: map[string]string{match + "?": ""}, Do: Break})

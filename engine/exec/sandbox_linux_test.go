@@ -13,11 +13,12 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// alone hides the folders of all runs (the first argument) but that of one (the second) from the program behind them.
+// alone hides the folders of all runs (the first argument) but that of one (the second) from the
+// program behind them.
 const alone = `mount --bind "$2" /mnt && mount -t tmpfs none "$1" && mkdir -p "$2" && mount --move /mnt "$2" && cd "$2/work" && shift 2 && exec "$@"`
 
-// J11: runs of one user can read each other's homes; a host that gives a sandbox has each see its own alone. The example is of the tools that
-// every Linux has; bwrap does the same in one call.
+// J11: runs of one user can read each other's homes; a host that gives a sandbox has each see its
+// own alone. The example is of the tools that every Linux has; bwrap does the same in one call.
 func TestASandboxHidesOtherRuns(t *testing.T) {
 	for name, sandbox := range map[string]func(*osexec.Cmd, engine.Turn) error{
 		"the other's\n": nil,
@@ -28,7 +29,8 @@ func TestASandboxHidesOtherRuns(t *testing.T) {
 			}
 			run := filepath.Dir(t.WorkDir)
 			cmd.Args = append([]string{
-				"unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", alone, "sh", filepath.Dir(run), run, cmd.Path,
+				"unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", alone,
+				"sh", filepath.Dir(run), run, cmd.Path,
 			}, cmd.Args[1:]...)
 			cmd.Path = path
 			return nil
@@ -40,8 +42,10 @@ func TestASandboxHidesOtherRuns(t *testing.T) {
 		for _, id := range []string{"mine", "other"} {
 			base := filepath.Join(runs, id)
 			turn := engine.Turn{
-				RunID: id, Attempt: 1, Prompt: filepath.Join(runs, "other", "home", "login"), WorkDir: filepath.Join(base, "work"),
-				ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"), HomeDir: filepath.Join(base, "home"),
+				RunID: id, Attempt: 1, Prompt: filepath.Join(runs, "other", "home", "login"),
+				WorkDir:     filepath.Join(base, "work"),
+				ArtifactDir: filepath.Join(base, "artifacts"), TranscriptDir: filepath.Join(base, "transcripts"),
+				HomeDir: filepath.Join(base, "home"),
 			}
 			for _, dir := range []string{turn.WorkDir, turn.ArtifactDir, turn.TranscriptDir, turn.HomeDir} {
 				require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -50,8 +54,9 @@ func TestASandboxHidesOtherRuns(t *testing.T) {
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(homes[1], "login"), []byte("the other's\n"), 0o600))
 		e := started(t, exec.Config{
-			Command: "sh", Args: []string{"-c", `cat "$0" || true; pwd > "$1/kept"`, "{input}", "{home}"}, Format: exec.Text,
-			Env: []string{"PATH"}, StateDir: t.TempDir(), Sandbox: sandbox,
+			Command: "sh", Args: []string{"-c", `cat "$0" || true; pwd > "$1/kept"`, "{input}", "{home}"},
+			Format: exec.Text,
+			Env:    []string{"PATH"}, StateDir: t.TempDir(), Sandbox: sandbox,
 		})
 		o, err := e.RunTurn(t.Context(), turns[0], &enginetest.Recorder{})
 		require.NoError(t, err)

@@ -12,13 +12,15 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// surroundings are what an agent is started with: its environment, beside the marks of its run, and which of it must not be seen.
+// surroundings are what an agent is started with: its environment, beside the marks of its run, and
+// which of it must not be seen.
 type surroundings struct {
 	env     []string
 	secrets *redact.Redactor
 }
 
-// surroundings are what is allowed, what is set, and nothing else. Each variable is read once, so that what is redacted is what the agent has.
+// surroundings are what is allowed, what is set, and nothing else. Each variable is read once, so
+// that what is redacted is what the agent has.
 func (e *Engine) surroundings(values map[string]string) (surroundings, error) {
 	var secrets []string
 	var broken error
@@ -41,7 +43,8 @@ func (e *Engine) surroundings(values map[string]string) (surroundings, error) {
 		add(name, strings.ReplaceAll(expand(v, values), "\x00", "\uFFFD"))
 	}
 	if broken != nil {
-		return surroundings{}, &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "a secret of the agent cannot be kept", Err: broken}
+		return surroundings{}, &engine.Failure{Code: fsm.CodeEngineUnavailable,
+			Detail: "a secret of the agent cannot be kept", Err: broken}
 	}
 	r, err := redact.New(secrets...)
 	return surroundings{env: env, secrets: r}, err
@@ -71,7 +74,8 @@ func (r *reading) redacted(o engine.Outcome) engine.Outcome {
 	return o
 }
 
-// pieces are the pieces of a message that came so far, joined; also a secret that is spread over several is found.
+// pieces are the pieces of a message that came so far, joined; also a secret that is spread over
+// several is found.
 func (r *reading) pieces() string {
 	text := r.delta.String()
 	if r.secrets == nil {

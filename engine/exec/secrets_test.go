@@ -69,12 +69,14 @@ func TestASecretIsNowhere(t *testing.T) {
 		see   func(t *testing.T, o engine.Outcome)
 	}{
 		"in messages and the final text": {
-			lines: []string{says(exec.Message, `"1 `+asJSON+`"`), says(exec.Message, `"2"`), says(exec.Final, `"3 `+oddly+`"`)},
-			see:   func(t *testing.T, o engine.Outcome) { t.Helper(); require.Equal(t, "3 [redacted]", o.FinalText) },
+			lines: []string{says(exec.Message, `"1 `+asJSON+`"`), says(exec.Message, `"2"`),
+				says(exec.Final, `"3 `+oddly+`"`)},
+			see: func(t *testing.T, o engine.Outcome) { t.Helper(); require.Equal(t, "3 [redacted]", o.FinalText) },
 		},
 		"in pieces of a message": {
-			lines: []string{says(exec.Delta, `"a s3cr"`), says(exec.Delta, `"et\"\\/<val"`), says(exec.Delta, `"ue> z"`)},
-			see:   func(t *testing.T, o engine.Outcome) { t.Helper(); require.Equal(t, "a [redacted] z", o.FinalText) },
+			lines: []string{says(exec.Delta, `"a s3cr"`), says(exec.Delta, `"et\"\\/<val"`),
+				says(exec.Delta, `"ue> z"`)},
+			see: func(t *testing.T, o engine.Outcome) { t.Helper(); require.Equal(t, "a [redacted] z", o.FinalText) },
 		},
 		"in pieces of a list": {
 			lines: []string{says("list", `["a s3cret\"","\\/<value> z"]`)},
@@ -110,7 +112,10 @@ func TestASecretIsNowhere(t *testing.T) {
 		},
 		"where the error output is cut": {
 			lines: []string{`printf %s "$API_KEY" >&2`, `head -c 4090 /dev/zero | tr '\0' x >&2`, "exit 3"},
-			see:   func(t *testing.T, o engine.Outcome) { t.Helper(); require.NotContains(t, o.Process.Detail, "value>") },
+			see: func(t *testing.T, o engine.Outcome) {
+				t.Helper()
+				require.NotContains(t, o.Process.Detail, "value>")
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +151,8 @@ func TestATextIsNotCutWithinASecret(t *testing.T) {
 func TestATranscriptIsRightBehindASecret(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t)
-	_, err := started(t, telling(t, `echo "x $API_KEY"`, says(exec.Message, `"one"`), says(exec.Message, `"two"`))).RunTurn(t.Context(), turn, &told)
+	_, err := started(t, telling(t, `echo "x $API_KEY"`, says(exec.Message, `"one"`), says(exec.Message,
+		`"two"`))).RunTurn(t.Context(), turn, &told)
 	require.NoError(t, err)
 	ref := told.Refs()[0]
 	body, err := os.ReadFile(filepath.Join(turn.TranscriptDir, ref.File))
@@ -154,10 +160,12 @@ func TestATranscriptIsRightBehindASecret(t *testing.T) {
 	require.JSONEq(t, `{"type":"message","text":"one"}`, string(body[ref.Offset:ref.Offset+ref.Length]))
 }
 
-// A resident agent's secrets are those that it was started with, also when they come between its turns.
+// A resident agent's secrets are those that it was started with, also when they come between its
+// turns.
 func TestAResidentAgentKeepsItsSecrets(t *testing.T) {
 	t.Setenv("API_KEY", secret)
-	cfg := telling(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd, `printf 'chatter s3cret"'; touch chatted`,
+	cfg := telling(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd,
+		`printf 'chatter s3cret"'; touch chatted`,
 		"read -r input", `printf '%s\n' '\/<value>'`, says(exec.Final, `"2 `+oddly+`"`), saysEnd, "read -r input")
 	cfg.Resident, cfg.Stdin, cfg.StdinJSON = true, "{input}", true
 	cfg.Env, cfg.Set = append(cfg.Env, "API_KEY"), nil
@@ -186,8 +194,10 @@ func TestAResidentAgentKeepsItsSecrets(t *testing.T) {
 func TestAnErrorHoldsNoSecret(t *testing.T) {
 	cause := errors.New("cause")
 	for name, prepare := range map[string]func() error{
-		"plain":     func() error { return errors.Join(cause, errors.New("cannot store "+secret)) },
-		"a failure": func() error { return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: secret, Err: cause} },
+		"plain": func() error { return errors.Join(cause, errors.New("cannot store "+secret)) },
+		"a failure": func() error {
+			return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: secret, Err: cause}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := telling(t, saysOK)

@@ -39,17 +39,19 @@ func (r *reading) begin(session string) error {
 	return nil
 }
 
-// usable refuses a session id that would be something else on a command line: the agent writes it, and it comes back
-// to the agent as an argument.
+// usable refuses a session id that would be something else on a command line: the agent writes it,
+// and it comes back to the agent as an argument.
 func usable(session string) error {
-	if len(session) > maxSession || strings.HasPrefix(session, "-") || strings.ContainsFunc(session, unicode.IsControl) {
-		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no control characters", clip(session, 40), maxSession)
+	if len(session) > maxSession || strings.HasPrefix(session, "-") || strings.ContainsFunc(session,
+		unicode.IsControl) {
+		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no "+
+			"control characters", clip(session, 40), maxSession)
 	}
 	return nil
 }
 
-// handle is the session as it is stored, nil when there is none to go on with. A resident agent goes on in its process;
-// its handle only names the session.
+// handle is the session as it is stored, nil when there is none to go on with. A resident agent
+// goes on in its process; its handle only names the session.
 func (r *reading) handle() *engine.Handle {
 	switch {
 	case r.cfg.Resident:
@@ -60,7 +62,8 @@ func (r *reading) handle() *engine.Handle {
 	return &engine.Handle{Engine: r.cfg.Name, Version: r.version, Data: body}
 }
 
-// namesSession reports whether a turn is resumed by a session id. Some agents find their session in the working folder.
+// namesSession reports whether a turn is resumed by a session id. Some agents find their session in
+// the working folder.
 func (c Config) namesSession() bool {
 	has := func(s string) bool { return strings.Contains(s, "{session}") }
 	for _, v := range c.Set {
@@ -107,8 +110,8 @@ func (r *reading) resume() error {
 	return nil
 }
 
-// Check refuses a handle that is not this engine's or names no session. Whether the agent still has the session is
-// known when it is asked to go on.
+// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
+// the session is known when it is asked to go on.
 func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
 	if e.cfg.Resident {
 		return nil

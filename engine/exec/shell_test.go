@@ -23,7 +23,8 @@ import (
 func shell(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	return exec.Config{
-		Name: "sh", Command: "sh", Args: []string{"-c", strings.Join(lines, "\n")}, Grace: grace, Env: []string{"PATH"}, StateDir: tb.TempDir(),
+		Name: "sh", Command: "sh", Args: []string{"-c", strings.Join(lines, "\n")}, Grace: grace, Env: []string{"PATH"},
+		StateDir: tb.TempDir(),
 		Rules: []exec.Rule{
 			{Match: map[string]string{"type": "final"}, Do: exec.Final, Path: "text"},
 			{Match: map[string]string{"type": "failure"}, Do: exec.Failure, Path: "text"},
@@ -58,8 +59,8 @@ func TestAnAgentThatClosedItsOutputIsIdle(t *testing.T) {
 	require.Contains(t, o.Process.Detail, "no output for 200ms")
 }
 
-// D6: a resident agent that ends its turn and then its process has done its turn, however fast it is; that it is gone is
-// reported as a loss, once.
+// D6: a resident agent that ends its turn and then its process has done its turn, however fast it
+// is; that it is gone is reported as a loss, once.
 func TestAResidentAgentMayEndRightAfterItsTurn(t *testing.T) {
 	for _, last := range []string{"exit 0", "exit 3", "kill -9 $$"} {
 		for range 10 { // sometimes the process is gone when the turn is judged, sometimes not yet
@@ -78,11 +79,13 @@ func TestAResidentAgentMayEndRightAfterItsTurn(t *testing.T) {
 	}
 }
 
-// A resident agent that ends its turn without reading its input has not done it: the rest would begin its next one.
+// A resident agent that ends its turn without reading its input has not done it: the rest would
+// begin its next one.
 func TestAResidentAgentMustTakeItsInput(t *testing.T) {
 	turn := job(t)
 	turn.Prompt = strings.Repeat("x", 1<<20) // more than a pipe holds
-	o, err := started(t, residentShell(t, saysOK, saysEnd, "sleep 1000")).RunTurn(t.Context(), turn, &enginetest.Recorder{})
+	o, err := started(t, residentShell(t, saysOK, saysEnd, "sleep 1000")).RunTurn(t.Context(), turn,
+		&enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.Failed, o.Process.Status)
 	require.Equal(t, fsm.CodeEngineFailed, o.Process.Code)
@@ -101,22 +104,30 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 		keeps  bool
 		want   fsm.Code
 	}{
-		"by another session":               {lines: []string{another, "sleep 1000"}, keeps: true, want: fsm.CodeSessionResumeFailed},
-		"not by its own session":           {lines: []string{`echo '{"type":"begin","id":"x"}'`, saysOK}, keeps: true},
-		"not by another that goes on":      {lines: []string{another, saysOK}},
-		"by a line, and lingers":           {lines: []string{`echo '{"type":"lost"}'`, saysEnd, "sleep 1000"}, want: fsm.CodeSessionResumeFailed},
-		"by the text of its failure":       {lines: []string{says}, text: gone, want: fsm.CodeSessionResumeFailed},
-		"by such a text, and lingers":      {lines: []string{says, saysEnd, "sleep 1000"}, text: gone, want: fsm.CodeSessionResumeFailed},
-		"by its exit status":               {lines: []string{saysOK, "exit 42"}, status: []int{41, 42}, want: fsm.CodeSessionResumeFailed},
-		"not by another status":            {lines: []string{saysOK, "exit 3"}, status: []int{41, 42}, want: fsm.CodeEngineFailed},
-		"not by another text":              {lines: []string{`echo '{"type":"failure","text":"no model"}'`}, text: gone, want: fsm.CodeEngineFailed},
-		"not by an error output that is":   {lines: []string{saysOK, "echo No conversation found >&2"}, text: gone},
-		"beside an end that the host made": {lines: []string{saysOK, "echo No conversation found >&2", saysEnd, "sleep 1000"}, text: gone},
+		"by another session": {lines: []string{another, "sleep 1000"}, keeps: true,
+			want: fsm.CodeSessionResumeFailed},
+		"not by its own session":      {lines: []string{`echo '{"type":"begin","id":"x"}'`, saysOK}, keeps: true},
+		"not by another that goes on": {lines: []string{another, saysOK}},
+		"by a line, and lingers": {lines: []string{`echo '{"type":"lost"}'`, saysEnd, "sleep 1000"},
+			want: fsm.CodeSessionResumeFailed},
+		"by the text of its failure": {lines: []string{says}, text: gone, want: fsm.CodeSessionResumeFailed},
+		"by such a text, and lingers": {lines: []string{says, saysEnd, "sleep 1000"}, text: gone,
+			want: fsm.CodeSessionResumeFailed},
+		"by its exit status": {lines: []string{saysOK, "exit 42"}, status: []int{41, 42},
+			want: fsm.CodeSessionResumeFailed},
+		"not by another status": {lines: []string{saysOK, "exit 3"}, status: []int{41, 42},
+			want: fsm.CodeEngineFailed},
+		"not by another text": {lines: []string{`echo '{"type":"failure","text":"no model"}'`}, text: gone,
+			want: fsm.CodeEngineFailed},
+		"not by an error output that is": {lines: []string{saysOK, "echo No conversation found >&2"}, text: gone},
+		"beside an end that the host made": {lines: []string{saysOK, "echo No conversation found >&2", saysEnd,
+			"sleep 1000"}, text: gone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := shell(t, tc.lines...)
 			cfg.KeepsSession = tc.keeps
-			cfg.ResumeArgs, cfg.ResumeFailed, cfg.ResumeFailedStatus = slices.Concat(cfg.Args, []string{"{session}"}), tc.text, tc.status
+			cfg.ResumeArgs, cfg.ResumeFailed, cfg.ResumeFailedStatus = slices.Concat(cfg.Args, []string{"{session}"}),
+				tc.text, tc.status
 			turn := job(t)
 			turn.Handle = &engine.Handle{Engine: "sh", Data: []byte(`"x"`)}
 			o, err := started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})
@@ -125,7 +136,8 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 			require.Equal(t, tc.want == "", o.Process.Status == engine.OK)
 
 			turn.Handle, cfg.Args = nil, cfg.ResumeArgs
-			if tc.status != nil || tc.text != nil || tc.keeps && tc.want == "" { // a session that was not resumed cannot be gone
+			// a session that was not resumed cannot be gone
+			if tc.status != nil || tc.text != nil || tc.keeps && tc.want == "" {
 				o, err = started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})
 				require.NoError(t, err)
 				require.NotEqual(t, fsm.CodeSessionResumeFailed, o.Process.Code)
@@ -134,11 +146,13 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 	}
 }
 
-// Closing an engine takes one grace, not one for each process: here each process ends once all have been asked to.
+// Closing an engine takes one grace, not one for each process: here each process ends once all have
+// been asked to.
 func TestResidentAgentsAreEndedTogether(t *testing.T) {
 	const n = 3
 	dir := t.TempDir()
-	meet := fmt.Sprintf(`trap 'touch "$HERE/asked-$RUN"; until [ $(ls "$HERE" | grep -c asked) = %d ]; do sleep 0.01; done; touch "$HERE/met-$RUN"; exit 0' TERM`, n)
+	meet := fmt.Sprintf(
+		`trap 'touch "$HERE/asked-$RUN"; until [ $(ls "$HERE" | grep -c asked) = %d ]; do sleep 0.01; done; touch "$HERE/met-$RUN"; exit 0' TERM`, n)
 	cfg := residentShell(t, meet, "read -r input", saysOK, saysEnd, "sleep 1000 & wait")
 	cfg.Set = map[string]string{"HERE": dir, "RUN": "{run}"}
 	cfg.Grace = patience / n / 2

@@ -14,8 +14,9 @@ import (
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 var placeholders = map[string]bool{
-	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true, "{home}": true,
-	"{run}": true, "{attempt}": true, "{mode}": true, "{interaction}": true,
+	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true,
+	"{home}": true,
+	"{run}":  true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 
 // autoArg is the argument that AutoArgs stand for.
@@ -37,8 +38,10 @@ func (c Config) checkTemplates() error {
 			}
 		}
 	}
-	if c.Stdin == autoArg || len(c.AutoArgs) > 0 && (!slices.Contains(c.Args, autoArg) || len(c.ResumeArgs) > 0 && !slices.Contains(c.ResumeArgs, autoArg)) {
-		return errors.New("exec: Config.AutoArgs have no place: put the argument {auto} into Args, and into ResumeArgs if there are any")
+	if c.Stdin == autoArg || len(c.AutoArgs) > 0 && (!slices.Contains(c.Args, autoArg) || len(c.ResumeArgs) > 0 &&
+		!slices.Contains(c.ResumeArgs, autoArg)) {
+		return errors.New("exec: Config.AutoArgs have no place: put the argument {auto} into Args, and into " +
+			"ResumeArgs if there are any")
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ func TestFullAutoFlagsAreForAutoModeOnly(t *testing.T) {
 	require.NoError(t, err)
 	values := map[string]string{"{input}": "do {auto}", "{session}": "s"}
 	require.Equal(t, []string{"run", "--yolo", "--really", "do {auto}"}, cfg.arguments(cfg.Args, values, fsm.ModeAuto))
-	require.Equal(t, []string{"resume", "--yolo", "--really", "s", "do {auto}"}, cfg.arguments(cfg.ResumeArgs, values, fsm.ModeAuto))
+	require.Equal(t, []string{"resume", "--yolo", "--really", "s", "do {auto}"}, cfg.arguments(cfg.ResumeArgs, values,
+		fsm.ModeAuto))
 	require.Equal(t, []string{"run", "do {auto}"}, cfg.arguments(cfg.Args, values, fsm.ModeInteractive))
 	require.Equal(t, []string{"resume", "s", "do {auto}"}, cfg.arguments(cfg.ResumeArgs, values, fsm.ModeInteractive))
 }
@@ -39,7 +40,8 @@ func TestAValueStaysAValue(t *testing.T) {
 		values := map[string]string{"{input}": "--help {run} *", "{run}": "r1"}
 		require.Equal(t, tc.want, Config{}.arguments(tc.template, values, fsm.ModeInteractive))
 	}
-	require.Equal(t, []string{"a\uFFFDb"}, Config{}.arguments([]string{"{input}"}, map[string]string{"{input}": "a\x00b"}, fsm.ModeAuto))
+	require.Equal(t, []string{"a\uFFFDb"}, Config{}.arguments([]string{"{input}"},
+		map[string]string{"{input}": "a\x00b"}, fsm.ModeAuto))
 }
 
 func TestAConfigSaysWhatIsWrong(t *testing.T) {
@@ -61,23 +63,31 @@ func TestAConfigSaysWhatIsWrong(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"no command":                 {good(), func(c *Config) { c.Command = "" }, "Command"},
-		"no input":                   {good(), func(c *Config) { c.Args = nil }, "Args or Stdin"},
-		"unknown format":             {good(), func(c *Config) { c.Format = "xml" }, `Format is "xml"`},
-		"unknown placeholder":        {good(), func(c *Config) { c.ResumeArgs = []string{"{thread}"} }, "{thread}"},
-		"unknown placeholder in env": {good(), func(c *Config) { c.Set = map[string]string{"A": "{house}"} }, "{house}"},
-		"variable without name":      {good(), func(c *Config) { c.Set = map[string]string{"": "x"} }, "Config.Set"},
-		"variable of the library":    {good(), func(c *Config) { c.Set = map[string]string{"INTERLUDE_TOKEN": "x"} }, "INTERLUDE_TOKEN"},
-		"auto inside an argument":    {good(), func(c *Config) { c.Args = []string{"x{auto}"} }, "{auto}"},
-		"auto without a place":       {good(), func(c *Config) { c.AutoArgs = []string{"--yolo"} }, "AutoArgs"},
+		"no command":          {good(), func(c *Config) { c.Command = "" }, "Command"},
+		"no input":            {good(), func(c *Config) { c.Args = nil }, "Args or Stdin"},
+		"unknown format":      {good(), func(c *Config) { c.Format = "xml" }, `Format is "xml"`},
+		"unknown placeholder": {good(), func(c *Config) { c.ResumeArgs = []string{"{thread}"} }, "{thread}"},
+		"unknown placeholder in env": {good(), func(c *Config) {
+			c.Set = map[string]string{"A": "{house}"}
+		}, "{house}"},
+		"variable without name": {good(), func(c *Config) { c.Set = map[string]string{"": "x"} }, "Config.Set"},
+		"variable of the library": {good(), func(c *Config) {
+			c.Set = map[string]string{"INTERLUDE_TOKEN": "x"}
+		}, "INTERLUDE_TOKEN"},
+		"auto inside an argument": {good(), func(c *Config) { c.Args = []string{"x{auto}"} }, "{auto}"},
+		"auto without a place":    {good(), func(c *Config) { c.AutoArgs = []string{"--yolo"} }, "AutoArgs"},
 		"auto without a place on resume": {good(), func(c *Config) {
 			c.AutoArgs, c.Args, c.ResumeArgs = []string{"--yolo"}, []string{"{auto}"}, []string{"{session}"}
 		}, "ResumeArgs"},
-		"unknown action":           {good(), func(c *Config) { c.Rules = []Rule{{Do: "shout"}} }, "Rules[0]"},
-		"action without path":      {good(), func(c *Config) { c.Rules = []Rule{{Do: Final}} }, "needs a Path"},
-		"code without failure":     {good(), func(c *Config) { c.Rules = []Rule{{Do: Final, Path: "x", Code: fsm.CodeEngineFailed}} }, "belongs to failure"},
+		"unknown action":      {good(), func(c *Config) { c.Rules = []Rule{{Do: "shout"}} }, "Rules[0]"},
+		"action without path": {good(), func(c *Config) { c.Rules = []Rule{{Do: Final}} }, "needs a Path"},
+		"code without failure": {good(), func(c *Config) {
+			c.Rules = []Rule{{Do: Final, Path: "x", Code: fsm.CodeEngineFailed}}
+		}, "belongs to failure"},
 		"JSON lines without rules": {good(), func(c *Config) { c.Rules = nil }, "Rules are missing"},
-		"status that is none":      {good(), func(c *Config) { c.ResumeFailedStatus = []int{0} }, "ResumeFailedStatus has 0"},
+		"status that is none": {good(), func(c *Config) {
+			c.ResumeFailedStatus = []int{0}
+		}, "ResumeFailedStatus has 0"},
 		"negative limit":           {good(), func(c *Config) { c.MaxLine = -1 }, "negative"},
 		"negative time":            {good(), func(c *Config) { c.IdleLimit = -1 }, "negative"},
 		"resident with resume":     {resident(), func(c *Config) { c.ResumeArgs = []string{"x"} }, "no ResumeArgs"},

@@ -12,7 +12,8 @@ import (
 	"github.com/interlude-go/interlude/engine/exec"
 )
 
-// An attempt of several rounds has one transcript, and each round's messages point to where they stand in it.
+// An attempt of several rounds has one transcript, and each round's messages point to where they
+// stand in it.
 func TestRoundsOfAnAttemptShareItsTranscript(t *testing.T) {
 	e := scriptedWith(t, func(*exec.Config) {})
 	turn := job(t, "final one")
@@ -29,7 +30,8 @@ func TestRoundsOfAnAttemptShareItsTranscript(t *testing.T) {
 	}
 }
 
-// I11: all rounds of an attempt share the limit of its transcript; what is not in it has no place to point to.
+// I11: all rounds of an attempt share the limit of its transcript; what is not in it has no place
+// to point to.
 func TestRoundsOfAnAttemptShareTheLimit(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.MaxTranscript = 1 << 10 })
 	turn := job(t, "long 2000", "final ok")

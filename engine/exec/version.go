@@ -35,8 +35,9 @@ func (i installed) String() string {
 	return i.path + " (version " + i.version + ")"
 }
 
-// installed looks for the program each time, which is a few calls of the system, and asks for its version when it is another one
-// than before: an agent that was updated or removed meanwhile is noticed.
+// installed looks for the program each time, which is a few calls of the system, and asks for its
+// version when it is another one than before: an agent that was updated or removed meanwhile is
+// noticed.
 func (e *Engine) installed(ctx context.Context) (installed, error) {
 	path, err := e.program()
 	if err != nil {
@@ -66,9 +67,10 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 	return found, nil
 }
 
-// Query runs the agent's program with other arguments and an empty input, --help say, and returns what it writes to its standard output,
-// at most 256 KiB; the last 4 KiB of its error output when that is all it writes, as some programs do with their help. It has the environment of a turn, a home that is removed afterwards, and half a minute. The error says
-// how it ended.
+// Query runs the agent's program with other arguments and an empty input, --help say, and returns
+// what it writes to its standard output, at most 256 KiB; the last 4 KiB of its error output when
+// that is all it writes, as some programs do with their help. It has the environment of a turn, a
+// home that is removed afterwards, and half a minute. The error says how it ended.
 func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	path, err := e.program()
 	if err != nil {
@@ -92,7 +94,8 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	}
 	const nobody = "query" // no run; what a dead host left of one is ended by the next
 	_ = e.processes.Reap(ctx, nobody)
-	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: with.env, Redact: with.secrets, Grace: e.cfg.Grace})
+	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: with.env,
+		Redact: with.secrets, Grace: e.cfg.Grace})
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +125,8 @@ var version = regexp.MustCompile(`\d+(\.\d+)+`)
 // versionIn is the first version that the text names, "" when there is none.
 func versionIn(text string) string { return version.FindString(text) }
 
-// untried says how the version lies outside of what the configuration was tried with, "" when it does not.
+// untried says how the version lies outside of what the configuration was tried with, "" when it
+// does not.
 func (c Config) untried(found string) string {
 	from, to := c.Tried[0], c.Tried[1]
 	if found == "" || from == "" && to == "" {

@@ -23,7 +23,8 @@ func program(tb testing.TB, path, body string) {
 	require.NoError(tb, os.Rename(path+".new", path))
 }
 
-// versioned is an agent that says its version, counts how often it was asked, and otherwise ends its turn with a session.
+// versioned is an agent that says its version, counts how often it was asked, and otherwise ends
+// its turn with a session.
 func versioned(version string) string {
 	return `if [ "$1" = --version ]; then echo x >> "$0.asked"; echo "agent-cli ` + version + ` (build 7.7)"; exit 0; fi
 echo '{"type":"session","id":"s1"}'; echo "{\"type\":\"final\",\"text\":\"home $HOME\"}"`
@@ -32,7 +33,8 @@ echo '{"type":"session","id":"s1"}'; echo "{\"type\":\"final\",\"text\":\"home $
 func versionedConfig(path, dir string) exec.Config {
 	return exec.Config{
 		Name: "agent", Command: path, VersionArgs: []string{"--version"}, Tried: [2]string{"1.2", "1.10.0"},
-		Args: []string{"{input}"}, ResumeArgs: []string{"{session}", "{input}"}, StateDir: filepath.Join(dir, "processes"),
+		Args: []string{"{input}"}, ResumeArgs: []string{"{session}", "{input}"}, StateDir: filepath.Join(dir,
+			"processes"),
 		Set: map[string]string{"HOME": "{home}"},
 		Rules: []exec.Rule{
 			{Match: map[string]string{"type": "session"}, Do: exec.Session, Path: "id"},
@@ -41,9 +43,11 @@ func versionedConfig(path, dir string) exec.Config {
 	}
 }
 
-// The version is asked for once for each program that is installed, stands in the handle, and is told where it was never tried.
+// The version is asked for once for each program that is installed, stands in the handle, and is
+// told where it was never tried.
 func TestAProgramIsAskedForItsVersion(t *testing.T) {
-	for version, odd := range map[string]bool{"1.2.0": false, "1.9.99": false, "1.10.0": false, "1.10.1": true, "0.9": true, "2.0.0": true} {
+	for version, odd := range map[string]bool{"1.2.0": false, "1.9.99": false, "1.10.0": false, "1.10.1": true,
+		"0.9": true, "2.0.0": true} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "agent")
 		program(t, path, versioned(version))
@@ -73,7 +77,8 @@ func TestAProgramIsAskedForItsVersion(t *testing.T) {
 	}
 }
 
-// A program that was updated meanwhile is asked again; one that cannot answer, or has been removed, is no engine.
+// A program that was updated meanwhile is asked again; one that cannot answer, or has been removed,
+// is no engine.
 func TestAnotherProgramIsAskedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
@@ -131,7 +136,8 @@ func TestAQueryIsBounded(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// E2: an agent whose own files are gone cannot go on, and says so; one that was given none was not set up.
+// E2: an agent whose own files are gone cannot go on, and says so; one that was given none was not
+// set up.
 func TestAnAgentNeedsItsHome(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")

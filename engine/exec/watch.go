@@ -12,8 +12,8 @@ type watcher struct {
 	fn func(runID string, reason error)
 }
 
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not call the function that is
-// returned.
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
+// call the function that is returned.
 func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 	w := &watcher{fn: fn}
 	e.mu.Lock()

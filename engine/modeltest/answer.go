@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// Answer is what the model answers: pieces of a text in order, then perhaps a call of a tool; or a failure. The zero value is an answer
-// without a word.
+// Answer is what the model answers: pieces of a text in order, then perhaps a call of a tool; or a
+// failure. The zero value is an answer without a word.
 type Answer struct {
 	Pieces []Piece
 	// Call is a call of a tool after the text; nil for none.
 	Call *Call
-	// Failure is an error of the API instead of text and call; what the pieces have to do Before is done.
+	// Failure is an error of the API instead of text and call; what the pieces have to do Before is
+	// done.
 	Failure *Failure
 	End     End
 }
 
 // Piece is a part of an answer that is sent at once.
 type Piece struct {
-	// Before is called before the piece is sent, when it is set. An error ends the answer as Drop does. ctx ends when the client has
-	// left or the server is closed.
+	// Before is called before the piece is sent, when it is set. An error ends the answer as Drop
+	// does. ctx ends when the client has left or the server is closed.
 	Before func(ctx context.Context) error
 	Pause  time.Duration // before the piece
 	Text   string        // need not be UTF-8: it is sent as it is

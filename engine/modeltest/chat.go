@@ -11,7 +11,8 @@ type chat struct{}
 func (chat) read(body value, _ string) Conversation {
 	c := Conversation{
 		API: Chat, Model: body.at("model").str(), Stream: body.at("stream").yes(),
-		Schema: body.at("response_format", "json_schema", "schema").raw(), usage: body.at("stream_options", "include_usage").yes(),
+		Schema: body.at("response_format", "json_schema", "schema").raw(), usage: body.at("stream_options",
+			"include_usage").yes(),
 	}
 	if c.Schema == nil && body.at("response_format", "type").str() == "json_object" {
 		c.Schema = json.RawMessage(`{}`)
@@ -45,11 +46,13 @@ func (chat) read(body value, _ string) Conversation {
 func (chat) failed(f Failure) any { return responses{}.failed(f) }
 
 func (chat) usage() object {
-	return object{"prompt_tokens": inputTokens, "completion_tokens": outputTokens, "total_tokens": inputTokens + outputTokens}
+	return object{"prompt_tokens": inputTokens, "completion_tokens": outputTokens, "total_tokens": inputTokens +
+		outputTokens}
 }
 
 func (chat) called(id string, call Call) object {
-	return object{"index": 0, "id": "call_" + id, "type": "function", "function": object{"name": call.Tool.Name, "arguments": arguments(call)}}
+	return object{"index": 0, "id": "call_" + id, "type": "function", "function": object{"name": call.Tool.Name,
+		"arguments": arguments(call)}}
 }
 
 func (d chat) whole(c Conversation, id string, text words, call *Call) any {
@@ -61,7 +64,8 @@ func (d chat) whole(c Conversation, id string, text words, call *Call) any {
 		}
 	}
 	choice := object{"index": 0, "message": message, "finish_reason": reason}
-	return object{"id": "chatcmpl-" + id, "object": "chat.completion", "created": time.Now().Unix(), "model": c.Model, "choices": []any{choice}, "usage": d.usage()}
+	return object{"id": "chatcmpl-" + id, "object": "chat.completion", "created": time.Now().Unix(), "model": c.Model,
+		"choices": []any{choice}, "usage": d.usage()}
 }
 
 func (d chat) stream(out *events, c Conversation, id string) speaker {
@@ -79,7 +83,8 @@ type chatting struct {
 }
 
 func (s *chatting) chunk(choices []any, usage any) {
-	chunk := object{"id": "chatcmpl-" + s.id, "object": "chat.completion.chunk", "created": time.Now().Unix(), "model": s.c.Model, "choices": choices}
+	chunk := object{"id": "chatcmpl-" + s.id, "object": "chat.completion.chunk", "created": time.Now().Unix(),
+		"model": s.c.Model, "choices": choices}
 	if usage != nil {
 		chunk["usage"] = usage
 	}

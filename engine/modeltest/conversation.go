@@ -27,8 +27,8 @@ const (
 	ToolResult Role = "result" // what the tool said
 )
 
-// Message is one thing that was said in a conversation. What the agent itself puts in the user's mouth (its environment, reminders) is
-// not among them.
+// Message is one thing that was said in a conversation. What the agent itself puts in the user's
+// mouth (its environment, reminders) is not among them.
 type Message struct {
 	Role Role
 	Text string // for a ToolCall the tool's name

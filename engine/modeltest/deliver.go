@@ -32,7 +32,8 @@ type speaker interface {
 // errLeft says that nobody hears the answer any more.
 var errLeft = errors.New("modeltest: the client has left")
 
-// deliver gives the answer. An error says that it did not come to its end, and the connection is to be cut.
+// deliver gives the answer. An error says that it did not come to its end, and the connection is to
+// be cut.
 func deliver(ctx context.Context, w http.ResponseWriter, d dialect, c Conversation, id string, a Answer) error {
 	switch {
 	case a.Failure != nil:
@@ -124,8 +125,8 @@ func written(ctx context.Context, w http.ResponseWriter, d dialect, c Conversati
 	return err
 }
 
-// reached does what an answer's end does before its last words. goes is false when those are not said; with an error the connection
-// is to be cut.
+// reached does what an answer's end does before its last words. goes is false when those are not
+// said; with an error the connection is to be cut.
 func (e End) reached(ctx context.Context) (goes bool, err error) {
 	switch e {
 	case Hang:

@@ -42,7 +42,8 @@ func (t words) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// events is a response of server-sent events. After an error, which is kept, nothing more is written.
+// events is a response of server-sent events. After an error, which is kept, nothing more is
+// written.
 type events struct {
 	w   http.ResponseWriter
 	err error

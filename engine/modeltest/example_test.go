@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// An agent that is pointed at the server's URL is answered what the user's text tells the model to answer.
+// An agent that is pointed at the server's URL is answered what the user's text tells the model to
+// answer.
 func Example() {
 	model, err := modeltest.Start(modeltest.Config{})
 	if err != nil {
@@ -18,7 +19,8 @@ func Example() {
 	}
 	defer model.Close()
 
-	question := `{"messages": [{"role": "user", "content": "Greet me.\n:: final Hello, Ada."}]}` // as an agent would ask
+	// as an agent would ask
+	question := `{"messages": [{"role": "user", "content": "Greet me.\n:: final Hello, Ada."}]}`
 	resp, err := http.Post(model.URL+"/v1/chat/completions", "application/json", strings.NewReader(question))
 	if err != nil {
 		panic(err)

@@ -14,7 +14,8 @@ import (
 
 // Whatever a client sends is answered: with JSON or events, never with a panic.
 func FuzzRequests(f *testing.F) {
-	paths := []string{"/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1beta/models/x:streamGenerateContent", "/v1beta/models/x:generateContent"}
+	paths := []string{"/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1beta/models/x:streamGenerateContent",
+		"/v1beta/models/x:generateContent"}
 	for at := range paths {
 		for _, body := range []string{
 			`{"model":"m","stream":true,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":":: final x"}]},{"type":"function_call_output","output":[{"text":"y"}]}],"tools":[{"type":"namespace","tools":[{"type":"function","name":"shell","parameters":{"properties":{"command":{}}}}]}]}`,

@@ -12,7 +12,8 @@ type gemini struct{}
 
 func (gemini) read(body value, at string) Conversation {
 	model, method, _ := strings.Cut(path.Base(at), ":")
-	c := Conversation{API: Gemini, Model: model, System: body.at("systemInstruction", "parts").text(), Stream: method == "streamGenerateContent"}
+	c := Conversation{API: Gemini, Model: model, System: body.at("systemInstruction", "parts").text(),
+		Stream: method == "streamGenerateContent"}
 	config := body.at("generationConfig")
 	for _, key := range []string{"responseJsonSchema", "responseSchema"} {
 		if schema := config.at(key).raw(); schema != nil {
@@ -39,7 +40,8 @@ func (gemini) read(body value, at string) Conversation {
 	}
 	for _, t := range body.at("tools").list() {
 		for _, f := range t.at("functionDeclarations").list() {
-			params := append(f.at("parameters", "properties").keys(), f.at("parametersJsonSchema", "properties").keys()...)
+			params := append(f.at("parameters", "properties").keys(), f.at("parametersJsonSchema",
+				"properties").keys()...)
 			if name := f.at("name").str(); name != "" {
 				c.Tools = append(c.Tools, Tool{Name: name, Params: params})
 			}
@@ -67,7 +69,8 @@ func (gemini) chunk(c Conversation, id string, parts []any, reason any) object {
 	}
 	return object{
 		"candidates": []any{candidate}, "modelVersion": c.Model, "responseId": id,
-		"usageMetadata": object{"promptTokenCount": inputTokens, "candidatesTokenCount": outputTokens, "totalTokenCount": inputTokens + outputTokens},
+		"usageMetadata": object{"promptTokenCount": inputTokens, "candidatesTokenCount": outputTokens,
+			"totalTokenCount": inputTokens + outputTokens},
 	}
 }
 

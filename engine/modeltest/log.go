@@ -31,14 +31,16 @@ type Request struct {
 	Model string `json:"model,omitempty"`
 	// Side: a call beside the conversation.
 	Side bool `json:"side,omitempty"`
-	// Users are all texts of the user in order, without the agent's own; LastUser is the last. Results are those of tools since then.
+	// Users are all texts of the user in order, without the agent's own; LastUser is the last.
+	// Results are those of tools since then.
 	Users    []string `json:"users,omitempty"`
 	LastUser string   `json:"last_user,omitempty"`
 	Results  []string `json:"results,omitempty"`
 	Tools    []string `json:"tools,omitempty"`
 	// Plan is in a few words what it is answered.
 	Plan string `json:"plan,omitempty"`
-	// Ended: the answer has come to its end, or Left: the client has not waited for it, or Error says what went wrong.
+	// Ended: the answer has come to its end, or Left: the client has not waited for it, or Error
+	// says what went wrong.
 	Ended bool   `json:"ended,omitempty"`
 	Left  bool   `json:"left,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -122,8 +124,8 @@ func appended(file string, r Request) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the file of a log, which another process may be writing: a last line without an end is passed over. A file
-// that is not there yet is an empty log.
+// ReadLog reads the file of a log, which another process may be writing: a last line without an end
+// is passed over. A file that is not there yet is an empty log.
 func ReadLog(file string) ([]Request, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +156,8 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.log.requests)
 }
 
-// Await returns when done reports true, which it is asked at once and after each change of the log; or with an error when ctx ends.
+// Await returns when done reports true, which it is asked at once and after each change of the log;
+// or with an error when ctx ends.
 func (s *Server) Await(ctx context.Context, done func([]Request) bool) error {
 	for {
 		s.log.mu.Lock()

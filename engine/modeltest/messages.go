@@ -4,7 +4,8 @@ package modeltest
 type messages struct{}
 
 func (messages) read(body value, _ string) Conversation {
-	c := Conversation{API: Messages, Model: body.at("model").str(), System: body.at("system").text(), Stream: body.at("stream").yes()}
+	c := Conversation{API: Messages, Model: body.at("model").str(), System: body.at("system").text(),
+		Stream: body.at("stream").yes()}
 	for _, at := range [][]string{{"output_config", "format", "schema"}, {"output_format", "schema"}} {
 		if schema := body.at(at...).raw(); schema != nil {
 			c.Schema = schema
@@ -50,8 +51,10 @@ func (messages) failed(f Failure) any {
 // message is the object that an answer makes.
 func (messages) message(c Conversation, id string, content []any, reason any) object {
 	return object{
-		"id": "msg_" + id, "type": "message", "role": "assistant", "model": c.Model, "content": content, "stop_reason": reason, "stop_sequence": nil,
-		"usage": object{"input_tokens": inputTokens, "output_tokens": outputTokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0},
+		"id": "msg_" + id, "type": "message", "role": "assistant", "model": c.Model, "content": content,
+		"stop_reason": reason, "stop_sequence": nil,
+		"usage": object{"input_tokens": inputTokens, "output_tokens": outputTokens, "cache_creation_input_tokens": 0,
+			"cache_read_input_tokens": 0},
 	}
 }
 
@@ -119,13 +122,15 @@ func (s *messaging) said() {
 func (s *messaging) call(call Call) {
 	s.said()
 	s.event("content_block_start", object{"index": s.index, "content_block": s.called(s.id, call, object{})})
-	s.event("content_block_delta", object{"index": s.index, "delta": object{"type": "input_json_delta", "partial_json": arguments(call)}})
+	s.event("content_block_delta", object{"index": s.index, "delta": object{"type": "input_json_delta",
+		"partial_json": arguments(call)}})
 	s.event("content_block_stop", object{"index": s.index})
 	s.reason = "tool_use"
 }
 
 func (s *messaging) close() {
 	s.said()
-	s.event("message_delta", object{"delta": object{"stop_reason": s.reason, "stop_sequence": nil}, "usage": object{"output_tokens": outputTokens}})
+	s.event("message_delta", object{"delta": object{"stop_reason": s.reason, "stop_sequence": nil},
+		"usage": object{"output_tokens": outputTokens}})
 	s.event("message_stop", object{})
 }

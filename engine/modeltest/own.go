@@ -22,8 +22,8 @@ const resumes = "Continue from where you left off."
 
 var tag = regexp.MustCompile(`^<([A-Za-z][\w-]*)(?: [^<>]*)?>`)
 
-// agentsOwn reports whether a text in the user's name is the agent's: it holds no step, and is one or more elements in tags, as
-// <environment_context>, or begins as agents do.
+// agentsOwn reports whether a text in the user's name is the agent's: it holds no step, and is one
+// or more elements in tags, as <environment_context>, or begins as agents do.
 func agentsOwn(text string) bool {
 	text = strings.TrimSpace(text)
 	if len(script.Steps(text)) > 0 {
@@ -49,7 +49,8 @@ func agentsOwn(text string) bool {
 	return true
 }
 
-// unwrapped takes away the quotation marks that opencode puts around a prompt, and before each one in it a backslash.
+// unwrapped takes away the quotation marks that opencode puts around a prompt, and before each one
+// in it a backslash.
 func unwrapped(text string) string {
 	t := strings.TrimSpace(text)
 	if len(t) < 2 || t[0] != '"' || t[len(t)-1] != '"' {

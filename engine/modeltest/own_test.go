@@ -45,13 +45,16 @@ func TestTheAgentsOwnToolsAreCalledAsTheyWant(t *testing.T) {
 	}{
 		{Tool{Name: "exec_command", Params: []string{"cmd", "workdir"}}, map[string]any{"cmd": "ls"}},
 		{Tool{Name: "shell", Params: []string{"command"}}, map[string]any{"command": []string{"bash", "-lc", "ls"}}},
-		{Tool{Name: "Bash", Params: []string{"command", "description"}}, map[string]any{"command": "ls", "description": "run it"}},
-		{Tool{Name: "run_shell_command", Params: []string{"command", "is_background"}}, map[string]any{"command": "ls", "is_background": false}},
+		{Tool{Name: "Bash", Params: []string{"command", "description"}}, map[string]any{"command": "ls",
+			"description": "run it"}},
+		{Tool{Name: "run_shell_command", Params: []string{"command", "is_background"}}, map[string]any{"command": "ls",
+			"is_background": false}},
 	} {
 		require.Equal(t, c.want, offers(c.tool).Shell("ls").Args)
 	}
 	require.Nil(t, offers(Tool{Name: "view_image"}).Shell("ls"))
-	require.Equal(t, map[string]any{"filePath": "/x", "content": "y"}, offers(Tool{Name: "write", Params: []string{"content", "filePath"}}).Write("/x", "y").Args)
+	require.Equal(t, map[string]any{"filePath": "/x", "content": "y"},
+		offers(Tool{Name: "write", Params: []string{"content", "filePath"}}).Write("/x", "y").Args)
 	require.Equal(t, "TaskList", offers(Tool{Name: "Bash"}, Tool{Name: "TaskList"}).Nothing().Tool.Name)
 	require.Nil(t, offers().Nothing())
 }

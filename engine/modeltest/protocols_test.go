@@ -58,7 +58,8 @@ func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) mo
 func TestTheModelSaysWhatTheLastTextOfTheUserTellsIt(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		say := func(steps ...string) string {
-			return asked(t, q, told(":: final the wrong one", "Please do:\n"+script.Script(steps...)+"Thank you.\n")...).Text
+			return asked(t, q, told(":: final the wrong one", "Please do:\n"+script.Script(steps...)+
+				"Thank you.\n")...).Text
 		}
 		require.Equal(t, "three", say("final one", "delta two", "final three"))
 		require.Equal(t, "the quick föx", say(`delta "the qu"`, `delta "ick "`, `delta "fö"`, `delta "x"`))
@@ -79,8 +80,10 @@ func TestTheModelSaysWhatTheLastTextOfTheUserTellsIt(t *testing.T) {
 
 func TestRecallProvesThatTheHistoryWasSent(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
-		a := asked(t, q, told("Begin.\n:: note first", ":: note second\n:: ask What?", "third\n:: note \"third\"\n:: recall")...)
-		require.Equal(t, "first | second | third", a.Text, "the notes, and nothing of what agents may have written beside them")
+		a := asked(t, q, told("Begin.\n:: note first", ":: note second\n:: ask What?",
+			"third\n:: note \"third\"\n:: recall")...)
+		require.Equal(t, "first | second | third", a.Text, "the notes, and nothing of what agents may have written "+
+			"beside them")
 	})
 }
 
@@ -133,7 +136,8 @@ func TestAFailureIsTheErrorOfItsAPI(t *testing.T) {
 		for steps, want := range map[string]modelagent.APIError{
 			":: done well\n:: fail the model is away": {Status: 400, Message: "the model is away"},
 			":: fail 529 overloaded":                  {Status: 529, Message: "overloaded"},
-			":: dance":                                {Status: 400, Message: "modeltest: the model does not know the step dance"},
+			":: dance": {Status: 400, Message: "modeltest: the model does not know " +
+				"the step dance"},
 		} {
 			q.Session = told(steps)
 			_, err := modelagent.Ask(t.Context(), q)
@@ -146,12 +150,14 @@ func TestAFailureIsTheErrorOfItsAPI(t *testing.T) {
 
 func TestAnswersAreBrokenOnPurpose(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
-		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut", `:: raw "data: {\"type\": oops\n\n"`} {
+		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut",
+			`:: raw "data: {\"type\": oops\n\n"`} {
 			q.Session = told(steps)
 			_, err := modelagent.Ask(t.Context(), q)
 			require.Error(t, err, steps)
 		}
-		require.Equal(t, "f\uFFFD\uFFFDx", asked(t, q, told(`:: final "f\xff\xfex"`)...).Text, "what is no UTF-8 arrives as it was")
+		require.Equal(t, "f\uFFFD\uFFFDx", asked(t, q, told(`:: final "f\xff\xfex"`)...).Text,
+			"what is no UTF-8 arrives as it was")
 	})
 }
 
@@ -177,16 +183,22 @@ func TestCallsBesideTheConversationGetSomethingHarmless(t *testing.T) {
 		title := asked(t, q, told("Generate a title for this conversation:\n", ":: hang")...)
 		require.Equal(t, "A test", title.Text)
 
-		q.Schema = map[string]any{"type": "object", "required": []string{"reason", "score", "next", "deep", "all", "sure", "none", "either"}, "properties": map[string]any{
-			"reason": map[string]any{"type": "STRING"}, "score": map[string]any{"type": "integer", "minimum": 3}, "sure": map[string]any{"type": "boolean"},
-			"next": map[string]any{"enum": []string{"model", "user"}}, "all": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"const": 7}},
-			"deep": map[string]any{"type": []string{"object", "null"}, "required": []string{"x"}}, "none": map[string]any{"type": "null"},
-			"either": map[string]any{"anyOf": []any{map[string]any{"type": "string"}}}, "more": map[string]any{"type": "string"},
+		q.Schema = map[string]any{"type": "object", "required": []string{"reason", "score", "next", "deep", "all",
+			"sure", "none", "either"}, "properties": map[string]any{
+			"reason": map[string]any{"type": "STRING"}, "score": map[string]any{"type": "integer", "minimum": 3},
+			"sure": map[string]any{"type": "boolean"},
+			"next": map[string]any{"enum": []string{"model", "user"}}, "all": map[string]any{"type": "array",
+				"minItems": 1, "items": map[string]any{"const": 7}},
+			"deep":   map[string]any{"type": []string{"object", "null"}, "required": []string{"x"}},
+			"none":   map[string]any{"type": "null"},
+			"either": map[string]any{"anyOf": []any{map[string]any{"type": "string"}}},
+			"more":   map[string]any{"type": "string"},
 		}}
 		routed := asked(t, q, told(":: hang")...)
 		require.JSONEq(t, `{"reason":"test","score":3,"next":"user","deep":{"x":{}},"all":[7],"sure":false,"none":null,"either":"test"}`, routed.Text)
 
 		q.NoTools = false
-		require.Equal(t, `{"mine":1}`, asked(t, q, told(`:: output {"mine":1}`)...).Text, "a conversation may have a schema too")
+		require.Equal(t, `{"mine":1}`, asked(t, q, told(`:: output {"mine":1}`)...).Text,
+			"a conversation may have a schema too")
 	})
 }

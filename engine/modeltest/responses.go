@@ -48,7 +48,8 @@ func (c *Conversation) offer(tools value) {
 		}
 		kind := t.at("type").str()
 		if name := t.at("name").str(); name != "" && (kind == "function" || kind == "custom") {
-			c.Tools = append(c.Tools, Tool{Name: name, Params: t.at("parameters", "properties").keys(), Custom: kind == "custom"})
+			c.Tools = append(c.Tools, Tool{Name: name, Params: t.at("parameters", "properties").keys(),
+				Custom: kind == "custom"})
 		}
 	}
 }
@@ -70,17 +71,20 @@ func parts(content value) []string {
 }
 
 func (responses) failed(f Failure) any {
-	return object{"error": object{"message": words(f.Message), "type": "modeltest_error", "code": "modeltest", "param": nil}}
+	return object{"error": object{"message": words(f.Message), "type": "modeltest_error", "code": "modeltest",
+		"param": nil}}
 }
 
 // response is the object about which all events are.
 func (responses) response(c Conversation, id, status string, output []any) object {
 	return object{
-		"id": "resp_" + id, "object": "response", "created_at": time.Now().Unix(), "status": status, "model": c.Model, "output": output,
-		"error": nil, "incomplete_details": nil, "parallel_tool_calls": false, "tools": []any{},
+		"id": "resp_" + id, "object": "response", "created_at": time.Now().Unix(), "status": status, "model": c.Model,
+		"output": output,
+		"error":  nil, "incomplete_details": nil, "parallel_tool_calls": false, "tools": []any{},
 		"usage": object{
 			"input_tokens": inputTokens, "input_tokens_details": object{"cached_tokens": 0},
-			"output_tokens": outputTokens, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": inputTokens + outputTokens,
+			"output_tokens": outputTokens, "output_tokens_details": object{"reasoning_tokens": 0},
+			"total_tokens": inputTokens + outputTokens,
 		},
 	}
 }
@@ -95,9 +99,11 @@ func (responses) part(text words) object {
 
 func (responses) called(id string, call Call) object {
 	if call.Tool.Custom {
-		return object{"type": "custom_tool_call", "id": "ctc_" + id, "call_id": "call_" + id, "name": call.Tool.Name, "input": words(call.Text), "status": "completed"}
+		return object{"type": "custom_tool_call", "id": "ctc_" + id, "call_id": "call_" + id, "name": call.Tool.Name,
+			"input": words(call.Text), "status": "completed"}
 	}
-	return object{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": call.Tool.Name, "arguments": arguments(call), "status": "completed"}
+	return object{"type": "function_call", "id": "fc_" + id, "call_id": "call_" + id, "name": call.Tool.Name,
+		"arguments": arguments(call), "status": "completed"}
 }
 
 func (d responses) whole(c Conversation, id string, text words, call *Call) any {
@@ -146,7 +152,8 @@ func (r *responding) place(more object) object {
 
 func (r *responding) say(text words) {
 	if r.text == "" {
-		r.event("response.output_item.added", object{"output_index": 0, "item": r.message(r.id, "in_progress", []any{})})
+		r.event("response.output_item.added", object{"output_index": 0, "item": r.message(r.id, "in_progress",
+			[]any{})})
 		r.event("response.content_part.added", r.place(object{"part": r.part("")}))
 	}
 	r.text += text

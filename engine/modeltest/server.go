@@ -15,15 +15,17 @@ import (
 
 // Config says what the model answers. The zero value answers by the steps in the user's text.
 type Config struct {
-	// Answer is what the model answers; ByScript when nil. It is called concurrently, not for calls beside the conversation, and again
-	// when an agent asks again, so that its answer should follow from the conversation alone.
+	// Answer is what the model answers; ByScript when nil. It is called concurrently, not for calls
+	// beside the conversation, and again when an agent asks again, so that its answer should follow
+	// from the conversation alone.
 	Answer func(Conversation) Answer
-	// Log is a file to which the log is appended, a JSON line when a request comes and another when it has ended (see ReadLog). None
-	// when empty.
+	// Log is a file to which the log is appended, a JSON line when a request comes and another when
+	// it has ended (see ReadLog). None when empty.
 	Log string
 	// Pause is between the pieces of a slow text; 200 ms when zero.
 	Pause time.Duration
-	// Model is the one that a list of models shows; "modeltest" when empty. Every model is answered.
+	// Model is the one that a list of models shows; "modeltest" when empty. Every model is
+	// answered.
 	Model string
 }
 
@@ -32,7 +34,8 @@ const maxBody = 64 << 20
 
 // Server is the model. It is safe for concurrent use.
 type Server struct {
-	// URL is where it listens, as "http://127.0.0.1:1234", without a slash at the end; empty before Listen.
+	// URL is where it listens, as "http://127.0.0.1:1234", without a slash at the end; empty before
+	// Listen.
 	URL string
 
 	cfg     Config
@@ -71,7 +74,8 @@ func Start(cfg Config) (*Server, error) {
 	return s, s.Listen("127.0.0.1:0")
 }
 
-// Listen has the server listen on the address, once; Close ends it. The address is one of loopback, since the server does what anybody says.
+// Listen has the server listen on the address, once; Close ends it. The address is one of loopback,
+// since the server does what anybody says.
 func (s *Server) Listen(addr string) error {
 	if s.web != nil {
 		return errors.New("modeltest: the server listens already")
@@ -89,7 +93,8 @@ func (s *Server) Listen(addr string) error {
 	return nil
 }
 
-// Close ends all answers and, when the server listens, its connections. It returns when nothing is served any more.
+// Close ends all answers and, when the server listens, its connections. It returns when nothing is
+// served any more.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -192,13 +197,17 @@ func (s *Server) around(w http.ResponseWriter, req Request) {
 	case strings.HasSuffix(req.Path, ":countTokens"):
 		reply(w, http.StatusOK, object{"totalTokens": inputTokens})
 	case strings.HasSuffix(req.Path, "/models"):
-		model := object{"id": s.cfg.Model, "object": "model", "type": "model", "display_name": s.cfg.Model, "created": 1, "owned_by": "modeltest"}
-		named := object{"name": "models/" + s.cfg.Model, "supportedGenerationMethods": []string{"generateContent", "countTokens"}}
-		reply(w, http.StatusOK, object{"object": "list", "data": []any{model}, "models": []any{named}, "has_more": false})
+		model := object{"id": s.cfg.Model, "object": "model", "type": "model", "display_name": s.cfg.Model,
+			"created": 1, "owned_by": "modeltest"}
+		named := object{"name": "models/" + s.cfg.Model, "supportedGenerationMethods": []string{"generateContent",
+			"countTokens"}}
+		reply(w, http.StatusOK, object{"object": "list", "data": []any{model}, "models": []any{named},
+			"has_more": false})
 	case req.Path == "/":
 		reply(w, http.StatusOK, object{"name": "modeltest"})
 	default:
-		reply(w, http.StatusNotFound, object{"error": object{"message": "modeltest: there is no " + req.Method + " " + req.Path}})
+		reply(w, http.StatusNotFound, object{"error": object{"message": "modeltest: there is no " + req.Method + " " +
+			req.Path}})
 	}
 }
 
@@ -208,7 +217,8 @@ func dialectOf(r *http.Request) dialect {
 		return nil
 	}
 	for end, d := range map[string]dialect{
-		"/responses": responses{}, "/chat/completions": chat{}, "/messages": messages{}, ":generateContent": gemini{}, ":streamGenerateContent": gemini{},
+		"/responses": responses{}, "/chat/completions": chat{}, "/messages": messages{}, ":generateContent": gemini{},
+		":streamGenerateContent": gemini{},
 	} {
 		if strings.HasSuffix(r.URL.Path, end) {
 			return d

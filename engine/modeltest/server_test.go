@@ -32,7 +32,9 @@ func TestAModelThatHangsIsHeardAndLeft(t *testing.T) {
 		_, err := modelagent.Ask(ctx, chatting(s, ":: final half a\n:: hang"))
 		gone <- err
 	}()
-	require.NoError(t, s.Await(t.Context(), func(all []modeltest.Request) bool { return len(all) == 1 && all[0].Plan == "text, hang" }))
+	require.NoError(t, s.Await(t.Context(), func(all []modeltest.Request) bool {
+		return len(all) == 1 && all[0].Plan == "text, hang"
+	}))
 	require.False(t, s.Requests()[0].Left)
 	leave()
 	require.ErrorIs(t, <-gone, context.Canceled)
@@ -56,12 +58,14 @@ func TestClosingTheServerEndsWhatHangs(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The model runs on this machine: a test and a turn agree by files, and no tool of the agent is needed.
+// The model runs on this machine: a test and a turn agree by files, and no tool of the agent is
+// needed.
 func TestTheModelMakesFilesAndWaitsForThem(t *testing.T) {
 	s, dir := started(t, modeltest.Config{}), t.TempDir()
 	answers := make(chan modelagent.Answer, 1)
 	go func() {
-		a, _ := modelagent.Ask(t.Context(), chatting(s, script.Script("in "+dir, "touch begun", "await go", "final gone")))
+		a, _ := modelagent.Ask(t.Context(), chatting(s, script.Script("in "+dir, "touch begun", "await go",
+			"final gone")))
 		answers <- a
 	}()
 	require.NoError(t, s.Await(t.Context(), func(all []modeltest.Request) bool { return len(all) == 1 }))
@@ -69,7 +73,8 @@ func TestTheModelMakesFilesAndWaitsForThem(t *testing.T) {
 	require.Equal(t, "gone", (<-answers).Text)
 	require.FileExists(t, filepath.Join(dir, "begun"))
 
-	for _, steps := range [][]string{{"touch homeless"}, {"in relative", "touch homeless"}, {"in " + filepath.Join(dir, "missing"), "touch homeless"}} {
+	for _, steps := range [][]string{{"touch homeless"}, {"in relative", "touch homeless"},
+		{"in " + filepath.Join(dir, "missing"), "touch homeless"}} {
 		_, err := modelagent.Ask(t.Context(), chatting(s, script.Script(steps...)))
 		require.Error(t, err)
 		all := s.Requests()
@@ -86,7 +91,8 @@ func TestAHostAnswersItself(t *testing.T) {
 		case 1, 2:
 			return modeltest.Text(script.Ask(fmt.Sprintf("Question %d?", turn)))
 		default:
-			return modeltest.Text("You said " + c.Last() + " to " + c.Said()[len(c.Said())-1] + "\n" + script.DoneMarker + "\n")
+			return modeltest.Text("You said " + c.Last() + " to " + c.Said()[len(c.Said())-1] + "\n" +
+				script.DoneMarker + "\n")
 		}
 	}})
 	q := chatting(s, "Do it.")
@@ -104,20 +110,28 @@ func TestTheLogTellsWhatWasAsked(t *testing.T) {
 	require.NoError(t, err, "a log without a request is empty")
 	require.Empty(t, none)
 
-	asked(t, chatting(s, ""), told("<environment_context>not the user's</environment_context>", "one", ":: final ok")...)
+	asked(t, chatting(s, ""), told("<environment_context>not the user's</environment_context>", "one",
+		":: final ok")...)
 	call := modelagent.Entry{Role: modeltest.ToolCall, Text: "echo x", ID: "c1"}
-	asked(t, chatting(s, ""), append(told(":: tool echo x"), call, modelagent.Entry{Role: modeltest.ToolResult, Text: "x", ID: "c1"})...)
+	asked(t, chatting(s, ""), append(told(":: tool echo x"), call, modelagent.Entry{Role: modeltest.ToolResult,
+		Text: "x", ID: "c1"})...)
 	want := []modeltest.Request{
 		{
-			N: 1, Method: "POST", Path: "/v1/chat/completions", UserAgent: "modelagent", API: modeltest.Chat, Model: "tiny", Tools: []string{"exec_command"},
-			Users: []string{"one", ":: final ok"}, LastUser: ":: final ok", Results: []string{}, Plan: "text", Ended: true,
+			N: 1, Method: "POST", Path: "/v1/chat/completions", UserAgent: "modelagent", API: modeltest.Chat,
+			Model: "tiny", Tools: []string{"exec_command"},
+			Users: []string{"one", ":: final ok"}, LastUser: ":: final ok", Results: []string{}, Plan: "text",
+			Ended: true,
 		},
 		{
-			N: 2, Method: "POST", Path: "/v1/chat/completions", UserAgent: "modelagent", API: modeltest.Chat, Model: "tiny", Tools: []string{"exec_command"},
-			Users: []string{":: tool echo x"}, LastUser: ":: tool echo x", Results: []string{"x"}, Plan: "text", Ended: true,
+			N: 2, Method: "POST", Path: "/v1/chat/completions", UserAgent: "modelagent", API: modeltest.Chat,
+			Model: "tiny", Tools: []string{"exec_command"},
+			Users: []string{":: tool echo x"}, LastUser: ":: tool echo x", Results: []string{"x"}, Plan: "text",
+			Ended: true,
 		},
 	}
-	require.NoError(t, s.Await(t.Context(), func(all []modeltest.Request) bool { return len(all) == 2 && all[1].Ended }))
+	require.NoError(t, s.Await(t.Context(), func(all []modeltest.Request) bool {
+		return len(all) == 2 && all[1].Ended
+	}))
 	got := s.Requests()
 	for i := range got {
 		require.Positive(t, got[i].Bytes)

@@ -7,13 +7,16 @@ import (
 )
 
 // aside is how the instructions of calls beside the conversation speak.
-var aside = regexp.MustCompile(`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
+var aside = regexp.MustCompile(
+	`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
 
-// errand is how instructions begin for work behind the user's back, for which agents offer tools too.
+// errand is how instructions begin for work behind the user's back, for which agents offer tools
+// too.
 var errand = regexp.MustCompile(`(?i)^\s*You are now acting as the managed memory`) // Qwen Code
 
-// Side reports whether this is a call that an agent makes beside the conversation, such as for a title or to choose a model. It shows the
-// user's text too, but is not the place to do what that says. Such a call offers no tools, but for known errands.
+// Side reports whether this is a call that an agent makes beside the conversation, such as for a
+// title or to choose a model. It shows the user's text too, but is not the place to do what that
+// says. Such a call offers no tools, but for known errands.
 func (c Conversation) Side() bool {
 	if errand.MatchString(c.System) {
 		return true

@@ -16,12 +16,15 @@ import (
 // maxPieces bounds the pieces of one answer.
 const maxPieces = 100_000
 
-// ByScript is what the model answers to the steps in the last text of the user. The steps up to a call of a tool are one answer; when
-// the tool's result comes, the steps after it are the next. Without a text in them it answers "ok", for no agent expects silence.
+// ByScript is what the model answers to the steps in the last text of the user. The steps up to a
+// call of a tool are one answer; when the tool's result comes, the steps after it are the next.
+// Without a text in them it answers "ok", for no agent expects silence.
 //
-// Beside the steps of script.Step that everybody knows (of which say is a text and a call of a tool that does nothing, so that the agent
-// tells the text at once and comes back; fail may begin with an HTTP status, otherwise 400, which agents do not try again; flood is
-// so many pieces of the text; touch and await are done by the model itself; output is put after the text, in a fence, when there is one):
+// Beside the steps of script.Step that everybody knows (of which say is a text and a call of a tool
+// that does nothing, so that the agent tells the text at once and comes back; fail may begin with
+// an HTTP status, otherwise 400, which agents do not try again; flood is so many pieces of the
+// text; touch and await are done by the model itself; output is put after the text, in a fence,
+// when there is one):
 //
 //	tool CMD         calls the agent's shell
 //	write PATH TEXT  calls the agent's tool that writes files
@@ -115,7 +118,8 @@ func (p *player) step(s script.Step) bool {
 		p.slow = min(max(1, number(s.Rest)), maxPieces)
 	case "flood":
 		for i := range min(number(s.Rest), maxPieces) {
-			p.text(fmt.Sprintf("wave %d %x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))) // agents end what repeats itself
+			// agents end what repeats itself
+			p.text(fmt.Sprintf("wave %d %x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)})))
 		}
 	case "raw":
 		p.a.Pieces, p.worded = append(p.a.Pieces, Piece{Raw: s.Rest}), true
@@ -207,7 +211,8 @@ func (p *player) before(do func(context.Context) error) {
 // path is a file in the script's folder.
 func (p *player) path(name string) (string, error) {
 	if !filepath.IsAbs(p.dir) {
-		return "", fmt.Errorf("modeltest: say in which folder: a step before that says in DIR, an absolute path, is missing (%q)", p.dir)
+		return "", fmt.Errorf("modeltest: say in which folder: a step before that says in DIR, an absolute path, is "+
+			"missing (%q)", p.dir)
 	}
 	return filepath.Join(p.dir, filepath.Base(name)), nil
 }

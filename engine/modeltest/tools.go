@@ -3,7 +3,8 @@ package modeltest
 import "path/filepath"
 
 // shells are the tools that run a command line, as agents name them.
-var shells = []string{"shell_command", "exec_command", "shell", "local_shell", "Bash", "bash", "run_shell_command", "exec"}
+var shells = []string{"shell_command", "exec_command", "shell", "local_shell", "Bash", "bash", "run_shell_command",
+	"exec"}
 
 // writers are the tools that write a file.
 var writers = []string{"write_file", "Write", "write", "create_file"}
@@ -54,7 +55,8 @@ func (c Conversation) Shell(command string) *Call {
 	return &Call{Tool: t, Args: args, Text: command}
 }
 
-// Write is a call of the agent's tool that writes a file, nil when it offers none. The path is absolute.
+// Write is a call of the agent's tool that writes a file, nil when it offers none. The path is
+// absolute.
 func (c Conversation) Write(path, content string) *Call {
 	t, ok := c.tool(writers)
 	if !ok {
@@ -70,8 +72,8 @@ func (c Conversation) Write(path, content string) *Call {
 	return &Call{Tool: t, Args: args, Text: content}
 }
 
-// Nothing is a call that changes nothing and needs nobody's permission where that can be had, so that the agent comes back; nil
-// when no such tool is offered.
+// Nothing is a call that changes nothing and needs nobody's permission where that can be had, so
+// that the agent comes back; nil when no such tool is offered.
 func (c Conversation) Nothing() *Call {
 	for _, q := range quiet {
 		if t, ok := c.tool([]string{q.tool}); ok {

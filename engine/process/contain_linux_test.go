@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// hidden starts what leaves its group and drops its environment. Its argument is one by which the test alone knows it.
+// hidden starts what leaves its group and drops its environment. Its argument is one by which the
+// test alone knows it.
 const hidden = `setsid env -i sleep "$0" & wait`
 
 // sleeping lists the processes that sleep for the time.
@@ -35,13 +36,15 @@ func sleeping(t *testing.T, forTime string) (pids []int) {
 
 func uniqueTime() string { return "1000." + strconv.FormatInt(time.Now().UnixNano(), 10) }
 
-// J11, I6: what leaves its group and drops its environment is found by nobody, unless it is contained: then the kernel ends it with the process.
+// J11, I6: what leaves its group and drops its environment is found by nobody, unless it is
+// contained: then the kernel ends it with the process.
 func TestWhatHidesIsEndedWhereItIsContained(t *testing.T) {
 	for name, sandbox := range map[string]func(*exec.Cmd) error{"contained": process.Contain, "not contained": nil} {
 		t.Run(name, func(t *testing.T) {
 			forTime := uniqueTime()
 			p, err := process.NewTable(t.TempDir()).Start(process.Command{
-				RunID: "r", Path: "/bin/sh", Args: []string{"-c", hidden, forTime}, Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: sandbox, Grace: grace / 10,
+				RunID: "r", Path: "/bin/sh", Args: []string{"-c", hidden, forTime},
+				Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: sandbox, Grace: grace / 10,
 			})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return len(sleeping(t, forTime)) == 1 }, time.Minute, time.Millisecond)
@@ -60,7 +63,8 @@ func TestWhatHidesIsEndedWhereItIsContained(t *testing.T) {
 	}
 }
 
-// J11, E7: where its agent is contained, a host that is killed leaves no process, and no later host is needed.
+// J11, E7: where its agent is contained, a host that is killed leaves no process, and no later host
+// is needed.
 func TestNothingOutlivesTheHostOfWhatIsContained(t *testing.T) {
 	dir, forTime := t.TempDir(), uniqueTime()
 	self, err := os.Executable()
@@ -79,13 +83,15 @@ func TestNothingOutlivesTheHostOfWhatIsContained(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// contained is a task that has a host hold a contained process that hides another, in the folder, for the time.
+// contained is a task that has a host hold a contained process that hides another, in the folder,
+// for the time.
 const contained = "contained"
 
 // holdContained is that host.
 func holdContained(dir, forTime string) int {
 	p, err := process.NewTable(dir).Start(process.Command{
-		RunID: "r", Path: "/bin/sh", Args: []string{"-c", hidden, forTime}, Env: []string{"PATH=" + os.Getenv("PATH")}, Sandbox: process.Contain,
+		RunID: "r", Path: "/bin/sh", Args: []string{"-c", hidden, forTime}, Env: []string{"PATH=" + os.Getenv("PATH")},
+		Sandbox: process.Contain,
 	})
 	if err != nil {
 		_, _ = os.Stderr.WriteString(err.Error() + "\n") // there is nobody else to tell

@@ -24,7 +24,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	p, err := table.Start(process.Command{RunID: "run-1", Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & echo hello"}, Dir: dir})
+	p, err := table.Start(process.Command{RunID: "run-1", Path: "/bin/sh", Args: []string{"-c",
+		"sleep 1000 & echo hello"}, Dir: dir})
 	if err != nil {
 		fmt.Println(err)
 		return

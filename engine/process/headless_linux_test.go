@@ -19,7 +19,8 @@ func leaveFirstThread() {
 	panic(errno) // it cannot return
 }
 
-// E7: a process whose first thread has ended looks like a zombie and shows no environment; it lives, and is found by its token.
+// E7: a process whose first thread has ended looks like a zombie and shows no environment; it
+// lives, and is found by its token.
 func TestAProcessWithoutItsFirstThreadIsEndedToo(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -20,14 +20,16 @@ import (
 const heavy = "heavy"
 
 func growHeavy() {
-	if _, err := syscall.Mmap(-1, 0, 512<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_POPULATE); err != nil {
+	if _, err := syscall.Mmap(-1, 0, 512<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|
+		syscall.MAP_ANON|syscall.MAP_POPULATE); err != nil {
 		panic(err)
 	}
 	fmt.Println("ready")
 	<-time.After(5 * patience)
 }
 
-// E7: a process that is killed gives back its memory first, and its files, its locks and its ports afterwards: only then it is gone.
+// E7: a process that is killed gives back its memory first, and its files, its locks and its ports
+// afterwards: only then it is gone.
 func TestWhatIsReapedIsGone(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

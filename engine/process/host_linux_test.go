@@ -34,7 +34,8 @@ func init() {
 	}
 }
 
-// serve has "FOLDER RUN…" start processes for the runs, one after the other, until somebody kills it.
+// serve has "FOLDER RUN…" start processes for the runs, one after the other, until somebody kills
+// it.
 func serve(task string) int {
 	switch task {
 	case headless:
@@ -58,7 +59,8 @@ func serve(task string) int {
 					return
 				}
 				p, err := table.Start(process.Command{
-					RunID: run, Path: "/bin/sh", Args: []string{"-c", agents[rand.N(len(agents))]}, Dir: words[0], Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace / 10,
+					RunID: run, Path: "/bin/sh", Args: []string{"-c", agents[rand.N(len(agents))]}, Dir: words[0],
+					Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace / 10,
 				})
 				if err != nil {
 					fmt.Fprintln(os.Stderr, err)

@@ -27,7 +27,8 @@ func (e *MemoryError) Error() string {
 // Unwrap returns how the process ended.
 func (e *MemoryError) Unwrap() error { return e.Err }
 
-// limitMemory ends the process when it, and all that it started, hold more memory than the limit. It returns when the process has ended.
+// limitMemory ends the process when it, and all that it started, hold more memory than the limit.
+// It returns when the process has ended.
 func (p *Process) limitMemory(m *meter, limit int64) {
 	look := time.NewTicker(memoryPause)
 	defer look.Stop()

@@ -12,7 +12,8 @@ import (
 // MeasuresMemory says that this system can limit the memory of processes.
 const MeasuresMemory = true
 
-// meter measures the memory of processes. All that are measured at about the same time share one look at the machine. The zero value is ready.
+// meter measures the memory of processes. All that are measured at about the same time share one
+// look at the machine. The zero value is ready.
 type meter struct {
 	mu       sync.Mutex
 	taken    time.Time         // guarded by mu; of the look
@@ -34,8 +35,8 @@ type sample struct {
 	bytes         int64 // that it holds in memory
 }
 
-// used is what the process, its group, all that they started, and what else carries the token hold in memory, in bytes. Memory that several
-// of them share counts for each.
+// used is what the process, its group, all that they started, and what else carries the token hold
+// in memory, in bytes. Memory that several of them share counts for each.
 func (m *meter) used(pid int, token string) (sum int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,7 +91,8 @@ func (m *meter) look() {
 	m.taken = time.Now()
 }
 
-// sampleOf reads /proc/PID/stat: field 4 is the parent, 5 the group, 22 the start time, 24 the resident pages.
+// sampleOf reads /proc/PID/stat: field 4 is the parent, 5 the group, 22 the start time, 24 the
+// resident pages.
 func sampleOf(pid int) (sample, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -104,7 +106,8 @@ func sampleOf(pid int) (sample, bool) {
 	parent, _ := strconv.Atoi(fields[1])
 	group, _ := strconv.Atoi(fields[2])
 	pages, _ := strconv.ParseInt(fields[21], 10, 64) // the kernel writes numbers
-	return sample{living: living{pid, fields[19]}, parent: parent, group: group, bytes: pages * int64(os.Getpagesize())}, true
+	return sample{living: living{pid, fields[19]}, parent: parent, group: group,
+		bytes: pages * int64(os.Getpagesize())}, true
 }
 
 // tokenOf is the token that a process was started with, "" when it has none or cannot be looked at.

@@ -20,7 +20,8 @@ import (
 
 var kills = flag.Int("kills", 40, "how many hosts TestNoProcessIsLeftOfAKilledHost kills")
 
-// marked are the processes of the machine that carry the mark of one of the runs, as NUMBER COMMAND.
+// marked are the processes of the machine that carry the mark of one of the runs, as NUMBER
+// COMMAND.
 func marked(tb testing.TB, runs []string) (all []string) {
 	tb.Helper()
 	names, err := os.ReadDir("/proc")
@@ -43,8 +44,8 @@ func marked(tb testing.TB, runs []string) (all []string) {
 	return all
 }
 
-// E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave their group, once the next host has
-// reaped its runs no process of them is left, and no record.
+// E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave
+// their group, once the next host has reaped its runs no process of them is left, and no record.
 func TestNoProcessIsLeftOfAKilledHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// drainTime is how long the pipes of an ended process may stay open in the hands of one that left its group.
+// drainTime is how long the pipes of an ended process may stay open in the hands of one that left
+// its group.
 const drainTime = 2 * time.Second
 
 // DefaultGrace is the time between TERM and KILL.
@@ -25,30 +26,37 @@ const stderrTail = 4 << 10
 
 // Command says what to start. RunID and Path are required.
 type Command struct {
-	// RunID is the run that the process belongs to; it names the record, so it must be able to be a file's name.
+	// RunID is the run that the process belongs to; it names the record, so it must be able to be a
+	// file's name.
 	RunID string
-	// Path is the program, absolute; Args are its arguments without the program, Dir its working folder.
+	// Path is the program, absolute; Args are its arguments without the program, Dir its working
+	// folder.
 	Path string
 	Args []string
 	Dir  string
 	// Env is the whole environment, NAME=value; the marks of the run are added to it.
 	Env []string
-	// Stdin is what the process may read; nil is an empty input. Channel has Process.Stdin be a pipe to it instead.
+	// Stdin is what the process may read; nil is an empty input. Channel has Process.Stdin be a
+	// pipe to it instead.
 	Stdin   io.Reader
 	Channel bool
-	// Stderr takes the error output as it comes; nil drops it. Its end is kept in any case, see Process.ErrorText.
+	// Stderr takes the error output as it comes; nil drops it. Its end is kept in any case, see
+	// Process.ErrorText.
 	Stderr io.Writer
-	// Redact takes secrets out of the error output before anything of it is kept or given to Stderr; nil takes out nothing. Stdout is for
-	// its reader to redact.
+	// Redact takes secrets out of the error output before anything of it is kept or given to
+	// Stderr; nil takes out nothing. Stdout is for its reader to redact.
 	Redact *redact.Redactor
 	// Grace is the time between TERM and KILL, DefaultGrace when zero.
 	Grace time.Duration
-	// MaxMemory is how much memory the process, its group and all that they started may hold together, in bytes; no limit when zero, and
-	// only that unless MeasuresMemory. It is looked at every quarter of a second, memory that several processes share counts for each, and
-	// what exceeds it is ended like any other: this stops what grows without end, it does not keep a machine from running out of memory.
+	// MaxMemory is how much memory the process, its group and all that they started may hold
+	// together, in bytes; no limit when zero, and only that unless MeasuresMemory. It is looked at
+	// every quarter of a second, memory that several processes share counts for each, and what
+	// exceeds it is ended like any other: this stops what grows without end, it does not keep a
+	// machine from running out of memory.
 	MaxMemory int64
-	// Sandbox may change how the process is started, just before: put a program in front of it (bwrap, say), set SysProcAttr.Credential, a
-	// control group or, with Contain, namespaces. It must leave the process the leader of its group (no Setsid), and pass on the environment and
+	// Sandbox may change how the process is started, just before: put a program in front of it
+	// (bwrap, say), set SysProcAttr.Credential, a control group or, with Contain, namespaces. It
+	// must leave the process the leader of its group (no Setsid), and pass on the environment and
 	// the pipes. Nil: the process has the rights of this one. Its error is Start's.
 	Sandbox func(cmd *exec.Cmd) error
 }
@@ -76,11 +84,13 @@ type Process struct {
 	memory  *MemoryError // guarded by mu; it was ended for it
 }
 
-// start runs the command. The goroutine that starts it keeps its thread until the process has ended, because on
-// Linux the kernel ends the child with the thread that started it, not with the process.
+// start runs the command. The goroutine that starts it keeps its thread until the process has
+// ended, because on Linux the kernel ends the child with the thread that started it, not with the
+// process.
 func start(c Command, rec record) (*Process, error) {
 	p := &Process{
-		cmd:    &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env, Stdin: c.Stdin},
+		cmd: &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
+			Stdin: c.Stdin},
 		record: rec, stderr: &tail{size: stderrTail}, grace: c.Grace, ended: make(chan struct{}),
 	}
 	if p.grace == 0 {
@@ -150,7 +160,8 @@ func (p *Process) wait(errR *os.File) {
 	if p.Stdin != nil {
 		_ = p.Stdin.Close()
 	}
-	// Whoever hid from the sweep may hold the pipes open; give the readers time for what is in them.
+	// Whoever hid from the sweep may hold the pipes open; give the readers time for what is in
+	// them.
 	deadline := time.Now().Add(drainTime)
 	_ = p.Stdout.SetReadDeadline(deadline)
 	_ = errR.SetReadDeadline(deadline)
@@ -185,8 +196,8 @@ func (p *Process) identity() string {
 	return id
 }
 
-// End ends the process and its group: TERM, a grace, KILL; and what left the group and carries the token. It returns when they are gone. It
-// may be called more than once and at any time.
+// End ends the process and its group: TERM, a grace, KILL; and what left the group and carries the
+// token. It returns when they are gone. It may be called more than once and at any time.
 func (p *Process) End() {
 	p.stop.Do(func() {
 		select {
@@ -207,7 +218,8 @@ func (p *Process) End() {
 	p.sweep()
 }
 
-// sweep ends what left the group and carries the token, once the process has ended. It reports whether nothing is known to be left.
+// sweep ends what left the group and carries the token, once the process has ended. It reports
+// whether nothing is known to be left.
 func (p *Process) sweep() bool {
 	p.mu.Lock()
 	swept := p.swept
@@ -221,7 +233,8 @@ func (p *Process) sweep() bool {
 	return true
 }
 
-// Ended is closed when the process has ended and what it left is gone. What it wrote can be read for a moment longer.
+// Ended is closed when the process has ended and what it left is gone. What it wrote can be read
+// for a moment longer.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 // Running reports whether the process lives.
@@ -234,8 +247,9 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Err waits for the end of the process and says how it ended: nil for status 0, an *os/exec.ExitError for any other, a *MemoryError,
-// which wraps these, when it was ended for its memory.
+// Err waits for the end of the process and says how it ended: nil for status 0, an
+// *os/exec.ExitError for any other, a *MemoryError, which wraps these, when it was ended for its
+// memory.
 func (p *Process) Err() error {
 	<-p.ended
 	return p.result
@@ -244,8 +258,9 @@ func (p *Process) Err() error {
 // ErrorText is the end of what the process wrote to its error output so far.
 func (p *Process) ErrorText() string { return p.stderr.String() }
 
-// Release gives back what is kept for an ended process: the reading end of its output and its record, once nothing is left that it
-// started. It waits for the end. Where a process cannot be ended, its record stays for a later host.
+// Release gives back what is kept for an ended process: the reading end of its output and its
+// record, once nothing is left that it started. It waits for the end. Where a process cannot be
+// ended, its record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
 	clean := p.sweep()

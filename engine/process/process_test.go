@@ -26,7 +26,8 @@ func shell(tb testing.TB, lines ...string) process.Command {
 	path, err := exec.LookPath("sh")
 	require.NoError(tb, err)
 	return process.Command{
-		RunID: "r1", Path: path, Args: []string{"-c", strings.Join(lines, "\n")}, Dir: tb.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace,
+		RunID: "r1", Path: path, Args: []string{"-c", strings.Join(lines, "\n")}, Dir: tb.TempDir(),
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Grace: grace,
 	}
 }
 
@@ -120,7 +121,8 @@ func TestAFailureSaysWhy(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, p.Err(), &exit)
 	require.Equal(t, 3, exit.ExitCode())
-	require.True(t, strings.HasSuffix(p.ErrorText(), "xxx"+"the key [redacted] is refused\n"), p.ErrorText()[len(p.ErrorText())-60:])
+	require.True(t, strings.HasSuffix(p.ErrorText(), "xxx"+"the key [redacted] is refused\n"),
+		p.ErrorText()[len(p.ErrorText())-60:])
 	require.Len(t, p.ErrorText(), 4<<10)
 	require.Len(t, all.String(), 10000+len("the key [redacted] is refused\n"))
 }
@@ -156,7 +158,8 @@ func TestAProcessThatListensEndsByItself(t *testing.T) {
 	require.Equal(t, "tidied\n", string(rest))
 }
 
-// I6: who does not listen is killed after its grace, with its group; End may be called by many, and again.
+// I6: who does not listen is killed after its grace, with its group; End may be called by many, and
+// again.
 func TestADeafProcessIsKilledWithItsGroup(t *testing.T) {
 	c := shell(t, "trap '' TERM", "sleep 1000 & echo $! > child", "echo $$ > self", "sleep 1000")
 	p := started(t, c)

@@ -8,23 +8,26 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// Reap ends the processes that a dead host left for the run. They are known by the token in their environment, which
-// nobody can guess, and their group by the identity of its leader; nothing is ever ended by its number alone. Processes
-// of a host that lives are its own to end: it may have taken the run over. It returns when they are gone; its error says which run's
-// processes may be left, also on systems where an environment cannot be read.
+// Reap ends the processes that a dead host left for the run. They are known by the token in their
+// environment, which nobody can guess, and their group by the identity of its leader; nothing is
+// ever ended by its number alone. Processes of a host that lives are its own to end: it may have
+// taken the run over. It returns when they are gone; its error says which run's processes may be
+// left, also on systems where an environment cannot be read.
 func (t *Table) Reap(ctx context.Context, runID string) error {
 	return t.endRecorded(ctx, runID, func(worker string) bool { return procid.Alive(worker) != procid.Living })
 }
 
-// Sweep ends what dead hosts left, of every run on record, whatever became of it, and removes their records. Only hosts that are known to
-// be dead count: one of another container that shares the folder may live. Where a system cannot tell (see the package), nothing is ended.
+// Sweep ends what dead hosts left, of every run on record, whatever became of it, and removes their
+// records. Only hosts that are known to be dead count: one of another container that shares the
+// folder may live. Where a system cannot tell (see the package), nothing is ended.
 func (t *Table) Sweep(ctx context.Context) error {
 	return t.endRecorded(ctx, "", func(worker string) bool {
 		return procid.Alive(worker) == procid.Dead || procid.OfEarlierBoot(worker)
 	})
 }
 
-// endRecorded ends the recorded processes of hosts that are gone: those of the run, or all when runID is empty.
+// endRecorded ends the recorded processes of hosts that are gone: those of the run, or all when
+// runID is empty.
 func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker string) bool) error {
 	records, broken := t.recall(runID)
 	if broken == nil {

@@ -25,7 +25,8 @@ func leader(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: tru
 // recorded writes a record as a host would have left it.
 func recorded(t *testing.T, dir, runID, token, worker, identity string) string {
 	t.Helper()
-	body, err := json.Marshal(map[string]string{"run_id": runID, "token": token, "worker": worker, "identity": identity})
+	body, err := json.Marshal(map[string]string{"run_id": runID, "token": token, "worker": worker,
+		"identity": identity})
 	require.NoError(t, err)
 	path := filepath.Join(dir, runID+"@"+token+".json")
 	require.NoError(t, os.WriteFile(path, body, 0o600))
@@ -58,8 +59,8 @@ func deadIdentity(t *testing.T) string {
 	return strings.Join(parts, " ")
 }
 
-// E7: nothing is ended on its number alone: not a process that has a recorded number, not one that has its very identity
-// but does not carry the token, not one with another token.
+// E7: nothing is ended on its number alone: not a process that has a recorded number, not one that
+// has its very identity but does not carry the token, not one with another token.
 func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
 	dir := t.TempDir()
 	reused, identity := bystander(t)
@@ -83,7 +84,8 @@ func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
 // E7: also those of a group are ended that dropped their environment.
 func TestAGroupIsEndedWithItsLeader(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "pid")
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `env -i sleep 1000 & echo $! > "$0.new"; mv "$0.new" "$0"; wait`, out)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c",
+		`env -i sleep 1000 & echo $! > "$0.new"; mv "$0.new" "$0"; wait`, out)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "INTERLUDE_TOKEN=TOKEN"}
 	leader(cmd)
 	require.NoError(t, cmd.Start())
@@ -111,7 +113,8 @@ func TestAGroupIsEndedWithItsLeader(t *testing.T) {
 	require.False(t, lives(cmd.Process.Pid))
 }
 
-// E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host that took the run over.
+// E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host
+// that took the run over.
 func TestTheProcessesOfALivingHostAreItsOwn(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
@@ -126,7 +129,8 @@ func TestABrokenRecordIsReported(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
 	recorded(t, dir, "r1", "TOKEN", deadIdentity(t), identity)
-	for name, body := range map[string]string{"r1@HALF.json": `{"run_id":"r1","tok`, "r1@STOLEN.json": `{"run_id":"r2","token":"STOLEN"}`} {
+	for name, body := range map[string]string{"r1@HALF.json": `{"run_id":"r1","tok`,
+		"r1@STOLEN.json": `{"run_id":"r2","token":"STOLEN"}`} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(body), 0o600))
 	}
 	err := process.NewTable(dir).Reap(t.Context(), "r1")
@@ -135,7 +139,8 @@ func TestABrokenRecordIsReported(t *testing.T) {
 	require.False(t, lives(pid), "the readable one is reaped")
 }
 
-// E7, J11: a sweep ends what hosts left that are known to be dead, of whichever run; what another container's host may still hold stays.
+// E7, J11: a sweep ends what hosts left that are known to be dead, of whichever run; what another
+// container's host may still hold stays.
 func TestASweepIsForHostsThatAreKnownToBeDead(t *testing.T) {
 	dir := t.TempDir()
 	parts := strings.Fields(procid.Self())
@@ -150,9 +155,11 @@ func TestASweepIsForHostsThatAreKnownToBeDead(t *testing.T) {
 		pid, identity := bystander(t, process.EnvToken+"="+token)
 		return left{recorded(t, dir, runID, token, worker, identity), pid}
 	}
-	dead, living, elsewhere := host("dead", deadIdentity(t)), host("living", procid.Self()), host("elsewhere", of(boot+"/pid:[1]"))
+	dead, living, elsewhere := host("dead", deadIdentity(t)), host("living", procid.Self()),
+		host("elsewhere", of(boot+"/pid:[1]"))
 	former := recorded(t, dir, "former", "token-of-former", of("former-boot/pid:[1]"), of("former-boot/pid:[1]"))
-	half := filepath.Join(dir, "dead@half.json."+strings.NewReplacer(" ", "_", "/", "+").Replace(deadIdentity(t))+".new")
+	half := filepath.Join(dir, "dead@half.json."+strings.NewReplacer(" ", "_", "/", "+").Replace(deadIdentity(t))+
+		".new")
 	require.NoError(t, os.WriteFile(half, nil, 0o600))
 
 	require.NoError(t, process.NewTable(dir).Sweep(t.Context()))

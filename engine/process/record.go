@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// The environment variables by which a run's processes are known: the run's id, and the token of the process.
+// The environment variables by which a run's processes are known: the run's id, and the token of
+// the process.
 const (
 	EnvRun   = "INTERLUDE_RUN"
 	EnvToken = "INTERLUDE_TOKEN"
@@ -25,7 +26,8 @@ type record struct {
 	RunID string `json:"run_id"`
 	// Token is in the environment of the process and of all that it starts.
 	Token string `json:"token"`
-	// Worker is the identity of the host that started it (package procid): while it lives, the process is its to end.
+	// Worker is the identity of the host that started it (package procid): while it lives, the
+	// process is its to end.
 	Worker string `json:"worker,omitempty"`
 	// Identity is the process's, once it is started.
 	Identity string `json:"identity,omitempty"`
@@ -41,10 +43,12 @@ func newRecord(runID string) record {
 	return record{RunID: runID, Token: rand.Text(), Worker: procid.Self()}
 }
 
-// maxRecord bounds a record that is read, in bytes: processes of the same user could have written it.
+// maxRecord bounds a record that is read, in bytes: processes of the same user could have written
+// it.
 const maxRecord = 16 << 10
 
-// suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the token.
+// suffix ends the names of records; @ stands between the run's id, which cannot hold it, and the
+// token.
 const suffix = ".json"
 
 func (t *Table) recordPath(r record) string {
@@ -56,8 +60,8 @@ func safeName(runID string) bool {
 	return runID != "" && runID[0] != '.' && len(runID) <= 128 && !strings.ContainsAny(runID, "/\\@\x00")
 }
 
-// remember writes the record before the process is started, and again when its identity is known: what is
-// started is always known by its token.
+// remember writes the record before the process is started, and again when its identity is known:
+// what is started is always known by its token.
 func (t *Table) remember(r record) error {
 	if !safeName(r.RunID) {
 		return fmt.Errorf("process: run id %q cannot be the name of a process record", r.RunID[:min(len(r.RunID), 40)])
@@ -83,16 +87,19 @@ func (t *Table) remember(r record) error {
 	return nil
 }
 
-// halfOf ends the name of a record that is being written. It names the writer, since what is in the file may not be all of it.
+// halfOf ends the name of a record that is being written. It names the writer, since what is in the
+// file may not be all of it.
 func halfOf(worker string) string { return "." + toName.Replace(worker) + ".new" }
 
-// An identity holds neither of the marks that it is written with as a part of a name, where it is as long as before: a name is bounded.
+// An identity holds neither of the marks that it is written with as a part of a name, where it is
+// as long as before: a name is bounded.
 var (
 	toName   = strings.NewReplacer(" ", "_", "/", "+")
 	fromName = strings.NewReplacer("_", " ", "+", "/")
 )
 
-// tidy removes what hosts that are gone left when they died while they wrote a record: the process was never started, or has a record.
+// tidy removes what hosts that are gone left when they died while they wrote a record: the process
+// was never started, or has a record.
 func (t *Table) tidy(runID string, gone func(worker string) bool) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
@@ -108,8 +115,8 @@ func (t *Table) tidy(runID string, gone func(worker string) bool) {
 	}
 }
 
-// trusted refuses a folder in the system's temporary one that somebody else made, or can write to: its records say which
-// processes are ended. A folder that the host chose is the host's to keep.
+// trusted refuses a folder in the system's temporary one that somebody else made, or can write to:
+// its records say which processes are ended. A folder that the host chose is the host's to keep.
 func (t *Table) trusted() error {
 	if !t.shared {
 		return nil
@@ -120,9 +127,11 @@ func (t *Table) trusted() error {
 	return nil
 }
 
-// durable writes a file through to the disk, so that no half of it is ever found under its final name.
+// durable writes a file through to the disk, so that no half of it is ever found under its final
+// name.
 func durable(path string, body []byte) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // a link that the process put there, say: it knows its token
+	// a link that the process put there, say: it knows its token
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -133,7 +142,8 @@ func durable(path string, body []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// recall reads the records of the run, or all when runID is empty. What cannot be read is an error beside those that can.
+// recall reads the records of the run, or all when runID is empty. What cannot be read is an error
+// beside those that can.
 func (t *Table) recall(runID string) (all []record, broken error) {
 	entries, err := os.ReadDir(t.dir)
 	if errors.Is(err, os.ErrNotExist) {

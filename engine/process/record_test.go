@@ -43,8 +43,8 @@ func TestARunIDIsAFileName(t *testing.T) {
 	}
 }
 
-// E7: records in the system's temporary folder are trusted only in a folder that is this user's alone: they say which
-// processes are ended.
+// E7: records in the system's temporary folder are trusted only in a folder that is this user's
+// alone: they say which processes are ended.
 func TestRecordsOfOthersAreNotTrusted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	table := process.NewTable("")

@@ -15,20 +15,23 @@ import (
 // sweeps says that processes are found by the token that they carry.
 const sweeps = true
 
-// sweepTime is how long sweep waits for killed processes to be gone; doubts is how often it looks again because a look told nothing
-// certain, and bareness how often a process has to show no environment until it is believed to have none.
+// sweepTime is how long sweep waits for killed processes to be gone; doubts is how often it looks
+// again because a look told nothing certain, and bareness how often a process has to show no
+// environment until it is believed to have none.
 const (
 	sweepTime = 10 * time.Second
 	doubts    = 6
 	bareness  = 3
 )
 
-// sweep kills every process of this machine that carries the token, wherever it went, and reports whether all are
-// gone, with those of the killed group; 0 is no group.
+// sweep kills every process of this machine that carries the token, wherever it went, and reports
+// whether all are gone, with those of the killed group; 0 is no group.
 //
-// One look is not enough. A process that ended between the listing and the look at it may have started another meanwhile, which is not
-// listed; and one that is just starting a program shows no environment for a moment. Then it looks again. A process that is killed shows none
-// either while it gives back its memory, and holds its files open until afterwards: it is waited for by its identity.
+// One look is not enough. A process that ended between the listing and the look at it may have
+// started another meanwhile, which is not listed; and one that is just starting a program shows no
+// environment for a moment. Then it looks again. A process that is killed shows none either while
+// it gives back its memory, and holds its files open until afterwards: it is waited for by its
+// identity.
 func sweep(token string, group int) bool {
 	s := sweeper{token: token, group: group, unclear: make(map[int]int), killed: make(map[string]bool)}
 	doubted := 0
@@ -84,8 +87,8 @@ func (s *sweeper) look() (found int, doubt bool, err error) {
 	return found, doubt, nil
 }
 
-// doubts reports whether a process that shows no environment may carry the token, or have started what does since it was listed. A zombie
-// that was one at the look before has not.
+// doubts reports whether a process that shows no environment may carry the token, or have started
+// what does since it was listed. A zombie that was one at the look before has not.
 func (s *sweeper) doubts(pid int) bool {
 	state, parent := stateOf(pid)
 	switch {
@@ -101,8 +104,8 @@ func (s *sweeper) doubts(pid int) bool {
 	return s.unclear[pid] <= bareness
 }
 
-// kill ends the process if it carries the token. It is held by a descriptor while it is looked at, so that its number cannot
-// pass to another.
+// kill ends the process if it carries the token. It is held by a descriptor while it is looked at,
+// so that its number cannot pass to another.
 func (s *sweeper) kill(pid int) {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -158,7 +161,8 @@ func holds(env []byte, token string) bool {
 	return bytes.Contains(append([]byte{0}, env...), []byte("\x00"+EnvToken+"="+token+"\x00"))
 }
 
-// environ is the environment that the process was started with. That of a process whose first thread has ended is seen in its others.
+// environ is the environment that the process was started with. That of a process whose first
+// thread has ended is seen in its others.
 func environ(pid int) ([]byte, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	env, err := os.ReadFile(dir + "/environ")
@@ -180,8 +184,8 @@ func environ(pid int) ([]byte, error) {
 	return nil, err
 }
 
-// isBare reports whether the process was started without any environment: one that is just being started shows no arguments either, and has
-// its environment a moment after them.
+// isBare reports whether the process was started without any environment: one that is just being
+// started shows no arguments either, and has its environment a moment after them.
 func isBare(pid int) bool {
 	args, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil || len(args) == 0 {

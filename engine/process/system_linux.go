@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and signals.
+// Supported says that this system can keep processes under control: it needs process groups and
+// signals.
 const Supported = true
 
 // group gives the command a process group of its own, and its death with the thread that starts it.
@@ -21,12 +22,15 @@ func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
 }
 
-// Contain has the command start as the first process of a process namespace: when it ends, or its host dies, the kernel ends all that it
-// started, whatever that hid from. It is for Command.Sandbox.
+// Contain has the command start as the first process of a process namespace: when it ends, or its
+// host dies, the kernel ends all that it started, whatever that hid from. It is for
+// Command.Sandbox.
 //
-// It needs Linux, and root's rights or user namespaces for everybody, which some systems and containers forbid: then Start fails with
-// EPERM. As the first process of its namespace the program gets no signal that it does not handle, so that without a handler for TERM it is
-// ended after Command.Grace. A user namespace has this user alone: files of others look like nobody's, and sudo does nothing.
+// It needs Linux, and root's rights or user namespaces for everybody, which some systems and
+// containers forbid: then Start fails with EPERM. As the first process of its namespace the program
+// gets no signal that it does not handle, so that without a handler for TERM it is ended after
+// Command.Grace. A user namespace has this user alone: files of others look like nobody's, and sudo
+// does nothing.
 func Contain(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -41,8 +45,8 @@ func Contain(cmd *exec.Cmd) error {
 	return nil
 }
 
-// reap waits for the process and ends what it left in its group, while it is still a zombie: until then its
-// number cannot be anybody else's.
+// reap waits for the process and ends what it left in its group, while it is still a zombie: until
+// then its number cannot be anybody else's.
 func (p *Process) reap() error {
 	awaitExit(p.cmd.Process.Pid)
 	p.retire()
@@ -54,15 +58,17 @@ func awaitExit(pid int) {
 	const byPID, noWait = 1, 0x1000000
 	var info [128]byte
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), uintptr(unsafe.Pointer(&info)), syscall.WEXITED|noWait, 0, 0) //nolint:gosec // the kernel fills in siginfo
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), uintptr(unsafe.Pointer(&info)),
+			syscall.WEXITED|noWait, 0, 0) //nolint:gosec // the kernel fills in siginfo
 		if !errors.Is(errno, syscall.EINTR) {
 			return
 		}
 	}
 }
 
-// endGroup kills the group of a recorded process that lives, for those of it that dropped their environment. The leader is
-// stopped first, by a descriptor: then it cannot end between the look at it and the signal to its group. It returns the group that it killed, or 0.
+// endGroup kills the group of a recorded process that lives, for those of it that dropped their
+// environment. The leader is stopped first, by a descriptor: then it cannot end between the look at
+// it and the signal to its group. It returns the group that it killed, or 0.
 func endGroup(r record) int {
 	pid, ok := procid.PID(r.Identity)
 	if !ok {

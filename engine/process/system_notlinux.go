@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and signals.
+// Supported says that this system can keep processes under control: it needs process groups and
+// signals.
 const Supported = true
 
 // group gives the command a process group of its own.
@@ -21,8 +22,8 @@ func group(cmd *exec.Cmd) {
 // Contain is for Linux.
 func Contain(*exec.Cmd) error { return ErrUnsupported }
 
-// reap waits for the process and ends what it left in its group. A group keeps its number as long as it has a
-// process.
+// reap waits for the process and ends what it left in its group. A group keeps its number as long
+// as it has a process.
 func (p *Process) reap() error {
 	err := p.cmd.Wait()
 	p.retire()

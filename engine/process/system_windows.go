@@ -5,7 +5,8 @@ import (
 	"os/exec"
 )
 
-// Supported says that this system can keep processes under control: it needs process groups and signals.
+// Supported says that this system can keep processes under control: it needs process groups and
+// signals.
 const Supported = false
 
 const sweeps = false

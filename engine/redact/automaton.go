@@ -1,8 +1,9 @@
 package redact
 
-// node is a state of the search: the text so far ends with the bytes on the way from the root (node 0) to it, and with no
-// longer beginning of a pattern (Aho and Corasick's automaton). Siblings are chained: but for the root, whose children are in
-// Redactor.first, hardly any node has two children.
+// node is a state of the search: the text so far ends with the bytes on the way from the root (node
+// 0) to it, and with no longer beginning of a pattern (Aho and Corasick's automaton). Siblings are
+// chained: but for the root, whose children are in Redactor.first, hardly any node has two
+// children.
 type node struct {
 	child, sibling int32 // 0: none
 	fail           int32 // the longest proper suffix that is the beginning of a pattern

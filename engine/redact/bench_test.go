@@ -17,7 +17,8 @@ func BenchmarkStream(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text := strings.Repeat(`{"type":"message","text":"Reading the file /work/main.go, 1042 bytes; SHA 6d5e899c3b1f5a"}`+"\n", 1000)
+	text := strings.Repeat(`{"type":"message","text":"Reading the file /work/main.go, 1042 bytes; SHA 6d5e899c3b1f5a"}`+
+		"\n", 1000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		_, _ = io.Copy(io.Discard, struct{ io.Reader }{r.Reader(strings.NewReader(text))}) // nothing fails
@@ -26,7 +27,9 @@ func BenchmarkStream(b *testing.B) {
 
 // BenchmarkNew is the cost of a turn's Redactor, with a private key of 1.7 KB beside.
 func BenchmarkNew(b *testing.B) {
-	pem := "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("MIIEvQIBADANBgkq/hkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 26) + "-----END PRIVATE KEY-----\n"
+	pem := "-----BEGIN PRIVATE KEY-----\n" +
+		strings.Repeat("MIIEvQIBADANBgkq/hkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n", 26) +
+		"-----END PRIVATE KEY-----\n"
 	for b.Loop() {
 		if _, err := redact.New(append(benchSecrets, pem)...); err != nil {
 			b.Fatal(err)

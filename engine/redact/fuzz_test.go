@@ -16,10 +16,11 @@ import (
 	"github.com/interlude-go/interlude/engine/redact"
 )
 
-// simply is what redacting means, for secrets of one line that look the same in JSON: all bytes of a secret are marked, and secrets that share
-// a byte give one Mask.
+// simply is what redacting means, for secrets of one line that look the same in JSON: all bytes of
+// a secret are marked, and secrets that share a byte give one Mask.
 func simply(text string, secrets []string) string {
-	opens, inside := make([]bool, len(text)+1), make([]bool, len(text)+1) // a secret begins here; this byte is one with the byte before
+	// a secret begins here; this byte is one with the byte before
+	opens, inside := make([]bool, len(text)+1), make([]bool, len(text)+1)
 	covered := make([]bool, len(text)+1)
 	for _, s := range secrets {
 		for i := range len(text) {
@@ -49,7 +50,8 @@ func encodings(s string) (all []string) {
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		for _, before := range []string{"", "a", "ab"} {
 			// The characters that are the same whatever stands around it.
-			one, two := enc.EncodeToString([]byte(before+s+"\x00\x00\x00")), enc.EncodeToString([]byte(strings.Repeat("\xff", len(before))+s+"\xff\xff\xff"))
+			one, two := enc.EncodeToString([]byte(before+s+"\x00\x00\x00")),
+				enc.EncodeToString([]byte(strings.Repeat("\xff", len(before))+s+"\xff\xff\xff"))
 			from := len(before)*2 - max(0, len(before)-1)
 			to := from
 			for one[to] == two[to] {
@@ -58,10 +60,12 @@ func encodings(s string) (all []string) {
 			all = append(all, one[from:to])
 		}
 	}
-	return append(all, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))), url.QueryEscape(s), url.PathEscape(s))
+	return append(all, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))),
+		url.QueryEscape(s), url.PathEscape(s))
 }
 
-// FuzzRedact: however a text is cut into pieces, its secrets are taken out as though it were whole, and none is left.
+// FuzzRedact: however a text is cut into pieces, its secrets are taken out as though it were whole,
+// and none is left.
 func FuzzRedact(f *testing.F) {
 	f.Add("hunter2", "in-hunter2-out", "x hunter2 in-hunter2-ou in-hunter2-out", []byte{3, 1, 200})
 	f.Add("aaaaaa", "aaaaaab", "aaaaaaaaaaaaab aaaaa", []byte{1})

@@ -10,15 +10,16 @@ import (
 	"unicode/utf16"
 )
 
-// patterns are the byte sequences by which a value is found. None begins or ends with white space: a line's end never looks like the beginning
-// of a secret.
+// patterns are the byte sequences by which a value is found. None begins or ends with white space:
+// a line's end never looks like the beginning of a secret.
 func patterns(value string) []string {
 	value = strings.TrimSpace(value)
 	if value == "" {
 		return nil
 	}
 	all := append(spellings(value), encoded(value)...)
-	// A key in a variable often has its line breaks written as \n, which its readers turn into real ones.
+	// A key in a variable often has its line breaks written as \n, which its readers turn into real
+	// ones.
 	lines := strings.Split(strings.NewReplacer("\r", "\n", `\r`, "\n", `\n`, "\n").Replace(value), "\n")
 	if len(lines) == 1 {
 		return all
@@ -31,11 +32,13 @@ func patterns(value string) []string {
 	return all
 }
 
-// encoded are a value in base64, hexadecimal and percent encoding, as they occur in longer texts that are encoded as a whole, too: of base64
-// those characters that depend on the value alone, for each of the three places where it may begin.
+// encoded are a value in base64, hexadecimal and percent encoding, as they occur in longer texts
+// that are encoded as a whole, too: of base64 those characters that depend on the value alone, for
+// each of the three places where it may begin.
 func encoded(value string) []string {
 	all := []string{
-		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))), url.QueryEscape(value), url.PathEscape(value),
+		hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))), url.QueryEscape(value),
+		url.PathEscape(value),
 	}
 	for before := range 3 {
 		bits := base64.StdEncoding.EncodeToString(append(make([]byte, before), value...))
@@ -45,7 +48,8 @@ func encoded(value string) []string {
 	return distinct(all)
 }
 
-// spellings are a text as it is and as it stands in JSON, once and, in JSON that is a string of JSON, twice escaped.
+// spellings are a text as it is and as it stands in JSON, once and, in JSON that is a string of
+// JSON, twice escaped.
 func spellings(text string) []string {
 	all := []string{text}
 	for range 2 {
@@ -57,8 +61,8 @@ func spellings(text string) []string {
 	return all
 }
 
-// escaped are the ways in which encoders of JSON write a text: only what must be escaped, also <, > and &, also slashes, also all that is
-// not ASCII.
+// escaped are the ways in which encoders of JSON write a text: only what must be escaped, also <, >
+// and &, also slashes, also all that is not ASCII.
 func escaped(text string) []string {
 	var plain strings.Builder
 	e := json.NewEncoder(&plain)
@@ -67,7 +71,8 @@ func escaped(text string) []string {
 	least := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(plain.String(), "\n"), `"`), `"`)
 	// Go alone escapes these two; and JavaScript's backspace and form feed are Go's as well.
 	least = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029").Replace(least)
-	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029", `\u2029`).Replace(least)
+	html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`, "\u2028", `\u2028`, "\u2029",
+		`\u2029`).Replace(least)
 	return []string{least, html, strings.ReplaceAll(least, "/", `\/`), ascii(least, `\u%04x`), ascii(least, `\u%04X`)}
 }
 

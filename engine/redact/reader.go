@@ -12,8 +12,8 @@ type Reader struct {
 	err    error
 }
 
-// Reader returns a reader of source without the secrets. It hands over what is certain as soon as source does, and the rest at
-// source's end or first error, which is final.
+// Reader returns a reader of source without the secrets. It hands over what is certain as soon as
+// source does, and the rest at source's end or first error, which is final.
 func (r *Redactor) Reader(source io.Reader) *Reader {
 	return &Reader{source: source, s: stream{r: r}}
 }
@@ -46,8 +46,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Pass passes over what was read ahead, and then over p, as though all of it had been read. A secret that begins in it is
-// still found, as far as it is still to come.
+// Pass passes over what was read ahead, and then over p, as though all of it had been read. A
+// secret that begins in it is still found, as far as it is still to come.
 func (r *Reader) Pass(p []byte) {
 	r.ready = nil
 	if r.s.r == nil {

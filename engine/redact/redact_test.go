@@ -23,7 +23,8 @@ func of(tb testing.TB, values ...string) *redact.Redactor {
 	return r
 }
 
-const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq/hkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7\nVb==\n-----END PRIVATE KEY-----\n"
+const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq/hkiG9w0BAQEF\nAASCBKcwggSjAgEAAoIBAQC7\nVb==\n-----END " +
+	"PRIVATE KEY-----\n"
 
 // A secret is taken out wherever it stands, in each of its spellings.
 func TestASecretIsTakenOut(t *testing.T) {
@@ -34,33 +35,41 @@ func TestASecretIsTakenOut(t *testing.T) {
 	}
 	const odd = `a"b\c<d>/é` + "\t🔑"
 	for name, tc := range map[string]struct{ secrets, text, want string }{
-		"alone":                       {"hunter2", "hunter2", "[redacted]"},
-		"twice":                       {"hunter2", "hunter2hunter2 hunter", "[redacted][redacted] hunter"},
-		"white space around it":       {"  hunter2\n", "a hunter2\n", "a [redacted]\n"},
-		"not another":                 {"hunter2", "hunter3 Hunter2", "hunter3 Hunter2"},
-		"after a false beginning":     {"aabaac", "aabaabaac", "aab[redacted]"},
-		"the longer one":              {"hunter2 hunter2long", "hunter2long", "[redacted]"},
-		"inside another":              {"hunter2 in-hunter2-long", "in-hunter2-lon in-hunter2-long", "in-[redacted]-lon [redacted]"},
-		"overlapping":                 {"abcdef defghi", "abcdefghi abcdef", "[redacted] [redacted]"},
-		"overlapping itself":          {"aaaaaa", "baaaaaaaaaab", "b[redacted]b"},
-		"a chain":                     {"abcdef efabcd", "abcdefabcdefabcdxefabcd", "[redacted]x[redacted]"},
-		"as JSON":                     {odd, quoted(odd), `"[redacted]"`},
-		"as JSON of others":           {odd, `"a\"b\\c<d>\/\u00e9\t\ud83d\udd11"`, `"a\"b\\c<d>\/\u00e9\t\ud83d\udd11"`},
+		"alone":                   {"hunter2", "hunter2", "[redacted]"},
+		"twice":                   {"hunter2", "hunter2hunter2 hunter", "[redacted][redacted] hunter"},
+		"white space around it":   {"  hunter2\n", "a hunter2\n", "a [redacted]\n"},
+		"not another":             {"hunter2", "hunter3 Hunter2", "hunter3 Hunter2"},
+		"after a false beginning": {"aabaac", "aabaabaac", "aab[redacted]"},
+		"the longer one":          {"hunter2 hunter2long", "hunter2long", "[redacted]"},
+		"inside another": {"hunter2 in-hunter2-long", "in-hunter2-lon in-hunter2-long",
+			"in-[redacted]-lon [redacted]"},
+		"overlapping":        {"abcdef defghi", "abcdefghi abcdef", "[redacted] [redacted]"},
+		"overlapping itself": {"aaaaaa", "baaaaaaaaaab", "b[redacted]b"},
+		"a chain":            {"abcdef efabcd", "abcdefabcdefabcdxefabcd", "[redacted]x[redacted]"},
+		"as JSON":            {odd, quoted(odd), `"[redacted]"`},
+		"as JSON of others": {odd, `"a\"b\\c<d>\/\u00e9\t\ud83d\udd11"`,
+			`"a\"b\\c<d>\/\u00e9\t\ud83d\udd11"`},
 		"as ASCII JSON":               {odd, `"a\"b\\c<d>/\u00e9\t\ud83d\udd11"`, `"[redacted]"`},
 		"as ASCII JSON in upper case": {odd, `"a\"b\\c<d>/\u00E9\t\uD83D\uDD11"`, `"[redacted]"`},
 		"with slashes escaped":        {"abc/def", `"abc\/def"`, `"[redacted]"`},
 		"as JSON in JSON":             {odd, quoted(quoted(odd)), `"\"[redacted]\""`},
 		"a key":                       {key, "1 " + key + " 2", "1 [redacted]\n 2"},
 		"a key in JSON":               {key, quoted(key), `"[redacted]\n"`},
-		"in base64":                   {"hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2")), "[redacted]g=="},
-		"in base64 of a text":         {"hunter2", base64.StdEncoding.EncodeToString([]byte("x:hunter2!")), "eDp[redacted]IQ=="},
-		"in base64 of a basic login":  {"hunter2", base64.StdEncoding.EncodeToString([]byte("joe:hunter2")), "am9lOm[redacted]I="},
-		"in base64 for URLs":          {"a?>b~~c", base64.URLEncoding.EncodeToString([]byte("a?>b~~c")), "[redacted]w=="},
-		"in hexadecimal":              {"hunter2", "x'68756e74657232' 68756E74657232", "x'[redacted]' [redacted]"},
-		"in a URL":                    {"p&ss+w/rd", "?a=p%26ss%2Bw%2Frd&b=p&ss+w%2Frd", "?a=[redacted]&b=[redacted]"},
-		"a line of a key":             {key, "x AASCBKcwggSjAgEAAoIBAQC7 Vb==", "x [redacted] Vb=="},
-		"a key with other breaks":     {key, strings.ReplaceAll(key, "\n", "\r\n"), "[redacted]\r\n[redacted]\r\n[redacted]\r\nVb==\r\n[redacted]\r\n"},
-		"a key with written breaks":   {strings.ReplaceAll(key, "\n", `\n`), key, "[redacted]\n[redacted]\n[redacted]\nVb==\n[redacted]\n"},
+		"in base64": {"hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2")),
+			"[redacted]g=="},
+		"in base64 of a text": {"hunter2", base64.StdEncoding.EncodeToString([]byte("x:hunter2!")),
+			"eDp[redacted]IQ=="},
+		"in base64 of a basic login": {"hunter2", base64.StdEncoding.EncodeToString([]byte("joe:hunter2")),
+			"am9lOm[redacted]I="},
+		"in base64 for URLs": {"a?>b~~c", base64.URLEncoding.EncodeToString([]byte("a?>b~~c")),
+			"[redacted]w=="},
+		"in hexadecimal":  {"hunter2", "x'68756e74657232' 68756E74657232", "x'[redacted]' [redacted]"},
+		"in a URL":        {"p&ss+w/rd", "?a=p%26ss%2Bw%2Frd&b=p&ss+w%2Frd", "?a=[redacted]&b=[redacted]"},
+		"a line of a key": {key, "x AASCBKcwggSjAgEAAoIBAQC7 Vb==", "x [redacted] Vb=="},
+		"a key with other breaks": {key, strings.ReplaceAll(key, "\n", "\r\n"),
+			"[redacted]\r\n[redacted]\r\n[redacted]\r\nVb==\r\n[redacted]\r\n"},
+		"a key with written breaks": {strings.ReplaceAll(key, "\n", `\n`), key,
+			"[redacted]\n[redacted]\n[redacted]\nVb==\n[redacted]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secrets := []string{tc.secrets}
@@ -114,8 +123,10 @@ func TestNothingElseIsHeldBack(t *testing.T) {
 	var out bytes.Buffer
 	w := of(t, "hunter2", key).Writer(&out)
 	for _, step := range []struct{ write, seen string }{
-		{"a line\n", "a line\n"}, {"hunt", ""}, {"ers\n", "hunters\n"}, {"x h", "x "}, {"unter", ""}, {"2", ""}, {"\n", "[redacted]\n"},
-		{"hunter2hunter2", "[redacted]"}, {"!", "[redacted]!"}, {"-----BEGIN ", ""}, {"CERTIFICATE", "-----BEGIN CERTIFICATE"},
+		{"a line\n", "a line\n"}, {"hunt", ""}, {"ers\n", "hunters\n"}, {"x h", "x "}, {"unter", ""}, {"2", ""},
+		{"\n", "[redacted]\n"},
+		{"hunter2hunter2", "[redacted]"}, {"!", "[redacted]!"}, {"-----BEGIN ", ""},
+		{"CERTIFICATE", "-----BEGIN CERTIFICATE"},
 	} {
 		out.Reset()
 		n, err := w.Write([]byte(step.write))
@@ -189,5 +200,6 @@ func TestAValueKeepsItsShape(t *testing.T) {
 	require.True(t, found)
 	body, err := json.Marshal(v)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"a":["x [redacted]","[redacted]","[redacted]8",true,null],"[redacted]":{"b":"c"}}`, string(body))
+	require.JSONEq(t, `{"a":["x [redacted]","[redacted]","[redacted]8",true,null],"[redacted]":{"b":"c"}}`,
+		string(body))
 }

@@ -10,8 +10,9 @@ import (
 // Mask stands for each secret.
 const Mask = "[redacted]"
 
-// MinValue is the length in bytes of the shortest value that can be redacted: a shorter one, such as "true" or "1234", occurs everywhere.
-// Lines of a value of several lines are redacted one by one from MinLine on.
+// MinValue is the length in bytes of the shortest value that can be redacted: a shorter one, such
+// as "true" or "1234", occurs everywhere. Lines of a value of several lines are redacted one by one
+// from MinLine on.
 const (
 	MinValue = 6
 	MinLine  = 8
@@ -19,12 +20,13 @@ const (
 
 // What Check and New refuse.
 var (
-	ErrTooShort = fmt.Errorf("redact: a secret has less than %d bytes: taking out all that looks like it would destroy the text", MinValue)
-	ErrMask     = fmt.Errorf("redact: a secret is part of %s, which stands for secrets", Mask)
+	ErrTooShort = fmt.Errorf("redact: a secret has less than %d bytes: taking out all that looks like it would "+
+		"destroy the text", MinValue)
+	ErrMask = fmt.Errorf("redact: a secret is part of %s, which stands for secrets", Mask)
 )
 
-// Check says whether a value can be redacted: ErrTooShort, ErrMask, or nil; also nil for one that is empty, or white space, in which there is
-// nothing to redact. Its error does not hold the value.
+// Check says whether a value can be redacted: ErrTooShort, ErrMask, or nil; also nil for one that
+// is empty, or white space, in which there is nothing to redact. Its error does not hold the value.
 func Check(value string) error {
 	switch value = strings.TrimSpace(value); {
 	case value == "":
@@ -37,15 +39,15 @@ func Check(value string) error {
 	return nil
 }
 
-// Redactor takes the values that it was made for out of texts and streams. It does not change and is safe for concurrent use. A nil
-// Redactor leaves everything as it is.
+// Redactor takes the values that it was made for out of texts and streams. It does not change and
+// is safe for concurrent use. A nil Redactor leaves everything as it is.
 type Redactor struct {
 	first [256]int32 // the node of a first byte, 0 for a byte that begins no pattern
 	nodes []node
 }
 
-// New returns a Redactor of the values, nil when all are empty. White space around a value does not count. The error is Check's, of all values
-// that it refuses.
+// New returns a Redactor of the values, nil when all are empty. White space around a value does not
+// count. The error is Check's, of all values that it refuses.
 func New(values ...string) (*Redactor, error) {
 	var broken error
 	var all []string
@@ -95,8 +97,9 @@ func (r *Redactor) occursIn(text string) bool {
 	return false
 }
 
-// Value is decoded JSON without the secrets, and whether there were any: in strings, also names of members, and in numbers, of which one
-// that holds a secret becomes a string. Maps and lists are changed in place.
+// Value is decoded JSON without the secrets, and whether there were any: in strings, also names of
+// members, and in numbers, of which one that holds a secret becomes a string. Maps and lists are
+// changed in place.
 func (r *Redactor) Value(v any) (clean any, found bool) {
 	if r == nil {
 		return v, false

@@ -77,7 +77,8 @@ func (s *stream) finish(out []byte) []byte {
 	return out
 }
 
-// forget passes over what is held. A secret that began there is still found, as far as it is still to come.
+// forget passes over what is held. A secret that began there is still found, as far as it is still
+// to come.
 func (s *stream) forget() {
 	s.base, s.held, s.found = s.pos, s.held[:0], nil
 }

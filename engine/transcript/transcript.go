@@ -1,8 +1,10 @@
-// Package transcript keeps what an agent wrote in an attempt: attempt-N.out, and attempt-N.err for its error output, in the run's folder
-// (engine.Turn.TranscriptDir). All rounds of an attempt are in the same two files, under one limit.
+// Package transcript keeps what an agent wrote in an attempt: attempt-N.out, and attempt-N.err for
+// its error output, in the run's folder (engine.Turn.TranscriptDir). All rounds of an attempt are
+// in the same two files, under one limit.
 //
-// The agent runs as the host's user as a rule, and could put something else where the file is to be. What is no regular file with
-// one name fails the turn; it blocks nobody, and nothing is written elsewhere.
+// The agent runs as the host's user as a rule, and could put something else where the file is to
+// be. What is no regular file with one name fails the turn; it blocks nobody, and nothing is
+// written elsewhere.
 //
 // Neighbours: engine/exec and engine/acp keep their transcripts with it.
 package transcript
@@ -28,8 +30,8 @@ type File struct {
 	full bool     // guarded by mu; the disk is, nothing more is kept
 }
 
-// Open opens attempt-N.KIND in the folder, which is readable by this user only. What is there already stays. limit bounds the file, in
-// bytes.
+// Open opens attempt-N.KIND in the folder, which is readable by this user only. What is there
+// already stays. limit bounds the file, in bytes.
 func Open(dir string, attempt int, kind string, limit int) (*File, error) {
 	name := fmt.Sprintf("attempt-%d.%s", attempt, kind)
 	f, err := plainfile.Append(dir, name)
@@ -51,7 +53,8 @@ func (t *File) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// keep appends p as far as there is room, and returns where the part of it that was kept begins and how long that is.
+// keep appends p as far as there is room, and returns where the part of it that was kept begins and
+// how long that is.
 func (t *File) keep(p []byte) (offset int64, kept int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,7 +68,8 @@ func (t *File) keep(p []byte) (offset int64, kept int) {
 	return offset, 0
 }
 
-// Line appends a line, after a mark that is not part of it, and returns where it stands; nil when it was not kept whole.
+// Line appends a line, after a mark that is not part of it, and returns where it stands; nil when
+// it was not kept whole.
 func (t *File) Line(mark string, text []byte) *engine.RawRef {
 	if t == nil {
 		return nil

@@ -54,12 +54,14 @@ type agent struct {
 
 // known are the agents by name.
 var known = map[string]agent{
-	"codex":           {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
-	"claude":          {program: "claude", new: agents.Claude, set: claudeSet, sessions: []string{".claude/projects/*/*"}},
+	"codex": {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
+	"claude": {program: "claude", new: agents.Claude, set: claudeSet,
+		sessions: []string{".claude/projects/*/*"}},
 	"claude-resident": {program: "claude", new: agents.Claude, set: claudeSet, stays: true},
 	"gemini":          {program: "gemini", new: agents.Gemini, sessions: []string{".gemini/tmp/*/chats/*"}},
 	"qwen":            {program: "qwen", new: agents.Qwen, sessions: []string{".qwen/projects/*/chats/*"}, brief: true},
-	"opencode":        {program: "opencode", new: agents.Opencode, sessions: []string{".local/share/opencode/opencode.db*"}, brief: true},
+	"opencode": {program: "opencode", new: agents.Opencode,
+		sessions: []string{".local/share/opencode/opencode.db*"}, brief: true},
 }
 
 // claudeSet is a key that nobody checks, and lets root have all permissions in auto mode.
@@ -83,14 +85,16 @@ func host(body string) error {
 	defer func() { _ = s.Close() }()
 	a := known[p.Agent]
 	eng, err := a.new(agents.Options{
-		Command: p.Program, BaseURL: p.Model, Model: "modeltest", Set: a.set, Resident: a.stays, StateDir: filepath.Join(p.Dir, "processes"), Grace: 2 * time.Second,
+		Command: p.Program, BaseURL: p.Model, Model: "modeltest", Set: a.set, Resident: a.stays,
+		StateDir: filepath.Join(p.Dir, "processes"), Grace: 2 * time.Second,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = eng.Close() }()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: s, Engine: eng, Pools: []slots.Pool{pool}, Dir: p.runs(), Poll: 50 * time.Millisecond, Lease: 2 * time.Second,
+		Store: s, Engine: eng, Pools: []slots.Pool{pool}, Dir: p.runs(), Poll: 50 * time.Millisecond,
+		Lease:  2 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 // done ends a run: what the session was told, and the done marker.
 var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 
-// E1, E4, E7, D5: a run asks twice. Its host is killed while it waits, twice, and host and agent while it works; another host goes on each time, with the
-// session that the agent kept: the model hears all that was said.
+// E1, E4, E7, D5: a run asks twice. Its host is killed while it waits, twice, and host and agent
+// while it works; another host goes on each time, with the session that the agent kept: the model
+// hears all that was said.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
 	eachAgent(t, survives, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")
@@ -39,7 +40,8 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 		w.make("go")
 		run := w.ended(id, fsm.StateSucceeded)
 
-		require.Contains(w, run.FinalText, "alpha | beta | gamma") // and gamma again, where the agent had kept it before it was killed
+		// and gamma again, where the agent had kept it before it was killed
+		require.Contains(w, run.FinalText, "alpha | beta | gamma")
 		told := w.told("gamma")
 		require.Less(w, strings.Index(told, "note alpha"), strings.Index(told, "note beta"))
 		require.Less(w, strings.Index(told, "note beta"), strings.Index(told, "note gamma"))
@@ -63,10 +65,12 @@ func TestATurnThatMayNotBeRepeatedEndsItsRun(t *testing.T) {
 	})
 }
 
-// E4: host and agent are killed as soon as the agent has named its session, which it has not kept yet, maybe. The turn is repeated all the same.
+// E4: host and agent are killed as soon as the agent has named its session, which it has not kept
+// yet, maybe. The turn is repeated all the same.
 func TestARunSurvivesAKillBeforeItsSessionIsKept(t *testing.T) {
 	eachAgent(t, resumes, func(w *world) {
-		id := w.submit(lifecycle.Spec{Repeatable: true}, append([]string{"note alpha", "in " + w.Dir, "await go"}, done...)...)
+		id := w.submit(lifecycle.Spec{Repeatable: true}, append([]string{"note alpha", "in " + w.Dir, "await go"},
+			done...)...)
 		w.when(id, func(run lifecycle.Run) bool { return run.Session != nil })
 		w.killAll(id)
 		w.start()
@@ -77,10 +81,12 @@ func TestARunSurvivesAKillBeforeItsSessionIsKept(t *testing.T) {
 	})
 }
 
-// I6: a run that is canceled in the middle of a turn, while the agent's shell works, leaves no process.
+// I6: a run that is canceled in the middle of a turn, while the agent's shell works, leaves no
+// process.
 func TestACanceledRunLeavesNoProcess(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
-		id := w.submit(lifecycle.Spec{Mode: lifecycle.Auto}, "tool touch "+filepath.Join(w.Dir, "begun")+"; sleep 1000 & sleep 1000", "final never")
+		id := w.submit(lifecycle.Spec{Mode: lifecycle.Auto}, "tool touch "+filepath.Join(w.Dir, "begun")+
+			"; sleep 1000 & sleep 1000", "final never")
 		w.made("begun")
 		require.NotEmpty(w, w.processes(id))
 		require.NoError(w, w.client.Cancel(w.Context(), id, "no longer needed"))
@@ -125,7 +131,8 @@ func TestASessionThatIsGoneFailsItsRun(t *testing.T) {
 	})
 }
 
-// H4: the agent's full-auto flags are used in auto mode only, never in an interactive turn or its resume.
+// H4: the agent's full-auto flags are used in auto mode only, never in an interactive turn or its
+// resume.
 func TestFullAutoFlagsAreForAutoModeOnly(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		turn := func(name string) []string { return []string{"in " + w.Dir, "touch " + name, "await go-" + name} }
@@ -152,7 +159,8 @@ func (w *world) fullAuto(id string) bool {
 	w.Helper()
 	args := w.arguments(id)
 	require.NotEmpty(w, args, "the agent runs")
-	for _, flag := range []string{"--dangerously", "bypassPermissions", "--yolo", "--approval-mode yolo", "--approval-mode=yolo", "--auto "} {
+	for _, flag := range []string{"--dangerously", "bypassPermissions", "--yolo", "--approval-mode yolo",
+		"--approval-mode=yolo", "--auto "} {
 		if strings.Contains(args, flag) {
 			return true
 		}

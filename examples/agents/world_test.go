@@ -87,10 +87,12 @@ func newWorld(t *testing.T, name string) *world {
 	require.NoError(t, s.SetPool(t.Context(), pool))
 	w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Poll: pause})
 	require.NoError(t, err)
-	for _, file := range []string{".codex/config.toml", ".claude.json", ".claude/settings.json", ".gemini/settings.json", ".qwen/settings.json", ".config/opencode/opencode.json"} {
+	for _, file := range []string{".codex/config.toml", ".claude.json", ".claude/settings.json",
+		".gemini/settings.json", ".qwen/settings.json", ".config/opencode/opencode.json"} {
 		path := filepath.Join(w.user, file)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte("this is the user's own, and no agent can read it as settings"), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte("this is the user's own, and no agent can read it as settings"),
+			0o600))
 	}
 	before := snapshot(t, w.user)
 	t.Cleanup(func() {
@@ -231,7 +233,9 @@ func (w *world) processes(id string) []int {
 // gone waits until no process of the run is left.
 func (w *world) gone(id string) {
 	w.Helper()
-	require.Eventually(w, func() bool { return len(w.processes(id)) == 0 }, patience, pause, "processes of the run are left")
+	require.Eventually(w, func() bool {
+		return len(w.processes(id)) == 0
+	}, patience, pause, "processes of the run are left")
 }
 
 // processes finds those that carry the marks of a run, and know of the folder.

@@ -14,8 +14,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agent does the jobs: in each turn it says a few things, works for a few milliseconds, and asks the next question or is done. It notes what it
-// does. What it was told by then it keeps in the session's handle, or, when it is sticky, in this process alone.
+// agent does the jobs: in each turn it says a few things, works for a few milliseconds, and asks
+// the next question or is done. It notes what it does. What it was told by then it keeps in the
+// session's handle, or, when it is sticky, in this process alone.
 type agent struct {
 	journal *journal
 	sticky  bool
@@ -71,7 +72,8 @@ func (a *agent) turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.
 		return engine.Outcome{}, err
 	}
 	for i := range j.Messages {
-		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("attempt %d, thought %d", t.Attempt, i+1)}); err != nil {
+		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("attempt %d, thought %d", t.Attempt,
+			i+1)}); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -117,7 +119,8 @@ func (a *agent) recall(t engine.Turn) (answers, error) {
 		defer a.mu.Unlock()
 		if a.residents[t.RunID] == nil {
 			if len(t.Answers) > 0 {
-				return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process is gone"}
+				return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost,
+					Detail: "the resident process is gone"}
 			}
 			a.residents[t.RunID] = make(answers)
 		}
@@ -133,7 +136,8 @@ func (a *agent) recall(t engine.Turn) (answers, error) {
 	}
 	for _, answer := range t.Answers {
 		if have := heard[answer.ID]; answer.ID > len(heard)+1 || have != "" && have != answer.Text {
-			return nil, fmt.Errorf("answer %d (%q) was given to an agent that has heard %v", answer.ID, answer.Text, heard)
+			return nil, fmt.Errorf("answer %d (%q) was given to an agent that has heard %v", answer.ID, answer.Text,
+				heard)
 		}
 		heard[answer.ID] = answer.Text
 	}

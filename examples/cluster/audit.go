@@ -30,7 +30,8 @@ const (
 	checkNodes    = "nodes"         // ended as they were told, and left nothing
 )
 
-var checks = []string{checkLogs, checkEndings, checkReplies, checkTurns, checkReaders, checkSlots, checkStale, checkTakeover, checkNodes}
+var checks = []string{checkLogs, checkEndings, checkReplies, checkTurns, checkReaders, checkSlots, checkStale,
+	checkTakeover, checkNodes}
 
 // violation is one thing that should not be.
 type violation struct {
@@ -171,7 +172,8 @@ func (a *audit) count(e *evidence) {
 	}
 	for _, t := range e.turns {
 		if begins, ends := e.begins[t.attempt], e.ends[t.attempt]; t.concluded() && len(begins) == 1 && len(ends) == 1 {
-			a.executions = append(a.executions, execution{pool: e.run.Pool, from: begins[0].At, to: ends[0].At, process: begins[0].process})
+			a.executions = append(a.executions, execution{pool: e.run.Pool, from: begins[0].At, to: ends[0].At,
+				process: begins[0].process})
 		}
 	}
 }

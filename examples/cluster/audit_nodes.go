@@ -11,28 +11,32 @@ import (
 
 // The checks of what is no single run's.
 
-// clockSlack is how much the times of the log and those of this program may differ: the store tells its server's time from memory.
+// clockSlack is how much the times of the log and those of this program may differ: the store tells
+// its server's time from memory.
 const clockSlack = 100 * time.Millisecond
 
-// takeoverSlack is what a takeover may take beyond two lease lengths and the times in which the server was away: on a machine that is
-// busy with all nodes, the server and the checks at one time.
+// takeoverSlack is what a takeover may take beyond two lease lengths and the times in which the
+// server was away: on a machine that is busy with all nodes, the server and the checks at one time.
 const takeoverSlack = 3 * time.Second
 
-// troubled reports whether the node that had to do with the run last was ended, stood still, or lost its lease.
+// troubled reports whether the node that had to do with the run last was ended, stood still, or
+// lost its lease.
 func (a *audit) troubled(e *evidence) bool {
 	_, ok := a.moment(e, e.run.Epoch, e.last().at)
 	return ok
 }
 
-// moment is when the node that had claimed the run under the epoch came to harm, the last time before at. Where a claim was not stored, another
-// node may have claimed the run after that under the same epoch: then it is the one that came to harm last.
+// moment is when the node that had claimed the run under the epoch came to harm, the last time
+// before at. Where a claim was not stored, another node may have claimed the run after that under
+// the same epoch: then it is the one that came to harm last.
 func (a *audit) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
 	later := func(t time.Time) {
 		if t.Before(at.Add(clockSlack)) && t.After(harmed) {
 			harmed, ok = t, true
 		}
 	}
-	dropped := slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted }) // an epoch is an attempt
+	// an epoch is an attempt
+	dropped := slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted })
 	for _, n := range e.claims[epoch] {
 		noticed, lost := a.sheet.lost[n.Node]
 		p := a.fleet.process(n.process)
@@ -71,7 +75,8 @@ func (a *audit) takenOver(e *evidence) (wrong []string) {
 		case fsm.EventRestartRequeue, fsm.EventRestartReconcileFailed:
 			harmed, ok := a.moment(e, epoch, c.at)
 			if !ok {
-				wrong = append(wrong, fmt.Sprintf("it was taken over by %s under epoch %d, but no node of it had come to harm", c.Trigger, epoch))
+				wrong = append(wrong, fmt.Sprintf("it was taken over by %s under epoch %d, but no node of it had "+
+					"come to harm", c.Trigger, epoch))
 				continue
 			}
 			took := c.at.Sub(harmed)
@@ -83,7 +88,8 @@ func (a *audit) takenOver(e *evidence) (wrong []string) {
 			a.takeovers++
 			a.mu.Unlock()
 			if limit := 2*a.o.lease + takeoverSlack; took > limit {
-				wrong = append(wrong, fmt.Sprintf("it was taken over %s after its node came to harm, which is more than %s", took.Round(time.Millisecond), limit))
+				wrong = append(wrong, fmt.Sprintf("it was taken over %s after its node came to harm, which is more "+
+					"than %s", took.Round(time.Millisecond), limit))
 			}
 		}
 	}
@@ -102,14 +108,16 @@ func overlap(a, b span) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// execution is a turn that an agent executed and whose outcome was stored: it held a slot from its beginning to its end.
+// execution is a turn that an agent executed and whose outcome was stored: it held a slot from its
+// beginning to its end.
 type execution struct {
 	pool     string
 	process  int
 	from, to time.Time
 }
 
-// slots says what the monitor saw, and counts besides, by the agents' own notes, how many turns of a pool were executed at one time.
+// slots says what the monitor saw, and counts besides, by the agents' own notes, how many turns of
+// a pool were executed at one time.
 func (a *audit) slots() {
 	a.found(checkSlots, "", nil, a.capacity.wrong...)
 	type edge struct {
@@ -133,7 +141,8 @@ func (a *audit) slots() {
 			most = max(most, now)
 		}
 		if limit := a.capacity.most[pool]; most > limit {
-			a.found(checkSlots, "", nil, fmt.Sprintf("pool %s: agents executed %d turns at one time, its capacity was never more than %d", pool, most, limit))
+			a.found(checkSlots, "", nil, fmt.Sprintf("pool %s: agents executed %d turns at one time, its capacity "+
+				"was never more than %d", pool, most, limit))
 		}
 	}
 	if a.capacity.samples == 0 {
@@ -149,13 +158,17 @@ func (a *audit) stale() {
 		case noteRefused:
 			a.refused++
 		case noteAccepted:
-			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch %d) was accepted", n.Node, n.Outcome, n.Epoch))
+			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch "+
+				"%d) was accepted", n.Node, n.Outcome, n.Epoch))
 		case noteOdd:
-			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch %d) was refused, but not for that: %s", n.Node, n.Outcome, n.Epoch, n.Text))
+			a.found(checkStale, n.Run, nil, fmt.Sprintf("node %s had lost its lease, and its old write (%s, epoch "+
+				"%d) was refused, but not for that: %s", n.Node, n.Outcome, n.Epoch, n.Text))
 		}
 	}
-	if frozen := a.chaos.counts()[freezing]; frozen > 0 && a.o.nodes > 1 && a.refused == 0 { // a node alone keeps its lease
-		a.found(checkStale, "", nil, fmt.Sprintf("nodes were stopped for longer than their lease %d times, and none tried an old write: nothing was proven", frozen))
+	// a node alone keeps its lease
+	if frozen := a.chaos.counts()[freezing]; frozen > 0 && a.o.nodes > 1 && a.refused == 0 {
+		a.found(checkStale, "", nil, fmt.Sprintf("nodes were stopped for longer than their lease %d times, and none "+
+			"tried an old write: nothing was proven", frozen))
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// spoiling is something that is made wrong on purpose, so that the check that must find it is known to be able to. It returns the run that
-// it spoiled, if it is one.
+// spoiling is something that is made wrong on purpose, so that the check that must find it is known
+// to be able to. It returns the run that it spoiled, if it is one.
 type spoiling struct {
 	check string
 	do    func(ctx context.Context, c *cluster) (run string, _ error)
@@ -69,7 +69,8 @@ func done(d *dealing, r store.Run) bool {
 
 // sqlOn changes one row of a run.
 func (c *cluster) sqlOn(ctx context.Context, d *dealing, text string) (string, error) {
-	n, err := c.server.exec(ctx, strings.ReplaceAll(text, "RUN", `(SELECT n FROM SCHEMA.runs WHERE id = $1)`), d.plan.id)
+	n, err := c.server.exec(ctx, strings.ReplaceAll(text, "RUN", `(SELECT n FROM SCHEMA.runs WHERE id = $1)`),
+		d.plan.id)
 	if err == nil && n == 0 {
 		err = fmt.Errorf("-break: nothing was changed by %s", text)
 	}
@@ -81,7 +82,9 @@ func dropEvent(ctx context.Context, c *cluster) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.sqlOn(ctx, d, `DELETE FROM SCHEMA.events WHERE run = RUN AND first = (SELECT min(first) FROM SCHEMA.events WHERE run = RUN AND first > 2)`)
+	return c.sqlOn(ctx, d,
+		`DELETE FROM SCHEMA.events WHERE run = RUN AND first = (SELECT min(first) FROM SCHEMA.events
+			WHERE run = RUN AND first > 2)`)
 }
 
 // swapEvents exchanges the texts of two commits.
@@ -91,7 +94,8 @@ func swapEvents(ctx context.Context, c *cluster) (string, error) {
 		return "", err
 	}
 	return c.sqlOn(ctx, d, `UPDATE SCHEMA.events e SET bodies = other.bodies FROM SCHEMA.events other
-		WHERE e.run = RUN AND other.run = e.run AND e.last = other.first - 1 AND other.last - other.first = e.last - e.first`)
+		WHERE e.run = RUN AND other.run = e.run AND e.last = other.first - 1
+			AND other.last - other.first = e.last - e.first`)
 }
 
 func dropRun(ctx context.Context, c *cluster) (string, error) {
@@ -200,7 +204,8 @@ func blindReader(ctx context.Context, c *cluster) (string, error) {
 
 // takeSlots has more runs hold a slot than there are, for a moment.
 func takeSlots(ctx context.Context, c *cluster) (string, error) {
-	const before = `UPDATE SCHEMA.states SET slot = true WHERE n IN (SELECT n FROM SCHEMA.states WHERE pool = 'default' AND NOT slot LIMIT 60)`
+	const before = `UPDATE SCHEMA.states SET slot = true WHERE n IN (SELECT n FROM SCHEMA.states WHERE pool = 'default'
+		AND NOT slot LIMIT 60)`
 	if _, err := c.server.exec(ctx, before); err != nil {
 		return "", err
 	}

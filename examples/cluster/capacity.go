@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// capacity looks at the slots all the time, by a connection and a statement of its own: each sample is of one moment, so one slot too many
-// is certain. Meanwhile it changes the pools.
+// capacity looks at the slots all the time, by a connection and a statement of its own: each sample
+// is of one moment, so one slot too many is certain. Meanwhile it changes the pools.
 type capacity struct {
 	server *server
 	pools  store.Registry
@@ -34,7 +34,8 @@ type sample struct {
 }
 
 const sampleText = `SELECT p.name, p.capacity, p.key_capacity, coalesce(s.key, ''), coalesce(s.n, 0)
-	FROM SCHEMA.pools p LEFT JOIN (SELECT pool, key, count(*) AS n FROM SCHEMA.states WHERE slot GROUP BY pool, key) s ON s.pool = p.name`
+	FROM SCHEMA.pools p LEFT JOIN (SELECT pool, key, count(*) AS n FROM SCHEMA.states WHERE slot GROUP BY pool, key) s
+		ON s.pool = p.name`
 
 // basic are the pools at the beginning.
 func basic() []slots.Pool {
@@ -64,7 +65,8 @@ func (c *capacity) watch(ctx context.Context) {
 }
 
 // session samples as long as the connection lasts.
-func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, change <-chan slots.Pool, changed chan<- struct{}) {
+func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, change <-chan slots.Pool,
+	changed chan<- struct{}) {
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
 	for ctx.Err() == nil && !conn.IsClosed() {
@@ -107,7 +109,8 @@ func (c *capacity) sample(ctx context.Context, conn *pgx.Conn) (sample, error) {
 	return s, err
 }
 
-// judge compares a sample with the capacities of its moment. Where the capacity was lowered, as many as were held may go on, but no more.
+// judge compares a sample with the capacities of its moment. Where the capacity was lowered, as
+// many as were held may go on, but no more.
 func (c *capacity) judge(s, before *sample) {
 	for name, p := range s.pools {
 		limit, held := p.Capacity, s.held[name]
@@ -118,7 +121,8 @@ func (c *capacity) judge(s, before *sample) {
 			limit = max(limit, lowered)
 		}
 		if held > limit {
-			c.wrong = append(c.wrong, fmt.Sprintf("pool %s: %d slots are held, the capacity is %d (before: %d and %d)", name, held, p.Capacity, before.held[name], before.pools[name].Capacity))
+			c.wrong = append(c.wrong, fmt.Sprintf("pool %s: %d slots are held, the capacity is %d (before: %d and %d)",
+				name, held, p.Capacity, before.held[name], before.pools[name].Capacity))
 		}
 		c.held[name], c.most[name] = max(c.held[name], held), max(c.most[name], p.Capacity)
 	}
@@ -129,7 +133,8 @@ func (c *capacity) judge(s, before *sample) {
 			limit = max(limit, was.KeyCapacity)
 		}
 		if p.KeyCapacity > 0 && at[1] != "" && held > limit {
-			c.wrong = append(c.wrong, fmt.Sprintf("pool %s: %d slots are held for key %s, its capacity is %d (before: %d and %d)", at[0], held, at[1], p.KeyCapacity, before.keys[at], was.KeyCapacity))
+			c.wrong = append(c.wrong, fmt.Sprintf("pool %s: %d slots are held for key %s, its capacity is %d "+
+				"(before: %d and %d)", at[0], held, at[1], p.KeyCapacity, before.keys[at], was.KeyCapacity))
 		}
 	}
 }

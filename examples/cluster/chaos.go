@@ -76,7 +76,8 @@ func newChaos(o options, s *server, f *fleet) *chaos {
 // draw draws a harm of a node. The first ones are of each kind, so that a short chaos has them all.
 func (c *chaos) draw(r *rand.Rand, i int) disturbance {
 	if !canPause {
-		return disturbance{harm: killing, long: time.Duration(r.Int64N(int64(c.lease))), gap: c.gap(r), pick: r.IntN(1 << 30)}
+		return disturbance{harm: killing, long: time.Duration(r.Int64N(int64(c.lease))), gap: c.gap(r),
+			pick: r.IntN(1 << 30)}
 	}
 	kinds := []harm{killing, freezing, stalling, cutting, killing, stopping, killing, freezing, killing, freezing}
 	d := disturbance{gap: c.gap(r), pick: r.IntN(1 << 30)}
@@ -100,8 +101,8 @@ func (c *chaos) draw(r *rand.Rand, i int) disturbance {
 
 func (c *chaos) gap(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(c.lease / 3))) }
 
-// share is how much of the load may be on its way: as much as has been disturbed, so that neither comes to its end before the other. Between two
-// disturbances it grows as time passes.
+// share is how much of the load may be on its way: as much as has been disturbed, so that neither
+// comes to its end before the other. Between two disturbances it grows as time passes.
 func (c *chaos) share() float64 {
 	part := 1.0
 	if last := c.last.Load(); last != nil {
@@ -132,7 +133,8 @@ func (c *chaos) run(ctx context.Context, progress func() float64) {
 	}
 }
 
-// insist freezes a node until one has lost its lease and has tried its old writes again: a short chaos may have had no luck with that.
+// insist freezes a node until one has lost its lease and has tried its old writes again: a short
+// chaos may have had no luck with that.
 func (c *chaos) insist(ctx context.Context) error {
 	if !canPause || len(c.todo) == 0 || len(c.fleet.members) < 2 {
 		return nil
@@ -151,7 +153,9 @@ func (c *chaos) insist(ctx context.Context) error {
 				wrote[n.process]++
 			}
 		}
-		m := slices.MaxFunc(c.fleet.members, func(x, y *member) int { return wrote[x.current().number] - wrote[y.current().number] })
+		m := slices.MaxFunc(c.fleet.members, func(x, y *member) int {
+			return wrote[x.current().number] - wrote[y.current().number]
+		})
 		c.begin(ctx, m, disturbance{harm: freezing, long: 2 * c.lease})
 		c.work.Wait()
 		rest(ctx, c.lease)
@@ -159,7 +163,8 @@ func (c *chaos) insist(ctx context.Context) error {
 	return nil
 }
 
-// do begins a disturbance. Those of nodes go on beside each other, as long as one node is well; the server's is waited for.
+// do begins a disturbance. Those of nodes go on beside each other, as long as one node is well; the
+// server's is waited for.
 func (c *chaos) do(ctx context.Context, d disturbance) {
 	if d.harm == halting || d.harm == crashing {
 		c.record(d.harm, c.server.bounce(ctx, d.harm == crashing, d.long))

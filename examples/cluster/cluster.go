@@ -64,7 +64,8 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	c.fleet = newFleet(c.dir, nodeConfig{DSN: c.server.dsn, Schema: c.server.schema, Lease: c.o.lease}, c.o.nodes)
 	c.chaos = newChaos(c.o, c.server, c.fleet)
 	c.people = newPeople(c.client, c.ledger)
-	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs, idle: !c.o.chaos, share: c.chaos.share}
+	c.load = &load{client: c.client, people: c.people, ledger: c.ledger, seed: c.o.seed, runs: c.o.runs,
+		idle: !c.o.chaos, share: c.chaos.share}
 	c.capacity = &capacity{server: c.server, pools: c.store, seed: c.o.seed}
 	return nil
 }
@@ -72,7 +73,8 @@ func (c *cluster) open(ctx context.Context) (err error) {
 // patience is how long nothing may move before it counts as stuck.
 const patience = 45 * time.Second
 
-// run lives through everything, from the first submission to the nodes' end, and has the caller spoil something before the checks.
+// run lives through everything, from the first submission to the nodes' end, and has the caller
+// spoil something before the checks.
 func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(context.Context) error) (*audit, error) {
 	watching, unwatch := context.WithCancel(ctx)
 	var beside sync.WaitGroup
@@ -115,7 +117,8 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 	return c.check(ctx)
 }
 
-// settle waits until only the parked runs are left, answers every other one of these, and waits for them.
+// settle waits until only the parked runs are left, answers every other one of these, and waits for
+// them.
 func (c *cluster) settle(ctx context.Context) error {
 	var waiting []*dealing
 	for _, d := range c.ledger.all() {
@@ -151,12 +154,15 @@ func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 		}
 		_, _ = c.load.look(ctx) // while the server is away, as it was before
 		s, submitted := c.load.last(), int(c.ledger.submitted.Load())
-		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n", time.Since(begun).Seconds(), submitted, c.o.runs,
-			max(0, submitted-s.Queued-s.Running-s.Waiting), s.Queued, s.Running, s.Waiting, c.ledger.replies.Load(), counts(c.chaos.counts()))
+		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n",
+			time.Since(begun).Seconds(), submitted, c.o.runs,
+			max(0, submitted-s.Queued-s.Running-s.Waiting), s.Queued, s.Running, s.Waiting, c.ledger.replies.Load(),
+			counts(c.chaos.counts()))
 	}
 }
 
-// leave ends what still goes on, and removes what was made. The nodes' notes and logs stay where something was wrong.
+// leave ends what still goes on, and removes what was made. The nodes' notes and logs stay where
+// something was wrong.
 func (c *cluster) leave(wrong bool) error {
 	var errs []error
 	if c.fleet != nil {

@@ -39,8 +39,10 @@ type turn struct {
 	ended   time.Time
 }
 
-// gather reads what the store has of a run. The log is put before the contract's checker, and what breaks it is returned.
-func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Reader, checker *contract.Checker) (wrong []string, _ error) {
+// gather reads what the store has of a run. The log is put before the contract's checker, and what
+// breaks it is returned.
+func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Reader,
+	checker *contract.Checker) (wrong []string, _ error) {
 	id := e.plan.id
 	var err error
 	if e.run, err = c.Get(ctx, id); err != nil {
@@ -85,7 +87,8 @@ func (e *evidence) read(checker *contract.Checker) (wrong []string) {
 			return append(wrong, err.Error())
 		}
 		if body.Seq != uint64(i+1) || event.Seq != body.Seq || event.RunID != e.plan.id {
-			wrong = append(wrong, fmt.Sprintf("event %d of the run stands at place %d, and says that it is %d of %s", body.Seq, i+1, event.Seq, event.RunID))
+			wrong = append(wrong, fmt.Sprintf("event %d of the run stands at place %d, and says that it is %d of %s",
+				body.Seq, i+1, event.Seq, event.RunID))
 		}
 		switch event.Type {
 		case contract.TypeReplyAccepted, contract.TypeAutoDecided:
@@ -148,7 +151,8 @@ type sheet struct {
 
 func newSheet(notes []note) *sheet {
 	s := &sheet{
-		begins: make(map[string]map[int][]note), ends: make(map[string]map[int][]note), claims: make(map[string]map[uint64][]note),
+		begins: make(map[string]map[int][]note), ends: make(map[string]map[int][]note),
+		claims:    make(map[string]map[uint64][]note),
 		processes: make(map[string]int), lost: make(map[string]time.Time),
 	}
 	for _, n := range notes {

@@ -131,7 +131,8 @@ func (f *fleet) launch(m *member) (*process, error) {
 	}
 	number := len(f.processes)
 	base := filepath.Join(f.dir, fmt.Sprintf("%s-%d", m.name, number))
-	p := &process{number: number, name: m.name, journal: base + ".journal", log: base + ".log", began: time.Now(), done: make(chan struct{})}
+	p := &process{number: number, name: m.name, journal: base + ".journal", log: base + ".log", began: time.Now(),
+		done: make(chan struct{})}
 	p.elsewhere = number%2 == 1
 	config := f.config
 	config.Name, config.Journal, config.Elsewhere = m.name, p.journal, p.elsewhere

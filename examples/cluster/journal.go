@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// What a node notes. These notes are evidence that does not come from the store: the checks hold one against the other.
+// What a node notes. These notes are evidence that does not come from the store: the checks hold
+// one against the other.
 const (
 	noteJoin     = "join"     // it is Node from now on
 	noteLost     = "lost"     // the store said that it is not any more
@@ -45,7 +46,8 @@ const (
 	interrupted = "interrupted" // the library ended it
 )
 
-// journal appends to a file. A line is one write, so that what was noted stays when the process is killed right after.
+// journal appends to a file. A line is one write, so that what was noted stays when the process is
+// killed right after.
 type journal struct{ file *os.File }
 
 func openJournal(path string) (*journal, error) {

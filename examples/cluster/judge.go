@@ -21,10 +21,12 @@ func (e *evidence) logged() (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("the log has %d events, the record says %d", got, e.run.Seq))
 	}
 	last := e.last()
-	if state := string(e.run.State); last.To != state && len(e.changes) > 0 || len(e.changes) == 0 && state != string(fsm.StateQueued) {
+	if state := string(e.run.State); last.To != state && len(e.changes) > 0 || len(e.changes) == 0 &&
+		state != string(fsm.StateQueued) {
 		wrong = append(wrong, fmt.Sprintf("the log ends in state %q, the record is %s", last.To, state))
 	}
-	if e.run.Error != nil && (last.Terminal == nil || last.Terminal.Error == nil || last.Terminal.Error.Code != string(e.run.Error.Code)) {
+	if e.run.Error != nil && (last.Terminal == nil || last.Terminal.Error == nil ||
+		last.Terminal.Error.Code != string(e.run.Error.Code)) {
 		wrong = append(wrong, fmt.Sprintf("the record's error is %s, the log has another", e.run.Error.Code))
 	}
 	if e.run.Attempt != len(e.turns) {
@@ -70,14 +72,16 @@ func (e *evidence) failed(troubled func(*evidence) bool, trigger fsm.Event) []st
 	case fsm.EventTurnFailed, fsm.EventInteractionProcessLost:
 		ok = code == fsm.CodeInteractionProcessLost && p.sticky() && (p.job.Dies > 0 || troubled(e))
 	case fsm.EventInteractionWaitTimeout:
-		ok = p.kind == strict && code == fsm.CodeInteractionWaitTimeout || p.kind == limited && code == fsm.CodeInteractiveAutoDecisionLimitExceeded
+		ok = p.kind == strict && code == fsm.CodeInteractionWaitTimeout || p.kind == limited &&
+			code == fsm.CodeInteractiveAutoDecisionLimitExceeded
 	case fsm.EventRestartReconcileFailed:
 		ok = troubled(e) && (p.sticky() || e.last().From == string(fsm.StateRunning) && !p.spec.Repeatable)
 	}
 	if ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("it failed by %s with %s (%s) for no good reason (%s, sticky: %t, repeatable: %t, a node of it was in trouble: %t)",
+	return []string{fmt.Sprintf("it failed by %s with %s (%s) for no good reason (%s, sticky: %t, repeatable: %t, a "+
+		"node of it was in trouble: %t)",
 		trigger, code, e.run.Error.Message, p.kind, p.sticky(), p.spec.Repeatable, troubled(e))}
 }
 
@@ -94,7 +98,8 @@ func (e *evidence) heard() []string {
 		want = append(want, e.history[i+1].Response)
 	}
 	if !slices.Equal(out.Heard, want) || len(e.history) != len(want) {
-		return []string{fmt.Sprintf("the agent heard %q, the history has %q (%d entries)", out.Heard, want, len(e.history))}
+		return []string{fmt.Sprintf("the agent heard %q, the history has %q (%d entries)", out.Heard, want,
+			len(e.history))}
 	}
 	return nil
 }
@@ -104,10 +109,12 @@ func (e *evidence) intact() (wrong []string) {
 	q := e.run.Pending
 	switch {
 	case q == nil || q.ID != 1 || q.Prompt != question(e.plan.id, 1) || e.run.Slot || len(e.history) > 0:
-		wrong = append(wrong, fmt.Sprintf("it waits with question %+v, slot %t, %d settled", q, e.run.Slot, len(e.history)))
+		wrong = append(wrong, fmt.Sprintf("it waits with question %+v, slot %t, %d settled", q, e.run.Slot,
+			len(e.history)))
 	case e.open != nil && (!e.open.AskedAt.Equal(q.AskedAt) || e.open.Attempt != q.Attempt):
 		wrong = append(wrong, fmt.Sprintf("it was parked with %+v, and waits with %+v", *e.open, *q))
-	case e.plan.spec.AutoDecide && !e.run.Deadline.Equal(q.AskedAt.Add(e.plan.spec.SessionTimeout)), !e.plan.spec.AutoDecide && !e.run.Deadline.IsZero():
+	case e.plan.spec.AutoDecide && !e.run.Deadline.Equal(q.AskedAt.Add(e.plan.spec.SessionTimeout)),
+		!e.plan.spec.AutoDecide && !e.run.Deadline.IsZero():
 		wrong = append(wrong, fmt.Sprintf("its deadline is %s, it was asked at %s", e.run.Deadline, q.AskedAt))
 	case e.run.Session == nil:
 		wrong = append(wrong, "its session is gone")
@@ -127,11 +134,14 @@ func (e *evidence) settled() (wrong []string) {
 			bad("nobody ever knew whether reply %s was accepted", s.key)
 		case s.accepted != nil && !ours:
 			bad("reply %s was accepted, but question %d was settled by %q (%s)", s.key, s.question, r.Key, r.Resolution)
-		case s.accepted != nil && (r.Response != s.text || !r.ResolvedAt.Equal(s.accepted.AcceptedAt) || s.accepted.ID != s.question):
+		case s.accepted != nil && (r.Response != s.text || !r.ResolvedAt.Equal(s.accepted.AcceptedAt) ||
+			s.accepted.ID != s.question):
 			bad("reply %s was accepted as %+v with %q, the history has %+v", s.key, *s.accepted, s.text, r)
-		case s.refused != nil && errors.Is(s.refused, lifecycle.ErrNotWaiting) && e.run.Interactions < s.question: // a parked run that failed before it asked
+		case s.refused != nil && errors.Is(s.refused, lifecycle.ErrNotWaiting) && e.run.Interactions < s.question:
+			// a parked run that failed before it asked
 		case s.refused != nil && (ours || !ok):
-			bad("reply %s was refused (%v), but question %d was settled by it, or by nothing", s.key, s.refused, s.question)
+			bad("reply %s was refused (%v), but question %d was settled by it, or by nothing", s.key, s.refused,
+				s.question)
 		}
 		if s.accepted != nil {
 			if byPeople[s.question] {
@@ -159,8 +169,9 @@ func (e *evidence) settled() (wrong []string) {
 	return wrong
 }
 
-// executed holds the log's turns against what the agents noted: each was executed at most once, with the answer that the log has for it, and one
-// that ended by its outcome was executed to its end.
+// executed holds the log's turns against what the agents noted: each was executed at most once,
+// with the answer that the log has for it, and one that ended by its outcome was executed to its
+// end.
 func (e *evidence) executed() (wrong []string) {
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	known := make(map[int]bool)
@@ -172,14 +183,18 @@ func (e *evidence) executed() (wrong []string) {
 		}
 		for _, n := range begins {
 			if n.Answer != t.answer || n.Answer > 0 && n.Text != e.history[n.Answer].Response {
-				bad("attempt %d was given answer %d, %q; the log has %d, %q", t.attempt, n.Answer, n.Text, t.answer, e.history[t.answer].Response)
+				bad("attempt %d was given answer %d, %q; the log has %d, %q", t.attempt, n.Answer, n.Text, t.answer,
+					e.history[t.answer].Response)
 			}
 		}
 		if t.concluded() && (len(ends) != 1 || ends[0].Outcome != outcomeOf[fsm.Event(t.how)]) {
 			bad("attempt %d ended by %s, its agent noted %+v", t.attempt, t.how, ends)
 		}
-		if i > 0 && e.turns[i-1].answer == t.answer && (e.turns[i-1].how != string(fsm.EventRestartRequeue) || !e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) { // whether it holds a process is known after its first turn
-			bad("attempts %d and %d were both given answer %d, and the first ended by %s (repeatable: %t)", e.turns[i-1].attempt, t.attempt, t.answer, e.turns[i-1].how, e.plan.spec.Repeatable)
+		// whether it holds a process is known after its first turn
+		if i > 0 && e.turns[i-1].answer == t.answer && (e.turns[i-1].how != string(fsm.EventRestartRequeue) ||
+			!e.plan.spec.Repeatable || e.plan.sticky() && t.answer > 0) {
+			bad("attempts %d and %d were both given answer %d, and the first ended by %s (repeatable: %t)",
+				e.turns[i-1].attempt, t.attempt, t.answer, e.turns[i-1].how, e.plan.spec.Repeatable)
 		}
 	}
 	for attempt, notes := range e.begins {
@@ -208,7 +223,8 @@ func (e *evidence) seen() []string {
 	}
 	for i, seen := range e.followed {
 		stored, err := contract.Decode(e.bodies[i].Body)
-		if err != nil || seen.Seq != stored.Seq || seen.Type != stored.Type || !bytes.Equal(seen.Data, stored.Data) || !seen.TS.Equal(stored.TS) {
+		if err != nil || seen.Seq != stored.Seq || seen.Type != stored.Type || !bytes.Equal(seen.Data, stored.Data) ||
+			!seen.TS.Equal(stored.TS) {
 			return []string{fmt.Sprintf("a reader saw another event %d than is stored: %+v", i+1, seen)}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// ledger is what the people outside were told: who submitted, replied and canceled with which answer. The checks hold the store to it.
+// ledger is what the people outside were told: who submitted, replied and canceled with which
+// answer. The checks hold the store to it.
 type ledger struct {
 	replies, duplicates, refusals, unsure, cancels atomic.Int64
 	submitted                                      atomic.Int64
@@ -92,7 +93,8 @@ func (d *dealing) waits() bool {
 
 // definite reports whether an error of a reply says that nothing was written.
 func definite(err error) bool {
-	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict, lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {
+	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict,
+		lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {
 		if errors.Is(err, is) {
 			return true
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// load submits the runs: not more than a window of them is on its way at one time, and not more than the chaos has come to.
+// load submits the runs: not more than a window of them is on its way at one time, and not more
+// than the chaos has come to.
 type load struct {
 	client *lifecycle.Client
 	people *people
@@ -24,7 +25,8 @@ type load struct {
 	stats lifecycle.Stats // guarded by mu; the last look
 }
 
-// window is how many runs are on their way at one time, without those that are parked: more than there are slots.
+// window is how many runs are on their way at one time, without those that are parked: more than
+// there are slots.
 const window = 400
 
 // run submits everything, and waits until nothing is left to do but to wait.
@@ -84,7 +86,8 @@ func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
 	}
 }
 
-// follow reads a run's events while they happen, from its beginning to its end, whatever happens to the server.
+// follow reads a run's events while they happen, from its beginning to its end, whatever happens to
+// the server.
 func (l *load) follow(ctx context.Context, d *dealing) {
 	after := uint64(0)
 	for ctx.Err() == nil {
@@ -109,7 +112,8 @@ func (l *load) follow(ctx context.Context, d *dealing) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reader = fmt.Errorf("after event %d: %w", after, errors.Join(errors.New("the reader was not told of the end"), ctx.Err()))
+	d.reader = fmt.Errorf("after event %d: %w", after, errors.Join(errors.New("the reader was not told of the end"),
+		ctx.Err()))
 }
 
 // look counts the runs that have not ended.
@@ -133,8 +137,8 @@ func (l *load) last() lifecycle.Stats {
 	return l.stats
 }
 
-// drain waits until nothing is left to do: no run is queued or running, and those that wait are parked. It gives up when nothing has moved for as
-// long as patience.
+// drain waits until nothing is left to do: no run is queued or running, and those that wait are
+// parked. It gives up when nothing has moved for as long as patience.
 func (l *load) drain(ctx context.Context, patience time.Duration) error {
 	moved, before := time.Now(), -1
 	for ctx.Err() == nil {
@@ -149,7 +153,8 @@ func (l *load) drain(ctx context.Context, patience time.Duration) error {
 		case err == nil && active != before:
 			moved, before = time.Now(), active
 		case time.Since(moved) > patience:
-			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting", patience, s.Queued, s.Running, s.Waiting)
+			return fmt.Errorf("nothing has moved for %s: %d queued, %d running, %d waiting", patience, s.Queued,
+				s.Running, s.Waiting)
 		}
 		rest(ctx, 50*time.Millisecond)
 	}

@@ -1,6 +1,7 @@
-// Command cluster has several nodes, each a process of its own, share one PostgreSQL, and does to them what a bad week does: it kills them, stops
-// them for longer than their lease, cuts their connections, and takes the server away, also with kill -9, while runs are submitted,
-// answered, canceled and time out. Then it checks everything that is left, and says how it went.
+// Command cluster has several nodes, each a process of its own, share one PostgreSQL, and does to
+// them what a bad week does: it kills them, stops them for longer than their lease, cuts their
+// connections, and takes the server away, also with kill -9, while runs are submitted, answered,
+// canceled and time out. Then it checks everything that is left, and says how it went.
 //
 //	go run ./examples/cluster -nodes 3 -runs 2000 -chaos
 //	go run ./examples/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
@@ -8,13 +9,15 @@
 //	go run ./examples/cluster -nodes 3 -runs 20000                        without chaos: how fast is it?
 //	go run ./examples/cluster -nodes 2 -runs 200 -break event             do the checks find what is wrong?
 //
-// What it proves, run by run: each ended, or waits, as it should; no accepted reply was lost or executed twice; the log has no gap and
-// breaks no invariant of the contract; never were more slots held than there are; no node that had lost its lease could write (each
-// tries its old writes again); and runs of a lost node went on within two lease lengths. The evidence does not come from the store alone: people
-// keep what they were told, agents note what they do in files that survive kill -9, and a connection of its own watches the slots.
+// What it proves, run by run: each ended, or waits, as it should; no accepted reply was lost or
+// executed twice; the log has no gap and breaks no invariant of the contract; never were more slots
+// held than there are; no node that had lost its lease could write (each tries its old writes
+// again); and runs of a lost node went on within two lease lengths. The evidence does not come from
+// the store alone: people keep what they were told, agents note what they do in files that survive
+// kill -9, and a connection of its own watches the slots.
 //
-// The chaos follows from the seed, as far as timing allows; it is printed, and -seed repeats it. With anything wrong, the program says what, prints the
-// run's log, and exits with 1.
+// The chaos follows from the seed, as far as timing allows; it is printed, and -seed repeats it.
+// With anything wrong, the program says what, prints the run's log, and exits with 1.
 package main
 
 import (
@@ -53,13 +56,15 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.runs, "runs", 2000, "how many runs")
 	f.BoolVar(&o.chaos, "chaos", false, "disturb the nodes and the server meanwhile")
 	f.IntVar(&o.kills, "kills", 30, "how many times a node is killed, stopped or cut off")
-	f.IntVar(&o.restarts, "restarts", 3, "how many times the server is restarted, every other one by kill -9; only one of its own, without -dsn")
+	f.IntVar(&o.restarts, "restarts", 3, "how many times the server is restarted, every other one by kill -9; only "+
+		"one of its own, without -dsn")
 	f.Uint64Var(&o.seed, "seed", 0, "what the chaos follows from; 0: a new one")
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
 	f.StringVar(&o.schema, "schema", "", "the schema; one of its own when empty. It is dropped at the end")
 	f.BoolVar(&o.keep, "keep", false, "keep the schema and the nodes' notes")
 	f.DurationVar(&o.lease, "lease", 2*time.Second, "the nodes' lease, at least 1s")
-	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+breakNames())
+	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+
+		breakNames())
 	f.BoolVar(&o.asJSON, "json", false, "print the verdict as one line of JSON")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -68,7 +73,8 @@ func parse(args []string) (options, error) {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	case o.nodes < 1 || o.nodes > 16 || o.runs < 1 || o.kills < 0 || o.restarts < 0:
-		return o, fmt.Errorf("-nodes is %d (want 1 to 16), -runs %d (at least 1), -kills %d and -restarts %d (at least 0)", o.nodes, o.runs, o.kills, o.restarts)
+		return o, fmt.Errorf("-nodes is %d (want 1 to 16), -runs %d (at least 1), -kills %d and -restarts %d (at "+
+			"least 0)", o.nodes, o.runs, o.kills, o.restarts)
 	case o.lease < time.Second:
 		return o, fmt.Errorf("-lease is %s, want at least 1s", o.lease)
 	case o.spoil != "" && breaks[o.spoil].do == nil:

@@ -20,7 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// TestMain is a node when it is told so: the nodes of these tests are this program too, with the race detector if it has it.
+// TestMain is a node when it is told so: the nodes of these tests are this program too, with the
+// race detector if it has it.
 func TestMain(m *testing.M) {
 	if nodeMain() {
 		os.Exit(0)
@@ -48,8 +49,9 @@ func left(t *testing.T, a *audit) string {
 	return out.String()
 }
 
-// E3 E4 I2 I9 C5 F8: nodes are killed, stopped, cut off and restarted, and the server is killed: nothing is lost, and nothing happens twice. A verdict
-// that would not see a late takeover would be none.
+// E3 E4 I2 I9 C5 F8: nodes are killed, stopped, cut off and restarted, and the server is killed:
+// nothing is lost, and nothing happens twice. A verdict that would not see a late takeover would be
+// none.
 func TestNothingIsLostInChaos(t *testing.T) {
 	c := bring(t, "-nodes", "3", "-runs", "150", "-chaos", "-kills", "7", "-restarts", "1")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
@@ -121,7 +123,8 @@ func TestOnAServerOfSomebodyElse(t *testing.T) {
 	own, err := pglocal.Start(t.Context(), pglocal.Options{})
 	require.NoError(t, err)
 	defer own.Stop()
-	o, err := parse([]string{"-nodes", "2", "-runs", "40", "-chaos", "-kills", "1", "-restarts", "3", "-dsn", own.DSN(""), "-schema", "mine"})
+	o, err := parse([]string{"-nodes", "2", "-runs", "40", "-chaos", "-kills", "1", "-restarts", "3", "-dsn",
+		own.DSN(""), "-schema", "mine"})
 	require.NoError(t, err)
 	v, err := conduct(t.Context(), o)
 	require.NoError(t, err)
@@ -145,24 +148,28 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 	require.NoError(t, l.drain(t.Context(), time.Minute))
 	_, err = client.Submit(t.Context(), lifecycle.Spec{Prompt: "nobody serves"})
 	require.NoError(t, err)
-	require.ErrorContains(t, l.drain(t.Context(), 10*time.Millisecond), "nothing has moved for 10ms: 1 queued, 0 running, 0 waiting")
+	require.ErrorContains(t, l.drain(t.Context(), 10*time.Millisecond), "nothing has moved for 10ms: 1 queued, 0 "+
+		"running, 0 waiting")
 }
 
-// A2: a slot too many is one in a pool or under a key; of a pool that was made smaller, as many as were held may go on.
+// A2: a slot too many is one in a pool or under a key; of a pool that was made smaller, as many as
+// were held may go on.
 func TestSlotsAreCounted(t *testing.T) {
 	at := func(capacity, keyCapacity, a, b int) *sample {
 		return &sample{
-			pools: map[string]slots.Pool{"p": {Name: "p", Capacity: capacity, KeyCapacity: keyCapacity}}, held: map[string]int{"p": a + b},
-			keys: map[[2]string]int{{"p", "a"}: a, {"p", "b"}: b},
+			pools: map[string]slots.Pool{"p": {Name: "p", Capacity: capacity, KeyCapacity: keyCapacity}},
+			held:  map[string]int{"p": a + b},
+			keys:  map[[2]string]int{{"p", "a"}: a, {"p", "b"}: b},
 		}
 	}
 	for name, c := range map[string]struct {
 		before, now *sample
 		wrong       string
 	}{
-		"within":                        {at(4, 2, 0, 0), at(4, 2, 2, 2), ""},
-		"one too many":                  {at(4, 4, 2, 2), at(4, 4, 2, 3), "5 slots are held, the capacity is 4"},
-		"one too many of a key":         {at(4, 2, 1, 1), at(4, 2, 3, 1), "3 slots are held for key a, its capacity is 2"},
+		"within":       {at(4, 2, 0, 0), at(4, 2, 2, 2), ""},
+		"one too many": {at(4, 4, 2, 2), at(4, 4, 2, 3), "5 slots are held, the capacity is 4"},
+		"one too many of a key": {at(4, 2, 1, 1), at(4, 2, 3, 1), "3 slots are held for key a, its capacity " +
+			"is 2"},
 		"raised":                        {at(4, 2, 2, 2), at(6, 3, 3, 3), ""},
 		"lowered, and they go on":       {at(6, 3, 3, 3), at(4, 2, 3, 3), ""},
 		"lowered, filled in the moment": {at(6, 3, 1, 1), at(4, 2, 3, 3), ""},
@@ -196,8 +203,9 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 
 func TestAConnectionStringKeepsWhatItHas(t *testing.T) {
 	for dsn, want := range map[string]string{
-		"postgres://ada:secret@host/db?sslmode=disable": "postgres://ada:secret@host/db?application_name=node-1&sslmode=disable",
-		"host=there dbname=db":                          "host=there dbname=db application_name='node-1'",
+		"postgres://ada:secret@host/db?sslmode=disable": "" +
+			"postgres://ada:secret@host/db?application_name=node-1&sslmode=disable",
+		"host=there dbname=db": "host=there dbname=db application_name='node-1'",
 	} {
 		got, err := connectionString(dsn, map[string]string{"application_name": "node-1"})
 		require.NoError(t, err)

@@ -58,14 +58,17 @@ func nodeMain() (told bool) {
 	return true
 }
 
-// serve executes runs until it is told to stop. Whatever the server does meanwhile, the node does not give up.
+// serve executes runs until it is told to stop. Whatever the server does meanwhile, the node does
+// not give up.
 func (c nodeConfig) serve(ctx context.Context) error {
 	j, err := openJournal(c.Journal)
 	if err != nil {
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	st, err := persist(ctx, logger, func() (*postgres.Store, error) { return openStore(ctx, c.DSN, c.Schema, c.Name, 10) })
+	st, err := persist(ctx, logger, func() (*postgres.Store, error) {
+		return openStore(ctx, c.DSN, c.Schema, c.Name, 10)
+	})
 	if err != nil {
 		return quiet(ctx, err)
 	}
@@ -114,7 +117,8 @@ func quiet(ctx context.Context, err error) error {
 
 // openStore opens the store with connections that carry a name, by which they can be found and cut.
 func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postgres.Store, error) {
-	dsn, err := connectionString(dsn, map[string]string{"application_name": name, "pool_max_conns": strconv.Itoa(conns)})
+	dsn, err := connectionString(dsn, map[string]string{"application_name": name,
+		"pool_max_conns": strconv.Itoa(conns)})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +128,8 @@ func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postg
 // connectionString adds settings to a URL or to key=value pairs.
 func connectionString(dsn string, settings map[string]string) (string, error) {
 	if _, err := pgx.ParseConfig(dsn); err != nil { // whose text has all of the string, and it may hold a password
-		return "", errors.New("-dsn cannot be read: want postgres://user:password@host:port/database, or key=value pairs")
+		return "", errors.New("-dsn cannot be read: want postgres://user:password@host:port/database, or key=value " +
+			"pairs")
 	}
 	if !strings.Contains(dsn, "://") {
 		for k, v := range settings {

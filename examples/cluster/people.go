@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// people answer questions, or do not, as the plans say. They hear of questions by hints, and look into the inbox for those that they missed.
+// people answer questions, or do not, as the plans say. They hear of questions by hints, and look
+// into the inbox for those that they missed.
 type people struct {
 	client *lifecycle.Client
 	ledger *ledger
@@ -160,7 +161,8 @@ func (p *people) say(ctx context.Context, d *dealing, question int, key, text st
 func (p *people) reply(ctx context.Context, d *dealing, s *saying) (interaction.Receipt, error) {
 	within, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	return p.client.Reply(within, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key, Actor: "somebody"})
+	return p.client.Reply(within, d.plan.id, interaction.Reply{ID: s.question, Text: s.text, Key: s.key,
+		Actor: "somebody"})
 }
 
 // repeat says the same again: it must be told the same.
@@ -174,7 +176,8 @@ func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
 		case err == nil:
 			p.ledger.duplicates.Add(1)
 			if !receipt.Replayed || !receipt.AcceptedAt.Equal(s.accepted.AcceptedAt) || receipt.ID != s.accepted.ID {
-				d.fault(s, fmt.Sprintf("the same reply was given another receipt: %+v, first %+v", receipt, *s.accepted))
+				d.fault(s, fmt.Sprintf("the same reply was given another receipt: %+v, first %+v", receipt,
+					*s.accepted))
 			}
 		case definite(err):
 			d.fault(s, fmt.Sprintf("the same reply was accepted first, and then refused: %v", err))

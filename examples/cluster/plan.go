@@ -37,7 +37,8 @@ const (
 	nothing   act = "nothing"
 )
 
-// plan is what a run is to do, and what people do with it. It follows from the seed and the run's number.
+// plan is what a run is to do, and what people do with it. It follows from the seed and the run's
+// number.
 type plan struct {
 	n        int
 	id       string
@@ -93,7 +94,8 @@ func planFor(seed uint64, n int, idle bool) plan {
 	if idle {
 		p.job.Work = 0
 	}
-	p.spec = lifecycle.Spec{ID: p.id, Mode: lifecycle.Interactive, Repeatable: r.IntN(100) < 60, Priority: r.IntN(3) - 1, Labels: map[string]string{"kind": string(p.kind)}}
+	p.spec = lifecycle.Spec{ID: p.id, Mode: lifecycle.Interactive, Repeatable: r.IntN(100) < 60,
+		Priority: r.IntN(3) - 1, Labels: map[string]string{"kind": string(p.kind)}}
 	if r.IntN(2) == 0 {
 		p.spec.Pool, p.spec.Key = tenantPool, fmt.Sprintf("tenant-%d", r.IntN(tenants))
 	}
@@ -107,7 +109,8 @@ func planFor(seed uint64, n int, idle bool) plan {
 	return p
 }
 
-// work is how long turns take: most are short, and some long enough to be met by what befalls their node.
+// work is how long turns take: most are short, and some long enough to be met by what befalls their
+// node.
 func work(r *rand.Rand) time.Duration {
 	longest := 10
 	switch part := r.IntN(100); {

@@ -15,5 +15,6 @@ const canPause = false
 func pause(*exec.Cmd) error   { return errors.ErrUnsupported }
 func unpause(*exec.Cmd) error { return nil }
 
-// terminate asks a node to end: there is no signal for it here, but it listens for the end of its input.
+// terminate asks a node to end: there is no signal for it here, but it listens for the end of its
+// input.
 func (p *process) terminate() error { return p.input.Close() }

@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// server is the PostgreSQL that the nodes share: one that was given, or one of our own, which can be killed.
+// server is the PostgreSQL that the nodes share: one that was given, or one of our own, which can
+// be killed.
 type server struct {
 	dsn, schema string
 	own         *pglocal.Server // nil: it is somebody's
@@ -33,7 +34,8 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	if s.dsn != "" {
 		return s, s.unused(ctx)
 	}
-	own, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "2GB"}})
+	own, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "256MB",
+		"max_wal_size": "2GB"}})
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +43,8 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	return s, nil
 }
 
-// unused refuses a schema that is there already: it would be dropped in the end, with what somebody else keeps in it.
+// unused refuses a schema that is there already: it would be dropped in the end, with what somebody
+// else keeps in it.
 func (s *server) unused(ctx context.Context) error {
 	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
@@ -49,7 +52,8 @@ func (s *server) unused(ctx context.Context) error {
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
 	var there bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, s.schema).Scan(&there); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`,
+		s.schema).Scan(&there); err != nil {
 		return err
 	}
 	if there {
@@ -112,7 +116,9 @@ func (s *server) in(text string) string {
 
 // cut ends all connections of a node.
 func (s *server) cut(ctx context.Context, name string) error {
-	_, err := s.exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> pg_backend_pid()`, name)
+	_, err := s.exec(ctx,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1
+			AND pid <> pg_backend_pid()`, name)
 	return err
 }
 
@@ -120,7 +126,8 @@ func (s *server) cut(ctx context.Context, name string) error {
 func (s *server) leave() error {
 	if s.own != nil {
 		if s.keep {
-			fmt.Fprintln(os.Stderr, "the server ends with this program: -keep keeps the schema of one that is named with -dsn")
+			fmt.Fprintln(os.Stderr, "the server ends with this program: -keep keeps the schema of one that is named "+
+				"with -dsn")
 		}
 		return s.own.Stop()
 	}

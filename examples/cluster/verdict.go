@@ -54,11 +54,15 @@ type verdict struct {
 func (a *audit) verdict() *verdict {
 	l := a.ledger
 	v := &verdict{
-		Correct: len(a.violations) == 0, Violations: a.violations, Seed: a.o.seed, Nodes: a.o.nodes, Processes: len(a.fleet.processes),
-		Seconds: a.took.Seconds(), Runs: a.o.runs, RunsPerS: float64(a.o.runs) / a.took.Seconds(), States: a.states, Turns: a.turns,
-		ByNode: make(map[string]int), Repeated: a.requeued, Replies: l.replies.Load(), Duplicates: l.duplicates.Load(), Refusals: l.refusals.Load(),
-		Unsure: l.unsure.Load(), Cancels: l.cancels.Load(), Decided: a.decided, Timeouts: a.timeouts, Disturbances: a.chaos.counts(),
-		LeasesLost: a.fenced, StaleRefused: a.refused, Takeovers: a.takeovers, LongestMS: a.longest.Milliseconds(),
+		Correct: len(a.violations) == 0, Violations: a.violations, Seed: a.o.seed, Nodes: a.o.nodes,
+		Processes: len(a.fleet.processes),
+		Seconds:   a.took.Seconds(), Runs: a.o.runs, RunsPerS: float64(a.o.runs) / a.took.Seconds(), States: a.states,
+		Turns:  a.turns,
+		ByNode: make(map[string]int), Repeated: a.requeued, Replies: l.replies.Load(), Duplicates: l.duplicates.Load(),
+		Refusals: l.refusals.Load(),
+		Unsure:   l.unsure.Load(), Cancels: l.cancels.Load(), Decided: a.decided, Timeouts: a.timeouts,
+		Disturbances: a.chaos.counts(),
+		LeasesLost:   a.fenced, StaleRefused: a.refused, Takeovers: a.takeovers, LongestMS: a.longest.Milliseconds(),
 		Samples: a.capacity.samples, Changes: a.capacity.changes, Held: a.capacity.held, Events: a.events,
 	}
 	for _, x := range a.executions {
@@ -89,13 +93,17 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	row("\nruns", "%d in %s: %.0f/s; %s", v.Runs, time.Duration(v.Seconds*float64(time.Second)).Round(100*time.Millisecond), v.RunsPerS, counts(v.States))
-	row("turns", "%d, of which %d were repeated after their node was lost; by node: %s", v.Turns, v.Repeated, counts(v.ByNode))
+	row("\nruns", "%d in %s: %.0f/s; %s", v.Runs,
+		time.Duration(v.Seconds*float64(time.Second)).Round(100*time.Millisecond), v.RunsPerS, counts(v.States))
+	row("turns", "%d, of which %d were repeated after their node was lost; by node: %s", v.Turns, v.Repeated,
+		counts(v.ByNode))
 	row("replies", "%d accepted, %d refused as too late, %d duplicates told apart", v.Replies, v.Refusals, v.Duplicates)
-	row("others", "%d cancels, %d automatic decisions, %d waits timed out, %d calls of unknown outcome made again", v.Cancels, v.Decided, v.Timeouts, v.Unsure)
+	row("others", "%d cancels, %d automatic decisions, %d waits timed out, %d calls of unknown outcome made again",
+		v.Cancels, v.Decided, v.Timeouts, v.Unsure)
 	row("disturbances", "%s", counts(v.Disturbances))
 	row("leases lost", "%d; stale writes tried again and refused: %d", v.LeasesLost, v.StaleRefused)
-	row("takeovers", "%d runs; the longest %s after its node came to harm", v.Takeovers, time.Duration(v.LongestMS)*time.Millisecond)
+	row("takeovers", "%d runs; the longest %s after its node came to harm", v.Takeovers,
+		time.Duration(v.LongestMS)*time.Millisecond)
 	row("slots", "%d samples, %d changes of capacity; most held: %s", v.Samples, v.Changes, counts(v.Held))
 	row("events", "%d checked", v.Events)
 	by := make(map[string]int)

@@ -10,8 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// zombie is a node's store, as seen by a node that does not know when it is over: once the store has said that the node is no more, it
-// sends the writes of that node again, as they were and as they would have to be now. Each must be refused as stale.
+// zombie is a node's store, as seen by a node that does not know when it is over: once the store
+// has said that the node is no more, it sends the writes of that node again, as they were and as
+// they would have to be now. Each must be refused as stale.
 type zombie struct {
 	*postgres.Store
 	journal   *journal
@@ -27,7 +28,8 @@ type zombie struct {
 const remembered = 48
 
 func newZombie(s *postgres.Store, j *journal, elsewhere bool) *zombie {
-	return &zombie{Store: s, journal: j, elsewhere: elsewhere, written: make(map[string][]store.Commit), lost: make(map[string]bool)}
+	return &zombie{Store: s, journal: j, elsewhere: elsewhere, written: make(map[string][]store.Commit),
+		lost: make(map[string]bool)}
 }
 
 // Join notes who the node is.
@@ -95,7 +97,8 @@ func (z *zombie) watch(err error, node string) {
 	}
 }
 
-// look finds out whether a refused commit was refused because the node is over, or only because its run was canceled or has gone on.
+// look finds out whether a refused commit was refused because the node is over, or only because its
+// run was canceled or has gone on.
 func (z *zombie) look(node string) {
 	z.walks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -136,7 +139,8 @@ func (z *zombie) walk(node string, writes []store.Commit) {
 		return err
 	})
 	z.try(note{Node: node, Outcome: "claim"}, func(ctx context.Context) error {
-		_, err := z.Store.Claim(ctx, store.ClaimRequest{Node: node, Now: z.Now(), Max: 1, Start: func(store.Run, []byte) (store.Commit, error) {
+		_, err := z.Store.Claim(ctx, store.ClaimRequest{Node: node, Now: z.Now(), Max: 1, Start: func(store.Run,
+			[]byte) (store.Commit, error) {
 			return store.Commit{}, errors.New("a node that is over must be given nothing to start")
 		}})
 		return err
@@ -169,7 +173,8 @@ func (z *zombie) try(n note, write func(context.Context) error) {
 			n.What = noteAccepted
 		case errors.Is(err, store.ErrStaleEpoch):
 			n.What = noteRefused
-		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrExists):
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrInvalid), errors.Is(err, store.ErrNotFound),
+			errors.Is(err, store.ErrExists):
 			n.What, n.Text = noteOdd, err.Error()
 		default: // the server is away
 			time.Sleep(100 * time.Millisecond)

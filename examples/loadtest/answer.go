@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// answerer replies to each question as soon as it hears of it, and measures how long it takes from the reply until the next turn is
-// stored as running.
+// answerer replies to each question as soon as it hears of it, and measures how long it takes from
+// the reply until the next turn is stored as running.
 type answerer struct {
 	asked   chan string
 	replied sync.Map // run id → when the reply was sent

@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fireDeadlines parks runs whose deadlines are one and the same moment, and measures from that moment until the last of them
-// has fired. Each of these runs then decides by itself, and is executed to its end.
+// fireDeadlines parks runs whose deadlines are one and the same moment, and measures from that
+// moment until the last of them has fired. Each of these runs then decides by itself, and is
+// executed to its end.
 func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress) error {
 	m, err := newModel(ctx)
 	if err != nil {
@@ -28,7 +29,8 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 		return err
 	}
 	if late := time.Since(due); late > 0 {
-		return fmt.Errorf("the deadlines came %s before the last run was parked: the machine is too slow for -deadlines %d", late, n)
+		return fmt.Errorf("the deadlines came %s before the last run was parked: the machine is too slow for "+
+			"-deadlines %d", late, n)
 	}
 	b = pr.start("deadlines", n)
 	defer b.end()
@@ -72,7 +74,8 @@ func onceEach(ctx context.Context, h *host, n int, id func(int) string) error {
 			return err
 		}
 		if run.State != fsm.StateSucceeded || run.AutoDecisions != 1 || len(history) != 1 {
-			return fmt.Errorf("run %s is %s after %d automatic decisions and %d settled questions", run.ID, run.State, run.AutoDecisions, len(history))
+			return fmt.Errorf("run %s is %s after %d automatic decisions and %d settled questions", run.ID, run.State,
+				run.AutoDecisions, len(history))
 		}
 		decided := 0
 		for e, err := range h.Events(ctx, run.ID, 0) {

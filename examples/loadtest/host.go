@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// host is a program with the library: a lifecycle that serves, and somebody who answers every question at once.
+// host is a program with the library: a lifecycle that serves, and somebody who answers every
+// question at once.
 type host struct {
 	*lifecycle.Lifecycle
 	store    *timed
@@ -40,11 +41,13 @@ func agent(talks *sync.Map) engine.Engine {
 			}
 			return engine.Done("Said."), nil
 		}
-		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "The release is built. Shall I ship it?"}), nil
+		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "The release is built. Shall I " +
+			"ship it?"}), nil
 	})
 }
 
-// newHost opens the store and serves. Concurrency is above what the load has at one time, so that no run waits for a slot.
+// newHost opens the store and serves. Concurrency is above what the load has at one time, so that
+// no run waits for a slot.
 func newHost(ctx context.Context, p *place) (*host, error) {
 	s, err := p.open(ctx)
 	if err != nil {
@@ -116,8 +119,8 @@ func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) er
 // spec is the job of a round trip.
 func spec() lifecycle.Spec { return lifecycle.Spec{Prompt: "Build the release, ask, and ship it."} }
 
-// trip is one round trip: submit, and wait for the end. The answerer replies to the question. With follow, its events are read as
-// well, as a front end does.
+// trip is one round trip: submit, and wait for the end. The answerer replies to the question. With
+// follow, its events are read as well, as a front end does.
 func (h *host) trip(ctx context.Context, follow bool) error {
 	run, err := h.Submit(ctx, spec())
 	if err != nil {
@@ -135,7 +138,8 @@ func (h *host) trip(ctx context.Context, follow bool) error {
 		return err
 	}
 	if run.State != fsm.StateSucceeded || run.Interactions != 1 || run.Attempt != 2 {
-		return fmt.Errorf("run %s is %s after %d turns and %d questions: %v", run.ID, run.State, run.Attempt, run.Interactions, run.Error)
+		return fmt.Errorf("run %s is %s after %d turns and %d questions: %v", run.ID, run.State, run.Attempt,
+			run.Interactions, run.Error)
 	}
 	return nil
 }

@@ -1,15 +1,18 @@
-// Command loadtest measures the round trip that interlude is for: submit, a turn that asks, a reply at once, a turn that
-// finishes. The engine does nothing, so what is measured is the library and its store.
+// Command loadtest measures the round trip that interlude is for: submit, a turn that asks, a reply
+// at once, a turn that finishes. The engine does nothing, so what is measured is the library and
+// its store.
 //
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -parked 1000000
 //	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -group-commit=false
 //	go run ./examples/loadtest -store postgres -runs 10000 -concurrency 256
 //
-// With -store postgres it starts a private server of the installed binaries, durable as PostgreSQL is by default, unless -dsn names one.
+// With -store postgres it starts a private server of the installed binaries, durable as PostgreSQL
+// is by default, unless -dsn names one.
 //
-// It also has 10,000 deadlines fall due together, many followers read live runs (-followers), a long log be replayed (-replay),
-// and a host go on for a while at half its speed (-soak). With -json the last line is one object with all figures.
+// It also has 10,000 deadlines fall due together, many followers read live runs (-followers), a
+// long log be replayed (-replay), and a host go on for a while at half its speed (-soak). With
+// -json the last line is one object with all figures.
 package main
 
 import (
@@ -62,7 +65,8 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.parked, "parked", 0, "how many runs wait for somebody meanwhile, left by a process that died")
 	f.IntVar(&o.finished, "finished", 0, "how many runs have ended before, and are kept")
 	f.IntVar(&o.deadlines, "deadlines", 10000, "how many deadlines fall due together, after the round trips; 0: none")
-	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second together")
+	f.IntVar(&o.followers, "followers", 0, "how many readers follow as many live runs, at 1,000 events a second "+
+		"together")
 	f.IntVar(&o.replay, "replay", 0, "how many `events` of one run are replayed")
 	f.DurationVar(&o.soak, "soak", 0, "how long to go on at half the speed that was reached, pruning what is done")
 	f.BoolVar(&o.follow, "follow", false, "have a reader follow the events of each run")
@@ -83,7 +87,8 @@ func parse(args []string) (options, error) {
 	case o.store != "postgres" && (o.dsn != "" || o.across):
 		return o, errors.New("-dsn and -across need -store postgres")
 	case o.runs < 1 || o.concurrency < 1 || o.concurrency > 10000:
-		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000", o.runs, o.concurrency)
+		return o, fmt.Errorf("-runs is %d and -concurrency %d, want at least 1, and a concurrency of at most 10000",
+			o.runs, o.concurrency)
 	case o.parked < 0 || o.finished < 0 || o.deadlines < 0 || o.followers < 0 || o.replay < 0 || o.soak < 0:
 		return o, errors.New("-parked, -finished, -deadlines, -followers, -replay and -soak must not be negative")
 	}
@@ -124,7 +129,8 @@ func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	defer place.remove()
 	goroutines := runtime.NumGoroutine()
 	r := &report{
-		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished, GroupCommit: o.group, Followed: o.follow,
+		Store: o.store, Runs: o.runs, Concurrency: o.concurrency, Parked: o.parked, Finished: o.finished,
+		GroupCommit: o.group, Followed: o.follow,
 		Across: o.across,
 	}
 	if err := place.seed(ctx, o.parked, o.finished, p); err != nil {

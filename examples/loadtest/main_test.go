@@ -24,7 +24,8 @@ func run(t *testing.T, args ...string) (*report, string) {
 	return r, out.String()
 }
 
-// I13: a round trip is six commits on every store, whoever is parked beside it, and each of them is counted.
+// I13: a round trip is six commits on every store, whoever is parked beside it, and each of them is
+// counted.
 func TestRoundTrips(t *testing.T) {
 	for name, args := range map[string][]string{
 		"memory":               {"-store", "memory"},
@@ -37,7 +38,8 @@ func TestRoundTrips(t *testing.T) {
 		"by two nodes":         {"-store", "postgres", "-across"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"}, args...)...)
+			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"},
+				args...)...)
 			commits := 6.0
 			if r.Across { // the reply is the other node's
 				commits = 5
@@ -59,8 +61,10 @@ func TestRoundTrips(t *testing.T) {
 			var last map[string]any
 			require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &last))
 			for _, field := range []string{
-				"store", "runs", "concurrency", "parked", "runs_per_s", "reply_p50_ms", "reply_p99_ms", "commits_per_run", "flushes_per_run", "rows_per_run",
-				"bytes_per_run", "allocs_per_run", "rss_mb", "claim_p50_ms", "deadlines_per_s", "ceiling_rows_per_s", "ceiling_ratio", "flush_p50_ms",
+				"store", "runs", "concurrency", "parked", "runs_per_s", "reply_p50_ms", "reply_p99_ms",
+				"commits_per_run", "flushes_per_run", "rows_per_run",
+				"bytes_per_run", "allocs_per_run", "rss_mb", "claim_p50_ms", "deadlines_per_s", "ceiling_rows_per_s",
+				"ceiling_ratio", "flush_p50_ms",
 			} {
 				require.Contains(t, last, field)
 			}
@@ -68,12 +72,13 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// D3: deadlines that fall due together fire once each, whatever the store. F8: every follower sees every event in order, and a long
-// log is replayed from its beginning.
+// D3: deadlines that fall due together fire once each, whatever the store. F8: every follower sees
+// every event in order, and a long log is replayed from its beginning.
 func TestTheOtherPhases(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
-			r, out := run(t, "-store", kind, "-runs", "100", "-concurrency", "16", "-deadlines", "300", "-followers", "20", "-replay", "3000", "-soak", "1s")
+			r, out := run(t, "-store", kind, "-runs", "100", "-concurrency", "16", "-deadlines", "300", "-followers",
+				"20", "-replay", "3000", "-soak", "1s")
 			require.Greater(t, r.DeadlinesPerS, 0.0)
 			require.Greater(t, r.FollowersEPS, 0.0)
 			require.Greater(t, r.ReplayEPS, 0.0)

@@ -40,7 +40,8 @@ type model struct {
 // parking is the pool of the copies, which has a slot for each of them.
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
-// newModel has a real run park. It decides by itself when nobody replies, so that its deadline acts.
+// newModel has a real run park. It decides by itself when nobody replies, so that its deadline
+// acts.
 func newModel(ctx context.Context) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
@@ -108,8 +109,10 @@ func (m *model) start(r store.Run, _ []byte) (store.Commit, error) {
 	return c, nil
 }
 
-// park stores so many copies. A node of its own starts them, which nobody else does: they are held back until their deadline.
-func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time, b *bar) (err error) {
+// park stores so many copies. A node of its own starts them, which nobody else does: they are held
+// back until their deadline.
+func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time,
+	b *bar) (err error) {
 	if n == 0 {
 		return nil
 	}
@@ -131,7 +134,8 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 		if err := commit(ctx, s, submitted); err != nil {
 			return err
 		}
-		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: node.ID, Now: deadline, Max: len(submitted), Told: true, Start: m.start})
+		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: node.ID, Now: deadline, Max: len(submitted), Told: true,
+			Start: m.start})
 		if err == nil && len(claimed) != len(submitted) {
 			err = fmt.Errorf("%d of %d runs were started", len(claimed), len(submitted))
 		}
@@ -168,7 +172,8 @@ func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) s
 	return nil
 }
 
-// seed stores runs that a process parked which is dead by now, and runs that have ended, beside what is there already.
+// seed stores runs that a process parked which is dead by now, and runs that have ended, beside
+// what is there already.
 func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) error {
 	if parked == 0 && finished == 0 {
 		return nil
@@ -198,7 +203,8 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 	return m.park(ctx, s, parked, numbered(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
-// arrive starts the host on what is there already: the first run, and the recovery of all that is parked, with traffic beside it.
+// arrive starts the host on what is there already: the first run, and the recovery of all that is
+// parked, with traffic beside it.
 func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, error) {
 	debug.FreeOSMemory() // what parking took is not the host's
 	begun := time.Now()
@@ -261,7 +267,8 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 // warmUp makes some round trips first, and notes how large their rows are.
 func (r *report) warmUp(ctx context.Context, h *host) error {
 	before := h.store.Stats()
-	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)), func(int) {})); err != nil {
+	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)),
+		func(int) {})); err != nil {
 		return err
 	}
 	r.written = minus(h.store.Stats(), before)

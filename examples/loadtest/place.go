@@ -61,7 +61,8 @@ func (p *place) open(ctx context.Context) (counted, error) {
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
-// settle lets the system, and a server's vacuum, catch up with what millions of rows have left behind.
+// settle lets the system, and a server's vacuum, catch up with what millions of rows have left
+// behind.
 func (p *place) settle() {
 	if p.dsn != "" {
 		p.vacuum()

@@ -26,7 +26,8 @@ func (p *place) serve(ctx context.Context) error {
 	return nil
 }
 
-// serverSettings are what any server of some size has; whatever makes commits durable is as PostgreSQL has it.
+// serverSettings are what any server of some size has; whatever makes commits durable is as
+// PostgreSQL has it.
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
@@ -39,7 +40,8 @@ func (p *place) unserve() {
 	case p.server != nil:
 		_ = p.server.Stop() // it is temporary
 	case p.dsn != "":
-		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE") // it has a name of its own
+		// it has a name of its own
+		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE")
 	}
 }
 
@@ -71,17 +73,21 @@ func (p *place) connected(do func(context.Context, *pgx.Conn) error) error {
 // tables is how large the schema's tables and indexes are, in bytes; 0 when nobody can say.
 func (p *place) tables() (n int64) {
 	_ = p.connected(func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+		return c.QueryRow(ctx,
+			`SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
+				JOIN pg_namespace s ON s.oid = c.relnamespace
 			WHERE s.nspname = $1 AND c.relkind = 'r'`, p.schema).Scan(&n)
 	})
 	return n
 }
 
-// probePostgres writes plain rows, each by a statement of its own, in pipelined transactions of probeBatch.
+// probePostgres writes plain rows, each by a statement of its own, in pipelined transactions of
+// probeBatch.
 func (p *place) probePostgres(rowBytes int, long time.Duration) (result probe, _ error) {
 	err := p.connected(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `DROP TABLE IF EXISTS interlude_probe;
-			CREATE TABLE interlude_probe (k bigint PRIMARY KEY, version bigint, state text, owner text, at bigint, body bytea);
+			CREATE TABLE interlude_probe (k bigint PRIMARY KEY, version bigint, state text, owner text, at bigint,
+				body bytea);
 			INSERT INTO interlude_probe VALUES (-1, 0)`)
 		if err != nil {
 			return err
@@ -102,7 +108,8 @@ func (p *place) probePostgres(rowBytes int, long time.Duration) (result probe, _
 			b.Queue("BEGIN")
 			for range probeBatch {
 				rows++
-				b.Queue(`INSERT INTO interlude_probe VALUES ($1, $2, $3, $4, $5, $6)`, rows, rows, "waiting_user", "node-0123456789", rows, body)
+				b.Queue(`INSERT INTO interlude_probe VALUES ($1, $2, $3, $4, $5, $6)`, rows, rows, "waiting_user",
+					"node-0123456789", rows, body)
 			}
 			b.Queue("COMMIT")
 			if err := c.SendBatch(ctx, b).Close(); err != nil {

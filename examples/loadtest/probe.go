@@ -23,8 +23,9 @@ const (
 	probeFlushes = 200
 )
 
-// probe writes plain rows of the given size into a place of the same kind: a map in memory, or a table without indexes in a SQLite
-// file on the same disk with the same settings, by the driver's own interface, or a table of its own on the same server.
+// probe writes plain rows of the given size into a place of the same kind: a map in memory, or a
+// table without indexes in a SQLite file on the same disk with the same settings, by the driver's
+// own interface, or a table of its own on the same server.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
 		return probeMemory(rowBytes, p.o.probeFor), nil
@@ -38,7 +39,8 @@ func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	}
 	defer os.RemoveAll(dir)
 	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "probe.db"))+
-		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-16384)")
+		"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		"&_pragma=wal_autocheckpoint(4000)&_pragma=cache_size(-16384)")
 	if err != nil {
 		return probe{}, err
 	}
@@ -58,13 +60,15 @@ func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	}
 	var result probe
 	err = conn.Raw(func(c any) error {
-		result, err = probeSQLite(ctx, c.(driver.ConnPrepareContext), rowBytes, p.o.probeFor) //nolint:forcetypeassert // the driver has it
+		result, err = probeSQLite(ctx, c.(driver.ConnPrepareContext), rowBytes,
+			p.o.probeFor) //nolint:forcetypeassert // the driver has it
 		return err
 	})
 	return result, err
 }
 
-func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int, long time.Duration) (result probe, _ error) {
+func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int, long time.Duration) (result probe,
+	_ error) {
 	prepared := map[string]driver.StmtExecContext{}
 	exec := func(text string, args ...driver.Value) error {
 		s := prepared[text]
@@ -108,7 +112,8 @@ func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int,
 		err := transaction(func() error {
 			for range probeBatch {
 				rows++
-				if err := exec("INSERT INTO plain VALUES (?, ?, ?, ?, ?, ?)", rows, rows, "waiting_user", "node-0123456789", rows, body); err != nil {
+				if err := exec("INSERT INTO plain VALUES (?, ?, ?, ?, ?, ?)", rows, rows, "waiting_user",
+					"node-0123456789", rows, body); err != nil {
 					return err
 				}
 			}

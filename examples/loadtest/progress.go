@@ -49,7 +49,8 @@ func (b *bar) at(done int) {
 	b.last = now
 	const width = 30
 	full := min(width*done/max(b.total, 1), width)
-	fmt.Fprintf(b.out, "\r%-22s [%s%s] %3d %%  %.0f/s\x1b[K", b.name, strings.Repeat("#", full), strings.Repeat(".", width-full),
+	fmt.Fprintf(b.out, "\r%-22s [%s%s] %3d %%  %.0f/s\x1b[K", b.name, strings.Repeat("#", full), strings.Repeat(".",
+		width-full),
 		min(100*done/max(b.total, 1), 100), float64(done)/now.Sub(b.begun).Seconds())
 }
 

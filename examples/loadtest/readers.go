@@ -17,8 +17,8 @@ import (
 // messagesPerS is the followers' load: messages of all runs together.
 const messagesPerS = 1000
 
-// followers has each of n live runs followed by a reader of its own, while their agents talk, and measures how long a message is on its
-// way. Each follower must see every event, in order.
+// followers has each of n live runs followed by a reader of its own, while their agents talk, and
+// measures how long a message is on its way. Each follower must see every event, in order.
 func (r *report) followers(ctx context.Context, h *host, o options, pr *progress) error {
 	n, total := o.followers, int(o.followFor.Seconds()*messagesPerS)
 	b := pr.start("followers", total)
@@ -134,8 +134,8 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 	return nil
 }
 
-// chatter has a run say so much that its log has n events, and ends it. Its messages go to the store in batches, as a
-// host's own events would not; a turn reports each by itself.
+// chatter has a run say so much that its log has n events, and ends it. Its messages go to the
+// store in batches, as a host's own events would not; a turn reports each by itself.
 func (h *host) chatter(ctx context.Context, n int) (string, error) {
 	job := spec()
 	job.NotBefore = time.Now().Add(24 * time.Hour) // nobody executes it
@@ -151,7 +151,8 @@ func (h *host) chatter(ctx context.Context, n int) (string, error) {
 			c.Run.LocalSeq++
 			body, err := contract.Encode(contract.Header{
 				RunID: run.ID, Seq: c.Run.Seq, TS: run.CreatedAt, Engine: run.Engine, LocalSeq: c.Run.LocalSeq,
-			}, contract.TypeMessageIntermediate, map[string]any{"text": "Compiling package " + strconv.FormatUint(c.Run.Seq, 10) + " of the release."})
+			}, contract.TypeMessageIntermediate, map[string]any{"text": "Compiling package " +
+				strconv.FormatUint(c.Run.Seq, 10) + " of the release."})
 			if err != nil {
 				return "", err
 			}

@@ -104,9 +104,11 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 			line(name, format, args...)
 		}
 	}
-	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.1f s / %.0f runs/s", r.Recovery, r.DuringRunsPS)
+	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.1f s / %.0f runs/s", r.Recovery,
+		r.DuringRunsPS)
 	optional(r.DeadlinesPerS > 0, "deadlines that fell due together", "%.0f fired/s", r.DeadlinesPerS)
-	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS, r.FollowersP99)
+	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS,
+		r.FollowersP99)
 	optional(r.ReplayEPS > 0, "replay / heap meanwhile", "%.0f events/s / %.1f MB", r.ReplayEPS, r.ReplayHeap)
 	if s := r.Soak; s != nil {
 		line("soak", "%s at %.0f runs/s", s.For, s.RunsPerS)
@@ -133,7 +135,8 @@ func each(all []float64) string {
 }
 
 func minus(a, b store.Stats) store.Stats {
-	return store.Stats{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows, Bytes: a.Bytes - b.Bytes}
+	return store.Stats{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows,
+		Bytes: a.Bytes - b.Bytes}
 }
 
 // percentile is in milliseconds; 0 of nothing.
@@ -145,7 +148,8 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[(len(all)-1)*p/100]) / 1e6
 }
 
-// resident is the process's resident memory in MB; where the system does not say, what the Go runtime holds.
+// resident is the process's resident memory in MB; where the system does not say, what the Go
+// runtime holds.
 func resident() float64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {

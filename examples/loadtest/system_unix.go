@@ -16,5 +16,6 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// settle waits until the system has written what was put off: what parking and recovery left is not the next phase's.
+// settle waits until the system has written what was put off: what parking and recovery left is not
+// the next phase's.
 func settle() { syscall.Sync() }

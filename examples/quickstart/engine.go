@@ -15,8 +15,9 @@ func newEngine(o *options) (*exec.Engine, error) {
 	}
 	cfg := exec.Config{
 		Name: "garden-party", Command: self, StateDir: o.db + ".processes", Stdin: "{input}",
-		Args:       []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}"},
-		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}", "-session={session}"},
+		Args: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}"},
+		ResumeArgs: []string{"agent", "-mode={mode}", "-artifacts={artifacts}", "-input=-", "-answers={interaction}",
+			"-session={session}"},
 		Rules: []exec.Rule{
 			{Match: map[string]string{"type": "session"}, Do: exec.Session, Path: "session_id"},
 			{Match: map[string]string{"type": "message"}, Do: exec.Message, Path: "text"},

@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// eventNames are the events that -kill-after knows: the types of the stored ones, and the triggers of changes of state.
+// eventNames are the events that -kill-after knows: the types of the stored ones, and the triggers
+// of changes of state.
 func eventNames() []string {
 	var names []string
 	for _, p := range contract.Load().Payloads {
@@ -40,8 +41,8 @@ func mayKill(event string) bool {
 	return slices.Contains(eventNames(), event)
 }
 
-// fatal is a store that kills this process right after an event was stored: no deferred call, no signal
-// handler and no acknowledgement comes after it.
+// fatal is a store that kills this process right after an event was stored: no deferred call, no
+// signal handler and no acknowledgement comes after it.
 type fatal struct {
 	store.Store
 	store.Watcher
@@ -88,7 +89,8 @@ func (f fatal) tells(c store.Commit) bool {
 			continue
 		}
 		var change contract.StateChanged
-		if e.Type == f.event || (json.Unmarshal(e.Data, &change) == nil && change.Trigger != "" && change.Trigger == f.event) {
+		if e.Type == f.event || (json.Unmarshal(e.Data, &change) == nil && change.Trigger != "" &&
+			change.Trigger == f.event) {
 			return true
 		}
 	}

@@ -1,5 +1,6 @@
-// Quickstart is interlude's main job on real input: it runs a skill folder with a child process as its agent, durably on
-// SQLite, asks the person on the terminal, and shows states and events as they happen.
+// Quickstart is interlude's main job on real input: it runs a skill folder with a child process as
+// its agent, durably on SQLite, asks the person on the terminal, and shows states and events as
+// they happen.
 //
 //	go run ./examples/quickstart                               ask and answer until it is done
 //	go run ./examples/quickstart -db job.db -park              stop at the first question …
@@ -9,9 +10,10 @@
 //	go run ./examples/quickstart -db job.db -kill-after user.input.required
 //	                                                           kill -9 itself right after that event was stored
 //
-// Answers are read from the terminal, or as lines from standard input. Ctrl-C leaves the run as it is and says how to go on.
-// The last line that it prints is one JSON object. The exit status is 0 when the run succeeded or waits for an answer, 1 when it
-// failed or something went wrong, 2 for a wrong command line, and 130 after Ctrl-C.
+// Answers are read from the terminal, or as lines from standard input. Ctrl-C leaves the run as it
+// is and says how to go on. The last line that it prints is one JSON object. The exit status is 0
+// when the run succeeded or waits for an answer, 1 when it failed or something went wrong, 2 for a
+// wrong command line, and 130 after Ctrl-C.
 package main
 
 import (

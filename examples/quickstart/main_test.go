@@ -67,16 +67,19 @@ func play(t *testing.T, answers string, args ...string) (last, string) {
 
 const all = "2\nyes\n30 guests on Friday\nlemonade\naccept\n"
 
-// A2 B4: the main job, with a process a turn and with one that stays; its output passes the skill's schema without a warning.
+// A2 B4: the main job, with a process a turn and with one that stays; its output passes the skill's
+// schema without a warning.
 func TestTheMainJob(t *testing.T) {
 	for _, profile := range fsm.Profiles() {
 		t.Run(string(profile), func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "runs.db")
 			l, out := play(t, all, "-db", db, "-profile", string(profile))
-			if l.State != fsm.StateSucceeded || l.Attempts != 6 || l.Interactions != 5 || len(l.Warnings) != 0 || l.DB != db || l.RunID == "" || l.Events == 0 {
+			if l.State != fsm.StateSucceeded || l.Attempts != 6 || l.Interactions != 5 || len(l.Warnings) != 0 ||
+				l.DB != db || l.RunID == "" || l.Events == 0 {
 				t.Fatalf("ended with %+v\n%s", l, out)
 			}
-			for _, want := range []string{`"place":"roof"`, "choose_one", "confirm", "fill_fields", "open_text", "risk_ack"} {
+			for _, want := range []string{`"place":"roof"`, "choose_one", "confirm", "fill_fields", "open_text",
+				"risk_ack"} {
 				if !strings.Contains(strings.ReplaceAll(out, `": `, `":`), want) {
 					t.Errorf("%s is not shown in\n%s", want, out)
 				}
@@ -103,7 +106,8 @@ func TestParkAndResume(t *testing.T) {
 	}
 }
 
-// C3: an answer that is no text is asked for again; one that is too long to be read leaves the run parked, and says so.
+// C3: an answer that is no text is asked for again; one that is too long to be read leaves the run
+// parked, and says so.
 func TestAnswersThatCannotBeTaken(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "runs.db")
 	l, out := play(t, strings.Repeat("x", 3*interaction.MaxReplyText), "-db", db)
@@ -111,7 +115,8 @@ func TestAnswersThatCannotBeTaken(t *testing.T) {
 		t.Fatalf("parked as %+v\n%s", l, out)
 	}
 	l, out = play(t, "no text \xff\n"+all, "-db", db, "-resume")
-	if l.State != fsm.StateSucceeded || !strings.Contains(out, "> no text \\xff\n") || !strings.Contains(out, "invalid reply") {
+	if l.State != fsm.StateSucceeded || !strings.Contains(out, "> no text \\xff\n") || !strings.Contains(out,
+		"invalid reply") {
 		t.Fatalf("ended with %+v\n%s", l, out)
 	}
 }

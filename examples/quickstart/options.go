@@ -39,10 +39,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.db, "db", "", "SQLite `file` to keep the run in; a temporary one when empty")
 	flags.BoolVar(&o.park, "park", false, "exit at the first wait (needs -db)")
 	flags.BoolVar(&o.resume, "resume", false, "go on with the last run in the file (needs -db)")
-	flags.DurationVar(&o.timeout, "timeout", lifecycle.DefaultSessionTimeout, "how long a question waits, in whole seconds")
+	flags.DurationVar(&o.timeout, "timeout", lifecycle.DefaultSessionTimeout, "how long a question waits, in whole "+
+		"seconds")
 	flags.BoolVar(&o.strict, "strict", true, "a person must reply; with -strict=false the agent decides at the timeout")
 	flags.StringVar(&profile, "profile", string(fsm.ProfileResumable), "resumable or sticky_process")
-	flags.StringVar(&o.killAfter, "kill-after", "", "kill -9 this process right after an `event` was stored: its type, its trigger, or #N for the Nth (needs -db; - lists the names)")
+	flags.StringVar(&o.killAfter, "kill-after", "", "kill -9 this process right after an `event` was stored: its "+
+		"type, its trigger, or #N for the Nth (needs -db; - lists the names)")
 	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(out, "Usage of quickstart:")

@@ -76,7 +76,9 @@ func (s *session) shown() string {
 // sees waits for a text.
 func (s *session) sees(text string) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool { return strings.Contains(s.shown(), text) }, time.Minute, 5*time.Millisecond, "%q is not shown", text)
+	require.Eventually(s.t, func() bool {
+		return strings.Contains(s.shown(), text)
+	}, time.Minute, 5*time.Millisecond, "%q is not shown", text)
 }
 
 func (s *session) types(keys string) {
@@ -106,8 +108,9 @@ func (s *session) left() []string {
 
 const ctrlC = "\x03"
 
-// E1: Ctrl-C at a question leaves the run parked and says how to go on; that command goes on with it. What a person typed and what the
-// agent made of it does nothing to the terminal, and no line of an event is longer than a terminal is wide.
+// E1: Ctrl-C at a question leaves the run parked and says how to go on; that command goes on with
+// it. What a person typed and what the agent made of it does nothing to the terminal, and no line
+// of an event is longer than a terminal is wide.
 func TestCtrlCSaysHowToGoOn(t *testing.T) {
 	t.Parallel()
 	first := start(t)
@@ -138,7 +141,8 @@ func TestCtrlCSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-// Nothing temporary is left of a run that cannot go on: one that has ended, and one whose agent waited in its process.
+// Nothing temporary is left of a run that cannot go on: one that has ended, and one whose agent
+// waited in its process.
 func TestNothingTemporaryIsLeft(t *testing.T) {
 	t.Parallel()
 	t.Run("succeeded", func(t *testing.T) {

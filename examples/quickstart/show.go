@@ -31,7 +31,8 @@ func question(q contract.InputRequired) string {
 		line("please give: " + strings.Join(q.RequiredFields, ", "))
 	}
 	if !q.WaitDeadlineAt.IsZero() {
-		line(fmt.Sprintf("(until %s, then: %s)", q.WaitDeadlineAt.Local().Format("15:04:05"), strings.ReplaceAll(q.OnDeadline, "_", " ")))
+		line(fmt.Sprintf("(until %s, then: %s)", q.WaitDeadlineAt.Local().Format("15:04:05"),
+			strings.ReplaceAll(q.OnDeadline, "_", " ")))
 	}
 	b.WriteString("> ")
 	return b.String()
@@ -69,7 +70,9 @@ func content(e contract.Event) string {
 	case contract.TypeMessageFinal, contract.TypeMessageIntermediate:
 		return read(e, func(m contract.MessageFinal) string { return brief(m.Text) })
 	case contract.TypeInputRequired:
-		return read(e, func(q contract.InputRequired) string { return fmt.Sprintf("question %d: %s", q.InteractionID, q.Kind) })
+		return read(e, func(q contract.InputRequired) string {
+			return fmt.Sprintf("question %d: %s", q.InteractionID, q.Kind)
+		})
 	case contract.TypeReplyAccepted:
 		return read(e, func(r contract.ReplyAccepted) string {
 			return fmt.Sprintf("question %d: by %s", r.InteractionID, r.Actor)
@@ -151,7 +154,8 @@ func (o *options) summary(ctx context.Context, lc *lifecycle.Lifecycle, id strin
 	}
 	fmt.Fprintln(out, terminal.JSON(line))
 	if r.Error != nil {
-		return fmt.Errorf("the run has failed: %s: %s", r.Error.Code, strings.TrimPrefix(r.Error.Message, string(r.Error.Code)+": "))
+		return fmt.Errorf("the run has failed: %s: %s", r.Error.Code, strings.TrimPrefix(r.Error.Message,
+			string(r.Error.Code)+": "))
 	}
 	return nil
 }

@@ -33,7 +33,8 @@ type told struct {
 	err error
 }
 
-// follow shows events and takes replies until the run has ended, or waits and nobody will answer, or the context ends.
+// follow shows events and takes replies until the run has ended, or waits and nobody will answer,
+// or the context ends.
 func (c *conversation) follow(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -143,7 +144,8 @@ func (c *conversation) answer(ctx context.Context, line string) error {
 	case errors.Is(err, lifecycle.ErrInvalidReply):
 		fmt.Fprintf(c.out, "%s\n> ", terminal.Text(err.Error()))
 		return nil
-	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal), errors.Is(err, lifecycle.ErrKeyConflict):
+	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal),
+		errors.Is(err, lifecycle.ErrKeyConflict):
 		fmt.Fprintln(c.out, "too late:", terminal.Text(err.Error())) // somebody else has replied, or the deadline has
 	case err != nil:
 		return err

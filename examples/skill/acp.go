@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/engine/acp"
 )
 
-// acpAgent is an engine for the command of an agent that speaks the Agent Client Protocol. Its words are parted by blanks.
+// acpAgent is an engine for the command of an agent that speaks the Agent Client Protocol. Its
+// words are parted by blanks.
 func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	words := strings.Fields(cmd)
 	if len(words) == 0 {
@@ -24,7 +25,8 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 		return nil, err
 	}
 	cfg := acp.Config{
-		Name: "acp", Command: words[0], Args: words[1:], StateDir: filepath.Join(j.dir, "processes"), AutoPermission: acp.Allow, Sticky: j.sticky,
+		Name: "acp", Command: words[0], Args: words[1:], StateDir: filepath.Join(j.dir, "processes"),
+		AutoPermission: acp.Allow, Sticky: j.sticky,
 		Env: append([]string{
 			"PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
 			"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS",
@@ -61,13 +63,15 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 // secret are names of variables whose values nobody is to read in a transcript.
 var secret = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD)$`)
 
-// offlineEnv points the agents that are known at the scripted model, each by the variables that it looks at.
+// offlineEnv points the agents that are known at the scripted model, each by the variables that it
+// looks at.
 func offlineEnv(url string) map[string]string {
 	const provider = "offline"
 	config, _ := json.Marshal(object{ // texts alone
 		"model": provider + "/" + scriptedModel, "small_model": provider + "/" + scriptedModel,
 		"provider": object{provider: object{
-			"npm": "@ai-sdk/openai-compatible", "name": provider, "options": object{"baseURL": url + "/v1", "apiKey": noKey},
+			"npm": "@ai-sdk/openai-compatible", "name": provider, "options": object{"baseURL": url + "/v1",
+				"apiKey": noKey},
 			"models": object{scriptedModel: object{"name": scriptedModel}},
 		}},
 	})
@@ -75,17 +79,21 @@ func offlineEnv(url string) map[string]string {
 		"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": noKey, "OPENAI_MODEL": scriptedModel,
 		"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": noKey,
 		"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": noKey, "GEMINI_CLI_TRUST_WORKSPACE": "true",
-		"OPENCODE_CONFIG_CONTENT": string(config), "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
-		"OPENCODE_PERMISSION": `{"external_directory":{"{artifacts}/**":"allow"}}`,
+		"OPENCODE_CONFIG_CONTENT": string(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
+		"OPENCODE_DISABLE_MODELS_FETCH": "1",
+		"OPENCODE_PERMISSION":           `{"external_directory":{"{artifacts}/**":"allow"}}`,
 	}
 }
 
 type object = map[string]any
 
-// homeFiles are what agents want to find in a home: that opencode has its package for plugins, 100 MB which it would fetch for each run; that
-// Qwen Code updates nothing and asks its model for no memories.
+// homeFiles are what agents want to find in a home: that opencode has its package for plugins, 100
+// MB which it would fetch for each run; that Qwen Code updates nothing and asks its model for no
+// memories.
 var homeFiles = map[string]object{
-	".config/opencode/package-lock.json":               {"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}}},
+	".config/opencode/package-lock.json": {
+		"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}},
+	},
 	".config/opencode/node_modules/.package-lock.json": {},
 	".qwen/settings.json": {
 		"general": object{"enableAutoUpdate": false}, "privacy": object{"usageStatisticsEnabled": false},

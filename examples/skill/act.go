@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// act is what the demo agent and the scripted model do, whatever the skill says: they ask two questions, greet, and hand over an output.
+// act is what the demo agent and the scripted model do, whatever the skill says: they ask two
+// questions, greet, and hand over an output.
 type act struct {
 	given  []string // the replies so far, to questions in order
 	alone  bool     // nobody is there to ask
@@ -24,7 +25,8 @@ var asked = []struct {
 	otherwise string
 }{
 	{interaction.Question{Kind: interaction.ChooseOne, Prompt: "How shall it sound?", Options: []interaction.Option{
-		{Label: "Friendly", Value: "friendly"}, {Label: "Formal", Value: "formal"}, {Label: "Like a pirate", Value: "pirate"},
+		{Label: "Friendly", Value: "friendly"}, {Label: "Formal", Value: "formal"}, {Label: "Like a pirate",
+			Value: "pirate"},
 	}}, "friendly"},
 	{interaction.Question{Kind: interaction.Confirm, Prompt: "May I write it into a file?"}, "no"},
 }
@@ -73,13 +75,15 @@ func (a act) greeting() string {
 
 // file is where the greeting is to be written; empty when it is not.
 func (a act) file() string {
-	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes, "ok") {
+	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes,
+		"ok") {
 		return ""
 	}
 	return filepath.Join(a.folder, "greeting.txt")
 }
 
-// output is what is handed over, as the schema wants it. What was written is looked for, not believed.
+// output is what is handed over, as the schema wants it. What was written is looked for, not
+// believed.
 func (a act) output() (json.RawMessage, error) {
 	written := false
 	if file := a.file(); file != "" {
@@ -100,8 +104,8 @@ func (a act) output() (json.RawMessage, error) {
 // maxNesting bounds a sample.
 const maxNesting = 32
 
-// sample is a small value that keeps a plain schema, with the values that are known by their names; one with patterns and references it may
-// miss.
+// sample is a small value that keeps a plain schema, with the values that are known by their names;
+// one with patterns and references it may miss.
 func sample(schema map[string]any, known map[string]any, depth int) any {
 	if value, ok := schema["const"]; ok || depth > maxNesting {
 		return value

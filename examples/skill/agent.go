@@ -20,10 +20,12 @@ var known = []struct {
 	build func(agents.Options) (*agents.Engine, error)
 }{
 	{"codex", "@openai/codex", []string{"CODEX_API_KEY", "OPENAI_API_KEY"}, agents.Codex},
-	{"claude", "@anthropic-ai/claude-code", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, agents.Claude},
+	{"claude", "@anthropic-ai/claude-code", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+		"CLAUDE_CODE_OAUTH_TOKEN"}, agents.Claude},
 	{"gemini", "@google/gemini-cli", []string{"GEMINI_API_KEY"}, agents.Gemini},
 	{"opencode", "opencode-ai", []string{
-		"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY",
+		"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+		"OPENROUTER_API_KEY",
 	}, agents.Opencode},
 	{"qwen", "@qwen-code/qwen-code", []string{"OPENAI_API_KEY"}, agents.Qwen},
 }
@@ -61,7 +63,8 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 			return nil, err
 		}
 		o := agents.Options{
-			Command: j.command, Model: j.model, Env: j.env, Set: map[string]string{}, Resident: j.sticky, StateDir: filepath.Join(j.dir, "processes"),
+			Command: j.command, Model: j.model, Env: j.env, Set: map[string]string{}, Resident: j.sticky,
+			StateDir: filepath.Join(j.dir, "processes"),
 		}
 		switch {
 		case j.offline:
@@ -72,7 +75,8 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 		case j.login:
 			o.Home = agents.UserHome
 		case !slices.ContainsFunc(k.keys, func(key string) bool { return os.Getenv(key) != "" }):
-			return nil, misusef("%s has no key: set %s, use your own login with -login, or try it with -offline", k.name, strings.Join(k.keys, " or "))
+			return nil, misusef("%s has no key: set %s, use your own login with -login, or try it with -offline",
+				k.name, strings.Join(k.keys, " or "))
 		}
 		e, err := k.build(o)
 		if err != nil {

@@ -42,7 +42,8 @@ type times struct {
 	work, waits      time.Duration
 }
 
-// follow shows events and takes replies until the run has ended, or nobody will reply. The status is the program's.
+// follow shows events and takes replies until the run has ended, or nobody will reply. The status
+// is the program's.
 func (c *conversation) follow(ctx context.Context) (int, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -132,7 +133,8 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 		c.screen.prompt()
 		return nil
 	}
-	_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: c.open.InteractionID, Text: choose(c.open, text), Actor: "terminal"})
+	_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: c.open.InteractionID, Text: choose(c.open, text),
+		Actor: "terminal"})
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
 		c.screen.line(amber, "! too late: "+err.Error())

@@ -15,12 +15,14 @@ const (
 	killRunning = "running"
 )
 
-// death is how -kill ends the program. The agent dies with it: on Linux by the same signal, elsewhere the next start ends what is left of it.
+// death is how -kill ends the program. The agent dies with it: on Linux by the same signal,
+// elsewhere the next start ends what is left of it.
 type death struct {
 	when string
 	// now is closed when a turn is in its middle, and does not get any further.
 	now chan struct{}
-	// modeled: the scripted model knows when that is; otherwise it is when the agent's first message is stored.
+	// modeled: the scripted model knows when that is; otherwise it is when the agent's first
+	// message is stored.
 	modeled bool
 }
 
@@ -34,7 +36,8 @@ func (d *death) strike() {
 	}
 }
 
-// store is the store, which ends a turn's progress in its middle when the program is to be killed there.
+// store is the store, which ends a turn's progress in its middle when the program is to be killed
+// there.
 func (d *death) store(s *sqlite.Store) store.Store {
 	if d.when != killRunning || d.modeled {
 		return s
@@ -54,7 +57,8 @@ func (s deadly) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := s.Store.Commit(ctx, batch)
 	for i, c := range batch {
 		for _, stored := range c.Events {
-			if e, err := contract.Decode(stored.Body); err == nil && errs[i] == nil && e.Type == contract.TypeMessageIntermediate {
+			if e, err := contract.Decode(stored.Body); err == nil && errs[i] == nil &&
+				e.Type == contract.TypeMessageIntermediate {
 				s.death.strike()
 				<-ctx.Done()
 			}

@@ -12,12 +12,14 @@ import (
 // demo is the name of the agent that needs nothing installed.
 const demo = "demo"
 
-// demoAgent is an agent in this process. What it remembers is in its session handle, which is committed with the run's state.
+// demoAgent is an agent in this process. What it remembers is in its session handle, which is
+// committed with the run's state.
 func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	a := act{alone: t.Mode == fsm.ModeAuto, folder: t.ArtifactDir, schema: t.OutputSchema}
 	if t.Handle != nil {
 		if err := json.Unmarshal(t.Handle.Data, &a.given); err != nil {
-			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be read", Err: err}
+			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+				Detail: "the session cannot be read", Err: err}
 		}
 	}
 	for _, answer := range t.Answers {

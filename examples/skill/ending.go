@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// end stops serving and says how the run stands. Only then is it certain that nothing of it goes on here.
+// end stops serving and says how the run stands. Only then is it certain that nothing of it goes on
+// here.
 func (c *conversation) end(ctx context.Context) (int, error) {
 	c.screen.clear()
 	if ctx.Err() != nil {
@@ -48,7 +49,8 @@ func (c *conversation) stands(r lifecycle.Run) int {
 			text += ": " + code + strings.ReplaceAll(strings.TrimPrefix(brief(r.Error.Message), code), "\n", "\n  ")
 		}
 		c.screen.line(red, text)
-		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+near(filepath.Join(c.dir, r.ID, "transcripts")))
+		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+
+			near(filepath.Join(c.dir, r.ID, "transcripts")))
 		return failed
 	case r.State == fsm.StateWaitingUser && r.Profile == fsm.ProfileStickyProcess:
 		c.screen.line(red, "✗ cannot go on: this agent waits in its process, which has ended with this program")
@@ -148,7 +150,8 @@ func flagName(arg string) (name string, value bool) {
 
 // quoted is a word for a shell.
 func quoted(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == "" {
+	if word != "" && strings.Trim(word,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

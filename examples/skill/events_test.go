@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// F1, G4: with -json, standard output is the log of the run's events, all of them also when it is resumed, and keeps the contract.
+// F1, G4: with -json, standard output is the log of the run's events, all of them also when it is
+// resumed, and keeps the contract.
 func TestEventsAsLines(t *testing.T) {
 	folder := hello(t)
 	first := call(t, "", "-json", folder)

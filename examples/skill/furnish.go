@@ -15,8 +15,8 @@ const (
 	maxBytes = 64 << 20
 )
 
-// furnish copies the skill into the agent's folder, so that what its instructions name is there, as it was when the run began. Hidden files,
-// and what is neither file nor folder, stay.
+// furnish copies the skill into the agent's folder, so that what its instructions name is there, as
+// it was when the run began. Hidden files, and what is neither file nor folder, stay.
 func furnish(work, folder string) error {
 	files, room := 0, int64(maxBytes)
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
@@ -39,7 +39,8 @@ func furnish(work, folder string) error {
 		n, err := copyFile(filepath.Join(work, name), path, room)
 		files, room = files+1, room-n
 		if err == nil && (files > maxFiles || room < 0) {
-			err = misusef("%s has more than %d files or %d MiB: name a folder to work in with -work", folder, maxFiles, maxBytes>>20)
+			err = misusef("%s has more than %d files or %d MiB: name a folder to work in with -work", folder, maxFiles,
+				maxBytes>>20)
 		}
 		return err
 	})

@@ -1,17 +1,18 @@
-// Skill runs a skill folder with an agent, durably on SQLite: it shows what happens, asks on the terminal, and goes on where it was, whatever
-// happened to it in between.
+// Skill runs a skill folder with an agent, durably on SQLite: it shows what happens, asks on the
+// terminal, and goes on where it was, whatever happened to it in between.
 //
 //	go run ./examples/skill -agent demo examples/skill/hello            nothing needs to be installed
 //	go run ./examples/skill -agent codex -offline examples/skill/hello  a real agent with a scripted model: no account, no network
 //	go run ./examples/skill -agent claude DIR                           a real agent, your key (or -login), your skill
 //	go run ./examples/skill -agent "acp:opencode acp" DIR               any agent that speaks the Agent Client Protocol
 //
-// Ctrl-C leaves the run parked; the same command goes on with it. So it does after -kill parked and -kill running, which have the program kill
-// itself with kill -9, and its agent with it.
+// Ctrl-C leaves the run parked; the same command goes on with it. So it does after -kill parked and
+// -kill running, which have the program kill itself with kill -9, and its agent with it.
 //
-// Without a terminal, replies are those of -reply, in order, and then the lines of standard input. With -json, standard output has the
-// events of the run and nothing else. The exit status is 0 when the run succeeded, 1 when it failed or something went wrong, 2 for a wrong
-// command line or skill, and 3 when the run goes on with the next call.
+// Without a terminal, replies are those of -reply, in order, and then the lines of standard input.
+// With -json, standard output has the events of the run and nothing else. The exit status is 0 when
+// the run succeeded, 1 when it failed or something went wrong, 2 for a wrong command line or skill,
+// and 3 when the run goes on with the next call.
 package main
 
 import (
@@ -52,7 +53,8 @@ func main() {
 	os.Exit(status)
 }
 
-// misuse is an error that the caller can mend: in the command line, the skill, or what is installed.
+// misuse is an error that the caller can mend: in the command line, the skill, or what is
+// installed.
 type misuse struct{ error }
 
 func misusef(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }
@@ -125,7 +127,8 @@ func (o *options) play(ctx context.Context, args []string, in, out, side *os.Fil
 	}()
 
 	c := &conversation{
-		lc: lc, run: r, dir: j.dir, death: death, again: again(args), in: newPerson(o.replies, in), screen: newScreen(out, side, o.json), past: r.Seq,
+		lc: lc, run: r, dir: j.dir, death: death, again: again(args), in: newPerson(o.replies, in),
+		screen: newScreen(out, side, o.json), past: r.Seq,
 		served: served, leave: end, warned: make(map[contract.Warning]bool),
 	}
 	c.opening(j, begun)

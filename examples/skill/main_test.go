@@ -105,7 +105,8 @@ func hello(t *testing.T) string {
 // artifact is the file that the agent wrote in the run.
 func artifact(t *testing.T, folder, agent, id string) string {
 	t.Helper()
-	body, err := os.ReadFile(filepath.Join(filepath.Dir(folder), ".interlude", "hello", agent, id, "artifacts", "greeting.txt"))
+	body, err := os.ReadFile(filepath.Join(filepath.Dir(folder), ".interlude", "hello", agent, id, "artifacts",
+		"greeting.txt"))
 	require.NoError(t, err)
 	return string(body)
 }
@@ -123,7 +124,8 @@ func TestDemoAsksAndIsDone(t *testing.T) {
 	require.Equal(t, "Ahoy, matey! Come aboard.\n", artifact(t, folder, "demo", s.id(t)))
 }
 
-// survives plays two questions with a kill -9 while the run is parked, and one while its second turn runs, always with the same command.
+// survives plays two questions with a kill -9 while the run is parked, and one while its second
+// turn runs, always with the same command.
 func survives(t *testing.T, folder, engine string, args ...string) {
 	t.Helper()
 	args = append(args, folder)
@@ -237,7 +239,8 @@ func TestTwoRunsOfASkill(t *testing.T) {
 	require.Equal(t, two, call(t, "", folder).id(t))
 }
 
-// What a person writes and an agent repeats does nothing to the terminal: neither in what is shown nor among the events.
+// What a person writes and an agent repeats does nothing to the terminal: neither in what is shown
+// nor among the events.
 func TestWhatIsSaidDoesNothingToTheTerminal(t *testing.T) {
 	folder := hello(t)
 	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`

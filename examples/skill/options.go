@@ -49,24 +49,30 @@ func parse(args []string, out io.Writer) (*options, error) {
 	var folders []string
 	flags := flag.NewFlagSet("skill", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is one, otherwise demo")
+	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
+		"one, otherwise demo")
 	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
 	flags.StringVar(&o.model, "model", "", "the `model` that the agent asks; its own choice when empty")
-	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a home of the run's own")
+	flags.BoolVar(&o.login, "login", false, "use the agent's login and settings of yours, instead of a key and a "+
+		"home of the run's own")
 	flags.BoolVar(&o.offline, "offline", false, "have a scripted model answer the agent: no account, no network")
-	flags.BoolVar(&o.sticky, "sticky", false, "keep one process of the agent for all turns (claude and acp:CMD); the run ends with it")
+	flags.BoolVar(&o.sticky, "sticky", false, "keep one process of the agent for all turns (claude and acp:CMD); the "+
+		"run ends with it")
 	flags.Func("env", "`name` of a further variable of yours that the agent may see (again for more)", list(&o.env))
 	flags.StringVar(&o.data, "data", "", "`folder` to keep runs in; .interlude beside the skill when empty")
-	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the skill, when empty")
+	flags.StringVar(&o.work, "work", "", "`folder` that the agent works in; one of the run's own, with a copy of the "+
+		"skill, when empty")
 	flags.StringVar(&o.run, "run", "", "`id` of the run to go on with; the newest that has not ended when empty")
 	flags.BoolVar(&o.another, "new", false, "begin another run, though one has not ended")
 	flags.StringVar(&mode, "mode", "", "interactive or auto; interactive when the skill can")
-	flags.DurationVar(&o.timeout, "timeout", 0, "how long a question waits, in whole seconds; the skill's own, or 20 minutes")
+	flags.DurationVar(&o.timeout, "timeout", 0, "how long a question waits, in whole seconds; the skill's own, or 20 "+
+		"minutes")
 	flags.BoolVar(&o.autoDecide, "auto-decide", false, "let the agent decide when nobody replies in time")
 	flags.Func("reply", "`text` of a reply, instead of asking (again for more)", list(&o.replies))
 	flags.BoolVar(&o.json, "json", false, "print the events as JSON lines")
 	flags.BoolVar(&o.verbose, "v", false, "log what the library does")
-	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running (a turn)")
+	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
+		"(a turn)")
 	for {
 		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(out, usage)

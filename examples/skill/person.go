@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// person gives replies, a line each, as they come: those of the command line, then those of standard input.
+// person gives replies, a line each, as they come: those of the command line, then those of
+// standard input.
 type person struct {
 	lines chan string // closed when there are no more
 	err   error       // why there are no more; set before lines is closed

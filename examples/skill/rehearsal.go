@@ -23,17 +23,20 @@ func (j *job) rehearse(d *death) (err error) {
 		return nil
 	}
 	d.modeled = true
-	j.server, err = modeltest.Start(modeltest.Config{Model: scriptedModel, Answer: func(c modeltest.Conversation) modeltest.Answer {
-		return rehearsed(c, d)
-	}})
+	j.server, err = modeltest.Start(modeltest.Config{Model: scriptedModel,
+		Answer: func(c modeltest.Conversation) modeltest.Answer {
+			return rehearsed(c, d)
+		}})
 	return err
 }
 
-// rehearsed is what the scripted model answers. It knows nothing but what the agent sends: the task and the replies so far are in the session's
-// history, so that a session that lost it would begin anew.
+// rehearsed is what the scripted model answers. It knows nothing but what the agent sends: the task
+// and the replies so far are in the session's history, so that a session that lost it would begin
+// anew.
 func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	c.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m modeltest.Message) bool {
-		return m.Role == modeltest.User && strings.TrimSpace(m.Text) == "(no content)" // Claude Code's, for a tool that had nothing to say
+		// Claude Code's, for a tool that had nothing to say
+		return m.Role == modeltest.User && strings.TrimSpace(m.Text) == "(no content)"
 	})
 	a := recalled(c)
 	said := modeltest.Answer{Pieces: []modeltest.Piece{{Text: a.remark()}}}

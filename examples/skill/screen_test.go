@@ -19,7 +19,8 @@ func TestChoose(t *testing.T) {
 
 func TestSpan(t *testing.T) {
 	for d, want := range map[time.Duration]string{
-		1250 * time.Millisecond: "1.2 s", 59 * time.Second: "59 s", 3 * time.Minute: "3 min", 5 * time.Hour: "5 h", 72 * time.Hour: "3 days",
+		1250 * time.Millisecond: "1.2 s", 59 * time.Second: "59 s", 3 * time.Minute: "3 min", 5 * time.Hour: "5 h",
+		72 * time.Hour: "3 days",
 	} {
 		require.Equal(t, want, span(d))
 	}
@@ -28,9 +29,11 @@ func TestSpan(t *testing.T) {
 // The command that goes on has what the run needs, and nothing that is done once.
 func TestAgain(t *testing.T) {
 	for want, args := range map[string][]string{
-		"./skill -agent demo hello":                                        {"./skill", "-new", "-agent", "demo", "-kill", "parked", "hello", "--reply=yes", "-reply", "no"},
-		"go run ./examples/skill -offline -agent 'acp:opencode acp' 'a b'": {"/tmp/go-build1/b001/exe/skill", "-offline", "-agent", "acp:opencode acp", "a b"},
-		`skill 'it'\''s'`:                                                  {"skill", "it's"},
+		"./skill -agent demo hello": {"./skill", "-new", "-agent", "demo",
+			"-kill", "parked", "hello", "--reply=yes", "-reply", "no"},
+		"go run ./examples/skill -offline -agent 'acp:opencode acp' 'a b'": {"/tmp/go-build1/b001/exe/skill",
+			"-offline", "-agent", "acp:opencode acp", "a b"},
+		`skill 'it'\''s'`: {"skill", "it's"},
 	} {
 		require.Equal(t, want, again(args))
 	}
@@ -45,7 +48,8 @@ func TestHint(t *testing.T) {
 		"yes accepts the risk, no does not": {Kind: "risk_ack"},
 		"please give name, date":            {Kind: "fill_fields", RequiredFields: []string{"name", "date"}},
 		"a number, or your own words":       {Kind: "choose_one", Options: make([]contract.Option, 2)},
-		"yes or no; until " + at.Local().Format("15:04:05") + ", then the run fails": {Kind: "confirm", WaitDeadlineAt: at, OnDeadline: "fail"},
+		"yes or no; until " + at.Local().Format("15:04:05") + ", then the run fails": {Kind: "confirm",
+			WaitDeadlineAt: at, OnDeadline: "fail"},
 	} {
 		require.Equal(t, want, hint(q))
 	}

@@ -29,7 +29,8 @@ func (c *conversation) opening(j *job, begun bool) {
 	default:
 	}
 	for flag, differs := range map[string]bool{
-		"mode": j.spec.Mode != c.run.Mode, "timeout": j.spec.SessionTimeout != c.run.SessionTimeout, "auto-decide": j.spec.AutoDecide == c.run.Strict,
+		"mode": j.spec.Mode != c.run.Mode, "timeout": j.spec.SessionTimeout != c.run.SessionTimeout,
+		"auto-decide": j.spec.AutoDecide == c.run.Strict,
 	} {
 		if j.given[flag] && differs {
 			c.screen.line(amber, "! -"+flag+" counts for a new run: this one goes on as it began (-new begins another)")
@@ -170,7 +171,8 @@ func hint(q contract.InputRequired) string {
 		text = "a number, or " + strings.TrimPrefix(text, "in ")
 	}
 	if !q.WaitDeadlineAt.IsZero() {
-		then := map[string]string{string(fsm.DeadlineAutoDecide): "then the agent decides", string(fsm.DeadlineFail): "then the run fails"}[q.OnDeadline]
+		then := map[string]string{string(fsm.DeadlineAutoDecide): "then the agent decides",
+			string(fsm.DeadlineFail): "then the run fails"}[q.OnDeadline]
 		if then != "" {
 			text += "; until " + q.WaitDeadlineAt.Local().Format("15:04:05") + ", " + then
 		}

@@ -15,7 +15,8 @@ func TestWrongInput(t *testing.T) {
 	runner := filepath.Join(broken, "assets", "runner.json")
 	require.NoError(t, os.WriteFile(runner, []byte("{\n  \"id\": \"hello\",\n}"), 0o600))
 	autoOnly := hello(t)
-	require.NoError(t, os.WriteFile(filepath.Join(autoOnly, "assets", "runner.json"), []byte(`{"id": "hello", "execution_modes": ["auto"], "engine": "mine"}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(autoOnly, "assets", "runner.json"),
+		[]byte(`{"id": "hello", "execution_modes": ["auto"], "engine": "mine"}`), 0o600))
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	program, err := os.Executable() // stands for an agent that is installed
 	require.NoError(t, err)
@@ -30,25 +31,29 @@ func TestWrongInput(t *testing.T) {
 		"a file":               {[]string{file}, "is no folder"},
 		"no skill":             {[]string{empty}, "SKILL.md is missing in " + empty},
 		"a broken runner.json": {[]string{broken}, "assets/runner.json: line 3, column 1"},
-		"an unknown agent":     {[]string{"-agent", "hal", good}, `-agent is "hal", want codex, claude, gemini, opencode, qwen, acp:CMD, demo`},
-		"the skill's agent":    {[]string{autoOnly}, `-agent is "mine"`},
-		"no ACP command":       {[]string{"-agent", "acp:", good}, "name the command after the colon"},
-		"no ACP agent":         {[]string{"-agent", "acp:no-such-agent acp", good}, "no-such-agent is not installed"},
-		"no agent":             {[]string{"-agent", "codex", "-command", "no-such-codex", good}, "no-such-codex is not installed: npm install -g @openai/codex"},
-		"no key":               {[]string{"-agent", "codex", "-command", program, good}, "codex has no key: set CODEX_API_KEY or OPENAI_API_KEY"},
-		"codex cannot stay":    {[]string{"-agent", "codex", "-sticky", "-login", "-command", program, good}, "codex cannot be resident"},
-		"demo cannot stay":     {[]string{"-sticky", good}, "leave -sticky out"},
-		"an unknown mode":      {[]string{"-mode", "manual", good}, `-mode is "manual", want interactive or auto`},
-		"a mode it has not":    {[]string{"-mode", "interactive", autoOnly}, "execution_modes"},
-		"a short timeout":      {[]string{"-timeout", "10ms", good}, "-timeout is 10ms"},
-		"no timeout":           {[]string{"-timeout", "soon", good}, `invalid value "soon"`},
-		"an unknown flag":      {[]string{"-dance", good}, "flag provided but not defined: -dance"},
-		"an unknown kill":      {[]string{"-kill", "bill", good}, `-kill is "bill", want parked or running`},
-		"new and old":          {[]string{"-new", "-run", "x", good}, "leave one of them out"},
-		"offline and login":    {[]string{"-offline", "-login", "-agent", "codex", good}, "leave -login out"},
-		"no working folder":    {[]string{"-work", file, good}, "which is no folder"},
-		"no such run":          {[]string{"-run", "x", good}, `-run is "x", which is no run in`},
-		"data in a file":       {[]string{"-data", file, good}, "choose another folder with -data"},
+		"an unknown agent": {[]string{"-agent", "hal", good},
+			`-agent is "hal", want codex, claude, gemini, opencode, qwen, acp:CMD, demo`},
+		"the skill's agent": {[]string{autoOnly}, `-agent is "mine"`},
+		"no ACP command":    {[]string{"-agent", "acp:", good}, "name the command after the colon"},
+		"no ACP agent":      {[]string{"-agent", "acp:no-such-agent acp", good}, "no-such-agent is not installed"},
+		"no agent": {[]string{"-agent", "codex", "-command", "no-such-codex", good},
+			"no-such-codex is not installed: npm install -g @openai/codex"},
+		"no key": {[]string{"-agent", "codex", "-command", program, good},
+			"codex has no key: set CODEX_API_KEY or OPENAI_API_KEY"},
+		"codex cannot stay": {[]string{"-agent", "codex", "-sticky", "-login", "-command", program, good},
+			"codex cannot be resident"},
+		"demo cannot stay":  {[]string{"-sticky", good}, "leave -sticky out"},
+		"an unknown mode":   {[]string{"-mode", "manual", good}, `-mode is "manual", want interactive or auto`},
+		"a mode it has not": {[]string{"-mode", "interactive", autoOnly}, "execution_modes"},
+		"a short timeout":   {[]string{"-timeout", "10ms", good}, "-timeout is 10ms"},
+		"no timeout":        {[]string{"-timeout", "soon", good}, `invalid value "soon"`},
+		"an unknown flag":   {[]string{"-dance", good}, "flag provided but not defined: -dance"},
+		"an unknown kill":   {[]string{"-kill", "bill", good}, `-kill is "bill", want parked or running`},
+		"new and old":       {[]string{"-new", "-run", "x", good}, "leave one of them out"},
+		"offline and login": {[]string{"-offline", "-login", "-agent", "codex", good}, "leave -login out"},
+		"no working folder": {[]string{"-work", file, good}, "which is no folder"},
+		"no such run":       {[]string{"-run", "x", good}, `-run is "x", which is no run in`},
+		"data in a file":    {[]string{"-data", file, good}, "choose another folder with -data"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := call(t, "", c.args...)

@@ -1,6 +1,7 @@
-// Package terminal shows on a terminal what agents, people and tools have written. None of it can do anything to the
-// terminal: what a terminal takes for a command (escape sequences and other control characters), and what changes the order
-// of other characters or is invisible, is shown by its code instead, as \x1b or \u202e.
+// Package terminal shows on a terminal what agents, people and tools have written. None of it can
+// do anything to the terminal: what a terminal takes for a command (escape sequences and other
+// control characters), and what changes the order of other characters or is invisible, is shown by
+// its code instead, as \x1b or \u202e.
 package terminal
 
 import (
@@ -41,11 +42,12 @@ func Text(text string) string {
 	})
 }
 
-// Line makes a text safe and puts it on one line: one blank stands for all that is blank between words.
+// Line makes a text safe and puts it on one line: one blank stands for all that is blank between
+// words.
 func Line(text string) string { return Text(strings.Join(strings.Fields(text), " ")) }
 
-// JSON makes a JSON text safe. It stays the same value: in JSON, control characters stand only in strings, where their codes
-// mean the same.
+// JSON makes a JSON text safe. It stays the same value: in JSON, control characters stand only in
+// strings, where their codes mean the same.
 func JSON(body []byte) string {
 	return show(string(body), func(b *strings.Builder, r rune, raw string) {
 		switch {
@@ -75,14 +77,15 @@ func show(text string, write func(b *strings.Builder, r rune, raw string)) strin
 	return b.String()
 }
 
-// safe reports whether the character only shows itself. The two joiners belong to the spelling of some languages, and to emoji.
+// safe reports whether the character only shows itself. The two joiners belong to the spelling of
+// some languages, and to emoji.
 func safe(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || r == nonJoiner || r == joiner
 }
 
-// Wrap breaks long lines between words and puts the indent before each line, so that no line of the text looks like one of the
-// program's own.
+// Wrap breaks long lines between words and puts the indent before each line, so that no line of the
+// text looks like one of the program's own.
 func Wrap(text, indent string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {

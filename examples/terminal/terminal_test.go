@@ -26,7 +26,8 @@ func TestText(t *testing.T) {
 	require.Equal(t, `one two\x1b three`, Line(" one\n\ttwo\x1b\r\n three "))
 }
 
-// An indented text cannot look like the lines around it, and no line is longer than a terminal is wide.
+// An indented text cannot look like the lines around it, and no line is longer than a terminal is
+// wide.
 func TestWrap(t *testing.T) {
 	require.Equal(t, "  a  b\n\n    c", Wrap("a  b\n\n  c\n", "  "))
 	for line := range strings.SplitSeq(Wrap("  "+strings.Repeat("word ", 60), "  "), "\n") {
@@ -38,7 +39,8 @@ func TestWrap(t *testing.T) {
 
 // Whatever the text, what is shown is safe, and JSON stays the same value.
 func FuzzShow(f *testing.F) {
-	for _, text := range []string{"", "plain\n", "\x1b[31m\u009b\u202e\U000e0041\xff\xf0\x9f", "\u2028\u200b\x7f\b\r\t"} {
+	for _, text := range []string{"", "plain\n", "\x1b[31m\u009b\u202e\U000e0041\xff\xf0\x9f",
+		"\u2028\u200b\x7f\b\r\t"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

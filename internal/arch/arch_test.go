@@ -32,16 +32,19 @@ type pkg struct {
 // needs finds the Go version that a module needs.
 var needs = regexp.MustCompile(`(?m)^go (\S+)$`)
 
-// packages lists those of the module in the folder, none when it needs a newer Go than this one: engine/adk may.
+// packages lists those of the module in the folder, none when it needs a newer Go than this one:
+// engine/adk may.
 func packages(t *testing.T, dir string) []pkg {
 	t.Helper()
 	mod, err := os.ReadFile(filepath.Join("..", "..", dir, "go.mod"))
 	require.NoError(t, err)
-	if need := needs.FindStringSubmatch(string(mod)); dir == "engine/adk" && version.Compare(runtime.Version(), "go"+need[1]) < 0 {
+	if need := needs.FindStringSubmatch(string(mod)); dir == "engine/adk" && version.Compare(runtime.Version(),
+		"go"+need[1]) < 0 {
 		t.Logf("%s is passed over: it needs Go %s", dir, need[1])
 		return nil
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,Module", "./...")
+	cmd := exec.CommandContext(t.Context(), "go", "list",
+		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,Module", "./...")
 	cmd.Dir = filepath.Join("..", "..", dir)
 	cmd.Env = append(os.Environ(), "GOWORK=off") // engine/adk needs a newer Go than the workspace has
 	out, err := cmd.Output()
@@ -91,7 +94,8 @@ func TestArrowsPointOneWay(t *testing.T) {
 				continue
 			}
 			for _, imported := range p.Imports {
-				forbidden := within(imported, strings.TrimSuffix(house+"/"+r.to, "/")) && !within(imported, house+"/"+r.from)
+				forbidden := within(imported, strings.TrimSuffix(house+"/"+r.to, "/")) && !within(imported,
+					house+"/"+r.from)
 				allowed := slices.ContainsFunc(r.but, func(but string) bool { return within(imported, house+"/"+but) })
 				require.False(t, forbidden && !allowed, "%s imports %s: %s", p.ImportPath, imported, r.why)
 			}
@@ -105,19 +109,22 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 			continue
 		}
 		for _, imported := range p.Imports {
-			require.False(t, within(imported, house+"/lifecycle"), "%s imports %s: lifecycle is the host's door, and nothing below it knows it", p.ImportPath, imported)
+			require.False(t, within(imported, house+"/lifecycle"), "%s imports %s: lifecycle is the host's door, and "+
+				"nothing below it knows it", p.ImportPath, imported)
 		}
 	}
 }
 
 // nestedModules are those beside the root, each for what it needs.
-var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "store/sqlite", "store/postgres", "examples", "proof"}
+var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "store/sqlite", "store/postgres", "examples",
+	"proof"}
 
 func TestRootKnowsNoNestedModule(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 			for _, nested := range nestedModules {
-				require.False(t, within(imported, house+"/"+nested), "%s imports %s: a host pays only for what it imports", p.ImportPath, imported)
+				require.False(t, within(imported, house+"/"+nested), "%s imports %s: a host pays only for what it "+
+					"imports", p.ImportPath, imported)
 			}
 		}
 	}
@@ -128,7 +135,8 @@ func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
 		for _, p := range packages(t, dir) {
 			for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
 				inner := strings.HasPrefix(imported, house+"/internal/")
-				require.False(t, inner, "%s imports %s: nested modules are what third parties could write", p.ImportPath, imported)
+				require.False(t, inner, "%s imports %s: nested modules are what third parties could write",
+					p.ImportPath, imported)
 			}
 		}
 	}
@@ -174,19 +182,22 @@ var pure = []string{"fsm", "slots", "interaction", "contract"}
 func TestPureStaysPure(t *testing.T) {
 	for _, dir := range pure {
 		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
-			if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" { // commands do the I/O for the packages beside them
+			// commands do the I/O for the packages beside them
+			if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" {
 				return
 			}
 			for _, i := range file.Imports {
 				name := strings.Trim(i.Path.Value, `"`)
-				require.False(t, slices.Contains([]string{"os", "net", "net/http", "os/exec", "path/filepath"}, name), "%s imports %s: %s is pure", path, name, dir)
+				require.False(t, slices.Contains([]string{"os", "net", "net/http", "os/exec", "path/filepath"}, name),
+					"%s imports %s: %s is pure", path, name, dir)
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if _, ok := n.(*ast.GoStmt); ok {
 					t.Errorf("%s starts a goroutine: %s is pure", path, dir)
 				}
 				if s, ok := n.(*ast.SelectorExpr); ok {
-					if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "NewTimer"}, s.Sel.Name) {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains([]string{"Now", "Since",
+						"Until", "Sleep", "After", "NewTimer"}, s.Sel.Name) {
 						t.Errorf("%s calls time.%s: time is a parameter in %s", path, s.Sel.Name, dir)
 					}
 				}
@@ -198,8 +209,9 @@ func TestPureStaysPure(t *testing.T) {
 
 // skips are the files that may skip a test, each with its reason.
 var skips = map[string]string{
-	"internal/arch/arch_test.go":             "it names what it looks for",
-	"engine/agents/agentstest/agentstest.go": "real agents are hundreds of megabytes: outside CI a test of one that is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
+	"internal/arch/arch_test.go": "it names what it looks for",
+	"engine/agents/agentstest/agentstest.go": "real agents are hundreds of megabytes: outside CI a test of one that " +
+		"is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
 }
 
 // TestNoDreadedFilesNoSleepsNoSkips holds the rules of the house that a program can check.
@@ -209,7 +221,8 @@ func TestNoDreadedFilesNoSleepsNoSkips(t *testing.T) {
 		require.NoError(t, err)
 		isTest := strings.HasSuffix(path, "_test.go")
 		if !isTest && !strings.HasSuffix(path, ".gen.go") {
-			require.LessOrEqual(t, strings.Count(string(text), "\n"), 500, "%s: a file that a reader dreads; split it by idea", path)
+			require.LessOrEqual(t, strings.Count(string(text), "\n"), 500, "%s: a file that a reader dreads; split "+
+				"it by idea", path)
 		}
 		if !isTest && !imports(file, "testing") {
 			return
@@ -227,7 +240,8 @@ func TestNoDreadedFilesNoSleepsNoSkips(t *testing.T) {
 			if x.Name == "time" && s.Sel.Name == "Sleep" && isTest && !bubble {
 				t.Errorf("%s sleeps: wait for the thing itself, or use a bubble", path)
 			}
-			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && x.Name != "filepath" && skips[filepath.ToSlash(strings.TrimPrefix(path, "../../"))] == "" {
+			if slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, s.Sel.Name) && x.Name != "filepath" &&
+				skips[filepath.ToSlash(strings.TrimPrefix(path, "../../"))] == "" {
 				t.Errorf("%s skips: in CI nothing is skipped", path)
 			}
 			return true
@@ -237,7 +251,9 @@ func TestNoDreadedFilesNoSleepsNoSkips(t *testing.T) {
 
 // imports reports whether the file imports the package.
 func imports(file *ast.File, path string) bool {
-	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return strings.Trim(i.Path.Value, `"`) == path })
+	return slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool {
+		return strings.Trim(i.Path.Value, `"`) == path
+	})
 }
 
 // eachFile visits the Go files below a folder.

@@ -1,9 +1,11 @@
-// Package plainfile opens files in folders that others can write to, an agent say. Whoever can write to a folder can put a named
-// pipe where a file is expected, which blocks who opens it, or a link to a file elsewhere. Here a file is opened without waiting and
-// without following a link, and looked at before anything is read or written: it is a regular file, and one that is written is this
-// user's and has one name.
+// Package plainfile opens files in folders that others can write to, an agent say. Whoever can
+// write to a folder can put a named pipe where a file is expected, which blocks who opens it, or a
+// link to a file elsewhere. Here a file is opened without waiting and without following a link, and
+// looked at before anything is read or written: it is a regular file, and one that is written is
+// this user's and has one name.
 //
-// Neighbours: engine/transcript, engine/process, engine/agents, engine/checkpoint and lifecycle use it in the folders of runs.
+// Neighbours: engine/transcript, engine/process, engine/agents, engine/checkpoint and lifecycle use
+// it in the folders of runs.
 package plainfile
 
 import (
@@ -15,7 +17,8 @@ import (
 	"path/filepath"
 )
 
-// Root opens the folder. It is refused when it is a link itself. What is opened below it stays below it.
+// Root opens the folder. It is refused when it is a link itself. What is opened below it stays
+// below it.
 func Root(dir string) (*os.Root, error) {
 	seen, err := os.Lstat(dir)
 	if err != nil {
@@ -38,7 +41,8 @@ func Root(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// Append opens the file in the folder to append to it; it is made, for this user alone, when there is none.
+// Append opens the file in the folder to append to it; it is made, for this user alone, when there
+// is none.
 func Append(dir, name string) (*os.File, error) {
 	root, err := Root(dir)
 	if err != nil {
@@ -61,7 +65,8 @@ func Append(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a file of at most limit bytes below the folder, whose own name may be a link. Nothing outside of it is read.
+// Read reads a file of at most limit bytes below the folder, whose own name may be a link. Nothing
+// outside of it is read.
 func Read(dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -83,11 +88,13 @@ func Read(dir, name string, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// open opens the file, and refuses what is not plain. A flag that would change a file at once (os.O_TRUNC) has no place here.
+// open opens the file, and refuses what is not plain. A flag that would change a file at once
+// (os.O_TRUNC) has no place here.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	f, err := root.OpenFile(name, flag|noWait, 0o600)
 	if err != nil {
-		if info, statErr := root.Lstat(name); statErr == nil && !info.Mode().IsRegular() { // a pipe that nobody reads, say
+		// a pipe that nobody reads, say
+		if info, statErr := root.Lstat(name); statErr == nil && !info.Mode().IsRegular() {
 			return nil, refused(filepath.Join(root.Name(), name), "is "+kind(info.Mode())+", want a regular file")
 		}
 		return nil, err

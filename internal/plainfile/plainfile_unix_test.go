@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// J11: nothing that is planted in a folder blocks who opens a file there, or has it written or read elsewhere.
+// J11: nothing that is planted in a folder blocks who opens a file there, or has it written or read
+// elsewhere.
 func TestWhatIsPlantedIsRefused(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("theirs"), 0o600))

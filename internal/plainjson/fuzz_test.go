@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzScan: what is read by hand is read as encoding/json reads it, and is written again as that writes it.
+// FuzzScan: what is read by hand is read as encoding/json reads it, and is written again as that
+// writes it.
 func FuzzScan(f *testing.F) {
 	for _, v := range []sample{full(), {}} {
 		body, err := json.Marshal(v)

@@ -5,11 +5,13 @@ import "strings"
 const (
 	// shortText is the length up to which texts share memory, in bytes.
 	shortText = 64
-	// sharedTexts is how much they share, in bytes: what a short text that outlives the others can hold back.
+	// sharedTexts is how much they share, in bytes: what a short text that outlives the others can
+	// hold back.
 	sharedTexts = 128
 )
 
-// Words are texts that values repeat. A Scanner that knows them takes them from here instead of allocating them again.
+// Words are texts that values repeat. A Scanner that knows them takes them from here instead of
+// allocating them again.
 type Words map[string]string
 
 // Learn adds words of one kind.

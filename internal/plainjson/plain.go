@@ -2,8 +2,8 @@ package plainjson
 
 import "unicode/utf8"
 
-// plain tells the ASCII characters that stand for themselves in a text: not those that JSON escapes, and not those that
-// encoding/json escapes as well, so that a text can stand in a page.
+// plain tells the ASCII characters that stand for themselves in a text: not those that JSON
+// escapes, and not those that encoding/json escapes as well, so that a text can stand in a page.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = true
@@ -14,8 +14,8 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// endOfPlain returns where the plain characters that begin at s[at] end. It looks at eight of them at once: most of what is
-// written is plain.
+// endOfPlain returns where the plain characters that begin at s[at] end. It looks at eight of them
+// at once: most of what is written is plain.
 func endOfPlain[T string | []byte](s T, at int) int {
 	for len(s)-at >= 8 {
 		w := s[at : at+8]
@@ -38,7 +38,7 @@ func plain8(w uint64) bool {
 	backslash := (w ^ each*'\\') - each
 	quote := ((w | each*('"'^'&')) ^ each*'&') - each   // or ampersand: they differ in one bit
 	bracket := ((w | each*('<'^'>')) ^ each*'>') - each // of either side
-	// A subtraction borrows into a character's top bit where the character is less, or the same; one that is not plain is found for
-	// certain, its neighbours perhaps with it.
+	// A subtraction borrows into a character's top bit where the character is less, or the same;
+	// one that is not plain is found for certain, its neighbours perhaps with it.
 	return (w|control|backslash|quote|bracket)&top == 0
 }

@@ -19,8 +19,10 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
 func full() sample {
 	return sample{
-		Text: "text\n", TextIf: "\"more\"", Own: strings.Repeat("own", 40), Word: "blue", Int: -3, IntIf: 4, Uint: 5, UintIf: 6, Span: time.Hour, SpanIf: -1,
-		Flag: true, FlagIf: true, Time: noon, TimeIf: noon, Bytes: []byte{0, 255}, LabelsIf: map[string]string{"b": "2", "a": "1"},
+		Text: "text\n", TextIf: "\"more\"", Own: strings.Repeat("own", 40), Word: "blue", Int: -3, IntIf: 4, Uint: 5,
+		UintIf: 6, Span: time.Hour, SpanIf: -1,
+		Flag: true, FlagIf: true, Time: noon, TimeIf: noon, Bytes: []byte{0, 255}, LabelsIf: map[string]string{"b": "2",
+			"a": "1"},
 		RawIf: json.RawMessage(`{"a":[1,"b"]}`), ValuesIf: map[string]any{"c": []any{"d", 1.5}},
 	}
 }
@@ -67,7 +69,8 @@ func TestWhatIsWrittenIsWhatJSONWritesAndIsRead(t *testing.T) {
 func TestWhatIsChangedIsReadAsJSONReadsItOrNotAtAll(t *testing.T) {
 	whole, err := json.Marshal(full())
 	require.NoError(t, err)
-	pieces := []string{``, `"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\ud83d`, `null`, `true`, `0`, `-`, `.`, `99999999999999999999`, "\x00", "\xff", "é"}
+	pieces := []string{``, `"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\ud83d`, `null`, `true`, `0`, `-`, `.`,
+		`99999999999999999999`, "\x00", "\xff", "é"}
 	for at := range whole {
 		require.False(t, requireRead(t, whole[:at]), "cut off at %d", at)
 		for _, piece := range pieces {

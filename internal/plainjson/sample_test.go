@@ -11,7 +11,8 @@ import (
 
 type colour string
 
-// sample has a member of every kind that can be written and read, in both forms where there are two.
+// sample has a member of every kind that can be written and read, in both forms where there are
+// two.
 type sample struct {
 	Text     string            `json:"text"`
 	TextIf   string            `json:"text_if,omitempty"`
@@ -93,7 +94,8 @@ var (
 		rapid.Map(rapid.Int64(), func(ns int64) time.Time { return time.Unix(0, ns).UTC() }),
 	)
 	spans = rapid.Map(rapid.Int64Min(-1<<63+1), func(ns int64) time.Duration { return time.Duration(ns) })
-	raws  = rapid.SampledFrom([]string{``, `{}`, `[1,-2.5e3,null]`, `{"a":{"b":"<"}}`, "{ \"a\" : \"\xff\u2028\" }", `"\ud83d"`, `false`})
+	raws  = rapid.SampledFrom([]string{``, `{}`, `[1,-2.5e3,null]`, `{"a":{"b":"<"}}`, "{ \"a\" : \"\xff\u2028\" }",
+		`"\ud83d"`, `false`})
 )
 
 func anySample(t *rapid.T) sample {

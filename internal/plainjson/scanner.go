@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// Scanner reads what Writer writes: members in the order of the fields, without blanks. It reads nothing else: at the first byte that
-// it does not expect it gives up, and the caller leaves the whole to encoding/json. So it need not know what is right, only what is
-// usual, and what it accepts it must read as encoding/json would. A method that is given a name reads nothing where that member is
-// left out. What was read shares no memory with Body.
+// Scanner reads what Writer writes: members in the order of the fields, without blanks. It reads
+// nothing else: at the first byte that it does not expect it gives up, and the caller leaves the
+// whole to encoding/json. So it need not know what is right, only what is usual, and what it
+// accepts it must read as encoding/json would. A method that is given a name reads nothing where
+// that member is left out. What was read shares no memory with Body.
 type Scanner struct {
 	// Body is what is read.
 	Body []byte
@@ -29,7 +30,8 @@ func (s *Scanner) GiveUp() { s.at = -1 }
 // Going says that it has not given up.
 func (s *Scanner) Going() bool { return s.at >= 0 }
 
-// Done says that everything was read, and is what Writer writes. Until then, what was read means nothing.
+// Done says that everything was read, and is what Writer writes. Until then, what was read means
+// nothing.
 func (s *Scanner) Done() bool { return s.at == len(s.Body) }
 
 // Member says whether the name comes next, with what stands before its value, and steps behind it.

@@ -12,7 +12,8 @@ const (
 	paragraphSeparator = '\u2029'
 )
 
-// AppendText appends s as a JSON string to dst and returns the longer buffer. What is not UTF-8 becomes the replacement character.
+// AppendText appends s as a JSON string to dst and returns the longer buffer. What is not UTF-8
+// becomes the replacement character.
 func AppendText(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0

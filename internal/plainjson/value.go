@@ -1,10 +1,12 @@
 package plainjson
 
-// maxDepth bounds how deep foreign JSON is followed here; what is nested deeper is left to encoding/json.
+// maxDepth bounds how deep foreign JSON is followed here; what is nested deeper is left to
+// encoding/json.
 const maxDepth = 64
 
-// endOfValue returns where the JSON value that begins at body[at] ends, when it is valid and written as encoding/json writes what it
-// is given: without blanks, and with the characters escaped that it escapes. Otherwise, and below maxDepth, it returns -1.
+// endOfValue returns where the JSON value that begins at body[at] ends, when it is valid and
+// written as encoding/json writes what it is given: without blanks, and with the characters escaped
+// that it escapes. Otherwise, and below maxDepth, it returns -1.
 func endOfValue(body []byte, at, depth int) int {
 	if at >= len(body) || depth > maxDepth {
 		return -1
@@ -27,8 +29,9 @@ func endOfValue(body []byte, at, depth int) int {
 	return -1
 }
 
-// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid, however it is written; -1 when it does
-// not end, is nested deeper than maxDepth, or is of another kind.
+// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid,
+// however it is written; -1 when it does not end, is nested deeper than maxDepth, or is of another
+// kind.
 func endOfAny(body []byte, at int) int {
 	depth := 0
 	for ; at < len(body); at++ {
@@ -191,7 +194,9 @@ func endOfDigits(body []byte, at int) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// has says whether the word comes next; never after a failure, at -1. Most words do not, and begin alike: the byte in the middle tells.
+// has says whether the word comes next; never after a failure, at -1. Most words do not, and begin
+// alike: the byte in the middle tells.
 func has(body []byte, at int, word string) bool {
-	return at >= 0 && len(body)-at >= len(word) && body[at+len(word)/2] == word[len(word)/2] && string(body[at:at+len(word)]) == word
+	return at >= 0 && len(body)-at >= len(word) && body[at+len(word)/2] == word[len(word)/2] &&
+		string(body[at:at+len(word)]) == word
 }

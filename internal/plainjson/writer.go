@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Writer appends members to a JSON object as encoding/json writes them. A method whose name ends in If leaves out what is empty, as
-// omitempty and omitzero do. The zero Writer begins a buffer of its own.
+// Writer appends members to a JSON object as encoding/json writes them. A method whose name ends in
+// If leaves out what is empty, as omitempty and omitzero do. The zero Writer begins a buffer of its
+// own.
 type Writer struct {
 	// Buf is what was written, behind what stood there before.
 	Buf []byte
@@ -81,7 +82,8 @@ func (w *Writer) FlagIf(name string, v bool) {
 	}
 }
 
-// Time writes a time in the form of RFC 3339, which has no years above 9999: a later one is a failure.
+// Time writes a time in the form of RFC 3339, which has no years above 9999: a later one is a
+// failure.
 func (w *Writer) Time(name string, v time.Time) {
 	var err error
 	w.Put(name)
@@ -130,8 +132,8 @@ func (w *Writer) LabelsIf(name string, v map[string]string) {
 	w.Put(`}`)
 }
 
-// RawIf writes JSON that somebody else made: as it is when it is written as encoding/json would, otherwise made so. It leaves out what
-// has no bytes. What is no JSON is a failure.
+// RawIf writes JSON that somebody else made: as it is when it is written as encoding/json would,
+// otherwise made so. It leaves out what has no bytes. What is no JSON is a failure.
 func (w *Writer) RawIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -142,7 +144,8 @@ func (w *Writer) RawIf(name string, v json.RawMessage) {
 	}
 }
 
-// ValuesIf writes what JSON can say of any shape, an empty map not at all. What it cannot say is a failure.
+// ValuesIf writes what JSON can say of any shape, an empty map not at all. What it cannot say is a
+// failure.
 func (w *Writer) ValuesIf(name string, v map[string]any) {
 	if len(v) > 0 {
 		w.other(name, v)

@@ -1,8 +1,10 @@
-// Package procid tells processes apart for good. A process number is reused; a process number together with the
-// process's start time and the machine's boot is not. What is recorded can therefore be checked later, by another process, after a
-// restart: only a process that is certainly the recorded one is ever called alive, only one that certainly ended is called dead.
+// Package procid tells processes apart for good. A process number is reused; a process number
+// together with the process's start time and the machine's boot is not. What is recorded can
+// therefore be checked later, by another process, after a restart: only a process that is certainly
+// the recorded one is ever called alive, only one that certainly ended is called dead.
 //
-// Neighbours: lifecycle asks whether a node of this machine is dead, engine/process whether a child process is still the one it started.
+// Neighbours: lifecycle asks whether a node of this machine is dead, engine/process whether a child
+// process is still the one it started.
 package procid
 
 import (
@@ -15,7 +17,8 @@ import (
 // Liveness is what is known of a recorded process.
 type Liveness int
 
-// What is known of a recorded process. Unknown: it is of another machine or boot, or this system cannot tell.
+// What is known of a recorded process. Unknown: it is of another machine or boot, or this system
+// cannot tell.
 const (
 	Unknown Liveness = iota
 	Living
@@ -31,7 +34,8 @@ func Self() string {
 	return id
 }
 
-// Of returns the identity of a living process. The error is os.ErrNotExist (wrapped) when there is none with the number.
+// Of returns the identity of a living process. The error is os.ErrNotExist (wrapped) when there is
+// none with the number.
 func Of(pid int) (string, error) {
 	started, err := startTime(pid)
 	if err != nil {
@@ -51,7 +55,8 @@ func PID(identity string) (pid int, ok bool) {
 	return pid, ok && err == nil && boot == here
 }
 
-// OfEarlierBoot reports whether the identity is of a boot of another time, or of another machine: on this machine the process is gone.
+// OfEarlierBoot reports whether the identity is of a boot of another time, or of another machine:
+// on this machine the process is gone.
 func OfEarlierBoot(identity string) bool {
 	boot, _, _, ok := parse(identity)
 	here, err := bootID()

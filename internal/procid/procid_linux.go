@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// bootID is the kernel's random id of this boot, with the process namespace, since containers of one kernel number
-// their processes apart.
+// bootID is the kernel's random id of this boot, with the process namespace, since containers of
+// one kernel number their processes apart.
 var bootID = sync.OnceValues(func() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -25,16 +25,19 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + namespace, nil
 })
 
-// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was not yet waited for (state Z or X)
-// counts as gone, unless it is only its first thread that has ended: the others may run on, and start processes. A system may hide other
-// users' processes from /proc, so a file that is not there says nothing yet: the kernel is asked whether the number is anybody's.
+// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was
+// not yet waited for (state Z or X) counts as gone, unless it is only its first thread that has
+// ended: the others may run on, and start processes. A system may hide other users' processes from
+// /proc, so a file that is not there says nothing yet: the kernel is asked whether the number is
+// anybody's.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return "", fmt.Errorf("procid: process %d: %w", pid, os.ErrNotExist)
 		}
-		return "", fmt.Errorf("procid: process %d exists, but cannot be looked at: %s", pid, err) //nolint:errorlint // must not be taken for one that does not exist
+		return "", fmt.Errorf("procid: process %d exists, but cannot be looked at: %s", pid,
+			err) //nolint:errorlint // must not be taken for one that does not exist
 	}
 	// The second field is the program's name in parentheses and may hold anything.
 	end := bytes.LastIndexByte(stat, ')')

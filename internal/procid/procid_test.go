@@ -25,11 +25,15 @@ func TestAProcessIsToldFromAnotherWithItsNumber(t *testing.T) {
 	require.Equal(t, os.Getpid(), pid)
 
 	parts := strings.Fields(self)
-	require.Equal(t, procid.Dead, procid.Alive(strings.Join([]string{parts[0], parts[1], parts[2], "1"}, " ")), "same number, other start")
-	require.Equal(t, procid.Unknown, procid.Alive(strings.Join([]string{parts[0], "another-boot", parts[2], parts[3]}, " ")))
-	require.True(t, procid.OfEarlierBoot(strings.Join([]string{parts[0], "another-boot/pid:[1]", parts[2], parts[3]}, " ")))
+	require.Equal(t, procid.Dead, procid.Alive(strings.Join([]string{parts[0], parts[1], parts[2], "1"}, " ")),
+		"same number, other start")
+	require.Equal(t, procid.Unknown, procid.Alive(strings.Join([]string{parts[0], "another-boot", parts[2], parts[3]},
+		" ")))
+	require.True(t, procid.OfEarlierBoot(strings.Join([]string{parts[0], "another-boot/pid:[1]", parts[2], parts[3]},
+		" ")))
 	boot, _, _ := strings.Cut(parts[1], "/")
-	require.False(t, procid.OfEarlierBoot(strings.Join([]string{parts[0], boot + "/pid:[1]", parts[2], parts[3]}, " ")), "another container of this boot may live")
+	require.False(t, procid.OfEarlierBoot(strings.Join([]string{parts[0], boot + "/pid:[1]", parts[2], parts[3]}, " ")),
+		"another container of this boot may live")
 	require.False(t, procid.OfEarlierBoot(self))
 	for _, nonsense := range []string{"", "v1", "v2 a 1 1", "v1 a x 1", "v1 a -1 1", strings.Repeat("x ", 100)} {
 		require.Equal(t, procid.Unknown, procid.Alive(nonsense), nonsense)

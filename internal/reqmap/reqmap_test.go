@@ -55,7 +55,8 @@ func TestTheTableIsFresh(t *testing.T) {
 	want, have := lines(reqmap.Render(m)), lines(stored)
 	for i, line := range want {
 		// The line that differs says more than the whole table twice.
-		require.True(t, i < len(have) && have[i] == line, "docs/requirements.md is stale, run go generate ./... Line %d should be: %s", i+1, line)
+		require.True(t, i < len(have) && have[i] == line, "docs/requirements.md is stale, run go generate ./... Line "+
+			"%d should be: %s", i+1, line)
 	}
 	require.Len(t, have, len(want), "docs/requirements.md is stale, run go generate ./...")
 }

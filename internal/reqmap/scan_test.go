@@ -30,10 +30,12 @@ func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a comment":               {"// D3, F2: the slot is held\nfunc TestX() {}", []string{"D3", "F2"}},
-		"an id beyond the seeds":  {"// J10: the node goes on\nfunc TestJ8J12X() {}", []string{"J10", "J12", "J8"}},
-		"a range and an owner":    {"// B1–B11, and G4's checker (I.9).\nfunc TestX() {}", []string{"B1", "B11", "G4", "I9"}},
-		"a sub-test":              {"func TestX() { run(\"D3/F2: it waits\"); run(\"C4\") }", []string{"C4", "D3", "F2"}},
+		"a comment":              {"// D3, F2: the slot is held\nfunc TestX() {}", []string{"D3", "F2"}},
+		"an id beyond the seeds": {"// J10: the node goes on\nfunc TestJ8J12X() {}", []string{"J10", "J12", "J8"}},
+		"a range and an owner": {"// B1–B11, and G4's checker (I.9).\nfunc TestX() {}", []string{"B1", "B11", "G4",
+			"I9"}},
+		"a sub-test": {"func TestX() { run(\"D3/F2: it waits\"); run(\"C4\") }", []string{"C4", "D3",
+			"F2"}},
 		"a test's name":           {"func TestD3StickyTimeout() {}", []string{"D3"}},
 		"a name with two":         {"func TestD3F2Sticky() {}", []string{"D3", "F2"}},
 		"a name of parts":         {"func Test_D3_sticky() {}\nfunc TestSticky_F2() {}", []string{"D3", "F2"}},

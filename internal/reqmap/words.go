@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Ids are short, so they turn up by chance: in T1's neighbours, in base64, hex, percent escapes and UUIDs. So an id counts only where a
-// person would have written one: as a word of a sentence or of a list, or as the beginning of a part of a function's name.
+// Ids are short, so they turn up by chance: in T1's neighbours, in base64, hex, percent escapes and
+// UUIDs. So an id counts only where a person would have written one: as a word of a sentence or of
+// a list, or as the beginning of a part of a function's name.
 var (
 	word   = regexp.MustCompile(`[A-J]\.?[0-9]{1,2}`)
 	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-J][0-9]{1,2})+)(?:[A-Z_]|$)`)
@@ -19,20 +20,23 @@ const (
 	after  = " \t\n),;:./]\"'`–’"
 )
 
-// idsInText finds the ids that are words of a comment, of a sub-test's name or of a story. "I.9" is I9.
+// idsInText finds the ids that are words of a comment, of a sub-test's name or of a story. "I.9" is
+// I9.
 func idsInText(text string) []string {
 	var ids []string
 	for _, at := range word.FindAllStringIndex(text, -1) {
 		left, _ := utf8.DecodeLastRuneInString(text[:at[0]])
 		right, _ := utf8.DecodeRuneInString(text[at[1]:])
-		if (at[0] == 0 || strings.ContainsRune(before, left)) && (at[1] == len(text) || strings.ContainsRune(after, right)) {
+		if (at[0] == 0 || strings.ContainsRune(before, left)) && (at[1] == len(text) || strings.ContainsRune(after,
+			right)) {
 			ids = append(ids, strings.ReplaceAll(text[at[0]:at[1]], ".", ""))
 		}
 	}
 	return ids
 }
 
-// idsInName finds the ids in the name of a function: TestD3F2Sticky, Test_D3_sticky, FuzzC2Question.
+// idsInName finds the ids in the name of a function: TestD3F2Sticky, Test_D3_sticky,
+// FuzzC2Question.
 func idsInName(name string) []string {
 	var ids []string
 	for _, m := range inName.FindAllStringSubmatch(name, -1) {

@@ -16,8 +16,9 @@ const (
 	MaxSize = 1 << 20
 	// MaxDepth is how deep arrays and objects may nest.
 	MaxDepth = 64
-	// MaxNumber is the longest number in characters, and maxExponent the longest exponent in digits: the validator computes
-	// with exact fractions, so that 1e999999999 would cost it a gigabyte.
+	// MaxNumber is the longest number in characters, and maxExponent the longest exponent in
+	// digits: the validator computes with exact fractions, so that 1e999999999 would cost it a
+	// gigabyte.
 	MaxNumber   = 1000
 	maxExponent = 3
 )
@@ -47,7 +48,8 @@ func Decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// checkBounds looks at the bytes only. It need not know whether they are JSON: for bytes that are, it is exact.
+// checkBounds looks at the bytes only. It need not know whether they are JSON: for bytes that are,
+// it is exact.
 func checkBounds(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxSize)
@@ -74,7 +76,8 @@ func checkBounds(raw []byte) error {
 	return nil
 }
 
-// checkValue holds a decoded value to the same bounds. Size is its owner's business: it is in memory already.
+// checkValue holds a decoded value to the same bounds. Size is its owner's business: it is in
+// memory already.
 func checkValue(v any, depth int) error {
 	switch v := v.(type) {
 	case map[string]any:

@@ -2,13 +2,14 @@ package schema
 
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
-// MaxCost is how many times over a schema may check one and the same value. Thirty definitions that each refer twice
-// to the next one would check it a billion times. Only one level is counted: a schema that applies itself twice to the same member
-// doubles its work with each level of a document made for it, and whoever declares such a schema has to answer for it.
+// MaxCost is how many times over a schema may check one and the same value. Thirty definitions that
+// each refer twice to the next one would check it a billion times. Only one level is counted: a
+// schema that applies itself twice to the same member doubles its work with each level of a
+// document made for it, and whoever declares such a schema has to answer for it.
 const MaxCost = 10_000
 
-// cost counts the checks that validating one value takes, those of its members apart, by following references and combinations.
-// It stops counting above MaxCost.
+// cost counts the checks that validating one value takes, those of its members apart, by following
+// references and combinations. It stops counting above MaxCost.
 func cost(s *jsonschema.Schema) int {
 	c := coster{known: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
 	c.walk(s)
@@ -71,7 +72,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 
 // members lists the schemas that s applies to parts of the value.
 func members(s *jsonschema.Schema) []*jsonschema.Schema {
-	subs := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems, s.ContentSchema}
+	subs := []*jsonschema.Schema{s.PropertyNames, s.UnevaluatedProperties, s.Items2020, s.Contains, s.UnevaluatedItems,
+		s.ContentSchema}
 	subs = append(subs, s.PrefixItems...)
 	for _, sub := range s.Properties {
 		subs = append(subs, sub)

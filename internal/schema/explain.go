@@ -15,8 +15,9 @@ const (
 	maxReason  = 300
 )
 
-// explain turns the validator's tree of errors into a short, stable text: the reasons at its leaves, each with its place in
-// the document, sorted, because the validator finds them in random order.
+// explain turns the validator's tree of errors into a short, stable text: the reasons at its
+// leaves, each with its place in the document, sorted, because the validator finds them in random
+// order.
 func explain(err error) error {
 	var violation *jsonschema.ValidationError
 	if !errors.As(err, &violation) {
@@ -32,7 +33,8 @@ func explain(err error) error {
 	return errors.New(strings.Join(reasons, "; ") + more)
 }
 
-// explainCompile keeps the cause of a refused reference visible to errors.Is, and explains a schema that breaks its meta-schema.
+// explainCompile keeps the cause of a refused reference visible to errors.Is, and explains a schema
+// that breaks its meta-schema.
 func explainCompile(err error) error {
 	if errors.Is(err, ErrReference) {
 		var wrong *jsonschema.SchemaError

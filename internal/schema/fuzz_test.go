@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// depth is how deep the arrays and objects of a JSON text nest, and number its longest number, found without looking at its bytes.
+// depth is how deep the arrays and objects of a JSON text nest, and number its longest number,
+// found without looking at its bytes.
 func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -40,10 +41,12 @@ func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
 	}
 }
 
-// FuzzDecode: the bounds are kept by a look at the bytes; for what is JSON that look is exact, and what is not is never taken for it.
+// FuzzDecode: the bounds are kept by a look at the bytes; for what is JSON that look is exact, and
+// what is not is never taken for it.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-2.5e3,"\"[{",null]}`, strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth), strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
+		`{"a":[1,-2.5e3,"\"[{",null]}`, strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),
+		strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1),
 		`1e999`, `1e9999`, `1e-0009`, `"\u0000"`, `{}{}`, `-`, `"\`, `[1]]`, `0x1`, strings.Repeat("9", MaxNumber+1),
 	} {
 		f.Add([]byte(seed))

@@ -7,8 +7,8 @@ func permitsObjects(s *jsonschema.Schema) bool {
 	return permits(s, true, map[*jsonschema.Schema]bool{})
 }
 
-// permits reports whether s accepts every object, or with onlyObjects unset every value. A schema that leads back to itself is taken
-// to permit: it adds nothing of its own there.
+// permits reports whether s accepts every object, or with onlyObjects unset every value. A schema
+// that leads back to itself is taken to permit: it adds nothing of its own there.
 func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema]bool) bool {
 	if s == nil || seen[s] {
 		return true
@@ -26,7 +26,8 @@ func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema
 		}
 		return true
 	}
-	if !permitsType(s.Types, onlyObjects) || s.Constant != nil || s.Enum != nil || s.Not != nil || s.DynamicRef != nil || s.RecursiveRef != nil {
+	if !permitsType(s.Types, onlyObjects) || s.Constant != nil || s.Enum != nil || s.Not != nil ||
+		s.DynamicRef != nil || s.RecursiveRef != nil {
 		return false
 	}
 	if !onlyObjects && constrainsOthers(s) {
@@ -85,10 +86,13 @@ func permitsOne(choices []*jsonschema.Schema, each func(...*jsonschema.Schema) b
 	return false
 }
 
-// constrainsOthers reports whether the schema says anything about values that are no objects. Arrays are not looked into.
+// constrainsOthers reports whether the schema says anything about values that are no objects.
+// Arrays are not looked into.
 func constrainsOthers(s *jsonschema.Schema) bool {
-	return s.Format != "" || s.MinItems > 0 || s.MaxItems >= 0 || s.UniqueItems || s.Items != nil || s.AdditionalItems != nil ||
+	return s.Format != "" || s.MinItems > 0 || s.MaxItems >= 0 || s.UniqueItems || s.Items != nil ||
+		s.AdditionalItems != nil ||
 		s.PrefixItems != nil || s.Items2020 != nil || s.Contains != nil || s.UnevaluatedItems != nil ||
 		s.MinLength > 0 || s.MaxLength >= 0 || s.Pattern != nil ||
-		s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil
+		s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+		s.MultipleOf != nil
 }

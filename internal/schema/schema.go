@@ -13,16 +13,18 @@ import (
 var (
 	// ErrInvalid says that the schema itself cannot be used.
 	ErrInvalid = errors.New("schema: cannot be compiled")
-	// ErrReference says that the schema refers to a document outside itself. It comes with ErrInvalid.
+	// ErrReference says that the schema refers to a document outside itself. It comes with
+	// ErrInvalid.
 	ErrReference = errors.New("schema: references to other documents are not followed")
-	// ErrComplex says that the schema multiplies itself through references beyond MaxCost. It comes with ErrInvalid.
+	// ErrComplex says that the schema multiplies itself through references beyond MaxCost. It comes
+	// with ErrInvalid.
 	ErrComplex = errors.New("schema: too complex")
 	// ErrViolation says that the document is JSON but breaks the schema.
 	ErrViolation = errors.New("schema: violated")
 )
 
-// root is where a schema is said to be found: a place that nothing can be loaded from, so that a relative reference is refused as
-// well as an absolute one.
+// root is where a schema is said to be found: a place that nothing can be loaded from, so that a
+// relative reference is refused as well as an absolute one.
 const root = "schema://document/root"
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
@@ -33,9 +35,11 @@ type Schema struct {
 
 // Compile reads a JSON Schema (an object, true or false).
 //
-// The error matches ErrInvalid and, as the case may be, ErrReference, ErrComplex, ErrTooLarge, ErrTooDeep, ErrNumber or ErrNotJSON.
+// The error matches ErrInvalid and, as the case may be, ErrReference, ErrComplex, ErrTooLarge,
+// ErrTooDeep, ErrNumber or ErrNotJSON.
 func Compile(raw []byte) (s *Schema, err error) {
-	// The decoded value is not used: the compiler decodes by itself, but only what is known to be bounded.
+	// The decoded value is not used: the compiler decodes by itself, but only what is known to be
+	// bounded.
 	if _, err := Decode(raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -57,7 +61,8 @@ func Compile(raw []byte) (s *Schema, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, explainCompile(err))
 	}
 	if cost(compiled) > MaxCost {
-		return nil, fmt.Errorf("%w: %w: one value would be checked more than %d times over", ErrInvalid, ErrComplex, MaxCost)
+		return nil, fmt.Errorf("%w: %w: one value would be checked more than %d times over", ErrInvalid, ErrComplex,
+			MaxCost)
 	}
 	return &Schema{compiled: compiled, permissive: permitsObjects(compiled)}, nil
 }
@@ -71,8 +76,9 @@ func MustCompile(raw []byte) *Schema {
 	return s
 }
 
-// Validate checks a decoded value: nil, bool, string, a number type or json.Number, []any, map[string]any. A value of another
-// type, or one nested deeper than MaxDepth, is an error. The error matches ErrViolation where the value breaks the schema.
+// Validate checks a decoded value: nil, bool, string, a number type or json.Number, []any,
+// map[string]any. A value of another type, or one nested deeper than MaxDepth, is an error. The
+// error matches ErrViolation where the value breaks the schema.
 func (s *Schema) Validate(v any) error {
 	if err := checkValue(v, 0); err != nil {
 		return err
@@ -89,8 +95,8 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 	return s.validate(v)
 }
 
-// Permissive reports whether the schema accepts every object, so that passing it says nothing. It follows references and
-// combinations; where it cannot tell, it says false.
+// Permissive reports whether the schema accepts every object, so that passing it says nothing. It
+// follows references and combinations; where it cannot tell, it says false.
 func (s *Schema) Permissive() bool { return s.permissive }
 
 func (s *Schema) validate(v any) error {

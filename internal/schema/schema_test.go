@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// F7: a payload is validated against its schema, and the error says what is wrong and where, always in the same words.
+// F7: a payload is validated against its schema, and the error says what is wrong and where, always
+// in the same words.
 func TestViolationNamesPlaceAndReason(t *testing.T) {
 	t.Parallel()
 	s := MustCompile([]byte(`{"type":"object","additionalProperties":false,"required":["id","at"],
@@ -21,7 +22,8 @@ func TestViolationNamesPlaceAndReason(t *testing.T) {
 	for range 20 {
 		err := s.ValidateJSON([]byte(`{"id":0,"at":"soon","tags":[1]}`))
 		require.ErrorIs(t, err, ErrViolation)
-		require.EqualError(t, err, "schema: violated: /at: 'soon' is not valid 'date-time'; /id: must be >= 1 but found 0; /tags/0: expected string, but got number")
+		require.EqualError(t, err, "schema: violated: /at: 'soon' is not valid 'date-time'; /id: must be >= 1 but "+
+			"found 0; /tags/0: expected string, but got number")
 	}
 	require.ErrorContains(t, s.ValidateJSON([]byte(`{"id":1}`)), "missing properties: 'at'")
 	require.ErrorContains(t, s.ValidateJSON([]byte(`{"id":1,"at":"2026-01-02T03:04:05Z","x":1}`)), "'x' not allowed")
@@ -30,7 +32,8 @@ func TestViolationNamesPlaceAndReason(t *testing.T) {
 // Formats are asserted in draft 2020-12, where the standard makes them mere annotations.
 func TestFormatsAreAsserted(t *testing.T) {
 	t.Parallel()
-	for format, bad := range map[string]string{"date-time": "2026-13-01T00:00:00Z", "date": "x", "email": "x", "uri": "x", "uuid": "x", "ipv4": "1.2.3"} {
+	for format, bad := range map[string]string{"date-time": "2026-13-01T00:00:00Z", "date": "x", "email": "x",
+		"uri": "x", "uuid": "x", "ipv4": "1.2.3"} {
 		s := MustCompile(fmt.Appendf(nil, `{"format":%q}`, format))
 		require.ErrorIs(t, s.Validate(bad), ErrViolation, format)
 	}
@@ -41,8 +44,10 @@ func TestReferencesToOtherDocumentsAreDenied(t *testing.T) {
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret.json")
 	require.NoError(t, os.WriteFile(secret, []byte(`{"type":"string"}`), 0o600))
-	for _, ref := range []string{"file://" + secret, "http://127.0.0.1:1/x", "https://example.com/s.json", "other.json", "/etc/passwd", "ftp://x/y", "urn:x:y"} {
-		for _, form := range []string{`{"$ref":%q}`, `{"$dynamicRef":%q}`, `{"properties":{"a":{"anyOf":[{"$ref":%q}]}}}`, `{"$id":"file:///etc/","$ref":%q}`} {
+	for _, ref := range []string{"file://" + secret, "http://127.0.0.1:1/x", "https://example.com/s.json", "other.json",
+		"/etc/passwd", "ftp://x/y", "urn:x:y"} {
+		for _, form := range []string{`{"$ref":%q}`, `{"$dynamicRef":%q}`,
+			`{"properties":{"a":{"anyOf":[{"$ref":%q}]}}}`, `{"$id":"file:///etc/","$ref":%q}`} {
 			_, err := Compile(fmt.Appendf(nil, form, ref))
 			require.ErrorIs(t, err, ErrInvalid, form, ref)
 			require.ErrorIs(t, err, ErrReference, form, ref)
@@ -51,7 +56,8 @@ func TestReferencesToOtherDocumentsAreDenied(t *testing.T) {
 		require.ErrorIs(t, err, ErrInvalid, ref)
 	}
 	// References within the document work, and so do the published drafts by name.
-	s := MustCompile([]byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`))
+	s := MustCompile([]byte(
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`))
 	require.NoError(t, s.Validate("x"))
 	require.ErrorIs(t, s.Validate(true), ErrViolation)
 	MustCompile([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}`))
@@ -62,7 +68,8 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 	for name, raw := range map[string]string{
 		"empty": ``, "text": `hello`, "null": `null`, "number": `1`, "array": `[]`, "cut": `{"type":"object"`,
 		"two documents": `{} {}`, "unknown type": `{"type":"thing"}`, "bad pattern": `{"pattern":"("}`,
-		"missing reference": `{"$ref":"#/$defs/none"}`, "negative bound": `{"minLength":-1}`, "unknown draft": `{"$schema":"https://example.com/mine"}`,
+		"missing reference": `{"$ref":"#/$defs/none"}`, "negative bound": `{"minLength":-1}`,
+		"unknown draft": `{"$schema":"https://example.com/mine"}`,
 	} {
 		_, err := Compile([]byte(raw))
 		require.ErrorIs(t, err, ErrInvalid, name)
@@ -151,7 +158,8 @@ func TestSchemasThatMultiplyThemselvesAreRefused(t *testing.T) {
 		fmt.Fprintf(&b, `"d%d":{}}}`, n)
 		return []byte(b.String())
 	}
-	for _, at := range []string{`"$ref":"#/$defs/d0"`, `"properties":{"a":{"items":{"$ref":"#/$defs/d0"}}}`, `"allOf":[{"additionalProperties":{"$ref":"#/$defs/d0"}}]`} {
+	for _, at := range []string{`"$ref":"#/$defs/d0"`, `"properties":{"a":{"items":{"$ref":"#/$defs/d0"}}}`,
+		`"allOf":[{"additionalProperties":{"$ref":"#/$defs/d0"}}]`} {
 		_, err := Compile(doubling(5, at))
 		require.NoError(t, err)
 		_, err = Compile(doubling(30, at))
@@ -165,21 +173,31 @@ func TestPermissive(t *testing.T) {
 	t.Parallel()
 	permissive := []string{
 		`true`, `{}`, `{"type":"object"}`, `{"type":"object","properties":{}}`, `{"type":["object","null"]}`,
-		`{"title":"x","description":"y","$comment":"z","default":{},"examples":[1]}`, `{"$id":"https://example.com/x","type":"object"}`,
-		`{"type":"object","additionalProperties":true}`, `{"type":"object","additionalProperties":{}}`, `{"required":[]}`, `{"minProperties":0}`,
-		`{"properties":{"a":true,"b":{}}}`, `{"allOf":[{},{"type":"object"}]}`, `{"anyOf":[{"type":"string"},{}]}`, `{"oneOf":[{}]}`,
-		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"},"b":{"type":"string"}}}`, `{"properties":{"next":{"$ref":"#"}}}`,
-		`{"if":{"required":["a"]},"then":true,"else":{}}`, `{"minLength":3,"pattern":"x","items":{"type":"string"},"minimum":1}`,
+		`{"title":"x","description":"y","$comment":"z","default":{},"examples":[1]}`,
+		`{"$id":"https://example.com/x","type":"object"}`,
+		`{"type":"object","additionalProperties":true}`, `{"type":"object","additionalProperties":{}}`,
+		`{"required":[]}`, `{"minProperties":0}`,
+		`{"properties":{"a":true,"b":{}}}`, `{"allOf":[{},{"type":"object"}]}`, `{"anyOf":[{"type":"string"},{}]}`,
+		`{"oneOf":[{}]}`,
+		`{"$ref":"#/$defs/a","$defs":{"a":{"type":"object"},"b":{"type":"string"}}}`,
+		`{"properties":{"next":{"$ref":"#"}}}`,
+		`{"if":{"required":["a"]},"then":true,"else":{}}`,
+		`{"minLength":3,"pattern":"x","items":{"type":"string"},"minimum":1}`,
 	}
 	for _, raw := range permissive {
 		require.True(t, MustCompile([]byte(raw)).Permissive(), raw)
 	}
 	demanding := []string{
-		`false`, `{"type":"array"}`, `{"type":"string"}`, `{"required":["a"]}`, `{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"type":"object"}}}`,
-		`{"additionalProperties":false}`, `{"additionalProperties":{"type":"string"}}`, `{"minProperties":1}`, `{"maxProperties":3}`,
-		`{"enum":[{}]}`, `{"const":{}}`, `{"not":{}}`, `{"allOf":[{"required":["a"]}]}`, `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
-		`{"oneOf":[{},{}]}`, `{"$ref":"#/$defs/a","$defs":{"a":{"required":["x"]}}}`, `{"if":{},"then":{"required":["a"]}}`,
-		`{"patternProperties":{"^a":{"type":"string"}}}`, `{"propertyNames":{"maxLength":3}}`, `{"dependentRequired":{"a":["b"]}}`,
+		`false`, `{"type":"array"}`, `{"type":"string"}`, `{"required":["a"]}`,
+		`{"properties":{"a":{"type":"string"}}}`, `{"properties":{"a":{"type":"object"}}}`,
+		`{"additionalProperties":false}`, `{"additionalProperties":{"type":"string"}}`, `{"minProperties":1}`,
+		`{"maxProperties":3}`,
+		`{"enum":[{}]}`, `{"const":{}}`, `{"not":{}}`, `{"allOf":[{"required":["a"]}]}`,
+		`{"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+		`{"oneOf":[{},{}]}`, `{"$ref":"#/$defs/a","$defs":{"a":{"required":["x"]}}}`,
+		`{"if":{},"then":{"required":["a"]}}`,
+		`{"patternProperties":{"^a":{"type":"string"}}}`, `{"propertyNames":{"maxLength":3}}`,
+		`{"dependentRequired":{"a":["b"]}}`,
 		`{"unevaluatedProperties":false}`, `{"properties":{"a":{"maxItems":2}}}`, `{"properties":{"a":{"minimum":2}}}`,
 	}
 	for _, raw := range demanding {
@@ -187,9 +205,12 @@ func TestPermissive(t *testing.T) {
 	}
 }
 
-// FuzzCompile: whatever a schema says, compiling it ends in an error or in a schema that can be used.
+// FuzzCompile: whatever a schema says, compiling it ends in an error or in a schema that can be
+// used.
 func FuzzCompile(f *testing.F) {
-	for _, seed := range []string{`{}`, `true`, `{"$ref":"#"}`, `{"$ref":"#/properties/a/enum/0","properties":{"a":{"enum":[{}]}}}`, `{"$dynamicRef":"#a","$dynamicAnchor":"a"}`,
+	for _, seed := range []string{`{}`, `true`, `{"$ref":"#"}`,
+		`{"$ref":"#/properties/a/enum/0","properties":{"a":{"enum":[{}]}}}`,
+		`{"$dynamicRef":"#a","$dynamicAnchor":"a"}`,
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"string","format":"date-time"}}}`, `{"$id":"file:///x","$ref":"y"}`} {
 		f.Add([]byte(seed), []byte(`{"a":"b"}`))
 	}

@@ -32,10 +32,12 @@ type Agent struct {
 
 // NewAgent returns an agent of the profile.
 func NewAgent(kind fsm.Profile) *Agent {
-	return &Agent{Kind: kind, plans: make(map[string][]Step), refused: make(map[string]bool), alive: make(map[string]bool)}
+	return &Agent{Kind: kind, plans: make(map[string][]Step), refused: make(map[string]bool),
+		alive: make(map[string]bool)}
 }
 
-// Plan adds the next turns of a run; the last one is repeated. An empty id plans for all other runs.
+// Plan adds the next turns of a run; the last one is repeated. An empty id plans for all other
+// runs.
 func (a *Agent) Plan(runID string, steps ...Step) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,7 +177,8 @@ func Says(text string) Step {
 func Asks(q interaction.Question) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
-			Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.", Questions: []interaction.Question{q}, Handle: handle(t),
+			Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.",
+			Questions: []interaction.Question{q}, Handle: handle(t),
 		}, nil
 	}
 }
@@ -195,7 +198,8 @@ func Returns(output any) Step {
 		panic(err)
 	}
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: body, Handle: handle(t)}, nil
+		return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: body,
+			Handle: handle(t)}, nil
 	}
 }
 
@@ -203,7 +207,8 @@ func Returns(output any) Step {
 func Crashes(code fsm.Code, text string) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
-			Process: engine.Process{Status: engine.Failed, Code: code, Detail: "exit status 3", ExitCode: 3}, FinalText: text, Handle: handle(t),
+			Process:   engine.Process{Status: engine.Failed, Code: code, Detail: "exit status 3", ExitCode: 3},
+			FinalText: text, Handle: handle(t),
 		}, nil
 	}
 }
@@ -229,7 +234,8 @@ func Until(open <-chan struct{}, step Step) Step {
 	}
 }
 
-// Deaf waits for the channel even when the turn is canceled, as a process does that ignores signals.
+// Deaf waits for the channel even when the turn is canceled, as a process does that ignores
+// signals.
 func Deaf(open <-chan struct{}, step Step) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		<-open

@@ -98,7 +98,8 @@ var events = []story{
 					return engine.Outcome{}, err
 				}
 			}
-			if err := s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: "slow network"}); err != nil {
+			if err := s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic,
+				Detail: "slow network"}); err != nil {
 				return engine.Outcome{}, err
 			}
 			return Done("ok")(ctx, t, s)
@@ -112,19 +113,22 @@ var events = []story{
 		}, w.types("r"))
 	})},
 	{"F6/an engine's own codes are kept, and what is no code becomes a warning of ours", inWorld(func(w *world) {
-		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A", 61)), "\xff"}
+		codes := []fsm.Warning{"X_OF_ITS_OWN", "MY_OWN_WARNING", "", "lower", "X_" + fsm.Warning(strings.Repeat("A",
+			61)), "\xff"}
 		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 			o, err := Done("ok")(ctx, t, s)
 			for _, code := range codes {
 				if err := s.Warn(ctx, engine.Diagnostic{Code: code, Detail: "early"}); err != nil {
 					return o, err
 				}
-				o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: code, Detail: "late"}, engine.Diagnostic{Code: code})
+				o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: code, Detail: "late"},
+					engine.Diagnostic{Code: code})
 			}
 			return o, err
 		})
 		w.submit("r")
-		require.Equal(w, []fsm.Warning{"X_OF_ITS_OWN", fsm.WarnEngineDiagnostic}, w.is("r", fsm.StateSucceeded).Warnings)
+		require.Equal(w, []fsm.Warning{"X_OF_ITS_OWN", fsm.WarnEngineDiagnostic},
+			w.is("r", fsm.StateSucceeded).Warnings)
 		var told []string
 		for _, e := range w.log("r") {
 			if e.Type == contract.TypeWarning && !bytes.Contains(e.Data, []byte("early")) {
@@ -133,17 +137,20 @@ var events = []story{
 		}
 		require.Equal(w, []string{
 			`{"code":"X_OF_ITS_OWN","detail":"late"}`, `{"code":"X_OF_ITS_OWN"}`,
-			`{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING: late"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"MY_OWN_WARNING"}`,
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"late"}`, `{"code":"ENGINE_DIAGNOSTIC"}`,
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"lower: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"lower"}`,
-			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `: late"}`,
+			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `"}`,
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"�: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"�"}`,
 		}, told)
 	})},
 	{"F7/a payload that fails its schema is refused, and nothing of that commit is stored", inWorld(func(w *world) {
 		refused := make(chan error, 1)
 		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			refused <- s.Message(ctx, engine.Message{Text: "x", RawRef: &engine.RawRef{File: "t", Offset: -1, Length: -1}})
+			refused <- s.Message(ctx, engine.Message{Text: "x", RawRef: &engine.RawRef{File: "t", Offset: -1,
+				Length: -1}})
 			o, err := Done("ok")(ctx, t, s)
 			o.FinalRef = &engine.RawRef{File: "t", Offset: -1, Length: -1}
 			return o, err
@@ -153,7 +160,8 @@ var events = []story{
 		require.ErrorAs(w, <-refused, &violation)
 		require.Equal(w, "PROTOCOL_SCHEMA_VIOLATION", violation.Code())
 		w.failedWith("r", fsm.CodeProtocolSchemaViolation)
-		require.Equal(w, []string{"conversation.started", "queued→running turn.started", "running→failed turn.failed"}, w.types("r"))
+		require.Equal(w, []string{"conversation.started", "queued→running turn.started", "running→failed turn.failed"},
+			w.types("r"))
 	})},
 	{"F8 F9 I5/every kind of reader sees every event once, in order", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("One?"), Wonders("Two?"), Done("ok"))
@@ -285,24 +293,25 @@ var events = []story{
 		look.Wait()
 		w.is("r", fsm.StateSucceeded)
 	})},
-	{"I11 F6/an oversized message is cut, a flood of messages is bounded, each with a diagnostic", inWorld(func(w *world) {
-		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			for range 10_200 {
-				if err := s.Message(ctx, engine.Message{Text: "flood"}); err != nil {
-					return engine.Outcome{}, err
+	{"I11 F6/an oversized message is cut, a flood of messages is bounded, each with a diagnostic",
+		inWorld(func(w *world) {
+			w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+				for range 10_200 {
+					if err := s.Message(ctx, engine.Message{Text: "flood"}); err != nil {
+						return engine.Outcome{}, err
+					}
 				}
-			}
-			return Done(strings.Repeat("é", 1<<20))(ctx, t, s)
-		})
-		w.submit("r")
-		run := w.is("r", fsm.StateSucceeded)
-		require.Less(w, run.Seq, uint64(10_100))
-		require.Less(w, len(run.FinalText), 1<<20)
-		log := w.log("r")
-		var final contract.MessageFinal
-		require.NoError(w, log[len(log)-2].Decode(&final))
-		require.True(w, final.Truncated)
-	})},
+				return Done(strings.Repeat("é", 1<<20))(ctx, t, s)
+			})
+			w.submit("r")
+			run := w.is("r", fsm.StateSucceeded)
+			require.Less(w, run.Seq, uint64(10_100))
+			require.Less(w, len(run.FinalText), 1<<20)
+			log := w.log("r")
+			var final contract.MessageFinal
+			require.NoError(w, log[len(log)-2].Decode(&final))
+			require.True(w, final.Truncated)
+		})},
 	{"H1 H2 H3/the prompt carries the instructions of its mode and nothing of the other", inWorld(func(w *world) {
 		w.agent.Plan("", Done("ok"))
 		w.submit("i")

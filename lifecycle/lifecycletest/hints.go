@@ -18,8 +18,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// rumour is what becomes of a store's hints on their way: it is given one hint after the other, and passes on what it likes, when it
-// likes.
+// rumour is what becomes of a store's hints on their way: it is given one hint after the other, and
+// passes on what it likes, when it likes.
 type rumour func(pass func(store.Hint)) func(store.Hint)
 
 // gossip is a store whose hints are passed on as rumours.
@@ -105,7 +105,10 @@ var rumours = []struct {
 		}
 	})},
 	{"are doubled", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(h) })},
-	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(bare(h)) })},
+	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) {
+		pass(h)
+		pass(bare(h))
+	})},
 	{"bring nothing", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(bare(h)) })},
 	{"bring something now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
 		if i%2 == 0 {
@@ -113,13 +116,16 @@ var rumours = []struct {
 		}
 		pass(h)
 	})},
-	{"say no more than that anything may have changed", each(func(_ int, _ store.Hint, pass func(store.Hint)) { pass(store.Hint{}) })},
-	{"say now and then no more than that anything may have changed", each(func(i int, h store.Hint, pass func(store.Hint)) {
-		if i%4 == 0 {
-			h = store.Hint{}
-		}
-		pass(h)
+	{"say no more than that anything may have changed", each(func(_ int, _ store.Hint, pass func(store.Hint)) {
+		pass(store.Hint{})
 	})},
+	{"say now and then no more than that anything may have changed",
+		each(func(i int, h store.Hint, pass func(store.Hint)) {
+			if i%4 == 0 {
+				h = store.Hint{}
+			}
+			pass(h)
+		})},
 	{"come out of order", held(5, func(count, kept int) int { return count * 7 % kept })},
 	{"come in the reverse order", held(9, func(_, kept int) int { return kept - 1 })},
 	{"come after many others", held(20, func(int, int) int { return 0 })},
@@ -139,17 +145,21 @@ func spoken(wrap func(store.Store) store.Store) func(*testing.T, Harness) {
 	}
 }
 
-// hints are stories of what a store's hints bring, and spare readers a look at the store: nobody trusts or needs them.
+// hints are stories of what a store's hints bring, and spare readers a look at the store: nobody
+// trusts or needs them.
 var hints = func() []story {
 	const who = "F8 F9/readers and waiters of a store "
 	all := []story{{who + "that has no hints", spoken(func(s store.Store) store.Store { return silent{s} })}}
 	for _, r := range rumours {
-		all = append(all, story{who + "whose hints " + r.name, spoken(func(s store.Store) store.Store { return gossip{s, r.rumour} })})
+		all = append(all, story{who + "whose hints " + r.name, spoken(func(s store.Store) store.Store {
+			return gossip{s, r.rumour}
+		})})
 	}
 	return all
 }()
 
-// talks reports messages, more than a page and than what hints may bring at one time, before it does the step.
+// talks reports messages, more than a page and than what hints may bring at one time, before it
+// does the step.
 func talks(step Step) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		for i := range 300 {

@@ -19,21 +19,37 @@ var input = []story{
 			many[fmt.Sprint(i)] = "x"
 		}
 		for field, bad := range map[string][]func(*lifecycle.Spec){
-			"ID":               {func(s *lifecycle.Spec) { s.ID = "../up" }, func(s *lifecycle.Spec) { s.ID = strings.Repeat("x", 129) }},
-			"Prompt":           {func(s *lifecycle.Spec) { s.Prompt = "" }, func(s *lifecycle.Spec) { s.Prompt = "\xff" }, func(s *lifecycle.Spec) { s.Prompt = strings.Repeat("x", lifecycle.MaxPrompt+1) }},
-			"Mode":             {func(s *lifecycle.Spec) { s.Mode = "manual" }},
-			"Engine":           {func(s *lifecycle.Spec) { s.Engine = "unknown" }, func(s *lifecycle.Spec) { s.Engine = "a b" }},
-			"OutputSchema":     {func(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{"type":"objekt"}`) }, func(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{`) }, func(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{"$ref":"file:///etc/passwd"}`) }},
+			"ID": {func(s *lifecycle.Spec) {
+				s.ID = "../up"
+			}, func(s *lifecycle.Spec) { s.ID = strings.Repeat("x", 129) }},
+			"Prompt": {func(s *lifecycle.Spec) {
+				s.Prompt = ""
+			}, func(s *lifecycle.Spec) {
+				s.Prompt = "\xff"
+			}, func(s *lifecycle.Spec) { s.Prompt = strings.Repeat("x", lifecycle.MaxPrompt+1) }},
+			"Mode": {func(s *lifecycle.Spec) { s.Mode = "manual" }},
+			"Engine": {func(s *lifecycle.Spec) {
+				s.Engine = "unknown"
+			}, func(s *lifecycle.Spec) { s.Engine = "a b" }},
+			"OutputSchema": {func(s *lifecycle.Spec) {
+				s.OutputSchema = json.RawMessage(`{"type":"objekt"}`)
+			}, func(s *lifecycle.Spec) {
+				s.OutputSchema = json.RawMessage(`{`)
+			}, func(s *lifecycle.Spec) { s.OutputSchema = json.RawMessage(`{"$ref":"file:///etc/passwd"}`) }},
 			"MaxAttempts":      {attempts(-1)},
 			"SessionTimeout":   {within(-time.Second), within(time.Millisecond), within(1500 * time.Millisecond)},
 			"MaxAutoDecisions": {func(s *lifecycle.Spec) { s.MaxAutoDecisions = -1 }},
-			"RepairRounds":     {func(s *lifecycle.Spec) { s.RepairRounds = -1 }, func(s *lifecycle.Spec) { s.RepairRounds = lifecycle.MaxRepairRounds + 1 }},
-			"TurnTimeout":      {func(s *lifecycle.Spec) { s.TurnTimeout = -1 }},
-			"Pool":             {func(s *lifecycle.Spec) { s.Pool = "a pool" }},
-			"Key":              {func(s *lifecycle.Spec) { s.Key = strings.Repeat("k", 256) }},
-			"Priority":         {func(s *lifecycle.Spec) { s.Priority = 1001 }},
-			"Labels":           {func(s *lifecycle.Spec) { s.Labels = map[string]string{"": "x"} }, func(s *lifecycle.Spec) { s.Labels = many }},
-			"WorkDir":          {func(s *lifecycle.Spec) { s.WorkDir = strings.Repeat("/x", 3000) }},
+			"RepairRounds": {func(s *lifecycle.Spec) {
+				s.RepairRounds = -1
+			}, func(s *lifecycle.Spec) { s.RepairRounds = lifecycle.MaxRepairRounds + 1 }},
+			"TurnTimeout": {func(s *lifecycle.Spec) { s.TurnTimeout = -1 }},
+			"Pool":        {func(s *lifecycle.Spec) { s.Pool = "a pool" }},
+			"Key":         {func(s *lifecycle.Spec) { s.Key = strings.Repeat("k", 256) }},
+			"Priority":    {func(s *lifecycle.Spec) { s.Priority = 1001 }},
+			"Labels": {func(s *lifecycle.Spec) {
+				s.Labels = map[string]string{"": "x"}
+			}, func(s *lifecycle.Spec) { s.Labels = many }},
+			"WorkDir": {func(s *lifecycle.Spec) { s.WorkDir = strings.Repeat("/x", 3000) }},
 		} {
 			for _, change := range bad {
 				spec := lifecycle.Spec{Prompt: "x"}

@@ -30,7 +30,8 @@ var variants = []variant{
 	{fsm.ProfileStickyProcess, true, true}, {fsm.ProfileStickyProcess, false, false},
 }
 
-// lives is a world in which runs live any sequence of events, held in the queue until the sequence starts them.
+// lives is a world in which runs live any sequence of events, held in the queue until the sequence
+// starts them.
 type lives struct {
 	*world
 	v     variant
@@ -78,8 +79,8 @@ func (ls *lives) begin(d time.Duration) *life {
 	return l
 }
 
-// command does what causes the event in the run's present state; nil when nothing that a host, a person, an agent or a crash can do
-// would cause it.
+// command does what causes the event in the run's present state; nil when nothing that a host, a
+// person, an agent or a crash can do would cause it.
 func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	on := func(s fsm.State, do func()) func() {
 		if run.State != s {
@@ -99,7 +100,8 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		return turn(Crashes("", ""))
 	case fsm.EventInteractionReplyAccepted:
 		return func() {
-			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: max(run.Interactions, 1), Text: "Go on."}) // the state tells
+			// the state tells
+			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: max(run.Interactions, 1), Text: "Go on."})
 		}
 	case fsm.EventInteractionAutoDecideTimeout, fsm.EventInteractionWaitTimeout:
 		if (event == fsm.EventInteractionAutoDecideTimeout) == l.v.strict || run.Deadline.IsZero() {
@@ -150,15 +152,19 @@ func (l *life) facts(run lifecycle.Run, event fsm.Event) contract.Facts {
 	waiting := run.State == fsm.StateWaitingUser
 	lost := event == fsm.EventRestartReconcileFailed
 	return contract.Facts{
-		"slot_held": event == fsm.EventTurnStarted || run.Slot, "interactive": true, "sticky": run.Profile == fsm.ProfileStickyProcess || event == fsm.EventTurnNeedsInput && l.v.profile == fsm.ProfileStickyProcess,
-		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting, "deadline_passed": waiting, "strict": l.v.strict,
-		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost, "repeatable": l.v.repeatable,
+		"slot_held": event == fsm.EventTurnStarted || run.Slot, "interactive": true,
+		"sticky": run.Profile == fsm.ProfileStickyProcess || event == fsm.EventTurnNeedsInput &&
+			l.v.profile == fsm.ProfileStickyProcess,
+		"handle_present": run.Session != nil || event == fsm.EventTurnNeedsInput, "pending_matches": waiting,
+		"deadline_passed": waiting, "strict": l.v.strict,
+		"auto_decision_left": true, "worker_gone": run.State == fsm.StateRunning, "context_lost": lost,
+		"repeatable":        l.v.repeatable,
 		"repeats_exhausted": l.v.repeatable && run.Repeats >= lifecycle.DefaultMaxRepeats,
 	}
 }
 
-// step lets the event happen and compares the contract's model, the machine and the stored run. It reports whether the
-// model takes the event.
+// step lets the event happen and compares the contract's model, the machine and the stored run. It
+// reports whether the model takes the event.
 func (l *life) step(event fsm.Event) bool {
 	l.Helper()
 	run, err := l.Get(l.ctx, l.id)
@@ -216,9 +222,10 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 	}
 }
 
-// sequences are G3: every short sequence of events, and long random ones, lead to the same states on the contract's model, on
-// the machine, and on a lifecycle with this store. A sequence with a refused event is the same sequence without it, since a refused event
-// changes nothing, which each step shows.
+// sequences are G3: every short sequence of events, and long random ones, lead to the same states
+// on the contract's model, on the machine, and on a lifecycle with this store. A sequence with a
+// refused event is the same sequence without it, since a refused event changes nothing, which each
+// step shows.
 var sequences = []story{
 	{"G3 G2 A3 A7/every sequence of few events", func(t *testing.T, h Harness) {
 		for _, v := range variants {
@@ -250,7 +257,8 @@ var lasting = func() []fsm.Event {
 	var all []fsm.Event
 	for _, e := range fsm.Events() {
 		switch e {
-		case fsm.EventTurnStarted, fsm.EventTurnNeedsInput, fsm.EventInteractionReplyAccepted, fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
+		case fsm.EventTurnStarted, fsm.EventTurnNeedsInput, fsm.EventInteractionReplyAccepted,
+			fsm.EventRestartPreserveWaiting, fsm.EventInteractionAutoDecideTimeout:
 			all = append(all, e, e, e, e, e, e, e, e)
 		default:
 			all = append(all, e)

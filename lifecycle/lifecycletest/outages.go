@@ -19,7 +19,8 @@ import (
 // errOutage is what a store says that is out of order.
 var errOutage = errors.New("the disk is full")
 
-// outage is a store that fails some of its writes: before they are made, or after, so that only the acknowledgement is lost.
+// outage is a store that fails some of its writes: before they are made, or after, so that only the
+// acknowledgement is lost.
 type outage struct {
 	store.Store
 
@@ -102,8 +103,8 @@ func inOutage(write int, lost bool, tell func(w *world)) func(*testing.T, Harnes
 	}
 }
 
-// outages: each write of a run with one question fails once, or is made and not acknowledged. A host that asks again, as it would,
-// comes to the same end.
+// outages: each write of a run with one question fails once, or is made and not acknowledged. A
+// host that asks again, as it would, comes to the same end.
 var outages = func() []story {
 	var all []story
 	names := []string{"submit", "claim", "park", "reply", "claim again", "finish"}

@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// never is a channel that nobody closes. It is nil, since one that was made outside a bubble would stop its clock.
+// never is a channel that nobody closes. It is nil, since one that was made outside a bubble would
+// stop its clock.
 var never chan struct{}
 
 var recovery = []story{
@@ -70,7 +71,8 @@ var recovery = []story{
 		run := w.failedWith("r", fsm.CodeSessionResumeFailed)
 		require.Equal(w, store.FailedReconciled, run.Recovery)
 		require.Contains(w, run.Error.Message, "session expired")
-		require.Contains(w, w.types("r"), "waiting_user→failed restart.reconcile_failed", "F2: told as every change of state")
+		require.Contains(w, w.types("r"), "waiting_user→failed restart.reconcile_failed",
+			"F2: told as every change of state")
 	})},
 	{"E3 E7/a sticky run whose process's owner is gone fails", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"))
@@ -106,17 +108,18 @@ var recovery = []story{
 		require.Equal(w, store.FailedReconciled, run.Recovery)
 		require.Len(w, w.agent.Turns("r"), 1)
 	})},
-	{"E4/a running turn whose worker is gone is repeated as a new attempt where the spec allows it", inWorld(func(w *world) {
-		w.agent.Plan("r", Until(never, Done("")), Done("ok"))
-		w.submit("r", repeatable)
-		w.is("r", fsm.StateRunning)
-		w.fence()
-		w.advance(time.Minute)
-		run := w.is("r", fsm.StateSucceeded)
-		require.Equal(w, 2, run.Attempt)
-		require.Contains(w, run.Warnings, fsm.WarnTurnRepeated)
-		require.Contains(w, w.types("r"), "running→queued restart.requeue")
-	})},
+	{"E4/a running turn whose worker is gone is repeated as a new attempt where the spec allows it",
+		inWorld(func(w *world) {
+			w.agent.Plan("r", Until(never, Done("")), Done("ok"))
+			w.submit("r", repeatable)
+			w.is("r", fsm.StateRunning)
+			w.fence()
+			w.advance(time.Minute)
+			run := w.is("r", fsm.StateSucceeded)
+			require.Equal(w, 2, run.Attempt)
+			require.Contains(w, run.Warnings, fsm.WarnTurnRepeated)
+			require.Contains(w, w.types("r"), "running→queued restart.requeue")
+		})},
 	{"E4/the last attempt is not repeated", inWorld(func(w *world) {
 		w.agent.Plan("r", Until(never, Done("")))
 		w.submit("r", repeatable, attempts(1))
@@ -201,31 +204,32 @@ var recovery = []story{
 		require.Contains(w, w.types("r"), contract.TypeWarning)
 		require.Equal(w, []string{"r"}, w.agent.reaped)
 	})},
-	{"E4 I2/a worker that was taken over is fenced off: its engine is canceled and its result changes nothing", inWorld(func(w *world) {
-		cause := make(chan error, 1)
-		finish := make(chan struct{})
-		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-			<-finish // the process is paused past its lease
-			err := s.Message(ctx, engine.Message{Text: "late"})
-			<-ctx.Done()
-			cause <- err
-			return Done("late")(ctx, t, s)
-		}, Done("in time"))
-		w.submit("r", repeatable)
-		w.is("r", fsm.StateRunning)
-		w.fence()
-		_, err := w.Recover(w.ctx)
-		require.NoError(w, err)
-		w.is("r", fsm.StateQueued)
-		close(finish)
-		require.ErrorIs(w, <-cause, engine.ErrStale)
-		w.advance(time.Minute)
-		run := w.is("r", fsm.StateSucceeded)
-		require.Contains(w, run.FinalText, "in time")
-		for _, e := range w.log("r") {
-			require.NotContains(w, string(e.Data), "late")
-		}
-	})},
+	{"E4 I2/a worker that was taken over is fenced off: its engine is canceled and its result changes nothing",
+		inWorld(func(w *world) {
+			cause := make(chan error, 1)
+			finish := make(chan struct{})
+			w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+				<-finish // the process is paused past its lease
+				err := s.Message(ctx, engine.Message{Text: "late"})
+				<-ctx.Done()
+				cause <- err
+				return Done("late")(ctx, t, s)
+			}, Done("in time"))
+			w.submit("r", repeatable)
+			w.is("r", fsm.StateRunning)
+			w.fence()
+			_, err := w.Recover(w.ctx)
+			require.NoError(w, err)
+			w.is("r", fsm.StateQueued)
+			close(finish)
+			require.ErrorIs(w, <-cause, engine.ErrStale)
+			w.advance(time.Minute)
+			run := w.is("r", fsm.StateSucceeded)
+			require.Contains(w, run.FinalText, "in time")
+			for _, e := range w.log("r") {
+				require.NotContains(w, string(e.Data), "late")
+			}
+		})},
 	{"E5/a shutdown lets turns finish within their grace", inWorld(func(w *world) {
 		hold := make(chan struct{})
 		w.agent.Plan("r", Until(hold, Done("ok")))
@@ -251,7 +255,8 @@ var recovery = []story{
 		require.Nil(w, run.Error, "an interrupted turn is no failed attempt")
 		w.failedWith("s", fsm.CodeOrchestratorRestartInterrupted)
 	})},
-	{"J3/a turn that takes its worker down again and again is repeated three times, and then its run fails with a code of its own", inWorld(func(w *world) {
+	{"J3/a turn that takes its worker down again and again is repeated three times, and then its run fails with a " +
+		"code of its own", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"), Until(never, Done("")), Until(never, Done("")), Wonders("And now?"),
 			Until(never, Done("")), Until(never, Done("")), Until(never, Done("")), Until(never, Done("")))
 		w.submit("r", repeatable)
@@ -315,9 +320,11 @@ var recovery = []story{
 		run := w.is("r", fsm.StateSucceeded)
 		require.Equal(w, 3, run.Attempt)
 	})},
-	{"E4 J3/a repeatable turn whose agent was killed while its host lives is repeated within the same limit, and others go first", inWorld(func(w *world) {
+	{"E4 J3/a repeatable turn whose agent was killed while its host lives is repeated within the same limit, and " +
+		"others go first", inWorld(func(w *world) {
 		killed := func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
-			return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Detail: "killed by signal 9"}}, nil
+			return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Detail: "killed by signal 9"}},
+				nil
 		}
 		goOn := make(chan struct{})
 		w.agent.Plan("busy", Until(goOn, Done("ok")))

@@ -15,7 +15,8 @@ import (
 // rounds lets the agent repair its output so often.
 func rounds(n int) func(*lifecycle.Spec) { return func(s *lifecycle.Spec) { s.RepairRounds = n } }
 
-// repairs: an output that is not valid is given again, within the attempt, where the spec allows it.
+// repairs: an output that is not valid is given again, within the attempt, where the spec allows
+// it.
 var repairs = []story{
 	{"B3/by default an output that is not valid is not given again", inWorld(func(w *world) {
 		w.agent.Plan("r", Says(`{"answer":"x"}`), Says(`{"answer":42}`))
@@ -45,21 +46,23 @@ var repairs = []story{
 		require.NotContains(w, turns[1].Repair, "__SKILL_DONE__", "an agent that works alone needs no marker (H1)")
 		require.Equal(w, []string{
 			"conversation.started", "queued→running turn.started",
-			"assistant.message.intermediate", "diagnostic.warning", "assistant.message.intermediate", "diagnostic.warning",
+			"assistant.message.intermediate", "diagnostic.warning", "assistant.message.intermediate",
+			"diagnostic.warning",
 			"assistant.message.final", "running→succeeded turn.succeeded",
 		}, w.types("r"))
 	})},
-	{"B5/a marked output that is not valid is repaired; after the last round the run fails and never waits", inWorld(func(w *world) {
-		w.agent.Plan("r", Done(`{"answer":"x"}`), Done(`{"answer":42}`))
-		w.submit("r", withSchema, rounds(1))
-		require.JSONEq(w, `{"answer":42}`, string(w.is("r", fsm.StateSucceeded).Output))
-		require.Contains(w, w.agent.Turns("r")[1].Repair, "__SKILL_DONE__")
+	{"B5/a marked output that is not valid is repaired; after the last round the run fails and never waits",
+		inWorld(func(w *world) {
+			w.agent.Plan("r", Done(`{"answer":"x"}`), Done(`{"answer":42}`))
+			w.submit("r", withSchema, rounds(1))
+			require.JSONEq(w, `{"answer":42}`, string(w.is("r", fsm.StateSucceeded).Output))
+			require.Contains(w, w.agent.Turns("r")[1].Repair, "__SKILL_DONE__")
 
-		w.agent.Plan("s", Done(`{"answer":"x"}`))
-		w.submit("s", withSchema, rounds(3))
-		w.failedWith("s", fsm.CodeOutputInvalid)
-		require.Len(w, w.agent.Turns("s"), 4)
-	})},
+			w.agent.Plan("s", Done(`{"answer":"x"}`))
+			w.submit("s", withSchema, rounds(3))
+			w.failedWith("s", fsm.CodeOutputInvalid)
+			require.Len(w, w.agent.Turns("s"), 4)
+		})},
 	{"B10/a round of repair may end with a question, and the answer goes on as ever", inWorld(func(w *world) {
 		w.agent.Plan("r", Done(`{"answer":"x"}`), Wonders("Which answer?"), Done(`{"answer":42}`))
 		w.submit("r", withSchema, rounds(1))

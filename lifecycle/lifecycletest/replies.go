@@ -20,7 +20,8 @@ var replies = []story{
 		asked := interaction.Question{
 			Kind: interaction.ChooseOne, Prompt: "Which region?", Context: "The data must stay in Europe.",
 			Options:        []interaction.Option{{Label: "Frankfurt", Value: "fra"}, {Label: "Dublin", Value: "dub"}},
-			RequiredFields: []string{"region"}, UIHints: map[string]any{"widget": "radio"}, DefaultPolicy: interaction.SafeDefault,
+			RequiredFields: []string{"region"}, UIHints: map[string]any{"widget": "radio"},
+			DefaultPolicy: interaction.SafeDefault,
 		}
 		w.agent.Plan("r", Asks(asked))
 		w.submit("r")
@@ -34,7 +35,8 @@ var replies = []story{
 		require.Equal(w, contract.TypeInputRequired, log[len(log)-1].Type)
 		require.Equal(w, "choose_one", told.Kind)
 		require.Equal(w, "Which region?", told.Prompt)
-		require.Equal(w, []contract.Option{{Label: "Frankfurt", Value: "fra"}, {Label: "Dublin", Value: "dub"}}, told.Options)
+		require.Equal(w, []contract.Option{{Label: "Frankfurt", Value: "fra"}, {Label: "Dublin", Value: "dub"}},
+			told.Options)
 		require.Equal(w, []string{"region"}, told.RequiredFields)
 		require.Equal(w, map[string]any{"widget": "radio"}, told.UIHints)
 		require.Equal(w, "The data must stay in Europe.", told.Context)
@@ -57,9 +59,11 @@ var replies = []story{
 		require.Contains(w, run.Warnings, fsm.WarnAskUserUnknownKind)
 	})},
 	{"C3/a reply is free text for every kind", inWorld(func(w *world) {
-		for _, kind := range []interaction.Kind{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText, interaction.RiskAck} {
+		for _, kind := range []interaction.Kind{interaction.ChooseOne, interaction.Confirm, interaction.FillFields,
+			interaction.OpenText, interaction.RiskAck} {
 			id := "r-" + strings.ReplaceAll(string(kind), "_", "-")
-			w.agent.Plan(id, Asks(interaction.Question{Kind: kind, Prompt: "?", Options: []interaction.Option{{Label: "A", Value: "a"}}}), Done("ok"))
+			w.agent.Plan(id, Asks(interaction.Question{Kind: kind, Prompt: "?",
+				Options: []interaction.Option{{Label: "A", Value: "a"}}}), Done("ok"))
 			w.submit(id)
 			w.reply(id, 1, "none of those: let me explain …")
 			w.is(id, fsm.StateSucceeded)
@@ -189,7 +193,8 @@ var replies = []story{
 		}
 	})},
 	{"C6 C7/history keeps every question and how it was settled", inWorld(func(w *world) {
-		w.agent.Plan("r", Wonders("One?"), Asks(interaction.Question{Kind: interaction.Confirm, Prompt: "Two?", DefaultPolicy: interaction.SafeDefault}), Wonders("Three?"))
+		w.agent.Plan("r", Wonders("One?"), Asks(interaction.Question{Kind: interaction.Confirm, Prompt: "Two?",
+			DefaultPolicy: interaction.SafeDefault}), Wonders("Three?"))
 		w.submit("r", lenient(time.Minute))
 		_, err := w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "first", Actor: "ada"})
 		require.NoError(w, err)

@@ -42,8 +42,10 @@ var stats = []story{
 		at := time.Now().Add(time.Hour)
 		w.submit("later", func(s *lifecycle.Spec) { s.NotBefore = at })
 		want := lifecycle.Stats{
-			Queued: 3, Running: 1, Waiting: 1, Delayed: 1, Ready: 2, OldestReady: first.QueuedAt, OldestWaiting: asked, Nodes: 1,
-			Pools: pool(1, 2, first.QueuedAt), Engines: []store.EngineSurvey{{Engine: lifecycle.DefaultEngine, Queued: 3, OldestReady: first.QueuedAt, Nodes: 1}},
+			Queued: 3, Running: 1, Waiting: 1, Delayed: 1, Ready: 2, OldestReady: first.QueuedAt, OldestWaiting: asked,
+			Nodes: 1,
+			Pools: pool(1, 2, first.QueuedAt), Engines: []store.EngineSurvey{{Engine: lifecycle.DefaultEngine,
+				Queued: 3, OldestReady: first.QueuedAt, Nodes: 1}},
 		}
 		require.Equal(w, want, w.figures())
 
@@ -57,7 +59,8 @@ var stats = []story{
 		require.Equal(w, want, w.figures(), "what is answered wants a slot again")
 
 		close(release)
-		require.Equal(w, lifecycle.Stats{Nodes: 1, Pools: pool(0, 0, time.Time{})}, w.figures(), "what has ended counts nowhere")
+		require.Equal(w, lifecycle.Stats{Nodes: 1, Pools: pool(0, 0, time.Time{})}, w.figures(),
+			"what has ended counts nowhere")
 	}, capacity(1))},
 	{"D2 D3/a question is due until somebody serves, a sticky one holds its slot until then", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"), Done("ok"))

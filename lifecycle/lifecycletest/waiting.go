@@ -28,31 +28,33 @@ var waiting = []story{
 		w.reply("r", 1, "at last")
 		w.is("r", fsm.StateSucceeded)
 	}, capacity(1))},
-	{"D2 F4/resumable and not strict: decides at the deadline and resumes by the session handle", inWorld(func(w *world) {
-		w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
-		w.submit("r", lenient(90*time.Second))
-		run := w.is("r", fsm.StateWaitingUser)
-		require.False(w, run.Slot)
-		require.True(w, run.Pending.AskedAt.Add(90*time.Second).Equal(run.Deadline))
-		w.advance(90 * time.Second)
-		w.is("r", fsm.StateSucceeded)
-		turn := w.agent.Turns("r")[1]
-		require.Equal(w, []byte("session-r"), turn.Handle.Data)
-		require.Equal(w, interaction.AutoDecideTimeout, turn.Answers[0].Resolution)
-		for i, e := range w.log("r") {
-			if e.Type != contract.TypeAutoDecided {
-				continue
+	{"D2 F4/resumable and not strict: decides at the deadline and resumes by the session handle",
+		inWorld(func(w *world) {
+			w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
+			w.submit("r", lenient(90*time.Second))
+			run := w.is("r", fsm.StateWaitingUser)
+			require.False(w, run.Slot)
+			require.True(w, run.Pending.AskedAt.Add(90*time.Second).Equal(run.Deadline))
+			w.advance(90 * time.Second)
+			w.is("r", fsm.StateSucceeded)
+			turn := w.agent.Turns("r")[1]
+			require.Equal(w, []byte("session-r"), turn.Handle.Data)
+			require.Equal(w, interaction.AutoDecideTimeout, turn.Answers[0].Resolution)
+			for i, e := range w.log("r") {
+				if e.Type != contract.TypeAutoDecided {
+					continue
+				}
+				var told contract.AutoDecided
+				require.NoError(w, e.Decode(&told))
+				require.Equal(w, 1, told.InteractionID)
+				require.Equal(w, 90, told.TimeoutSec)
+				require.Equal(w, "engine_judgement", told.Policy)
+				require.Equal(w, "waiting_user→queued interaction.auto_decide.timeout", w.types("r")[i+1],
+					"directly followed by its change of state")
+				return
 			}
-			var told contract.AutoDecided
-			require.NoError(w, e.Decode(&told))
-			require.Equal(w, 1, told.InteractionID)
-			require.Equal(w, 90, told.TimeoutSec)
-			require.Equal(w, "engine_judgement", told.Policy)
-			require.Equal(w, "waiting_user→queued interaction.auto_decide.timeout", w.types("r")[i+1], "directly followed by its change of state")
-			return
-		}
-		w.Fatal("no auto-decision was told")
-	})},
+			w.Fatal("no auto-decision was told")
+		})},
 	{"D3/sticky and strict: the process and the slot are held, and both end at the deadline", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
 		w.agent.Plan("other", Done("ok"))

@@ -20,10 +20,11 @@ import (
 
 // Harness opens the store that is to be proven.
 type Harness struct {
-	// Open returns a new, empty store. It is called inside a synctest bubble and closed by the suite.
+	// Open returns a new, empty store. It is called inside a synctest bubble and closed by the
+	// suite.
 	Open func(tb testing.TB) store.Store
-	// Reopen closes a durable store and opens it again. Nil: the store lives in memory, and what a case calls a restart
-	// leaves it open.
+	// Reopen closes a durable store and opens it again. Nil: the store lives in memory, and what a
+	// case calls a restart leaves it open.
 	Reopen func(tb testing.TB, s store.Store) store.Store
 }
 
@@ -70,7 +71,8 @@ func repeatable(s *lifecycle.Spec) { s.Repeatable = true }
 // newWorld returns a world whose lifecycle serves.
 func newWorld(tb testing.TB, h Harness, options ...option) *world {
 	tb.Helper()
-	w := &world{TB: tb, ctx: tb.Context(), h: h, store: h.Open(tb), agent: NewAgent(fsm.ProfileResumable), runs: make(map[string]bool)}
+	w := &world{TB: tb, ctx: tb.Context(), h: h, store: h.Open(tb), agent: NewAgent(fsm.ProfileResumable),
+		runs: make(map[string]bool)}
 	w.cfg = lifecycle.Config{Logger: slog.New(slog.DiscardHandler), Lease: 30 * time.Second}
 	for _, o := range options {
 		o(w)
@@ -118,8 +120,8 @@ func (w *world) restart() {
 	w.start()
 }
 
-// fence takes the lease from every node, as others do with one that went silent: the present lifecycle becomes
-// a zombie.
+// fence takes the lease from every node, as others do with one that went silent: the present
+// lifecycle becomes a zombie.
 func (w *world) fence() {
 	w.Helper()
 	nodes, err := w.store.Nodes(w.ctx)
@@ -243,7 +245,8 @@ type story struct {
 
 // Run tells every story on the store.
 func Run(t *testing.T, h Harness) {
-	for _, section := range [][]story{states, gate, repairs, replies, waiting, recovery, events, failures, outages, hints, input, stats, sequences} {
+	for _, section := range [][]story{states, gate, repairs, replies, waiting, recovery, events, failures, outages,
+		hints, input, stats, sequences} {
 		for _, s := range section {
 			t.Run(s.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { s.tell(t, h) })

@@ -46,7 +46,8 @@ func resolve(folder fs.FS, name string) (string, error) {
 	for links := 0; len(rest) > 0; {
 		at := path.Join(done, rest[0])
 		if !fs.ValidPath(at) {
-			return "", fmt.Errorf("%s is a link that leads out of the skill folder: copy the file into the folder", name)
+			return "", fmt.Errorf("%s is a link that leads out of the skill folder: copy the file into the folder",
+				name)
 		}
 		rest = rest[1:]
 		info, err := fs.Lstat(folder, at)
@@ -65,7 +66,8 @@ func resolve(folder fs.FS, name string) (string, error) {
 			return "", err
 		}
 		if path.IsAbs(to) {
-			return "", fmt.Errorf("%s is a link to %s, which may be outside of the skill folder: copy the file into the folder", at, to)
+			return "", fmt.Errorf("%s is a link to %s, which may be outside of the skill folder: copy the file into "+
+				"the folder", at, to)
 		}
 		rest = append(strings.Split(to, "/"), rest...)
 	}

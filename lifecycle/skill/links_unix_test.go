@@ -20,15 +20,31 @@ func TestASkillReadsRegularFilesOfItsFolderOnly(t *testing.T) {
 		make func(t *testing.T, path string)
 		says string // empty: it is read
 	}{
-		"a pipe":               {"SKILL.md", pipe, "no regular file"},
-		"a pipe behind a link": {"SKILL.md", func(t *testing.T, p string) { pipe(t, p+".pipe"); link(t, "SKILL.md.pipe", p) }, "no regular file"},
-		"the host's file":      {"SKILL.md", func(t *testing.T, p string) { link(t, "/etc/passwd", p) }, "link to /etc/passwd"},
-		"a file above":         {"assets/runner.json", func(t *testing.T, p string) { link(t, "../../secret", p) }, "out of the skill folder"},
-		"a link to itself":     {"SKILL.md", func(t *testing.T, p string) { link(t, "SKILL.md", p) }, "too many links"},
-		"a device":             {"SKILL.md", func(t *testing.T, p string) { link(t, "/dev/zero", p) }, "link to /dev/zero"},
-		"a folder":             {"SKILL.md", func(t *testing.T, p string) { require.NoError(t, os.Mkdir(p, 0o700)) }, "no regular file"},
-		"the host's folder":    {"assets/output.schema.json", func(t *testing.T, p string) { link(t, "/etc", filepath.Dir(p)+"/etc"); link(t, "etc/passwd", p) }, "link to /etc"},
-		"a link within":        {"SKILL.md", func(t *testing.T, p string) { within(t, p, "data/it", "data/it", "Do it.") }, ""},
+		"a pipe": {"SKILL.md", pipe, "no regular file"},
+		"a pipe behind a link": {"SKILL.md", func(t *testing.T, p string) {
+			pipe(t, p+".pipe")
+			link(t, "SKILL.md.pipe", p)
+		}, "no regular file"},
+		"the host's file": {"SKILL.md", func(t *testing.T, p string) {
+			link(t, "/etc/passwd", p)
+		}, "link to /etc/passwd"},
+		"a file above": {"assets/runner.json", func(t *testing.T, p string) {
+			link(t, "../../secret", p)
+		}, "out of the skill folder"},
+		"a link to itself": {"SKILL.md", func(t *testing.T, p string) { link(t, "SKILL.md", p) }, "too many links"},
+		"a device": {"SKILL.md", func(t *testing.T, p string) {
+			link(t, "/dev/zero", p)
+		}, "link to /dev/zero"},
+		"a folder": {"SKILL.md", func(t *testing.T, p string) {
+			require.NoError(t, os.Mkdir(p, 0o700))
+		}, "no regular file"},
+		"the host's folder": {"assets/output.schema.json", func(t *testing.T, p string) {
+			link(t, "/etc", filepath.Dir(p)+"/etc")
+			link(t, "etc/passwd", p)
+		}, "link to /etc"},
+		"a link within": {"SKILL.md", func(t *testing.T, p string) {
+			within(t, p, "data/it", "data/it", "Do it.")
+		}, ""},
 		"links of mounted config": {"SKILL.md", func(t *testing.T, p string) {
 			link(t, "data", filepath.Dir(p)+"/..data")
 			within(t, p, "data/it", "..data/it", "Do it.")

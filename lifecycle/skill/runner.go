@@ -27,13 +27,21 @@ func parseRunner(text []byte) (s Skill, schemaPath string, _ error) {
 		into       any
 		ok         func() bool
 	}{
-		{"id", "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", &s.ID, func() bool { return idPattern.MatchString(s.ID) }},
+		{"id", "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", &s.ID, func() bool {
+			return idPattern.MatchString(s.ID)
+		}},
 		{"name", "a text of at most 200 bytes", &s.Name, func() bool { return len(s.Name) <= 200 }},
 		{"version", "a text of at most 100 bytes", &s.Version, func() bool { return len(s.Version) <= 100 }},
-		{"engine", "1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit", &s.Engine, func() bool { return s.Engine == "" || enginePattern.MatchString(s.Engine) }},
-		{"execution_modes", `a list of "auto" and "interactive", at least one`, &modes, func() bool { return s.modes(modes) }},
+		{"engine", "1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit", &s.Engine, func() bool {
+			return s.Engine == "" || enginePattern.MatchString(s.Engine)
+		}},
+		{"execution_modes", `a list of "auto" and "interactive", at least one`, &modes, func() bool {
+			return s.modes(modes)
+		}},
 		{"schemas", "an object", &schemas, func() bool { return true }},
-		{"max_attempt", "an integer of at least 1", &s.MaxAttempt, func() bool { return s.MaxAttempt >= 1 || fields["max_attempt"] == nil }},
+		{"max_attempt", "an integer of at least 1", &s.MaxAttempt, func() bool {
+			return s.MaxAttempt >= 1 || fields["max_attempt"] == nil
+		}},
 		{"session_timeout_sec", "an integer of at least 1", &s.SessionTimeoutSec, func() bool {
 			return s.SessionTimeoutSec >= 1 && s.SessionTimeoutSec <= 1<<31 || fields["session_timeout_sec"] == nil
 		}},
@@ -42,7 +50,8 @@ func parseRunner(text []byte) (s Skill, schemaPath string, _ error) {
 		raw, given := fields[f.name]
 		if given {
 			if err := json.Unmarshal(raw, f.into); err != nil || string(raw) == "null" {
-				return Skill{}, "", &Error{File: runnerFile, Field: f.name, Detail: fmt.Sprintf("is %.80s, want %s", raw, f.want)}
+				return Skill{}, "", &Error{File: runnerFile, Field: f.name, Detail: fmt.Sprintf("is %.80s, want %s",
+					raw, f.want)}
 			}
 		}
 		if !f.ok() {
@@ -50,12 +59,14 @@ func parseRunner(text []byte) (s Skill, schemaPath string, _ error) {
 			if given {
 				value = fmt.Sprintf("%.80s", raw)
 			}
-			return Skill{}, "", &Error{File: runnerFile, Field: f.name, Detail: fmt.Sprintf("is %s, want %s", value, f.want)}
+			return Skill{}, "", &Error{File: runnerFile, Field: f.name, Detail: fmt.Sprintf("is %s, want %s", value,
+				f.want)}
 		}
 	}
 	if raw, ok := schemas["output"]; ok {
 		if err := json.Unmarshal(raw, &schemaPath); err != nil || schemaPath == "" {
-			return Skill{}, "", &Error{File: runnerFile, Field: "schemas.output", Detail: fmt.Sprintf("is %.80s, want the path of a file", raw)}
+			return Skill{}, "", &Error{File: runnerFile, Field: "schemas.output",
+				Detail: fmt.Sprintf("is %.80s, want the path of a file", raw)}
 		}
 	}
 	return s, schemaPath, nil

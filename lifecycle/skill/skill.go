@@ -1,5 +1,6 @@
-// Package skill reads a skill folder: the instructions of a job (SKILL.md), how it may be run (assets/runner.json) and
-// the JSON Schema of its output. It reads files and decides nothing; lifecycle.FromSkill makes a Spec of what it finds.
+// Package skill reads a skill folder: the instructions of a job (SKILL.md), how it may be run
+// (assets/runner.json) and the JSON Schema of its output. It reads files and decides nothing;
+// lifecycle.FromSkill makes a Spec of what it finds.
 //
 //	SKILL.md                    front matter (name, description) and the instructions
 //	assets/runner.json          {"id", "name", "version", "engine", "execution_modes": ["auto", "interactive"],
@@ -7,12 +8,13 @@
 //	                             "session_timeout_sec": 1200, "interactive_require_user_reply": true}
 //	assets/output.schema.json   named by schemas.output, relative to the folder or to assets/
 //
-// A file may be a link to another file of the folder; one that leads out of the folder is refused, as is what is no regular file, so that a
-// skill of somebody else's neither shows a file of the host to an agent nor blocks it. A folder that somebody changes while it is
-// read is to be copied first.
+// A file may be a link to another file of the folder; one that leads out of the folder is refused,
+// as is what is no regular file, so that a skill of somebody else's neither shows a file of the
+// host to an agent nor blocks it. A folder that somebody changes while it is read is to be copied
+// first.
 //
-// Fields of runner.json that are not listed here belong to other tools and are passed over; a listed field with a
-// wrong value is an error.
+// Fields of runner.json that are not listed here belong to other tools and are passed over; a
+// listed field with a wrong value is an error.
 package skill
 
 import (
@@ -121,7 +123,8 @@ func body(text string) string {
 
 func readSchema(folder fs.FS, name string) (json.RawMessage, error) {
 	if strings.Contains(name, "\\") || !fs.ValidPath(path.Clean(name)) || path.Clean(name) == "." {
-		return nil, &Error{File: runnerFile, Field: "schemas.output", Detail: fmt.Sprintf("is %.80q, want the path of a file inside the skill folder", name)}
+		return nil, &Error{File: runnerFile, Field: "schemas.output",
+			Detail: fmt.Sprintf("is %.80q, want the path of a file inside the skill folder", name)}
 	}
 	name = path.Clean(name)
 	text, err := read(folder, name, MaxSchema)

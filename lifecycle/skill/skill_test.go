@@ -40,7 +40,8 @@ func TestLoad(t *testing.T) {
 }
 
 func TestASchemaIsAlsoFoundBesideRunnerJSON(t *testing.T) {
-	s, err := skill.Load(folder("assets/runner.json", `{"id":"demo","execution_modes":["auto"],"schemas":{"output":"output.schema.json"}}`))
+	s, err := skill.Load(folder("assets/runner.json",
+		`{"id":"demo","execution_modes":["auto"],"schemas":{"output":"output.schema.json"}}`))
 	require.NoError(t, err)
 	require.NotNil(t, s.OutputSchema)
 	require.Zero(t, s.MaxAttempt, "B9: not declared")
@@ -53,28 +54,38 @@ func TestABrokenSkillSaysWhatIsWrong(t *testing.T) {
 		return `{"id":"demo","execution_modes":["auto"],"` + field + `":` + value + `}`
 	}
 	for name, c := range map[string]struct{ file, text, field, says string }{
-		"max_attempt zero":      {"assets/runner.json", with("max_attempt", "0"), "max_attempt", "is 0, want an integer of at least 1"},
-		"max_attempt negative":  {"assets/runner.json", with("max_attempt", "-3"), "max_attempt", "want an integer"},
-		"max_attempt fraction":  {"assets/runner.json", with("max_attempt", "1.5"), "max_attempt", "is 1.5"},
-		"max_attempt text":      {"assets/runner.json", with("max_attempt", `"3"`), "max_attempt", `is "3"`},
-		"max_attempt null":      {"assets/runner.json", with("max_attempt", "null"), "max_attempt", "is null"},
-		"timeout zero":          {"assets/runner.json", with("session_timeout_sec", "0"), "session_timeout_sec", "at least 1"},
-		"strict as text":        {"assets/runner.json", with("interactive_require_user_reply", `"yes"`), "interactive_require_user_reply", "true or false"},
-		"no id":                 {"assets/runner.json", `{"execution_modes":["auto"]}`, "id", "is missing"},
-		"id with a path":        {"assets/runner.json", `{"id":"../x","execution_modes":["auto"]}`, "id", "want 1 to 128"},
-		"engine too long":       {"assets/runner.json", with("engine", `"`+strings.Repeat("x", 64)+`"`), "engine", "want 1 to 63"},
-		"no modes":              {"assets/runner.json", `{"id":"demo"}`, "execution_modes", "is missing"},
-		"unknown mode":          {"assets/runner.json", `{"id":"demo","execution_modes":["manual"]}`, "execution_modes", `["manual"]`},
-		"schema outside":        {"assets/runner.json", with("schemas", `{"output":"../../etc/passwd"}`), "schemas.output", "inside the skill folder"},
-		"schema absolute":       {"assets/runner.json", with("schemas", `{"output":"/etc/passwd"}`), "schemas.output", "inside the skill folder"},
-		"schema missing":        {"assets/runner.json", with("schemas", `{"output":"nowhere.json"}`), "", "cannot be read"},
+		"max_attempt zero": {"assets/runner.json", with("max_attempt", "0"), "max_attempt",
+			"is 0, want an integer of at least 1"},
+		"max_attempt negative": {"assets/runner.json", with("max_attempt", "-3"), "max_attempt", "want an integer"},
+		"max_attempt fraction": {"assets/runner.json", with("max_attempt", "1.5"), "max_attempt", "is 1.5"},
+		"max_attempt text":     {"assets/runner.json", with("max_attempt", `"3"`), "max_attempt", `is "3"`},
+		"max_attempt null":     {"assets/runner.json", with("max_attempt", "null"), "max_attempt", "is null"},
+		"timeout zero": {"assets/runner.json", with("session_timeout_sec", "0"), "session_timeout_sec",
+			"at least 1"},
+		"strict as text": {"assets/runner.json", with("interactive_require_user_reply", `"yes"`),
+			"interactive_require_user_reply", "true or false"},
+		"no id": {"assets/runner.json", `{"execution_modes":["auto"]}`, "id", "is missing"},
+		"id with a path": {"assets/runner.json", `{"id":"../x","execution_modes":["auto"]}`, "id",
+			"want 1 to 128"},
+		"engine too long": {"assets/runner.json", with("engine", `"`+strings.Repeat("x", 64)+`"`), "engine",
+			"want 1 to 63"},
+		"no modes": {"assets/runner.json", `{"id":"demo"}`, "execution_modes", "is missing"},
+		"unknown mode": {"assets/runner.json", `{"id":"demo","execution_modes":["manual"]}`, "execution_modes",
+			`["manual"]`},
+		"schema outside": {"assets/runner.json", with("schemas", `{"output":"../../etc/passwd"}`),
+			"schemas.output", "inside the skill folder"},
+		"schema absolute": {"assets/runner.json", with("schemas", `{"output":"/etc/passwd"}`), "schemas.output",
+			"inside the skill folder"},
+		"schema missing": {"assets/runner.json", with("schemas", `{"output":"nowhere.json"}`), "",
+			"cannot be read"},
 		"schema does not parse": {"assets/output.schema.json", `{"type":"objekt"}`, "", "no JSON Schema"},
 		"broken JSON":           {"assets/runner.json", "{\n  \"id\": demo\n}", "", "line 2, column"},
 		"cut JSON":              {"assets/runner.json", `{"id":"demo"`, "", "line 1"},
 		"a key twice":           {"assets/runner.json", `{"id":"demo","id":"other"}`, "", `"id" stands twice`},
 		"more after the end":    {"assets/runner.json", `{"id":"demo"} {}`, "", "more after"},
 		"no object":             {"assets/runner.json", `[]`, "", "want a JSON object"},
-		"nested too deep":       {"assets/runner.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "", "nested deeper"},
+		"nested too deep": {"assets/runner.json", strings.Repeat("[", 100) + strings.Repeat("]", 100), "",
+			"nested deeper"},
 		"too large":             {"assets/runner.json", strings.Repeat(" ", skill.MaxRunner+1), "", "larger than"},
 		"no instructions":       {"SKILL.md", "---\nname: x\n---\n", "", "no instructions"},
 		"instructions no UTF-8": {"SKILL.md", "\xff\xfe", "", "not UTF-8"},
@@ -110,7 +121,8 @@ func FuzzRunner(f *testing.F) {
 	})
 }
 
-// FuzzFolder: whatever the texts of a skill are, it is loaded with instructions and a schema that can be used, or refused with an *Error.
+// FuzzFolder: whatever the texts of a skill are, it is loaded with instructions and a schema that
+// can be used, or refused with an *Error.
 func FuzzFolder(f *testing.F) {
 	f.Add("---\nname: x\n---\nDo it.", `{"type":"object"}`)
 	f.Add("---\n---\n", "{")

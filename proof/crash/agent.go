@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Turn is what a plan's agent does in one round. It follows from the turn alone, so that it is the same in every host.
+// Turn is what a plan's agent does in one round. It follows from the turn alone, so that it is the
+// same in every host.
 type Turn func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
 // agent is an engine of one profile. It writes down what it is given before it does it.

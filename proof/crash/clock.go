@@ -2,7 +2,8 @@ package crash
 
 import "time"
 
-// Quick is a clock that runs so much faster than the machine's, from one moment on that all processes of a case know.
+// Quick is a clock that runs so much faster than the machine's, from one moment on that all
+// processes of a case know.
 type Quick struct{ Base time.Time }
 
 // Haste is how much faster: a lease runs out, and a deadline passes, while a test can wait for it.

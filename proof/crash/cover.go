@@ -31,8 +31,8 @@ func Versions(ctx context.Context, s store.Store, id string) (map[string]uint64,
 	return all, err
 }
 
-// Covers says whether every version that the runs of the case came to since was written at a point of this host: that there is no way to
-// the store around the points.
+// Covers says whether every version that the runs of the case came to since was written at a point
+// of this host: that there is no way to the store around the points.
 func (s *Store) Covers(ctx context.Context, id string, since map[string]uint64) error {
 	now, err := Versions(ctx, s.Store, id)
 	if err != nil {

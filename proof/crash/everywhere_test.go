@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/points.txt anew")
 
-// known is the file with all points, a line each: a harness that finds fewer has lost some, one that finds more is to say so.
+// known is the file with all points, a line each: a harness that finds fewer has lost some, one
+// that finds more is to say so.
 const known = "testdata/points.txt"
 
 // tally is what was played.
@@ -46,7 +47,8 @@ func (a *tally) check(tb testing.TB, scenario string, more bool) {
 		require.Subset(tb, a.lines, expected(tb, scenario), "points of %s are missing", scenario)
 		return
 	}
-	require.ElementsMatch(tb, expected(tb, scenario), a.lines, "the points of %s differ from %s; -update writes it anew", scenario, known)
+	require.ElementsMatch(tb, expected(tb, scenario), a.lines,
+		"the points of %s differ from %s; -update writes it anew", scenario, known)
 }
 
 // everywhere plays each scenario once, and once more for each of its points and outcomes.
@@ -65,7 +67,9 @@ func everywhere(t *testing.T, more bool, play func(*testing.T, *crash.Scenario, 
 					all.add(scenario.Name, p)
 					mine.add(scenario.Name, p)
 					for _, o := range p.Outcomes() {
-						t.Run(fmt.Sprintf("%s %s", o, p.Name), func(t *testing.T) { play(t, &scenario, crash.Fault{Point: p.Name, Outcome: o}) })
+						t.Run(fmt.Sprintf("%s %s", o, p.Name), func(t *testing.T) {
+							play(t, &scenario, crash.Fault{Point: p.Name, Outcome: o})
+						})
 					}
 				}
 				if !*update {

@@ -33,14 +33,16 @@ type Host struct {
 // Role is a host's part in a case.
 type Role string
 
-// The roles: the first ends when every run is in its place, the second has the fault, and the last brings everything to its end.
+// The roles: the first ends when every run is in its place, the second has the fault, and the last
+// brings everything to its end.
 const (
 	First  Role = "first"
 	Second Role = "second"
 	Last   Role = "last"
 )
 
-// Lease is the host's lease, in the time of its clock. It is long enough that a busy machine does not lose it.
+// Lease is the host's lease, in the time of its clock. It is long enough that a busy machine does
+// not lose it.
 const Lease = 54 * time.Second
 
 // Play serves until the work is done, the host is ended, or ctx ends.
@@ -55,7 +57,8 @@ func (h *Host) Play(ctx context.Context) error {
 	h.watch = watch
 	var lc *lifecycle.Lifecycle
 	if err := h.insist(func() error {
-		lc, err = lifecycle.New(lifecycle.Config{Store: h.Store.View(), Engines: h.agents, Clock: h.Clock, Logger: quiet, Lease: Lease, Grace: -1})
+		lc, err = lifecycle.New(lifecycle.Config{Store: h.Store.View(), Engines: h.agents, Clock: h.Clock,
+			Logger: quiet, Lease: Lease, Grace: -1})
 		return err
 	}); err != nil {
 		return err

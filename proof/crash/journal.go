@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Entry is a line of a Journal: a round that an agent was given, or a receipt that a person was given.
+// Entry is a line of a Journal: a round that an agent was given, or a receipt that a person was
+// given.
 type Entry struct {
 	Run string `json:"run"`
 
@@ -23,7 +24,8 @@ type Entry struct {
 	Refused string               `json:"refused,omitempty"`
 }
 
-// Journal is what really happened outside of the store: each entry is on the disk before what it tells goes on. Without a file it is kept in memory.
+// Journal is what really happened outside of the store: each entry is on the disk before what it
+// tells goes on. Without a file it is kept in memory.
 type Journal struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu

@@ -141,7 +141,8 @@ func (v Verdict) end(p *Plan, l *life) error {
 		return fmt.Errorf("it ended as %v (%+v), want %v", end, r.Error, p.Ends)
 	}
 	if r.Slot || r.Owner != "" || r.Pending != nil || len(l.records) != r.Interactions {
-		return fmt.Errorf("slot %t, owner %q, pending %v, %d of %d questions settled", r.Slot, r.Owner, r.Pending, len(l.records), r.Interactions)
+		return fmt.Errorf("slot %t, owner %q, pending %v, %d of %d questions settled", r.Slot, r.Owner, r.Pending,
+			len(l.records), r.Interactions)
 	}
 	if !v.Crashed && l.requeued > 0 && p.Leave == "" && p.Place == "" {
 		return fmt.Errorf("%d turns were repeated though no host ended", l.requeued)
@@ -149,7 +150,8 @@ func (v Verdict) end(p *Plan, l *life) error {
 	return nil
 }
 
-// executed: the agent was given every round once, and an accepted answer again only where a turn was repeated, which its spec must allow.
+// executed: the agent was given every round once, and an accepted answer again only where a turn
+// was repeated, which its spec must allow.
 func (l *life) executed(p *Plan) error {
 	seen := make(map[Entry]bool)
 	given := make(map[string]int)
@@ -215,8 +217,10 @@ func (v Verdict) receipts(ctx context.Context, s store.Store, p *Plan, l *life) 
 			continue
 		}
 		again, err := c.Reply(ctx, l.run.ID, reply(p, r.Question.ID))
-		if err != nil || !again.Replayed || !again.AcceptedAt.Equal(r.ResolvedAt) || first[r.Key] != nil && !same(first[r.Key], &again) {
-			return fmt.Errorf("key %s was accepted at %s and had the receipt %+v; now it has %+v, %w", r.Key, r.ResolvedAt, first[r.Key], again, orNil(err))
+		if err != nil || !again.Replayed || !again.AcceptedAt.Equal(r.ResolvedAt) || first[r.Key] != nil &&
+			!same(first[r.Key], &again) {
+			return fmt.Errorf("key %s was accepted at %s and had the receipt %+v; now it has %+v, %w", r.Key,
+				r.ResolvedAt, first[r.Key], again, orNil(err))
 		}
 		delete(first, r.Key)
 	}

@@ -27,14 +27,16 @@ type stage struct {
 // longest is how long a host may take by its clock: the slowest waits for a lease or two.
 const longest = time.Hour
 
-// host plays one part. A host that its fault ends is left to itself, and may do nothing to the store any more.
+// host plays one part. A host that its fault ends is left to itself, and may do nothing to the
+// store any more.
 func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
 	s.Helper()
 	ctx, end := context.WithTimeout(context.Background(), longest)
 	defer end()
 	numbered := crash.NewStore(s.store, fault, end)
 	numbered.Mute = s.mute
-	h := crash.Host{Scenario: s.scenario, Case: "case", Store: numbered, Journal: &s.journal, Clock: lifecycle.SystemClock{}, Role: role}
+	h := crash.Host{Scenario: s.scenario, Case: "case", Store: numbered, Journal: &s.journal,
+		Clock: lifecycle.SystemClock{}, Role: role}
 	if err := h.Play(ctx); !numbered.Gone() {
 		require.NoError(s, err, "the %s host", role)
 		require.NoError(s, ctx.Err(), "the %s host did not come to an end", role)
@@ -63,10 +65,12 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute b
 	return second.Found()
 }
 
-// I9 E5 E6 C5: a host in this process ends at each point, or does not learn the answer; the next one brings the work to its end.
+// I9 E5 E6 C5: a host in this process ends at each point, or does not learn the answer; the next
+// one brings the work to its end.
 func TestMemory(t *testing.T) { everywhere(t, false, memoryPlay(false)) }
 
-// I9 E5: the same where nobody is ever told of a commit: polling alone comes to the same end, with a look more here and there.
+// I9 E5: the same where nobody is ever told of a commit: polling alone comes to the same end, with
+// a look more here and there.
 func TestMemoryWithoutHints(t *testing.T) { everywhere(t, true, memoryPlay(true)) }
 
 func memoryPlay(mute bool) func(*testing.T, *crash.Scenario, crash.Fault) []crash.Point {

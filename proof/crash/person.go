@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// person sees one run through: submits it, answers its questions, and whatever else the plan says. When the host is another one, the same
-// is done again from the start, as by people who do not know how far it came.
+// person sees one run through: submits it, answers its questions, and whatever else the plan says.
+// When the host is another one, the same is done again from the start, as by people who do not know
+// how far it came.
 type person struct {
 	*Host
 
@@ -130,11 +131,12 @@ func (p *person) reply(ctx context.Context, question int) error {
 
 // reply is the one to the question.
 func reply(p *Plan, question int) interaction.Reply {
-	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)), Actor: "ada"}
+	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)),
+		Actor: "ada"}
 }
 
-// rescued waits until this host has recovered the run, so that nobody meets it on its way there: it has ended, or waits here for its reply,
-// or an earlier host came as far as that.
+// rescued waits until this host has recovered the run, so that nobody meets it on its way there: it
+// has ended, or waits here for its reply, or an earlier host came as far as that.
 func (p *person) rescued(ctx context.Context) error {
 	var err error
 	if late := p.until(ctx, func() bool {

@@ -12,10 +12,11 @@ type Scenario struct {
 	Name string
 	Doc  string
 	Runs []Plan
-	// Orphans has the work begun by a host that ends when each run is in its place; the points are those of the next one.
+	// Orphans has the work begun by a host that ends when each run is in its place; the points are
+	// those of the next one.
 	Orphans bool
-	// Upkeep has the points that are about no run belong to this scenario, and Renewals those of renewals that name a run. Everywhere else they
-	// depend on how fast the machine is.
+	// Upkeep has the points that are about no run belong to this scenario, and Renewals those of
+	// renewals that name a run. Everywhere else they depend on how fast the machine is.
 	Upkeep, Renewals bool
 }
 
@@ -59,7 +60,8 @@ type Plan struct {
 	Prune   bool   // it is deleted when it has ended
 
 	Ends End // without a crash, and with lost answers
-	// Broken are further ends that a crash may lead to, as the spec and the profile say (section E).
+	// Broken are further ends that a crash may lead to, as the spec and the profile say (section
+	// E).
 	Broken []End
 }
 
@@ -86,7 +88,8 @@ func (p *Plan) spec(id string) lifecycle.Spec {
 	return s
 }
 
-// fixed is a time in the far future of every clock, for runs that are held back: the spec is the same in each host.
+// fixed is a time in the far future of every clock, for runs that are held back: the spec is the
+// same in each host.
 var fixed = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var (

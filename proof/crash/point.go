@@ -9,10 +9,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Point is one thing that a host asks of its store, named by what it is about: the name is the same whenever the scenario is played.
+// Point is one thing that a host asks of its store, named by what it is about: the name is the same
+// whenever the scenario is played.
 type Point struct {
 	Name string
-	// Write says that the store changes something. Only then is there a difference between before and after.
+	// Write says that the store changes something. Only then is there a difference between before
+	// and after.
 	Write bool
 	// Upkeep says that it is about no run.
 	Upkeep bool

@@ -23,7 +23,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// Hosts wait for disks and clocks most of the time, so more scenarios are played at one time than there are processors, if -parallel says nothing else.
+// Hosts wait for disks and clocks most of the time, so more scenarios are played at one time than
+// there are processors, if -parallel says nothing else.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.NumCPU()))); err != nil {
 		panic(err)
@@ -55,7 +56,8 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.program, append(append([]string{
-		"-scenario", scenario.Name, "-case", c.id, "-journal", c.journal, "-base", strconv.FormatInt(c.base.UnixMicro(), 10),
+		"-scenario", scenario.Name, "-case", c.id, "-journal", c.journal, "-base", strconv.FormatInt(c.base.UnixMicro(),
+			10),
 	}, c.store...), flags...)...)
 	cmd.Env = append(os.Environ(), "GOGC=off") // it is over before there is anything to collect
 	var out, wrong bytes.Buffer
@@ -66,7 +68,8 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 		return out.Bytes()
 	}
 	var exit *exec.ExitError
-	require.True(tb, errors.As(err, &exit) && exit.ExitCode() == -1 && ctx.Err() == nil, "host %s was not killed: %v: %s", strings.Join(flags, " "), err, wrong.String())
+	require.True(tb, errors.As(err, &exit) && exit.ExitCode() == -1 && ctx.Err() == nil,
+		"host %s was not killed: %v: %s", strings.Join(flags, " "), err, wrong.String())
 	return nil
 }
 
@@ -87,7 +90,8 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 	return found
 }
 
-// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point; each case has a file of its own.
+// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point; each case has a
+// file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
 	everywhere(t, false, func(t *testing.T, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
@@ -95,12 +99,14 @@ func TestSQLite(t *testing.T) {
 		dir, err := os.MkdirTemp("", "crash")
 		require.NoError(t, err)
 		defer os.RemoveAll(dir)
-		c := &troupe{program: host, store: []string{"-sqlite", filepath.Join(dir, "runs.db")}, id: "case", journal: filepath.Join(dir, "journal"), base: time.Now()}
+		c := &troupe{program: host, store: []string{"-sqlite", filepath.Join(dir, "runs.db")}, id: "case",
+			journal: filepath.Join(dir, "journal"), base: time.Now()}
 		return c.play(t, scenario, fault)
 	})
 }
 
-// I9 E5 E6 C5: as TestSQLite; the cases of a scenario share a schema, unless they are about what is in it.
+// I9 E5 E6 C5: as TestSQLite; the cases of a scenario share a schema, unless they are about what is
+// in it.
 func TestPostgreSQL(t *testing.T) {
 	host := program(t)
 	dir := t.TempDir()
@@ -118,7 +124,8 @@ func TestPostgreSQL(t *testing.T) {
 			_, schema = pgtest.Schema(t)
 		}
 		id := fmt.Sprintf("case-%d", cases.Add(1))
-		c := &troupe{program: host, store: []string{"-postgres", dsn, "-schema", schema}, id: id, journal: filepath.Join(dir, id), base: time.Now()}
+		c := &troupe{program: host, store: []string{"-postgres", dsn, "-schema", schema}, id: id,
+			journal: filepath.Join(dir, id), base: time.Now()}
 		return c.play(t, scenario, fault)
 	})
 }

@@ -11,27 +11,37 @@ import (
 
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
-	return read(s, func() (store.Run, error) { return s.Store.Run(ctx, id) }, func(r store.Run) Point { return about("run", false, []store.Run{r}) })
+	return read(s, func() (store.Run, error) {
+		return s.Store.Run(ctx, id)
+	}, func(r store.Run) Point { return about("run", false, []store.Run{r}) })
 }
 
 // Spec implements store.Reader.
 func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
-	return read(s, func() ([]byte, error) { return s.Store.Spec(ctx, id) }, func([]byte) Point { return named("spec", false, []string{nameOf(id)}) })
+	return read(s, func() ([]byte, error) {
+		return s.Store.Spec(ctx, id)
+	}, func([]byte) Point { return named("spec", false, []string{nameOf(id)}) })
 }
 
 // Runs implements store.Reader.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
-	return read(s, func() (store.Page, error) { return s.Store.Runs(ctx, q) }, func(store.Page) Point { return Point{Name: "runs"} })
+	return read(s, func() (store.Page, error) {
+		return s.Store.Runs(ctx, q)
+	}, func(store.Page) Point { return Point{Name: "runs"} })
 }
 
 // Inbox implements store.Reader.
 func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
-	return read(s, func() (store.Page, error) { return s.Store.Inbox(ctx, q) }, func(store.Page) Point { return Point{Name: "inbox"} })
+	return read(s, func() (store.Page, error) {
+		return s.Store.Inbox(ctx, q)
+	}, func(store.Page) Point { return Point{Name: "inbox"} })
 }
 
 // Events implements store.Reader.
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
-	return read(s, func() ([]store.Event, error) { return s.Store.Events(ctx, id, after, limit) }, func(found []store.Event) Point {
+	return read(s, func() ([]store.Event, error) {
+		return s.Store.Events(ctx, id, after, limit)
+	}, func(found []store.Event) Point {
 		return Point{Name: fmt.Sprintf("events: %s after %d, %d", nameOf(id), after, len(found))}
 	})
 }
@@ -86,17 +96,23 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 
 // Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
-	return read(s, func() ([]store.Node, error) { return s.Store.Nodes(ctx) }, func([]store.Node) Point { return Point{Name: "nodes", Upkeep: true} })
+	return read(s, func() ([]store.Node, error) {
+		return s.Store.Nodes(ctx)
+	}, func([]store.Node) Point { return Point{Name: "nodes", Upkeep: true} })
 }
 
 // Pools implements store.Registry.
 func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
-	return read(s, func() ([]store.PoolUse, error) { return s.Store.Pools(ctx) }, func([]store.PoolUse) Point { return Point{Name: "pools", Upkeep: true} })
+	return read(s, func() ([]store.PoolUse, error) {
+		return s.Store.Pools(ctx)
+	}, func([]store.PoolUse) Point { return Point{Name: "pools", Upkeep: true} })
 }
 
 // Confirm implements store.Confirmer.
 func (s *Store) Confirm(ctx context.Context, confirmed func(store.Reader) error) error {
-	_, err := read(s, func() (struct{}, error) { return struct{}{}, s.Store.Confirm(ctx, confirmed) }, func(struct{}) Point {
+	_, err := read(s, func() (struct{}, error) {
+		return struct{}{}, s.Store.Confirm(ctx, confirmed)
+	}, func(struct{}) Point {
 		return Point{Name: "confirm"}
 	})
 	return err

@@ -11,7 +11,8 @@ import (
 //go:embed skill
 var skillFolder embed.FS
 
-// Scenarios are those of the project. Together they ask a store for everything that the library ever asks for.
+// Scenarios are those of the project. Together they ask a store for everything that the library
+// ever asks for.
 func Scenarios() []Scenario {
 	lenient := lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Second}
 	strict := lifecycle.Spec{SessionTimeout: time.Second}
@@ -22,25 +23,32 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		{Name: "idle", Doc: "A host that has nothing to do.", Upkeep: true, Renewals: true},
 		{Name: "two", Doc: "Two questions, answered with keys.", Runs: []Plan{{
-			Name: "two", Spec: again, Turn: speaks(asks("Which one?", "Really?")), Replies: map[int]string{1: "the red one", 2: "yes"}, Ends: succeeded,
+			Name: "two", Spec: again, Turn: speaks(asks("Which one?", "Really?")),
+			Replies: map[int]string{1: "the red one", 2: "yes"}, Ends: succeeded,
 		}}},
 		{Name: "once", Doc: "A question whose turns must not be repeated.", Runs: []Plan{{
-			Name: "once", Turn: asks("Go on?"), Replies: map[int]string{1: "yes"}, Ends: succeeded, Broken: []End{interrupted},
+			Name: "once", Turn: asks("Go on?"), Replies: map[int]string{1: "yes"}, Ends: succeeded,
+			Broken: []End{interrupted},
 		}}},
 		{Name: "auto", Doc: "Nobody answers, and the agent decides.", Runs: []Plan{{
 			Name: "auto", Spec: with(lenient, again), Turn: asks("Which one?"), Ends: succeeded,
 		}}},
 		{Name: "process", Doc: "A resident process, a question, a reply.", Runs: []Plan{{
-			Name: "process", Sticky: true, Turn: asks("Which one?"), Replies: map[int]string{1: "the blue one"}, Ends: succeeded, Broken: []End{interrupted, processLost},
+			Name: "process", Sticky: true, Turn: asks("Which one?"), Replies: map[int]string{1: "the blue one"},
+			Ends: succeeded, Broken: []End{interrupted, processLost},
 		}}},
 		{Name: "decides", Doc: "A resident process decides when nobody answers.", Runs: []Plan{{
-			Name: "decides", Spec: lenient, Sticky: true, Turn: asks("Which one?"), Ends: succeeded, Broken: []End{interrupted, processLost},
+			Name: "decides", Spec: lenient, Sticky: true, Turn: asks("Which one?"), Ends: succeeded,
+			Broken: []End{interrupted, processLost},
 		}}},
-		{Name: "strict", Doc: "A resident process is not kept for a person who must answer and does not.", Runs: []Plan{{
-			Name: "strict", Spec: strict, Sticky: true, Turn: asks("Which one?"), Ends: timedOut, Broken: []End{interrupted, processLost},
-		}}},
+		{Name: "strict", Doc: "A resident process is not kept for a person who must answer and does not.",
+			Runs: []Plan{{
+				Name: "strict", Spec: strict, Sticky: true, Turn: asks("Which one?"), Ends: timedOut,
+				Broken: []End{interrupted, processLost},
+			}}},
 		{Name: "loss", Doc: "A resident process dies while its run waits.", Runs: []Plan{{
-			Name: "loss", Sticky: true, Turn: asks("Which one?"), Lose: Asked, Ends: processLost, Broken: []End{interrupted},
+			Name: "loss", Sticky: true, Turn: asks("Which one?"), Lose: Asked, Ends: processLost,
+			Broken: []End{interrupted},
 		}}},
 		{Name: "cancel", Doc: "Canceled while it executes.", Runs: []Plan{{
 			Name: "cancel", Spec: again, Turn: sticks(asks()), Cancel: Spoke, Ends: canceled, Broken: []End{succeeded},
@@ -53,19 +61,23 @@ func Scenarios() []Scenario {
 			Name: "again", Spec: again, Turn: sticks(asks()), Later: asks(), Leave: Spoke, Ends: succeeded,
 		}}},
 		{Name: "shut", Doc: "The host is shut down during a turn that must not be repeated.", Runs: []Plan{{
-			Name: "shut", Turn: sticks(asks()), Later: asks(), Leave: Spoke, Ends: interrupted, Broken: []End{succeeded},
+			Name: "shut", Turn: sticks(asks()), Later: asks(), Leave: Spoke, Ends: interrupted,
+			Broken: []End{succeeded},
 		}}},
 		{Name: "deserted", Doc: "The host is shut down while a resident process waits.", Runs: []Plan{{
-			Name: "deserted", Sticky: true, Turn: asks("Which one?"), Later: asks(), Leave: Asked, Ends: processLost, Broken: []End{interrupted, succeeded},
+			Name: "deserted", Sticky: true, Turn: asks("Which one?"), Later: asks(), Leave: Asked, Ends: processLost,
+			Broken: []End{interrupted, succeeded},
 		}}},
 		{Name: "mended", Doc: "An output that is not valid is given again.", Runs: []Plan{{
 			Name: "mended", Spec: mended, Turn: mends, Ends: succeeded,
 		}}},
 		{Name: "skill", Doc: "A skill asks, and gives its output.", Runs: []Plan{{
-			Name: "skill", Spec: with(report, again), Turn: asksThenCounts, Replies: map[int]string{1: "the chairs"}, Ends: succeeded,
+			Name: "skill", Spec: with(report, again), Turn: asksThenCounts, Replies: map[int]string{1: "the chairs"},
+			Ends: succeeded,
 		}}},
 		{Name: "renewed", Doc: "A turn that takes longer than a lease is renewed.", Renewals: true, Runs: []Plan{{
-			Name: "renewed", Spec: again, Turn: sticks(asks()), Renewed: Spoke, Cancel: Spoke, Ends: canceled, Broken: []End{succeeded},
+			Name: "renewed", Spec: again, Turn: sticks(asks()), Renewed: Spoke, Cancel: Spoke, Ends: canceled,
+			Broken: []End{succeeded},
 		}}},
 		{Name: "pruned", Doc: "A run is deleted when it has ended.", Runs: []Plan{{
 			Name: "pruned", Spec: again, Turn: asks(), Prune: true, Ends: succeeded,
@@ -73,7 +85,8 @@ func Scenarios() []Scenario {
 		{Name: "orphans", Doc: "A host finds what another left.", Orphans: true, Runs: []Plan{
 			{Name: "lost", Turn: sticks(asks()), Place: Spoke, Ends: interrupted},
 			{Name: "repeated", Spec: again, Turn: sticks(asks()), Place: Spoke, Ends: succeeded},
-			{Name: "parked", Spec: again, Turn: asks("Which one?"), Place: Asked, Replies: map[int]string{1: "both"}, Ends: succeeded},
+			{Name: "parked", Spec: again, Turn: asks("Which one?"), Place: Asked, Replies: map[int]string{1: "both"},
+				Ends: succeeded},
 			{Name: "bereft", Sticky: true, Turn: asks("Which one?"), Place: Asked, Ends: processLost},
 		}},
 	}

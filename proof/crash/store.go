@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Store is what a host has for a store. It finds points, and has the fault happen the first time that the host comes to its point.
+// Store is what a host has for a store. It finds points, and has the fault happen the first time
+// that the host comes to its point.
 type Store struct {
 	store.Store
 
@@ -34,10 +35,11 @@ type Record struct {
 	Version uint64
 }
 
-// NewStore finds the points of what is asked of s. End is called where the fault ends the host; everything that the host asks afterwards is
-// refused with ErrGone.
+// NewStore finds the points of what is asked of s. End is called where the fault ends the host;
+// everything that the host asks afterwards is refused with ErrGone.
 func NewStore(s store.Store, fault Fault, end func()) *Store {
-	return &Store{Store: s, fault: fault, end: end, seen: make(map[string]bool), stored: make(map[Record]bool), renewed: make(chan struct{})}
+	return &Store{Store: s, fault: fault, end: end, seen: make(map[string]bool), stored: make(map[Record]bool),
+		renewed: make(chan struct{})}
 }
 
 // timed is a Store on one that keeps the time.
@@ -104,7 +106,8 @@ func (s *Store) is(node string) bool {
 	return node == s.node
 }
 
-// alone reports whether the host is the only one that is registered: it has taken over from all before it.
+// alone reports whether the host is the only one that is registered: it has taken over from all
+// before it.
 func (s *Store) alone(ctx context.Context) bool {
 	nodes, err := s.Store.Nodes(ctx)
 	return err == nil && len(nodes) == 1 && s.is(nodes[0].ID)
@@ -144,7 +147,8 @@ func (s *Store) wrote(r *store.Run) {
 	s.stored[Record{nameOf(r.ID), r.Version}] = true
 }
 
-// write has the store do something at the point. Its error is the fault's: what the store answers is the caller's to keep.
+// write has the store do something at the point. Its error is the fault's: what the store answers
+// is the caller's to keep.
 func (s *Store) write(p Point, do func()) error {
 	if s.Gone() {
 		return ErrGone

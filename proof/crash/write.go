@@ -33,7 +33,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Claim implements store.Writer. Each run that is picked is a point, and Before ends the host in the middle of the claim.
+// Claim implements store.Writer. Each run that is picked is a point, and Before ends the host in
+// the middle of the claim.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if s.Gone() {
 		return nil, ErrGone
@@ -71,7 +72,9 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 
 // Prune implements store.Writer.
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	if fault := s.write(Point{Name: "prune", Write: true}, func() { n, err = s.Store.Prune(ctx, before, limit) }); fault != nil {
+	if fault := s.write(Point{Name: "prune", Write: true}, func() {
+		n, err = s.Store.Prune(ctx, before, limit)
+	}); fault != nil {
 		return 0, fault
 	}
 	return n, err
@@ -90,7 +93,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) (err erro
 	return err
 }
 
-// Renew implements store.Registry. Only its answer tells which runs it is about, so they are looked up before.
+// Renew implements store.Registry. Only its answer tells which runs it is about, so they are looked
+// up before.
 func (s *Store) Renew(ctx context.Context, id string, now time.Time) (held []store.Hold, err error) {
 	page, err := s.Store.Runs(ctx, store.Query{Newest: true, Limit: 20})
 	if err != nil {
@@ -119,7 +123,9 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) (held []sto
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) (dead []store.Node, err error) {
-	if fault := s.write(Point{Name: "expire", Write: true, Upkeep: true}, func() { dead, err = s.Store.Expire(ctx, now, ids...) }); fault != nil {
+	if fault := s.write(Point{Name: "expire", Write: true, Upkeep: true}, func() {
+		dead, err = s.Store.Expire(ctx, now, ids...)
+	}); fault != nil {
 		return nil, fault
 	}
 	return dead, err
@@ -127,7 +133,9 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) (dead 
 
 // SetPool implements store.Registry.
 func (s *Store) SetPool(ctx context.Context, p slots.Pool) (err error) {
-	if fault := s.write(Point{Name: "set pool", Write: true, Upkeep: true}, func() { err = s.Store.SetPool(ctx, p) }); fault != nil {
+	if fault := s.write(Point{Name: "set pool", Write: true, Upkeep: true}, func() {
+		err = s.Store.SetPool(ctx, p)
+	}); fault != nil {
 		return fault
 	}
 	return err

@@ -33,7 +33,8 @@ func (f *findings) of(run string, n int) *linear.Evidence {
 	return nil
 }
 
-// agent ends each turn with one of all kinds of evidence. What it does in which attempt of a run follows from the seed.
+// agent ends each turn with one of all kinds of evidence. What it does in which attempt of a run
+// follows from the seed.
 type agent struct {
 	kind  fsm.Profile
 	seed  uint64
@@ -86,7 +87,8 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, err
 }
 
-var answerSchema = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
+var answerSchema = json.RawMessage(
+	`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
 
 // end is one of the kinds of evidence, and the facts that it shows.
 func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
@@ -94,7 +96,8 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}
 	maps.Copy(e.Facts, facts)
 	asks := func() {
-		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question of attempt %d?", t.Attempt)}}
+		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question of attempt %d?",
+			t.Attempt)}}
 		e.Facts["question_asked"] = true
 	}
 	output := func(text string, valid bool) {
@@ -127,7 +130,8 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		asks()
 		output(`{"answer":42}`, true)
 	case 7:
-		fails([]fsm.Code{"", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, fsm.CodeWorkspaceMissing, "OF_ITS_OWN"}[rng.IntN(5)])
+		fails([]fsm.Code{"", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, fsm.CodeWorkspaceMissing,
+			"OF_ITS_OWN"}[rng.IntN(5)])
 	case 8:
 		e.Facts["process_ok"], e.Code = false, string(fsm.CodeEngineFailed)
 		return engine.Outcome{}, errors.New("no fuel")

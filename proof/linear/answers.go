@@ -30,12 +30,14 @@ func SettledAs(resolution, state string) string {
 // Ended is the class of a lifecycle.TerminalError.
 func Ended(state string) string { return "ended: " + state }
 
-// against is the answer to what the contract forbids: no store gives it, so that no history with it is accepted.
+// against is the answer to what the contract forbids: no store gives it, so that no history with it
+// is accepted.
 func against(format string, args ...any) Output {
 	return Output{Err: "against the contract: " + fmt.Sprintf(format, args...)}
 }
 
-// Answer is the output of a call that returned this error. One that is of no class leaves the outcome unknown.
+// Answer is the output of a call that returned this error. One that is of no class leaves the
+// outcome unknown.
 func Answer(err error) Output {
 	var waits *lifecycle.WaitError
 	var lost *lifecycle.SettledError

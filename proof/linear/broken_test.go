@@ -182,7 +182,8 @@ var brokenStores = map[string]func() *broken{
 		return &broken{settled: store.ErrNotFound}
 	},
 	"claimed twice: two nodes are given one run": func() *broken {
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			claimed, err := s.Claim(ctx, req)
 			page, failed := s.Runs(ctx, store.Query{States: []fsm.State{fsm.StateRunning}})
 			if err != nil || failed != nil || len(claimed) > 0 {
@@ -197,7 +198,8 @@ var brokenStores = map[string]func() *broken{
 		}}
 	},
 	"deadline fired early": func() *broken {
-		return &broken{due: func(ctx context.Context, s store.Store, now time.Time, _ int) ([]store.Run, time.Time, error) {
+		return &broken{due: func(ctx context.Context, s store.Store, now time.Time, _ int) ([]store.Run, time.Time,
+			error) {
 			due, next, err := s.Due(ctx, now.Add(time.Second), store.MaxBatch)
 			for i := range due {
 				due[i].Deadline = now

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// quick is a clock that runs so much faster than this machine's, so that leases and deadlines take part in races that last milliseconds.
+// quick is a clock that runs so much faster than this machine's, so that leases and deadlines take
+// part in races that last milliseconds.
 type quick struct{ begun time.Time }
 
 const haste = 200

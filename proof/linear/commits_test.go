@@ -13,9 +13,11 @@ import (
 
 func created(id, pool, key string, priority int, now time.Time) store.Commit {
 	return told(store.Commit{Run: store.Run{
-		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest", Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
-		SessionTimeout: time.Minute, Pool: pool, Key: key, Priority: priority, CreatedAt: now, UpdatedAt: now, QueuedAt: now,
-		State: fsm.StateQueued, Recovery: store.RecoveryNone,
+		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest", Engine: "agent", Mode: fsm.ModeInteractive,
+		Strict:         true,
+		SessionTimeout: time.Minute, Pool: pool, Key: key, Priority: priority, CreatedAt: now, UpdatedAt: now,
+		QueuedAt: now,
+		State:    fsm.StateQueued, Recovery: store.RecoveryNone,
 	}, Spec: []byte(`{}`)})
 }
 
@@ -53,7 +55,8 @@ func asked(prev store.Run, now time.Time, sticky bool) store.Commit {
 			r.Profile = fsm.ProfileStickyProcess
 		}
 		r.Interactions++
-		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: "Go on?", AskedAt: r.UpdatedAt}
+		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm,
+			Prompt: "Go on?", AskedAt: r.UpdatedAt}
 	})
 }
 

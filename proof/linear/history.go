@@ -16,8 +16,8 @@ import (
 // Kind says what was asked for.
 type Kind string
 
-// What is asked of a run: Submit, Reply, Cancel and Get by clients, Claim and Write by nodes, whose stores are recorded. Leave is the end of a
-// node's registration, by itself or by another.
+// What is asked of a run: Submit, Reply, Cancel and Get by clients, Claim and Write by nodes, whose
+// stores are recorded. Leave is the end of a node's registration, by itself or by another.
 const (
 	Submit Kind = "submit"
 	Reply  Kind = "reply"
@@ -50,7 +50,8 @@ type Terms struct {
 	SchemaDeclared, SchemaPermissive, Delayed bool
 }
 
-// Change is one commit of a node: the event that it says has happened, and the record as it shall stand.
+// Change is one commit of a node: the event that it says has happened, and the record as it shall
+// stand.
 type Change struct {
 	Event    string // of the contract; empty for a report of a running turn
 	Expect   uint64
@@ -103,11 +104,13 @@ func (l *Log) call(client int, in, unknown any) Call {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now++
-	l.ops = append(l.ops, porcupine.Operation{ClientId: client, Input: in, Call: l.now, Output: unknown, Return: math.MaxInt64})
+	l.ops = append(l.ops, porcupine.Operation{ClientId: client, Input: in, Call: l.now, Output: unknown,
+		Return: math.MaxInt64})
 	return Call{l, len(l.ops) - 1}
 }
 
-// Return notes the answer; it must be made after it. One that is not known leaves the call open for ever.
+// Return notes the answer; it must be made after it. One that is not known leaves the call open for
+// ever.
 func (c Call) Return(out Output) {
 	if !out.Unknown {
 		c.answer(out)
@@ -128,8 +131,8 @@ func (c Call) answer(out any) {
 	c.log.ops[c.i].Output, c.log.ops[c.i].Return = out, c.log.now
 }
 
-// Learned adds a call with its answer when what was asked for became known only with the answer, as a claim's runs do. The stamp
-// is that of Stamp before it was asked.
+// Learned adds a call with its answer when what was asked for became known only with the answer, as
+// a claim's runs do. The stamp is that of Stamp before it was asked.
 func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +159,8 @@ func (l *Log) Operations() []porcupine.Operation {
 	return slices.Clone(l.ops)
 }
 
-// ByRun parts a history by the runs that it is about. Nodes that leave concern each run that they wrote to.
+// ByRun parts a history by the runs that it is about. Nodes that leave concern each run that they
+// wrote to.
 func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 	runs, nodes := make(map[string][]porcupine.Operation), make(map[string]map[string]bool)
 	for _, op := range history {

@@ -38,8 +38,10 @@ func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
 // draw is a run of any kind.
 func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	spec := lifecycle.Spec{
-		ID: id, Prompt: "Do the job.", SessionTimeout: time.Duration(1+rng.IntN(4)) * time.Second, AutoDecide: rng.IntN(2) == 0,
-		MaxAutoDecisions: 1 + rng.IntN(2), MaxAttempts: rng.IntN(6), Repeatable: rng.IntN(2) == 0, MaxRepeats: 1000, Engine: string(fsm.ProfileResumable),
+		ID: id, Prompt: "Do the job.", SessionTimeout: time.Duration(1+rng.IntN(4)) * time.Second,
+		AutoDecide:       rng.IntN(2) == 0,
+		MaxAutoDecisions: 1 + rng.IntN(2), MaxAttempts: rng.IntN(6), Repeatable: rng.IntN(2) == 0, MaxRepeats: 1000,
+		Engine: string(fsm.ProfileResumable),
 	}
 	if rng.IntN(3) == 0 {
 		spec.Engine = string(fsm.ProfileStickyProcess)
@@ -51,7 +53,8 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 		spec.Mode = lifecycle.Auto
 	}
 	return spec, linear.Terms{
-		Digest: spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide, Repeatable: spec.Repeatable,
+		Digest: spec.Prompt, Interactive: spec.Mode != lifecycle.Auto, Strict: !spec.AutoDecide,
+		Repeatable:  spec.Repeatable,
 		MaxAttempts: spec.MaxAttempts, MaxAutoDecisions: spec.MaxAutoDecisions, SessionTimeout: spec.SessionTimeout,
 	}
 }
@@ -68,7 +71,8 @@ type person struct {
 	over  int // looks since it ended
 }
 
-// life is that of one run: people ask of it at the same time until it has ended; if it does not by itself, somebody cancels it.
+// life is that of one run: people ask of it at the same time until it has ended; if it does not by
+// itself, somebody cancels it.
 func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
@@ -156,9 +160,11 @@ func seen(r lifecycle.Run, err error) linear.Output {
 	return out
 }
 
-// reply answers an interaction. A person who is not told what became of it tries again if there is a key.
+// reply answers an interaction. A person who is not told what became of it tries again if there is
+// a key.
 func (p *person) reply(ctx context.Context, id int) {
-	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2", fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)]}
+	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2",
+		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)]}
 	for unknown := true; unknown; {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
 			receipt, err := p.client().Reply(ctx, p.spec.ID, r)

@@ -17,7 +17,8 @@ type Model struct{ law *contract.Lifecycle }
 // NewModel returns the specification that a contract makes.
 func NewModel(law *contract.Lifecycle) *Model { return &Model{law} }
 
-// run is a run at one moment, as the contract says it is. It is comparable: equal runs have the same future.
+// run is a run at one moment, as the contract says it is. It is comparable: equal runs have the
+// same future.
 type run struct {
 	View
 	terms   Terms
@@ -40,12 +41,19 @@ func (m *Model) Spec() Spec {
 		Step: func(state, input, output any) (bool, any) {
 			next, want := m.do(state.(run), input.(Input)) //nolint:forcetypeassert // the model makes no others
 			out := output.(Output)                         //nolint:forcetypeassert // as above
-			// What nobody learned may have happened or not: its return is at the end of time, where it changes nothing that anybody saw.
+			// What nobody learned may have happened or not: its return is at the end of time, where
+			// it changes nothing that anybody saw.
 			return out.Unknown || out == want, next
 		},
-		Hash:              func(state any) uint64 { return maphash.Comparable(seed, state.(run)) }, //nolint:forcetypeassert // as above
-		DescribeOperation: func(in, out any) string { return describe(in.(Input), out.(Output)) },  //nolint:forcetypeassert // as above
-		DescribeState:     func(state any) string { return state.(run).describe() },                //nolint:forcetypeassert // as above
+		Hash: func(state any) uint64 {
+			return maphash.Comparable(seed, state.(run))
+		}, //nolint:forcetypeassert // as above
+		DescribeOperation: func(in, out any) string {
+			return describe(in.(Input), out.(Output))
+		}, //nolint:forcetypeassert // as above
+		DescribeState: func(state any) string {
+			return state.(run).describe()
+		}, //nolint:forcetypeassert // as above
 	}, func(state, in, _ any) string {
 		_, want := m.do(state.(run), in.(Input)) //nolint:forcetypeassert // as above
 		return want.String()
@@ -128,8 +136,8 @@ func (m *Model) cancel(now run) (run, Output) {
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
-// enter makes what a transition implies, whoever fires it. Each event that it must tell is counted; those that it may
-// tell are the writer's to say.
+// enter makes what a transition implies, whoever fires it. Each event that it must tell is counted;
+// those that it may tell are the writer's to say.
 func (now run) enter(t *contract.Transition, node string) run {
 	next := now
 	next.State = t.To

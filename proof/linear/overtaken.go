@@ -8,13 +8,16 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Overtaken looks for a job that was ready all through a claim, from its call to its return, and that a younger one of its key and
-// priority, or one of lower priority, was preferred to. That is promised of every claim, however many looks it takes. It describes the first;
-// empty when there is none. Keys that have a bound of their own may have been without room, so they are compared among themselves only.
+// Overtaken looks for a job that was ready all through a claim, from its call to its return, and
+// that a younger one of its key and priority, or one of lower priority, was preferred to. That is
+// promised of every claim, however many looks it takes. It describes the first; empty when there is
+// none. Keys that have a bound of their own may have been without room, so they are compared among
+// themselves only.
 func Overtaken(history []porcupine.Operation) string {
 	spans := readiness(history)
 	for _, op := range history {
-		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // histories of pools have no others
+		in, out := op.Input.(PoolInput),
+			op.Output.(PoolOutput) //nolint:forcetypeassert // histories of pools have no others
 		if in.Size != nil || in.Job != nil {
 			continue
 		}
@@ -25,8 +28,10 @@ func Overtaken(history []porcupine.Operation) string {
 				if !ok || w.from >= op.Call || w.until <= op.Return {
 					continue
 				}
-				if w.Priority > g.Priority && (w.free || w.Key == "") || w.Priority == g.Priority && w.Key == g.Key && older(w.Job, g) < 0 {
-					return fmt.Sprintf("%s was ready from %d to %d, and the claim from %d to %d preferred %s", w.Job, w.from, w.until, op.Call, op.Return, g)
+				if w.Priority > g.Priority && (w.free || w.Key == "") || w.Priority == g.Priority && w.Key == g.Key &&
+					older(w.Job, g) < 0 {
+					return fmt.Sprintf("%s was ready from %d to %d, and the claim from %d to %d preferred %s", w.Job,
+						w.from, w.until, op.Call, op.Return, g)
 				}
 			}
 		}
@@ -34,7 +39,8 @@ func Overtaken(history []porcupine.Operation) string {
 	return ""
 }
 
-// span is for how long a job was certainly ready: from the return of what made it so to the call of what ended it.
+// span is for how long a job was certainly ready: from the return of what made it so to the call of
+// what ended it.
 type span struct {
 	Job
 

@@ -48,7 +48,8 @@ func (p *picks) sound() string {
 			return id + " is not ready: " + j.String()
 		default:
 			if free, room := p.free(j.Key); free < 0 || room < 0 {
-				return fmt.Sprintf("%s is started above the capacity of %d, %d a key", id, p.size.Capacity, p.size.KeyCapacity)
+				return fmt.Sprintf("%s is started above the capacity of %d, %d a key", id, p.size.Capacity,
+					p.size.KeyCapacity)
 			}
 		}
 	}

@@ -12,18 +12,21 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// Pool is the sequential specification of one pool: who may hold its slots, and who is next (section D, I13).
+// Pool is the sequential specification of one pool: who may hold its slots, and who is next
+// (section D, I13).
 //
-// Strict says that a claim is one step, as where one lock or one transaction at a time makes it: no slot is left free that a ready run could
-// have, and what is picked is picked in order. Where the queue is a network away (slots.Queue) its looks answer each for their own moment:
-// then no more is promised of one step than that the capacity is kept and that each run was ready; Overtaken says what else is.
+// Strict says that a claim is one step, as where one lock or one transaction at a time makes it: no
+// slot is left free that a ready run could have, and what is picked is picked in order. Where the
+// queue is a network away (slots.Queue) its looks answer each for their own moment: then no more is
+// promised of one step than that the capacity is kept and that each run was ready; Overtaken says
+// what else is.
 type Pool struct{ Strict bool }
 
 // Place is where a run stands, as far as the pool is concerned.
 type Place string
 
-// The places: waiting for a slot; holding one, in a turn or with its process parked; queued with the slot that its process holds; parked
-// without a slot; ended.
+// The places: waiting for a slot; holding one, in a turn or with its process parked; queued with
+// the slot that its process holds; parked without a slot; ended.
 const (
 	Ready  Place = "ready"
 	Holds  Place = "holds"
@@ -43,7 +46,8 @@ type Job struct {
 	Owner    string
 }
 
-// PoolInput is what somebody asked for: a pool's size, a job as it shall stand (made on the version before), or a claim.
+// PoolInput is what somebody asked for: a pool's size, a job as it shall stand (made on the version
+// before), or a claim.
 type PoolInput struct {
 	Size *slots.Pool
 	Job  *Job
@@ -70,7 +74,8 @@ type pool struct {
 func (p Pool) Spec() Spec {
 	seed := maphash.MakeSeed()
 	step := func(state, input, output any) (bool, any) {
-		next, wrong := p.do(state.(*pool), input.(PoolInput), output.(PoolOutput)) //nolint:forcetypeassert // the model makes no others
+		next, wrong := p.do(state.(*pool), input.(PoolInput),
+			output.(PoolOutput)) //nolint:forcetypeassert // the model makes no others
 		return wrong == "", next
 	}
 	return Spec{porcupine.Model{
@@ -86,8 +91,12 @@ func (p Pool) Spec() Spec {
 			}
 			return sum
 		},
-		DescribeOperation: func(in, out any) string { return describePool(in.(PoolInput), out.(PoolOutput)) }, //nolint:forcetypeassert // as above
-		DescribeState:     func(state any) string { return state.(*pool).String() },                           //nolint:forcetypeassert // as above
+		DescribeOperation: func(in, out any) string {
+			return describePool(in.(PoolInput), out.(PoolOutput))
+		}, //nolint:forcetypeassert // as above
+		DescribeState: func(state any) string {
+			return state.(*pool).String()
+		}, //nolint:forcetypeassert // as above
 	}, func(state, in, out any) string {
 		_, wrong := p.do(state.(*pool), in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // as above
 		return cmp.Or(wrong, "ok")

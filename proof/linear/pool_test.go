@@ -34,13 +34,15 @@ func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
 	}
 }
 
-// D1 D3 D5 I13: no pool and no key of it ever holds more slots than it has, each run is started once, and the next one is who is next.
+// D1 D3 D5 I13: no pool and no key of it ever holds more slots than it has, each run is started
+// once, and the next one is who is next.
 func TestPoolsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
 			began, sum := time.Now(), tally{}
 			spec := linear.Pool{Strict: name != "postgres"}.Spec() // whose claim is several looks: see slots.Queue
-			const each = 25                                        // a claim goes by all pools of its store, so that these are made anew
+			// a claim goes by all pools of its store, so that these are made anew
+			const each = 25
 			for s := seed(); sum.histories < max(1, *histories/4); s += each {
 				t.Run(fmt.Sprint("seed ", s), func(t *testing.T) {
 					handles := share(at(t), lanes)
@@ -48,7 +50,8 @@ func TestPoolsAreLinearizable(t *testing.T) {
 						s := s + i
 						c := newContest(t, handles, s)
 						if wrong := judgePool(t, spec, c, &sum); wrong != "" {
-							r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(), patience)
+							r, err := spec.Explain(refusedDir(t), fmt.Sprintf("seed-%d-pool", s), c.log.Operations(),
+								patience)
 							require.NoError(t, err)
 							t.Errorf("seed %d: %s: see %s and %s", s, wrong, r.Text, r.HTML)
 						}
@@ -66,7 +69,8 @@ const passedOver = "who is next is passed over"
 var brokenPools = map[string]func() *broken{
 	"claimed above the capacity": func() *broken {
 		more := every(6)
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			pools, err := s.Pools(ctx)
 			if err != nil || len(pools) == 0 || !more() {
 				return s.Claim(ctx, req)
@@ -82,7 +86,8 @@ var brokenPools = map[string]func() *broken{
 		}}
 	},
 	"the bound of a key is forgotten": func() *broken {
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			pools, err := s.Pools(ctx)
 			if err != nil || len(pools) == 0 {
 				return nil, err
@@ -96,7 +101,8 @@ var brokenPools = map[string]func() *broken{
 		}}
 	},
 	passedOver: func() *broken {
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			first, start := true, req.Start
 			req.Max++
 			req.Start = func(r store.Run, spec []byte) (store.Commit, error) {
@@ -112,7 +118,8 @@ var brokenPools = map[string]func() *broken{
 	},
 	"a slot is given to nobody": func() *broken {
 		none := every(5)
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			if none() {
 				return nil, nil
 			}
@@ -121,7 +128,8 @@ var brokenPools = map[string]func() *broken{
 	},
 	"a claim is answered and not stored": func() *broken {
 		forgets := every(9)
-		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed, error) {
+		return &broken{claim: func(ctx context.Context, s store.Store, req store.ClaimRequest) ([]store.Claimed,
+			error) {
 			claimed, err := s.Claim(ctx, req)
 			for _, c := range claimed {
 				if forgets() {

@@ -43,7 +43,8 @@ func newContest(tb testing.TB, handles []store.Store, seed uint64) *contest {
 	return &contest{TB: tb, seed: seed, pool: fmt.Sprint("p", seed), log: &linear.Log{}, handles: handles}
 }
 
-// run has all lanes act in the pool, whose size the seed chooses, and then empties it. It says what prevents that.
+// run has all lanes act in the pool, whose size the seed chooses, and then empties it. It says what
+// prevents that.
 func (c *contest) run() string {
 	c.Helper()
 	rng := dice(c.seed, "pool")
@@ -69,7 +70,8 @@ func (c *contest) empty() string {
 	c.Helper()
 	l := &lane{contest: c, s: c.handles[0], node: fmt.Sprintf("n%d-0", c.seed), rng: dice(c.seed, "end"), alone: true}
 	for range 100 {
-		page, err := l.s.Runs(c.Context(), store.Query{Pool: c.pool, States: []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}, Limit: store.MaxBatch})
+		page, err := l.s.Runs(c.Context(), store.Query{Pool: c.pool, States: []fsm.State{fsm.StateQueued,
+			fsm.StateRunning, fsm.StateWaitingUser}, Limit: store.MaxBatch})
 		require.NoError(c, err)
 		left := 0
 		for _, r := range page.Runs {
@@ -171,7 +173,8 @@ func (l *lane) change(ctx context.Context, c store.Commit) {
 }
 
 func jobOf(r *store.Run) linear.Job {
-	j := linear.Job{ID: r.ID, Version: r.Version, Key: r.Key, Priority: r.Priority, Queued: r.QueuedAt.UnixMicro(), Owner: r.Owner}
+	j := linear.Job{ID: r.ID, Version: r.Version, Key: r.Key, Priority: r.Priority, Queued: r.QueuedAt.UnixMicro(),
+		Owner: r.Owner}
 	switch {
 	case r.State.Terminal():
 		j.Place = linear.Over
@@ -190,7 +193,8 @@ func jobOf(r *store.Run) linear.Job {
 func (l *lane) claim(ctx context.Context, limit int) {
 	call := l.log.CallPool(l.client, linear.PoolInput{Node: l.node, Max: limit, Alone: l.alone})
 	now := l.time()
-	claimed, err := l.s.Claim(ctx, store.ClaimRequest{Node: l.node, Now: now, Max: limit, Told: true, Start: started(now)})
+	claimed, err := l.s.Claim(ctx, store.ClaimRequest{Node: l.node, Now: now, Max: limit, Told: true,
+		Start: started(now)})
 	if err != nil {
 		l.Errorf("seed %d: claim: %v", l.seed, err)
 	}

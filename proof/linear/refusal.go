@@ -24,12 +24,14 @@ type Spec struct {
 	Why func(state, input, output any) string
 }
 
-// Decide looks for an order in which one history could have happened. It gives up after the patience, with porcupine.Unknown.
+// Decide looks for an order in which one history could have happened. It gives up after the
+// patience, with porcupine.Unknown.
 func (s Spec) Decide(history []porcupine.Operation, patience time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(s.Model, history, patience)
 }
 
-// Explain writes a refused history into the folder, under the name. It looks at the history once more, within the patience.
+// Explain writes a refused history into the folder, under the name. It looks at the history once
+// more, within the patience.
 func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience time.Duration) (Refusal, error) {
 	_, info := porcupine.CheckOperationsVerbose(s.Model, history, patience)
 	r := Refusal{HTML: filepath.Join(dir, name+".html"), Text: filepath.Join(dir, name+".txt")}
@@ -45,7 +47,8 @@ func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience 
 	return r, nil
 }
 
-// readable lists the calls by when they were made, and the longest order that the model follows, with its states.
+// readable lists the calls by when they were made, and the longest order that the model follows,
+// with its states.
 func (s Spec) readable(history []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var text strings.Builder
 	sorted := slices.Clone(history)
@@ -56,7 +59,8 @@ func (s Spec) readable(history []porcupine.Operation, info porcupine.Linearizati
 		if op.Return == math.MaxInt64 {
 			returned = "never"
 		}
-		fmt.Fprintf(&text, "%6d %6s  client %d: %s\n", op.Call, returned, op.ClientId, s.DescribeOperation(op.Input, op.Output))
+		fmt.Fprintf(&text, "%6d %6s  client %d: %s\n", op.Call, returned, op.ClientId, s.DescribeOperation(op.Input,
+			op.Output))
 	}
 	for _, partition := range info.PartialLinearizationsOperations() {
 		var longest []porcupine.Operation

@@ -21,9 +21,12 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 192, "how many histories of runs, and a quarter as many of pools, are recorded on each store")
-	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories of it")
-	refusedAt = flag.String("refused", "", "the folder for refused histories; empty: a new one among the temporary files")
+	histories = flag.Int("histories", 192, "how many histories of runs, and a quarter as many of pools, are recorded "+
+		"on each store")
+	firstSeed = flag.Uint64("seed", 0, "of the first world; 0: any. Another machine's timing makes other histories "+
+		"of it")
+	refusedAt = flag.String("refused", "", "the folder for refused histories; empty: a new one among the temporary "+
+		"files")
 )
 
 // patience is how long one history may take to decide, though none should take a second.
@@ -104,7 +107,8 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2: what clients and nodes are answered about a run could have happened one call at a time, as the contract says.
+// C4 C5 C8 E4 E6 I1 I2: what clients and nodes are answered about a run could have happened one
+// call at a time, as the contract says.
 func TestRunsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +121,8 @@ func TestRunsAreLinearizable(t *testing.T) {
 				history := w.log.Operations()
 				if refused := judge(t, history, &sum); len(refused) > 0 {
 					for _, r := range report(t, refusedDir(t), s, history, refused) {
-						t.Errorf("seed %d: a history could not have happened: see %s and %s", s, filepath.ToSlash(r.Text), filepath.ToSlash(r.HTML))
+						t.Errorf("seed %d: a history could not have happened: see %s and %s", s,
+							filepath.ToSlash(r.Text), filepath.ToSlash(r.HTML))
 					}
 				}
 			}

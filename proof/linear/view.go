@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// View is what a history says of a run at one moment: everything that a caller may rely on, but for texts and for times that are the writer's to choose.
+// View is what a history says of a run at one moment: everything that a caller may rely on, but for
+// texts and for times that are the writer's to choose.
 type View struct {
 	State                 string
 	Version, Epoch, Seq   uint64
@@ -28,8 +29,10 @@ type View struct {
 // ViewOf is the view of a record.
 func ViewOf(r *store.Run) View {
 	v := View{
-		State: string(r.State), Version: r.Version, Epoch: r.Epoch, Seq: r.Seq, Attempt: r.Attempt, Slot: r.Slot, Owner: r.Owner,
-		Interactions: r.Interactions, AutoDecisions: r.AutoDecisions, Profile: string(r.Profile), Session: r.Session != nil,
+		State: string(r.State), Version: r.Version, Epoch: r.Epoch, Seq: r.Seq, Attempt: r.Attempt, Slot: r.Slot,
+		Owner:        r.Owner,
+		Interactions: r.Interactions, AutoDecisions: r.AutoDecisions, Profile: string(r.Profile),
+		Session:  r.Session != nil,
 		Deadline: micros(r.Deadline), Recovery: string(r.Recovery),
 	}
 	if r.Pending != nil {

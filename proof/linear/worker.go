@@ -29,7 +29,8 @@ func (m *Model) claim(now run, in Input) (run, Output) {
 	return next, Output{}
 }
 
-// write is one commit of a node: fenced or not, compared and set, and what the contract makes of its event.
+// write is one commit of a node: fenced or not, compared and set, and what the contract makes of
+// its event.
 func (m *Model) write(now run, c *Change) (run, Output) {
 	switch f := c.Fence; {
 	case f != nil && (now.Owner != f.Node || now.Epoch != f.Epoch || now.left(f.Node)):
@@ -60,7 +61,8 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 		then.Profile, then.Session = string(c.After.Profile), c.After.Session != nil
 	}
 	facts := then.facts()
-	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || c.After.Pending != nil && c.After.Pending.ID == now.Pending)
+	facts["pending_matches"] = now.Pending != 0 && (c.Settles == now.Pending || c.After.Pending != nil &&
+		c.After.Pending.ID == now.Pending)
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
 	facts["context_lost"] = now.left(now.Owner)
@@ -184,8 +186,10 @@ func (m *Model) decide(now run, c *Change) (rule contract.GateRule, wrong string
 func (now run) facts() contract.Facts {
 	t := &now.terms
 	return contract.Facts{
-		"slot_held": now.Slot, "interactive": t.Interactive, "sticky": now.Profile == "sticky_process", "handle_present": now.Session,
-		"strict": t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions, "repeatable": t.Repeatable,
+		"slot_held": now.Slot, "interactive": t.Interactive, "sticky": now.Profile == "sticky_process",
+		"handle_present": now.Session,
+		"strict":         t.Strict, "auto_decision_left": now.AutoDecisions < t.MaxAutoDecisions,
+		"repeatable":         t.Repeatable,
 		"attempts_exhausted": t.MaxAttempts > 0 && now.Attempt >= t.MaxAttempts,
 	}
 }

@@ -62,7 +62,8 @@ func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 		w.nodes[i] = w.node(i, handles[i])
 	}
 	for i := range people {
-		w.clients = append(w.clients, w.client(&flaky{Store: handles[2+i%2], fault: w.faults(fmt.Sprint("client", i), 15)}))
+		w.clients = append(w.clients, w.client(&flaky{Store: handles[2+i%2], fault: w.faults(fmt.Sprint("client", i),
+			15)}))
 	}
 	w.expirer = &linear.Recorded{Store: handles[3], Log: w.log, Client: people + len(w.nodes)}
 	w.reaper = w.client(w.expirer)
@@ -70,7 +71,8 @@ func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 }
 
 func (w *world) client(s store.Store) *lifecycle.Client {
-	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: w.clock, Logger: slog.New(slog.DiscardHandler)})
+	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: w.clock,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(w, err)
 	w.Cleanup(c.Close)
 	return c
@@ -98,11 +100,14 @@ func (w *world) node(i int, s store.Store) *node {
 	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
 		n.agents[string(kind)] = newAgent(kind, w.seed, w.clock, &w.found)
 	}
-	recorded := &linear.Recorded{Store: s, Log: w.log, Client: people + i, Evidence: w.found.of, Fault: w.faults(fmt.Sprint("node", i), 40)}
+	recorded := &linear.Recorded{Store: s, Log: w.log, Client: people + i, Evidence: w.found.of,
+		Fault: w.faults(fmt.Sprint("node", i), 40)}
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: recorded, Clock: w.clock, Logger: slog.New(slog.DiscardHandler), Lease: lease, Grace: -1, Poll: time.Second,
+		Store: recorded, Clock: w.clock, Logger: slog.New(slog.DiscardHandler), Lease: lease, Grace: -1,
+		Poll: time.Second,
 		Engines: map[string]engine.Engine{
-			string(fsm.ProfileResumable): n.agents[string(fsm.ProfileResumable)], string(fsm.ProfileStickyProcess): n.agents[string(fsm.ProfileStickyProcess)],
+			string(fsm.ProfileResumable):     n.agents[string(fsm.ProfileResumable)],
+			string(fsm.ProfileStickyProcess): n.agents[string(fsm.ProfileStickyProcess)],
 		},
 		Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: capacity}},
 	})

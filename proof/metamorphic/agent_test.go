@@ -27,13 +27,18 @@ type ending struct {
 
 var endings = rapid.Custom(func(t *rapid.T) ending {
 	return ending{
-		Text: of(t, "text", "What now?", "What now?", "All is well.\n__SKILL_DONE__\n", "{\"answer\":42}\n__SKILL_DONE__", "", "<ASK_USER_YAML>\nkind: confirm\nprompt: \"Ship it?\"\n</ASK_USER_YAML>",
+		Text: of(t, "text", "What now?", "What now?", "All is well.\n__SKILL_DONE__\n",
+			"{\"answer\":42}\n__SKILL_DONE__", "", "<ASK_USER_YAML>\nkind: confirm\nprompt: \"Ship "+
+				"it?\"\n</ASK_USER_YAML>",
 			"<ASK_USER_YAML>\nkind: [choose_one\n</ASK_USER_YAML>", `{"answer":7,"__SKILL_DONE__":true}`),
-		Output: of(t, "output", "", "", "", `{"answer":42}`, `{"answer":"x"}`, `{"b":1.50,"a":[1e3,"\u00e9<"]}`, `{"ask_user":{"kind":"risk_ack","prompt":"Sure?"}}`),
-		Asks:   of(t, "asks", 0, 0, 1, 1, 2), Status: of(t, "status", engine.OK, engine.OK, engine.OK, engine.OK, engine.OK, engine.Failed, engine.TimedOut, engine.Interrupted),
+		Output: of(t, "output", "", "", "", `{"answer":42}`, `{"answer":"x"}`, `{"b":1.50,"a":[1e3,"\u00e9<"]}`,
+			`{"ask_user":{"kind":"risk_ack","prompt":"Sure?"}}`),
+		Asks: of(t, "asks", 0, 0, 1, 1, 2), Status: of(t, "status", engine.OK, engine.OK, engine.OK, engine.OK,
+			engine.OK, engine.Failed, engine.TimedOut, engine.Interrupted),
 		Code:   of(t, "code", "", fsm.CodeEngineUnavailable, fsm.CodeTurnTimeout, "OF_ITS_OWN"),
 		Breaks: rapid.IntRange(0, 15).Draw(t, "breaks") == 0, Forgets: rapid.IntRange(0, 7).Draw(t, "forgets") == 0,
-		Reports: of(t, "reports", 0, 0, 0, 1, 3), Warns: rapid.IntRange(0, 3).Draw(t, "warns") == 0, Early: rapid.Bool().Draw(t, "early"),
+		Reports: of(t, "reports", 0, 0, 0, 1, 3), Warns: rapid.IntRange(0, 3).Draw(t, "warns") == 0,
+		Early: rapid.Bool().Draw(t, "early"),
 	}
 })
 
@@ -88,7 +93,8 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		}
 	}
 	for i := range e.Reports {
-		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("message %d\n<&>", i), RawRef: &engine.RawRef{File: "out.jsonl", Offset: int64(i), Length: 9}}); err != nil {
+		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("message %d\n<&>", i),
+			RawRef: &engine.RawRef{File: "out.jsonl", Offset: int64(i), Length: 9}}); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -100,7 +106,8 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	if e.Breaks {
 		return engine.Outcome{}, errors.New("no fuel")
 	}
-	o := engine.Outcome{Process: engine.Process{Status: e.Status, Detail: "as told"}, FinalText: e.Text, Output: json.RawMessage(e.Output)}
+	o := engine.Outcome{Process: engine.Process{Status: e.Status, Detail: "as told"}, FinalText: e.Text,
+		Output: json.RawMessage(e.Output)}
 	if e.Status != engine.OK {
 		o.Process.Code = e.Code
 	}
@@ -109,9 +116,12 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	for i := range e.Asks {
 		o.Questions = append(o.Questions, interaction.Question{
-			Kind: interaction.ChooseOne, Prompt: fmt.Sprintf("Question %d of attempt %d?", i, t.Attempt), Context: "It <matters>.",
-			Options: []interaction.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}, RequiredFields: []string{"x"},
-			UIHints: map[string]any{"widget": "radio", "deep": map[string]any{"list": []any{"x", true, nil}}}, DefaultPolicy: interaction.SafeDefault,
+			Kind: interaction.ChooseOne, Prompt: fmt.Sprintf("Question %d of attempt %d?", i, t.Attempt),
+			Context:        "It <matters>.",
+			Options:        []interaction.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}},
+			RequiredFields: []string{"x"},
+			UIHints:        map[string]any{"widget": "radio", "deep": map[string]any{"list": []any{"x", true, nil}}},
+			DefaultPolicy:  interaction.SafeDefault,
 		})
 	}
 	return o, nil

@@ -106,11 +106,15 @@ func (w *world) fault(err error) string {
 	}
 	var classes []string
 	for name, sentinel := range map[string]error{
-		"not found": store.ErrNotFound, "exists": store.ErrExists, "conflict": store.ErrConflict, "stale": store.ErrStaleEpoch,
-		"unknown pool": store.ErrUnknownPool, "invalid": store.ErrInvalid, "closed": store.ErrClosed, "corrupt": store.ErrCorrupt,
-		"invalid spec": lifecycle.ErrInvalidSpec, "spec conflict": lifecycle.ErrSpecConflict, "invalid reply": lifecycle.ErrInvalidReply,
-		"not waiting": lifecycle.ErrNotWaiting, "settled": lifecycle.ErrSettled, "key conflict": lifecycle.ErrKeyConflict,
-		"terminal": lifecycle.ErrTerminal, "serving": lifecycle.ErrServing,
+		"not found": store.ErrNotFound, "exists": store.ErrExists, "conflict": store.ErrConflict,
+		"stale":        store.ErrStaleEpoch,
+		"unknown pool": store.ErrUnknownPool, "invalid": store.ErrInvalid, "closed": store.ErrClosed,
+		"corrupt":      store.ErrCorrupt,
+		"invalid spec": lifecycle.ErrInvalidSpec, "spec conflict": lifecycle.ErrSpecConflict,
+		"invalid reply": lifecycle.ErrInvalidReply,
+		"not waiting":   lifecycle.ErrNotWaiting, "settled": lifecycle.ErrSettled,
+		"key conflict": lifecycle.ErrKeyConflict,
+		"terminal":     lifecycle.ErrTerminal, "serving": lifecycle.ErrServing,
 	} {
 		if errors.Is(err, sentinel) {
 			classes = append(classes, name)
@@ -133,7 +137,8 @@ func (w *world) fault(err error) string {
 }
 
 // detail is what the typed errors carry.
-func detail(spec *lifecycle.SpecError, waits *lifecycle.WaitError, settled *lifecycle.SettledError, terminal *lifecycle.TerminalError, field *interaction.FieldError) (text string) {
+func detail(spec *lifecycle.SpecError, waits *lifecycle.WaitError, settled *lifecycle.SettledError,
+	terminal *lifecycle.TerminalError, field *interaction.FieldError) (text string) {
 	if spec != nil {
 		text += fmt.Sprint(spec.Field, spec.Value, spec.Want)
 	}

@@ -50,7 +50,8 @@ var logs = rapid.Custom(func(t *rapid.T) []operation {
 	return log
 })
 
-// I10 and all that stores promise: one log of operations has the same answers and the same events on every store.
+// I10 and all that stores promise: one log of operations has the same answers and the same events
+// on every store.
 func TestEveryStoreAnswersAlike(t *testing.T) {
 	all := places(t)
 	began, played, steps, answers := time.Now(), 0, 0, 0
@@ -67,7 +68,8 @@ func TestEveryStoreAnswersAlike(t *testing.T) {
 			answers += len(told)
 		}
 	})
-	t.Logf("%d logs of %d steps and %d answers on each of %d stores in %s", played, steps, answers, len(all), time.Since(began).Round(time.Millisecond))
+	t.Logf("%d logs of %d steps and %d answers on each of %d stores in %s", played, steps, answers, len(all),
+		time.Since(began).Round(time.Millisecond))
 }
 
 // listing is the log for a reader.
@@ -90,7 +92,8 @@ func difference(log []operation, want, got [][]string) string {
 		}
 		for k := range want[i] {
 			if k >= len(got[i]) || want[i][k] != got[i][k] {
-				return fmt.Sprintf("%s: answer %d\n  %s  %s", step, k, want[i][k], append(got[i], "none")[min(k, len(got[i]))])
+				return fmt.Sprintf("%s: answer %d\n  %s  %s", step, k, want[i][k],
+					append(got[i], "none")[min(k, len(got[i]))])
 			}
 		}
 		return fmt.Sprintf("%s: %d answers and %d", step, len(want[i]), len(got[i]))

@@ -32,7 +32,8 @@ func (o operation) String() string {
 	case "submit":
 		return fmt.Sprintf("submit %d %+v, later %s", o.run, o.spec, o.later)
 	case "reply":
-		return fmt.Sprintf("reply %d to last-%d %q key %q by %q", o.run, o.which, o.reply.Text, o.reply.Key, o.reply.Actor)
+		return fmt.Sprintf("reply %d to last-%d %q key %q by %q", o.run, o.which, o.reply.Text, o.reply.Key,
+			o.reply.Actor)
 	case "turn":
 		return fmt.Sprintf("turn %d %+v", o.run, o.turn)
 	case "runs", "inbox":
@@ -53,8 +54,10 @@ const runs = 6
 
 // weights are the steps, those that lead on more than once.
 var weights = []string{
-	"submit", "submit", "submit", "claim", "claim", "claim", "turn", "turn", "turn", "turn", "reply", "reply", "reply", "cancel", "wait", "deadlines",
-	"crash", "shutdown", "recover", "recovers", "prune", "runs", "inbox", "get", "stats", "nodes", "events", "kill", "resize",
+	"submit", "submit", "submit", "claim", "claim", "claim", "turn", "turn", "turn", "turn", "reply", "reply", "reply",
+	"cancel", "wait", "deadlines",
+	"crash", "shutdown", "recover", "recovers", "prune", "runs", "inbox", "get", "stats", "nodes", "events", "kill",
+	"resize",
 }
 
 var operations = rapid.Custom(func(t *rapid.T) operation {
@@ -65,7 +68,8 @@ var operations = rapid.Custom(func(t *rapid.T) operation {
 		o.later = time.Duration(of(t, "not before", 0, 0, 0, -2, 3, 9)) * time.Second
 	case "reply":
 		o.run, o.which = rapid.IntRange(0, runs).Draw(t, "run"), of(t, "which", 0, 0, 0, 0, 1, 2, -1)
-		o.reply = interaction.Reply{Text: of(t, "text", "yes", "no", " "), Key: of(t, "key", "", "", "k1", "k2"), Actor: of(t, "actor", "", "ada")}
+		o.reply = interaction.Reply{Text: of(t, "text", "yes", "no", " "), Key: of(t, "key", "", "", "k1", "k2"),
+			Actor: of(t, "actor", "", "ada")}
 	case "turn":
 		o.run, o.turn = rapid.IntRange(0, runs-1).Draw(t, "run"), endings.Draw(t, "ending")
 	case "runs", "inbox":
@@ -81,19 +85,25 @@ var operations = rapid.Custom(func(t *rapid.T) operation {
 })
 
 var (
-	answerSchema = json.RawMessage(`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
-	anySchema    = json.RawMessage(`{"type":"object"}`)
+	answerSchema = json.RawMessage(
+		`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
+	anySchema = json.RawMessage(`{"type":"object"}`)
 )
 
 var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
 	s := lifecycle.Spec{
-		Prompt: of(t, "prompt", "Do the job.", "Tu es.", "做 <b>\u2028\"it\"\\"), Mode: of(t, "mode", lifecycle.Interactive, lifecycle.Interactive, "", lifecycle.Auto),
-		Engine:       of(t, "engine", string(fsm.ProfileResumable), string(fsm.ProfileResumable), string(fsm.ProfileStickyProcess)),
+		Prompt: of(t, "prompt", "Do the job.", "Tu es.", "做 <b>\u2028\"it\"\\"), Mode: of(t, "mode",
+			lifecycle.Interactive, lifecycle.Interactive, "", lifecycle.Auto),
+		Engine: of(t, "engine", string(fsm.ProfileResumable), string(fsm.ProfileResumable),
+			string(fsm.ProfileStickyProcess)),
 		OutputSchema: of(t, "schema", nil, nil, answerSchema, anySchema),
-		MaxAttempts:  rapid.IntRange(0, 3).Draw(t, "attempts"), SessionTimeout: time.Duration(rapid.IntRange(0, 6).Draw(t, "timeout")) * time.Second,
+		MaxAttempts:  rapid.IntRange(0, 3).Draw(t, "attempts"), SessionTimeout: time.Duration(rapid.IntRange(0,
+			6).Draw(t, "timeout")) * time.Second,
 		AutoDecide: rapid.Bool().Draw(t, "auto"), MaxAutoDecisions: rapid.IntRange(0, 2).Draw(t, "decisions"),
-		Repeatable: rapid.Bool().Draw(t, "repeatable"), TurnTimeout: time.Duration(of(t, "limit", 0, 0, 0, 4)) * time.Second,
-		RepairRounds: of(t, "repair", 0, 0, 1), Pool: of(t, "pool", "", "", "small", "small", "nowhere"), Key: of(t, "key", "", "a", "b", "ü"),
+		Repeatable: rapid.Bool().Draw(t, "repeatable"), TurnTimeout: time.Duration(of(t, "limit", 0, 0, 0,
+			4)) * time.Second,
+		RepairRounds: of(t, "repair", 0, 0, 1), Pool: of(t, "pool", "", "", "small", "small", "nowhere"),
+		Key:      of(t, "key", "", "a", "b", "ü"),
 		Priority: of(t, "priority", 0, 0, -1, 1, 5000),
 		Labels:   of(t, "labels", nil, map[string]string{"team": "a"}, map[string]string{"team": "b", "ä\"": "x'y"}),
 	}
@@ -105,8 +115,10 @@ var specs = rapid.Custom(func(t *rapid.T) lifecycle.Spec {
 
 var queries = rapid.Custom(func(t *rapid.T) store.Query {
 	return store.Query{
-		States: of(t, "states", nil, nil, []fsm.State{fsm.StateQueued, fsm.StateRunning}, []fsm.State{fsm.StateWaitingUser}, []fsm.State{fsm.StateCanceled, fsm.StateFailed}),
-		Pool:   of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil, map[string]string{"team": "a"}),
+		States: of(t, "states", nil, nil, []fsm.State{fsm.StateQueued, fsm.StateRunning},
+			[]fsm.State{fsm.StateWaitingUser}, []fsm.State{fsm.StateCanceled, fsm.StateFailed}),
+		Pool: of(t, "pool", "", "", "small"), Key: of(t, "key", "", "", "a"), Labels: of(t, "labels", nil, nil,
+			map[string]string{"team": "a"}),
 		Newest: rapid.Bool().Draw(t, "newest"), Limit: of(t, "limit", 0, 1, 2, 3, 1001),
 	}
 })

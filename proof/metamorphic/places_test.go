@@ -22,13 +22,15 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// place is where runs are kept. It is opened in each bubble anew, as the node and as the front end have it, and each log leaves it empty.
+// place is where runs are kept. It is opened in each bubble anew, as the node and as the front end
+// have it, and each log leaves it empty.
 type place struct {
 	name string
 	open func(t *testing.T) (node, front keeper, shut func())
 }
 
-// silent hides what a store is besides: its hints, so that all stores are looked at as often, and its clock, which goes its own way.
+// silent hides what a store is besides: its hints, so that all stores are looked at as often, and
+// its clock, which goes its own way.
 type silent struct {
 	store.Store
 	store.Surveyor

@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// gate lets what a node does by itself happen only while the log says so: otherwise there is nothing to claim, due or left behind.
+// gate lets what a node does by itself happen only while the log says so: otherwise there is
+// nothing to claim, due or left behind.
 type gate struct {
 	store.Store
 
@@ -57,12 +58,14 @@ type world struct {
 	told   []string          // the answers
 }
 
-// third is how often a node looks after its lease: never at the same time as it looks for anything else.
+// third is how often a node looks after its lease: never at the same time as it looks for anything
+// else.
 const third = 10*time.Second + 337*time.Millisecond
 
 func newWorld(ctx context.Context, node, front keeper) (*world, error) {
 	w := &world{
-		ctx: ctx, gate: &gate{Store: silent{node, node}}, front: silent{front, front}, agents: make(map[string]*agent), nodes: map[string]string{"": ""}, next: make(map[string]string),
+		ctx: ctx, gate: &gate{Store: silent{node, node}}, front: silent{front, front}, agents: make(map[string]*agent),
+		nodes: map[string]string{"": ""}, next: make(map[string]string),
 	}
 	engines := make(map[string]engine.Engine)
 	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
@@ -70,11 +73,13 @@ func newWorld(ctx context.Context, node, front keeper) (*world, error) {
 		engines[string(kind)] = w.agents[string(kind)]
 	}
 	var err error
-	if w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: w.front, Clock: lifecycle.SystemClock{}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: w.front, Clock: lifecycle.SystemClock{},
+		Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		return nil, err
 	}
 	w.lc, err = lifecycle.New(lifecycle.Config{
-		Store: w.gate, Engines: engines, Clock: lifecycle.SystemClock{}, Logger: slog.New(slog.DiscardHandler), Lease: 3 * third, Grace: -1,
+		Store: w.gate, Engines: engines, Clock: lifecycle.SystemClock{}, Logger: slog.New(slog.DiscardHandler),
+		Lease: 3 * third, Grace: -1,
 		Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: 2}, {Name: "small", Capacity: 1, KeyCapacity: 1}},
 	})
 	if err == nil {

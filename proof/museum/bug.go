@@ -67,7 +67,8 @@ func readBug(name, text string) (bug, error) {
 	}
 	at := strings.Index(text, "\n--- ")
 	if b.story == "" || b.check.pkg == "" || at < 0 {
-		return b, fmt.Errorf("want a line %q, a line %q and a unified diff", "story: …", "check: go test PACKAGE -run PATTERN")
+		return b, fmt.Errorf("want a line %q, a line %q and a unified diff", "story: …",
+			"check: go test PACKAGE -run PATTERN")
 	}
 	b.diff = text[at+1:]
 	return b, nil

@@ -13,7 +13,8 @@ type hunk struct {
 	old, new string // whole lines
 }
 
-// hunksOf reads a unified diff. Where a hunk stands in the file is found by its lines: they must be there once.
+// hunksOf reads a unified diff. Where a hunk stands in the file is found by its lines: they must be
+// there once.
 func hunksOf(diff string) (all []hunk, _ error) {
 	file := ""
 	var h *hunk
@@ -60,7 +61,8 @@ func patched(root, diff string) (map[string]string, error) {
 			text = string(raw)
 		}
 		if n := strings.Count("\n"+text, "\n"+h.old); n != 1 {
-			return nil, fmt.Errorf("the patch does not apply any more: the lines of hunk %d are %d times in %s: bring it up to date", i+1, n, h.file)
+			return nil, fmt.Errorf("the patch does not apply any more: the lines of hunk %d are %d times in %s: "+
+				"bring it up to date", i+1, n, h.file)
 		}
 		files[h.file] = strings.Replace("\n"+text, "\n"+h.old, "\n"+h.new, 1)[1:]
 	}

@@ -22,7 +22,8 @@ type tree struct {
 // patience is how long a check may take; one that hangs has not failed.
 const patience = 2 * time.Minute
 
-// overlay writes what the go command reads instead of the tree's files, and returns the name of the file that says so.
+// overlay writes what the go command reads instead of the tree's files, and returns the name of the
+// file that says so.
 func (t tree) overlay(name string, files map[string]string) (string, error) {
 	replace := make(map[string]string)
 	dir := filepath.Join(t.temp, name)
@@ -48,7 +49,8 @@ func (t tree) overlay(name string, files map[string]string) (string, error) {
 func (t tree) build(ctx context.Context, name, overlay string, c check) (string, error) {
 	program := filepath.Join(t.temp, name+".test")
 	dir := filepath.Join(t.root, filepath.FromSlash(c.pkg))
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-o", program, ".") // nobody debugs it: a third less to link
+	// nobody debugs it: a third less to link
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-o", program, ".")
 	cmd.Dir, cmd.Env = dir, environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s does not compile: %w\n%s", c.pkg, err, out)
@@ -56,7 +58,8 @@ func (t tree) build(ctx context.Context, name, overlay string, c check) (string,
 	return program, nil
 }
 
-// environment is that of the go command, and of tests that call it themselves. Each module stands for itself, with the others of the tree beside it.
+// environment is that of the go command, and of tests that call it themselves. Each module stands
+// for itself, with the others of the tree beside it.
 func environment(overlay string) []string {
 	env := append(os.Environ(), "GOWORK=off")
 	if overlay != "" {
@@ -65,7 +68,8 @@ func environment(overlay string) []string {
 	return env
 }
 
-// run runs the check. Failed says that a test said no, and said is how it said so. An error is that the check could not be made.
+// run runs the check. Failed says that a test said no, and said is how it said so. An error is that
+// the check could not be made.
 func (t tree) run(ctx context.Context, program, overlay string, c check) (failed bool, said string, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -43,7 +43,8 @@ func visit(ctx context.Context, word string) error {
 		return err
 	}
 	missed, err := report(os.Stdout, findings)
-	fmt.Printf("%d of %d bugs are seen, in %s\n", len(findings)-len(missed), len(findings), time.Since(began).Round(time.Second))
+	fmt.Printf("%d of %d bugs are seen, in %s\n", len(findings)-len(missed), len(findings),
+		time.Since(began).Round(time.Second))
 	return errors.Join(append(missed, err)...)
 }
 
@@ -58,7 +59,8 @@ func report(w io.Writer, findings []finding) (missed []error, _ error) {
 			missed = append(missed, fmt.Errorf("%s: %w", f.bug.name, f.err))
 		}
 		check := strings.TrimPrefix(f.bug.check.String(), "go test ")
-		rows = append(rows, strings.Join([]string{f.bug.name, check, shortened(said), f.took.Round(100 * time.Millisecond).String()}, "\t"))
+		rows = append(rows, strings.Join([]string{f.bug.name, check, shortened(said),
+			f.took.Round(100 * time.Millisecond).String()}, "\t"))
 	}
 	if _, err := fmt.Fprintln(table, strings.Join(rows, "\n")); err != nil {
 		return missed, err

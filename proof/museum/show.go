@@ -19,7 +19,8 @@ type finding struct {
 	err  error         // why the bug is not shown to be seen
 }
 
-// lanes is how many bugs are tried at one time; each compiles and runs on as many processors as there are.
+// lanes is how many bugs are tried at one time; each compiles and runs on as many processors as
+// there are.
 const lanes = 2
 
 // show tries every bug.

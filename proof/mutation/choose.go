@@ -27,7 +27,8 @@ type chooser struct {
 }
 
 // choose compiles the package's tests once, with all mutants that compile.
-func (t trial) choose(ctx context.Context, src *source, temp string, all []mutant) (_ *chooser, spent time.Duration, err error) {
+func (t trial) choose(ctx context.Context, src *source, temp string, all []mutant) (_ *chooser, spent time.Duration,
+	err error) {
 	w, err := newWeave(src, all)
 	if err != nil {
 		return nil, 0, err
@@ -59,7 +60,8 @@ func (t trial) choose(ctx context.Context, src *source, temp string, all []mutan
 	return c, took(build), nil
 }
 
-// settle tries all of them, so many at the same time; those that the program does not have by themselves.
+// settle tries all of them, so many at the same time; those that the program does not have by
+// themselves.
 func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent time.Duration, _ error) {
 	var mu sync.Mutex // guards spent
 	tries, ctx := errgroup.WithContext(ctx)

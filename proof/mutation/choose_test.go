@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One program that has all mutants sees what a program for each of them sees; what cannot be chosen there, a constant or a text, is tried by itself.
+// One program that has all mutants sees what a program for each of them sees; what cannot be chosen
+// there, a constant or a text, is tried by itself.
 func TestAllInOneProgramAreSeenAsOneByOne(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
@@ -20,7 +21,8 @@ func TestAllInOneProgramAreSeenAsOneByOne(t *testing.T) {
 			m.status = notViable
 		}
 	}
-	c, spent, err := trial{root: root, pkg: "small", patience: 3 * time.Second}.choose(t.Context(), src, t.TempDir(), mutants)
+	c, spent, err := trial{root: root, pkg: "small", patience: 3 * time.Second}.choose(t.Context(), src, t.TempDir(),
+		mutants)
 	require.NoError(t, err)
 	require.Positive(t, spent)
 	_, err = c.settle(t.Context(), mutants, 2)

@@ -41,23 +41,28 @@ func install(ctx context.Context, root string) (string, error) {
 
 // mutators are all of them, those that gremlins leaves out by default, too.
 var mutators = []string{
-	"--arithmetic-base", "--conditionals-boundary", "--conditionals-negation", "--increment-decrement", "--invert-negatives",
-	"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments",
+	"--arithmetic-base", "--conditionals-boundary", "--conditionals-negation", "--increment-decrement",
+	"--invert-negatives",
+	"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl",
+	"--remove-self-assignments",
 }
 
 // hunt is how gremlins is run.
 type hunt struct {
-	program     string
-	workers     int            // mutants that are tried at the same time
-	coefficient int            // a mutant may take so many times what compiling and running the tests takes with coverage
+	program string
+	workers int // mutants that are tried at the same time
+	// a mutant may take so many times what compiling and running the tests takes with coverage
+	coefficient int
 	files       *regexp.Regexp // of the package; all when nil
 	progress    io.Writer      // what gremlins says meanwhile
 	together    bool           // gremlins finds the mutants, and does not try them
 }
 
-// unleash runs gremlins on the package of the module at root and returns its report. Spent is the time of the processors.
+// unleash runs gremlins on the package of the module at root and returns its report. Spent is the
+// time of the processors.
 //
-// Its --test-cpu is not used: with version 0.6.0 every test program refuses the flag that it makes of it, which then counts as killed.
+// Its --test-cpu is not used: with version 0.6.0 every test program refuses the flag that it makes
+// of it, which then counts as killed.
 func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spent time.Duration, err error) {
 	temp, err := os.MkdirTemp("", "gremlins")
 	if err != nil {
@@ -66,7 +71,8 @@ func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spe
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	output := filepath.Join(temp, "report.json")
 	args := append([]string{
-		"unleash", "--output", output, "--workers", strconv.Itoa(h.workers), "--timeout-coefficient", strconv.Itoa(h.coefficient),
+		"unleash", "--output", output, "--workers", strconv.Itoa(h.workers), "--timeout-coefficient",
+		strconv.Itoa(h.coefficient),
 		"--exclude-files", "/", // packages below
 	}, mutators...)
 	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))

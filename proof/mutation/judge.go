@@ -23,7 +23,8 @@ type verdict struct {
 	stale       []entry
 }
 
-// judge compares what survived with the list of the package. All says that no file was left out: else nothing in the list can be stale.
+// judge compares what survived with the list of the package. All says that no file was left out:
+// else nothing in the list can be stale.
 func judge(pkg string, mutants []mutant, list []entry, all bool) verdict {
 	v := verdict{pkg: pkg, count: make(map[status]int)}
 	left := make(map[entry]int)
@@ -70,13 +71,16 @@ func (v verdict) share() float64 {
 func (v verdict) err() error {
 	var wrong []error
 	if v.share() < least {
-		wrong = append(wrong, fmt.Errorf("%s: %d of %d mutants are seen, %.1f %%: want %.0f %%", v.pkg, v.seen(), v.all(), 100*v.share(), 100*least))
+		wrong = append(wrong, fmt.Errorf("%s: %d of %d mutants are seen, %.1f %%: want %.0f %%", v.pkg, v.seen(),
+			v.all(), 100*v.share(), 100*least))
 	}
 	for _, m := range v.unexplained {
-		wrong = append(wrong, fmt.Errorf("%s/%s:%d:%d: %s %s and is not explained: %s", v.pkg, m.file, m.line, m.column, m.kind, strings.ToLower(string(m.status)), m.after))
+		wrong = append(wrong, fmt.Errorf("%s/%s:%d:%d: %s %s and is not explained: %s", v.pkg, m.file, m.line, m.column,
+			m.kind, strings.ToLower(string(m.status)), m.after))
 	}
 	for _, e := range v.stale {
-		wrong = append(wrong, fmt.Errorf("%s/%s: %s is explained and does not survive: %s", v.pkg, e.file, e.kind, e.after))
+		wrong = append(wrong, fmt.Errorf("%s/%s: %s is explained and does not survive: %s", v.pkg, e.file, e.kind,
+			e.after))
 	}
 	return errors.Join(wrong...)
 }
@@ -85,9 +89,11 @@ func (v verdict) err() error {
 func table(w io.Writer, verdicts []verdict) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var text strings.Builder
-	text.WriteString("package\tmutants\tkilled\ttimed out\tlived\tnot covered\tseen\tdo not compile\tprocessor time\t\n")
+	text.WriteString("package\tmutants\tkilled\ttimed out\tlived\tnot covered\t" +
+		"seen\tdo not compile\tprocessor time\t\n")
 	for _, v := range verdicts {
-		fmt.Fprintf(&text, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f %%\t%d\t%s\t\n", v.pkg, v.all(), v.count[killed], v.count[timedOut], v.count[lived], v.count[notCovered],
+		fmt.Fprintf(&text, "%s\t%d\t%d\t%d\t%d\t%d\t%.1f %%\t%d\t%s\t\n", v.pkg, v.all(), v.count[killed],
+			v.count[timedOut], v.count[lived], v.count[notCovered],
 			100*v.share(), v.count[notViable], v.spent.Round(time.Second))
 	}
 	if _, err := io.WriteString(t, text.String()); err != nil {

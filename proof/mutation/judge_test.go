@@ -16,7 +16,8 @@ func small(t *testing.T) (root string, mutants []mutant) {
 	root = t.TempDir()
 	dir := filepath.Join(root, "small")
 	require.NoError(t, os.Mkdir(dir, 0o750))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.org/sm\n\ngo 1.25.0\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.org/sm\n\ngo 1.25.0\n"),
+		0o600))
 	for _, name := range []string{"small.go", "small_test.go"} {
 		text, err := os.ReadFile(filepath.Join("testdata", "small", name+".txt"))
 		require.NoError(t, err)
@@ -24,12 +25,15 @@ func small(t *testing.T) (root string, mutants []mutant) {
 	}
 	report, err := os.ReadFile("testdata/small/report.json")
 	require.NoError(t, err)
-	mutants, err = readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, file)) }, false)
+	mutants, err = readReport(report, func(file string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(dir, file))
+	}, false)
 	require.NoError(t, err)
 	return root, mutants
 }
 
-// What gremlins passes over is tried: tables, constants and cases; what it takes for killed and does not compile is no mutant.
+// What gremlins passes over is tried: tables, constants and cases; what it takes for killed and
+// does not compile is no mutant.
 func TestWhatGremlinsPassesOverIsTried(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
@@ -70,26 +74,33 @@ func list(t *testing.T, text string) []entry {
 
 const (
 	hidden = "small.go ARITHMETIC_BASE\n- const Hidden = 5 + 1\n+ const Hidden = 5 - 1\nNobody uses it.\n\n"
-	loop   = "# Two lines of reason.\nsmall.go CONDITIONALS_BOUNDARY\n- for n > 5 {\n+ for n >= 5 {\nThe loop has\nno effect.\n\n"
-	cases  = "small.go CONDITIONALS_BOUNDARY\n- case n < 0:\n+ case n <= 0:\nx\n\n" + "small.go CONDITIONALS_NEGATION\n- case n < 0:\n+ case n >= 0:\nx\n\n" +
-		"small.go CONDITIONALS_BOUNDARY\n- case n > Limit:\n+ case n >= Limit:\nx\n\n" + "small.go CONDITIONALS_NEGATION\n- case n > Limit:\n+ case n <= Limit:\nx\n\n" +
+	loop   = "# Two lines of reason.\nsmall.go CONDITIONALS_BOUNDARY\n- for n > 5 {\n+ for n >= 5 {\nThe loop " +
+		"has\nno effect.\n\n"
+	cases = "small.go CONDITIONALS_BOUNDARY\n- case n < 0:\n+ case n <= 0:\nx\n\n" +
+		"small.go CONDITIONALS_NEGATION\n- case n < 0:\n+ case n >= 0:\nx\n\n" +
+		"small.go CONDITIONALS_BOUNDARY\n- case n > Limit:\n+ case n >= Limit:\nx\n\n" +
+		"small.go CONDITIONALS_NEGATION\n- case n > Limit:\n+ case n <= Limit:\nx\n\n" +
 		"small.go INVERT_BITWISE\n- var Limit = 1 << 3\n+ var Limit = 1 >> 3\nx\n\n"
-	untested = "small.go INVERT_LOGICAL\n- func Untested(a, b bool) bool { return a && b }\n+ func Untested(a, b bool) bool { return a || b }\nx\n"
+	untested = "small.go INVERT_LOGICAL\n- func Untested(a, b bool) bool { return a && b }\n+ func Untested(a, b " +
+		"bool) bool { return a || b }\nx\n"
 )
 
-// Each survivor needs its reason, one that does not survive must have none, and too few that are seen cannot be explained away.
+// Each survivor needs its reason, one that does not survive must have none, and too few that are
+// seen cannot be explained away.
 func TestTheJudgeCanSayNo(t *testing.T) {
 	_, mutants := small(t)
 	v := judge("small", mutants, nil, true)
 	require.Equal(t, map[status]int{killed: 1, lived: 1, timedOut: 2, notCovered: 7}, v.count)
 	require.Len(t, v.unexplained, 8)
 	require.ErrorContains(t, v.err(), "small: 3 of 11 mutants are seen, 27.3 %: want 90 %")
-	require.ErrorContains(t, v.err(), "small/small.go:17:8: CONDITIONALS_BOUNDARY lived and is not explained: for n >= 5 {")
+	require.ErrorContains(t, v.err(), "small/small.go:17:8: CONDITIONALS_BOUNDARY lived and is not explained: for n "+
+		">= 5 {")
 
 	v = judge("small", mutants, list(t, hidden+loop+cases+untested), true)
 	require.Empty(t, v.unexplained)
 	require.Empty(t, v.stale)
-	require.EqualError(t, v.err(), "small: 3 of 11 mutants are seen, 27.3 %: want 90 %", "all is explained, and still too little is seen")
+	require.EqualError(t, v.err(), "small: 3 of 11 mutants are seen, 27.3 %: want 90 %",
+		"all is explained, and still too little is seen")
 
 	for i := range mutants {
 		if m := &mutants[i]; m.status == notCovered {
@@ -99,7 +110,8 @@ func TestTheJudgeCanSayNo(t *testing.T) {
 	v = judge("small", mutants, list(t, loop), true)
 	require.NoError(t, v.err(), "10 of 11, and one is explained")
 	v = judge("small", mutants, list(t, loop+loop), true)
-	require.ErrorContains(t, v.err(), "small/small.go: CONDITIONALS_BOUNDARY is explained and does not survive: for n >= 5 {", "one reason for each")
+	require.ErrorContains(t, v.err(), "small/small.go: CONDITIONALS_BOUNDARY is explained and does not survive: for "+
+		"n >= 5 {", "one reason for each")
 	require.Len(t, v.stale, 1)
 	v = judge("small", mutants, list(t, hidden+loop), true)
 	require.ErrorContains(t, v.err(), "does not survive: const Hidden = 5 - 1")
@@ -126,14 +138,16 @@ func TestAReportOfAnotherTreeIsRefused(t *testing.T) {
 		_, err := readReport([]byte(report), read, false)
 		require.ErrorContains(t, err, want)
 	}
-	all, err := readReport([]byte(`{"files":[{"file_name":"p/x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"KILLED","line":1,"column":3}]}]}`), read, false)
+	all, err := readReport(
+		[]byte(`{"files":[{"file_name":"p/x.go","mutations":[{"type":"CONDITIONALS_BOUNDARY","status":"KILLED","line":1,"column":3}]}]}`), read, false)
 	require.NoError(t, err)
 	require.Equal(t, "a <= b", all[0].after)
 	require.Equal(t, "a <= b\n", string(all[0].source))
 }
 
 func TestAnEntryIsWhole(t *testing.T) {
-	for _, text := range []string{"x.go INVERT_LOGICAL\n- a && b\n+ a || b\n", "x.go NOTHING\n- a\n+ b\nx\n", "x.go INVERT_LOGICAL\na && b\na || b\nx\n"} {
+	for _, text := range []string{"x.go INVERT_LOGICAL\n- a && b\n+ a || b\n", "x.go NOTHING\n- a\n+ b\nx\n",
+		"x.go INVERT_LOGICAL\na && b\na || b\nx\n"} {
 		_, err := parseList(text)
 		require.ErrorContains(t, err, "want the file and the mutator")
 	}
@@ -156,7 +170,8 @@ func TestTheListsFitTheTree(t *testing.T) {
 		for _, e := range entries {
 			text, err := os.ReadFile(filepath.Join(root, pkg, e.file))
 			require.NoError(t, err)
-			require.True(t, e.fits(text), "%s/%s has no such line any more, or %s does not change it so:\n%s", pkg, e.file, e.kind, e)
+			require.True(t, e.fits(text), "%s/%s has no such line any more, or %s does not change it so:\n%s", pkg,
+				e.file, e.kind, e)
 		}
 	}
 }

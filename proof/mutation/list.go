@@ -42,7 +42,8 @@ func readList(path string) ([]entry, error) {
 	return list, nil
 }
 
-// parseList reads entries, with an empty line between two. A line that begins with # is for readers only.
+// parseList reads entries, with an empty line between two. A line that begins with # is for readers
+// only.
 func parseList(text string) ([]entry, error) {
 	var list []entry
 	for block := range strings.SplitSeq(text, "\n\n") {
@@ -56,20 +57,23 @@ func parseList(text string) ([]entry, error) {
 			continue
 		}
 		if len(lines) < 4 {
-			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with +, and the reason", lines[0])
+			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with "+
+				"+, and the reason", lines[0])
 		}
 		file, kind, _ := strings.Cut(lines[0], " ")
 		before, isBefore := strings.CutPrefix(lines[1], "- ")
 		after, isAfter := strings.CutPrefix(lines[2], "+ ")
 		if swaps[kind] == nil || !isBefore || !isAfter {
-			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with +, and the reason", lines[0])
+			return nil, fmt.Errorf("entry %q: want the file and the mutator, the line with -, the changed line with "+
+				"+, and the reason", lines[0])
 		}
 		list = append(list, entry{file, kind, before, after, strings.Join(lines[3:], " ")})
 	}
 	return list, nil
 }
 
-// fits says whether the entry's line stands in the text of its file, and its mutator makes the other line of it.
+// fits says whether the entry's line stands in the text of its file, and its mutator makes the
+// other line of it.
 func (e entry) fits(text []byte) bool {
 	number := 0
 	for line := range strings.Lines(string(text)) {

@@ -30,13 +30,16 @@ func main() {
 func run(ctx context.Context, args []string) (err error) {
 	flags := flag.NewFlagSet("mutation", flag.ExitOnError)
 	packages := flags.String("packages", "fsm,slots,interaction,lifecycle", "folders of the root module")
-	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list, and what takes the tests too long")
+	survivors := flags.Bool("survivors", false, "print what is not explained, as it would stand in the list, and "+
+		"what takes the tests too long")
 	verbose := flags.Bool("v", false, "print what gremlins prints")
 	h := hunt{progress: io.Discard}
-	flags.StringVar(&h.program, "gremlins", "", "program of gremlins "+gremlinsVersion+"; it is installed in .tools when empty")
+	flags.StringVar(&h.program, "gremlins", "", "program of gremlins "+gremlinsVersion+"; it is installed in .tools "+
+		"when empty")
 	flags.IntVar(&h.workers, "workers", runtime.NumCPU(), "mutants that are tried at the same time")
 	flags.IntVar(&h.coefficient, "coefficient", 5, "a mutant may take so many times what the tests take")
-	flags.BoolVar(&h.together, "together", false, "compile all mutants into one test program, which is told which one is meant: minutes in place of hours")
+	flags.BoolVar(&h.together, "together", false, "compile all mutants into one test program, which is told which "+
+		"one is meant: minutes in place of hours")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
@@ -99,7 +102,8 @@ func report(verdicts []verdict, survivors bool) error {
 	return errors.Join(wrong...)
 }
 
-// mutants lets gremlins try the mutants of a package, and tries here what it passed over. Spent is the time of the processors.
+// mutants lets gremlins try the mutants of a package, and tries here what it passed over. Spent is
+// the time of the processors.
 func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent time.Duration, _ error) {
 	if err := forgetful(root, pkg); err != nil {
 		return nil, 0, err
@@ -119,11 +123,14 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	if err != nil {
 		return nil, spent, err
 	}
-	all, err := readReport(report, func(file string) ([]byte, error) { return os.ReadFile(filepath.Join(src.dir, file)) }, h.together)
+	all, err := readReport(report, func(file string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(src.dir, file))
+	}, h.together)
 	if err != nil {
 		return nil, spent, err
 	}
-	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) }) // files of other systems
+	// files of other systems
+	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) })
 	if h.together {
 		more, err := h.choose(ctx, t, src, all)
 		return all, spent + more, err
@@ -152,8 +159,9 @@ func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (s
 	return spent + more, err
 }
 
-// settle finds the mutants that do not compile, and tries those that gremlins passed over, and again those that took it too long: the
-// machine may have been busy, or a test busy with making its counter-example small.
+// settle finds the mutants that do not compile, and tries those that gremlins passed over, and
+// again those that took it too long: the machine may have been busy, or a test busy with making its
+// counter-example small.
 func (t trial) settle(ctx context.Context, src *source, all []mutant) (spent time.Duration, _ error) {
 	for i := range all {
 		m := &all[i]

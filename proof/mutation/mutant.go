@@ -34,19 +34,22 @@ func (m mutant) entry() entry {
 	return entry{file: m.file, kind: m.kind, before: m.before, after: m.after}
 }
 
-// swaps are what the mutators make of a token. Longer tokens stand before those that they begin with.
+// swaps are what the mutators make of a token. Longer tokens stand before those that they begin
+// with.
 var swaps = map[string][][2]string{
-	"ARITHMETIC_BASE":         {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}, {"%", "*"}},
-	"CONDITIONALS_BOUNDARY":   {{">=", ">"}, {"<=", "<"}, {">", ">="}, {"<", "<="}},
-	"CONDITIONALS_NEGATION":   {{"==", "!="}, {"!=", "=="}, {">=", "<"}, {"<=", ">"}, {">", "<="}, {"<", ">="}},
-	"INCREMENT_DECREMENT":     {{"++", "--"}, {"--", "++"}},
-	"INVERT_ASSIGNMENTS":      {{"+=", "-="}, {"-=", "+="}, {"*=", "/="}, {"/=", "*="}, {"%=", "%="}},
-	"INVERT_BITWISE":          {{"&^", "&"}, {"&", "|"}, {"|", "&"}, {"^", "&"}, {"<<", ">>"}, {">>", "<<"}},
-	"INVERT_BWASSIGN":         {{"&^=", "&="}, {"&=", "|="}, {"|=", "&="}, {"^=", "&="}, {"<<=", ">>="}, {">>=", "<<="}},
-	"INVERT_LOGICAL":          {{"&&", "||"}, {"||", "&&"}},
-	"INVERT_LOOPCTRL":         {{"break", "continue"}, {"continue", "break"}},
-	"INVERT_NEGATIVES":        {{"-", "+"}},
-	"REMOVE_SELF_ASSIGNMENTS": {{"&^=", "="}, {"<<=", "="}, {">>=", "="}, {"+=", "="}, {"-=", "="}, {"*=", "="}, {"/=", "="}, {"%=", "="}, {"&=", "="}, {"|=", "="}, {"^=", "="}},
+	"ARITHMETIC_BASE":       {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}, {"%", "*"}},
+	"CONDITIONALS_BOUNDARY": {{">=", ">"}, {"<=", "<"}, {">", ">="}, {"<", "<="}},
+	"CONDITIONALS_NEGATION": {{"==", "!="}, {"!=", "=="}, {">=", "<"}, {"<=", ">"}, {">", "<="}, {"<", ">="}},
+	"INCREMENT_DECREMENT":   {{"++", "--"}, {"--", "++"}},
+	"INVERT_ASSIGNMENTS":    {{"+=", "-="}, {"-=", "+="}, {"*=", "/="}, {"/=", "*="}, {"%=", "%="}},
+	"INVERT_BITWISE":        {{"&^", "&"}, {"&", "|"}, {"|", "&"}, {"^", "&"}, {"<<", ">>"}, {">>", "<<"}},
+	"INVERT_BWASSIGN": {{"&^=", "&="}, {"&=", "|="}, {"|=", "&="}, {"^=", "&="}, {"<<=", ">>="},
+		{">>=", "<<="}},
+	"INVERT_LOGICAL":   {{"&&", "||"}, {"||", "&&"}},
+	"INVERT_LOOPCTRL":  {{"break", "continue"}, {"continue", "break"}},
+	"INVERT_NEGATIVES": {{"-", "+"}},
+	"REMOVE_SELF_ASSIGNMENTS": {{"&^=", "="}, {"<<=", "="}, {">>=", "="}, {"+=", "="}, {"-=", "="}, {"*=", "="},
+		{"/=", "="}, {"%=", "="}, {"&=", "="}, {"|=", "="}, {"^=", "="}},
 }
 
 // apply makes the change in the file's text, and notes it in the mutant.

@@ -19,8 +19,8 @@ type gremlinsReport struct {
 	} `json:"files"`
 }
 
-// readReport reads the mutants of a package from the report of gremlins; read returns the text of one of the package's files. Untried says
-// that gremlins was to find mutants only.
+// readReport reads the mutants of a package from the report of gremlins; read returns the text of
+// one of the package's files. Untried says that gremlins was to find mutants only.
 func readReport(report []byte, read func(file string) ([]byte, error), untried bool) ([]mutant, error) {
 	var r gremlinsReport
 	if err := json.Unmarshal(report, &r); err != nil {

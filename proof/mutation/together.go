@@ -12,7 +12,8 @@ import (
 	"slices"
 )
 
-// weave is a package's text with all its mutants in it, each chosen by its number; see package chosen.
+// weave is a package's text with all its mutants in it, each chosen by its number; see package
+// chosen.
 type weave struct {
 	src  *source
 	info *types.Info
@@ -30,7 +31,8 @@ type place struct {
 	kind         string
 }
 
-// cut is a piece of a file that is replaced; what stands around one node stands around all that is in it.
+// cut is a piece of a file that is replaced; what stands around one node stands around all that is
+// in it.
 type cut struct {
 	from, to int // bytes
 	after    bool
@@ -40,7 +42,8 @@ type cut struct {
 
 // newWeave is for the mutants that compile.
 func newWeave(src *source, all []mutant) (*weave, error) {
-	w := &weave{src: src, info: &types.Info{Types: make(map[ast.Expr]types.TypeAndValue)}, ids: make(map[place]int), in: make(map[int]bool)}
+	w := &weave{src: src, info: &types.Info{Types: make(map[ast.Expr]types.TypeAndValue)}, ids: make(map[place]int),
+		in: make(map[int]bool)}
 	for i, m := range all {
 		if m.status != notViable {
 			w.ids[place{m.file, m.line, m.column, m.kind}] = i + 1
@@ -103,15 +106,18 @@ func (w *weave) wrap(x, y ast.Node, at token.Pos, op token.Token, before, betwee
 	w.cuts = append(w.cuts, cut{from: w.offset(x.Pos()), to: w.offset(x.Pos()), depth: depth, text: before},
 		cut{from: w.offset(y.End()), to: w.offset(y.End()), after: true, depth: depth, text: behind})
 	if between != "" {
-		w.cuts = append(w.cuts, cut{from: w.offset(at), to: w.offset(at) + len(op.String()), depth: depth, text: between})
+		w.cuts = append(w.cuts, cut{from: w.offset(at), to: w.offset(at) + len(op.String()), depth: depth,
+			text: between})
 	}
 }
 
 var (
-	orders      = map[token.Token]string{token.LSS: "Less", token.LEQ: "LessEqual", token.GTR: "Greater", token.GEQ: "GreaterEqual"}
+	orders = map[token.Token]string{token.LSS: "Less", token.LEQ: "LessEqual", token.GTR: "Greater",
+		token.GEQ: "GreaterEqual"}
 	arithmetic  = map[token.Token]string{token.ADD: "Add", token.MUL: "Mul", token.QUO: "Quo", token.REM: "Rem"}
 	bitwise     = map[token.Token]string{token.AND: "BitAnd", token.OR: "BitOr", token.SHL: "Left", token.SHR: "Right"}
-	assignments = map[token.Token]string{token.ADD_ASSIGN: "AddTo", token.SUB_ASSIGN: "SubFrom", token.QUO_ASSIGN: "QuoOf"}
+	assignments = map[token.Token]string{token.ADD_ASSIGN: "AddTo", token.SUB_ASSIGN: "SubFrom",
+		token.QUO_ASSIGN: "QuoOf"}
 	bitAssigned = map[token.Token]string{token.OR_ASSIGN: "OrInto", token.AND_ASSIGN: "AndInto"}
 )
 
@@ -128,12 +134,14 @@ func (w *weave) visit(n ast.Node) bool {
 		w.binary(n)
 	case *ast.UnaryExpr:
 		if n.Op == token.SUB && w.integer(n) {
-			w.wrap(n, n, n.OpPos, n.Op, fmt.Sprintf("chosen.Neg(%d, %d, ", w.id(n.OpPos, "INVERT_NEGATIVES"), w.id(n.OpPos, "ARITHMETIC_BASE")), " ", ")")
+			w.wrap(n, n, n.OpPos, n.Op, fmt.Sprintf("chosen.Neg(%d, %d, ", w.id(n.OpPos, "INVERT_NEGATIVES"),
+				w.id(n.OpPos, "ARITHMETIC_BASE")), " ", ")")
 		}
 	case *ast.IncDecStmt:
 		if w.addressable(n.X) {
 			name := map[token.Token]string{token.INC: "Inc", token.DEC: "Dec"}[n.Tok]
-			w.wrap(n.X, n.X, n.TokPos, n.Tok, fmt.Sprintf("chosen.%s(%d, &", name, w.id(n.TokPos, "INCREMENT_DECREMENT")), " ", ")")
+			w.wrap(n.X, n.X, n.TokPos, n.Tok, fmt.Sprintf("chosen.%s(%d, &", name,
+				w.id(n.TokPos, "INCREMENT_DECREMENT")), " ", ")")
 		}
 	case *ast.AssignStmt:
 		w.assigned(n)
@@ -168,16 +176,20 @@ func (w *weave) binary(e *ast.BinaryExpr) {
 	case token.EQL, token.NEQ:
 		w.wrap(e.X, e.Y, e.OpPos, e.Op, "((", "", negated(""))
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("((chosen.%s(%d, ", orders[e.Op], w.id(e.OpPos, "CONDITIONALS_BOUNDARY")), ",", negated(")"))
+		w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("((chosen.%s(%d, ", orders[e.Op],
+			w.id(e.OpPos, "CONDITIONALS_BOUNDARY")), ",", negated(")"))
 	case token.LAND, token.LOR:
 		name := map[token.Token]string{token.LAND: "And", token.LOR: "Or"}[e.Op]
-		w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s(%d, ", name, w.id(e.OpPos, "INVERT_LOGICAL")), ", func() bool { return (", ")})")
+		w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s(%d, ", name, w.id(e.OpPos, "INVERT_LOGICAL")),
+			", func() bool { return (", ")})")
 	case token.SUB:
 		if w.integer(e) {
-			w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.Sub(%d, %d, ", w.id(e.OpPos, "ARITHMETIC_BASE"), w.id(e.OpPos, "INVERT_NEGATIVES")), ",", ")")
+			w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.Sub(%d, %d, ", w.id(e.OpPos, "ARITHMETIC_BASE"),
+				w.id(e.OpPos, "INVERT_NEGATIVES")), ",", ")")
 		}
 	default:
-		for kind, names := range map[string]map[token.Token]string{"ARITHMETIC_BASE": arithmetic, "INVERT_BITWISE": bitwise} {
+		for kind, names := range map[string]map[token.Token]string{"ARITHMETIC_BASE": arithmetic,
+			"INVERT_BITWISE": bitwise} {
 			if name := names[e.Op]; name != "" && w.integer(e) {
 				w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s(%d, ", name, w.id(e.OpPos, kind)), ",", ")")
 			}
@@ -186,10 +198,12 @@ func (w *weave) binary(e *ast.BinaryExpr) {
 }
 
 func (w *weave) assigned(s *ast.AssignStmt) {
-	for kind, names := range map[string]map[token.Token]string{"INVERT_ASSIGNMENTS": assignments, "INVERT_BWASSIGN": bitAssigned} {
+	for kind, names := range map[string]map[token.Token]string{"INVERT_ASSIGNMENTS": assignments,
+		"INVERT_BWASSIGN": bitAssigned} {
 		if name := names[s.Tok]; name != "" && w.integer(s.Lhs[0]) && w.addressable(s.Lhs[0]) {
 			w.wrap(s.Lhs[0], s.Rhs[0], s.TokPos, s.Tok,
-				fmt.Sprintf("chosen.%s(%d, %d, &", name, w.id(s.TokPos, kind), w.id(s.TokPos, "REMOVE_SELF_ASSIGNMENTS")), ",", ")")
+				fmt.Sprintf("chosen.%s(%d, %d, &", name, w.id(s.TokPos, kind),
+					w.id(s.TokPos, "REMOVE_SELF_ASSIGNMENTS")), ",", ")")
 		}
 	}
 }
@@ -213,7 +227,8 @@ func (w *weave) addressable(e ast.Expr) bool {
 	return !inMap
 }
 
-// chosenPath is where the package chosen is imported from: a folder that all of the package's module may import.
+// chosenPath is where the package chosen is imported from: a folder that all of the package's
+// module may import.
 func chosenPath(pkg string) string { return pkg + "/internal/chosen" }
 
 // woven are the files of the package with their mutants, and what they import, by their names.

@@ -23,7 +23,8 @@ func rootOf(dir string) (string, error) {
 	return "", errors.New("run it inside the project's tree: no folder above has a go.work")
 }
 
-// copyTree copies what git knows of the tree, or would take: gremlins copies all that it finds, once a worker, tools included.
+// copyTree copies what git knows of the tree, or would take: gremlins copies all that it finds,
+// once a worker, tools included.
 func copyTree(ctx context.Context, root, to string) error {
 	out, err := command(ctx, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
@@ -48,7 +49,8 @@ func copyTree(ctx context.Context, root, to string) error {
 	return nil
 }
 
-// forgetful makes rapid keep no failures in the package: what one mutant led to must not be tried against the next.
+// forgetful makes rapid keep no failures in the package: what one mutant led to must not be tried
+// against the next.
 func forgetful(root, pkg string) error {
 	dir := filepath.Join(root, filepath.FromSlash(pkg), "testdata")
 	if err := os.MkdirAll(dir, 0o750); err != nil {

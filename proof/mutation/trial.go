@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// command is one in the folder, each module for itself. Vetting is off: a test is to see the change.
+// command is one in the folder, each module for itself. Vetting is off: a test is to see the
+// change.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -45,7 +46,8 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	changed, overlay := filepath.Join(temp, m.file), filepath.Join(temp, "overlay.json")
-	body, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root, filepath.FromSlash(t.pkg), m.file): changed}})
+	body, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root,
+		filepath.FromSlash(t.pkg), m.file): changed}})
 	if err != nil {
 		return "", 0, err
 	}
@@ -57,17 +59,21 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 	out, err := build.CombinedOutput()
 	spent = took(build)
 	if err != nil {
-		return "", spent, fmt.Errorf("%s:%d: %s does not compile, which the type checker did not see: %w\n%s", m.file, m.line, m.after, err, out)
+		return "", spent, fmt.Errorf("%s:%d: %s does not compile, which the type checker did not see: %w\n%s", m.file,
+			m.line, m.after, err, out)
 	}
 	became, more, err := t.run(ctx, program, m)
 	return became, spent + more, err
 }
 
-// run says whether the tests of the program, which has the mutant, see it. The environment is added to that of the tests.
-func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (_ status, spent time.Duration, err error) {
+// run says whether the tests of the program, which has the mutant, see it. The environment is added
+// to that of the tests.
+func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (_ status, spent time.Duration,
+	err error) {
 	within, cancel := context.WithTimeout(ctx, t.patience)
 	defer cancel()
-	tests := command(within, filepath.Join(t.root, filepath.FromSlash(t.pkg)), program, append([]string{"-test.failfast"}, t.flags...)...)
+	tests := command(within, filepath.Join(t.root, filepath.FromSlash(t.pkg)), program,
+		append([]string{"-test.failfast"}, t.flags...)...)
 	tests.Env = append(tests.Env, environment...)
 	err = tests.Run()
 	spent = took(tests)

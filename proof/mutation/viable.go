@@ -30,7 +30,8 @@ type source struct {
 
 // load lists and parses the package in the folder below root.
 func load(ctx context.Context, root, pkg string) (*source, error) {
-	cmd := command(ctx, root, "go", "list", "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export,TestImports,XTestImports", "./"+pkg)
+	cmd := command(ctx, root, "go", "list", "-export", "-deps",
+		"-json=ImportPath,Dir,GoFiles,Export,TestImports,XTestImports", "./"+pkg)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", pkg, said(err))
@@ -49,7 +50,8 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 		exports[p.ImportPath] = p.Export
 		s.path, s.dir, s.names, s.flags = p.ImportPath, p.Dir, p.GoFiles, nil // the last one is the package itself
 		if slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "pgregory.net/rapid") {
-			s.flags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"} // that there is a counter-example is enough
+			// that there is a counter-example is enough
+			s.flags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
 		}
 	}
 	s.importer = importer.ForCompiler(s.set, "gc", func(path string) (io.ReadCloser, error) {
@@ -59,7 +61,8 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 		return os.Open(exports[path])
 	})
 	for _, name := range s.names {
-		if s.files[name], err = parser.ParseFile(s.set, filepath.Join(s.dir, name), nil, parser.SkipObjectResolution); err != nil {
+		if s.files[name], err = parser.ParseFile(s.set, filepath.Join(s.dir, name), nil,
+			parser.SkipObjectResolution); err != nil {
 			return nil, err
 		}
 	}

@@ -134,7 +134,8 @@ func (a *agent) do(ctx context.Context, now step, t engine.Turn, s engine.Sink) 
 	return nil
 }
 
-// work goes on until the story says finish. An agent that works on does not listen when it is told to end.
+// work goes on until the story says finish. An agent that works on does not listen when it is told
+// to end.
 func (a *agent) work(ctx context.Context, t engine.Turn, on bool) error {
 	done := ctx.Done()
 	if on {
@@ -197,7 +198,8 @@ func (a *agents) finish(runID string, nodes []string, node string) error {
 // reason is why the library ended a turn, or refused a report.
 func reason(err error) string {
 	for cause, text := range map[error]string{
-		engine.ErrCanceled: "the run is canceled", engine.ErrStale: "the attempt is no longer the run's", engine.ErrShutdown: "the node shuts down",
+		engine.ErrCanceled: "the run is canceled", engine.ErrStale: "the attempt is no longer the run's",
+		engine.ErrShutdown:    "the node shuts down",
 		engine.ErrTurnTimeout: "its time is over",
 	} {
 		if errors.Is(err, cause) {

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// long is the lease that stores are told: none runs out by a store's own clock, which goes its own way.
+// long is the lease that stores are told: none runs out by a store's own clock, which goes its own
+// way.
 const long = 24 * time.Hour
 
 // lease is a node's, by the story's time.
@@ -20,13 +21,15 @@ type lease struct {
 	d     time.Duration
 }
 
-// note is what the story tells beside events: who executes what. It stands after the event that was the run's last one then.
+// note is what the story tells beside events: who executes what. It stands after the event that was
+// the run's last one then.
 type note struct {
 	after uint64
 	text  string
 }
 
-// board is what all processes of a story have in common beside their store: hints, leases, and what is told.
+// board is what all processes of a story have in common beside their store: hints, leases, and what
+// is told.
 type board struct {
 	mu     sync.Mutex
 	views  []*view           // guarded by mu
@@ -38,7 +41,8 @@ type board struct {
 }
 
 func newBoard() *board {
-	return &board{leases: make(map[string]lease), names: make(map[string]string), seqs: make(map[string]uint64), notes: make(map[string][]note)}
+	return &board{leases: make(map[string]lease), names: make(map[string]string), seqs: make(map[string]uint64),
+		notes: make(map[string][]note)}
 }
 
 // say tells something of no run.

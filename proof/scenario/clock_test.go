@@ -32,8 +32,9 @@ type timer struct {
 	c    chan time.Time
 }
 
-// timers are those of all processes. They go off one after the other, each when all is quiet, so that what falls on one moment has an order: the
-// one that was set for the shorter time comes first, and of equal ones the one that was set first.
+// timers are those of all processes. They go off one after the other, each when all is quiet, so
+// that what falls on one moment has an order: the one that was set for the shorter time comes
+// first, and of equal ones the one that was set first.
 type timers struct {
 	mu    sync.Mutex
 	all   []*timer // guarded by mu; in the order in which they were set
@@ -62,7 +63,8 @@ func (t *timer) fire() {
 	}
 }
 
-// next is the timer that goes off first, by then; nil when none does. Those of a process that stands still wait for it.
+// next is the timer that goes off first, by then; nil when none does. Those of a process that
+// stands still wait for it.
 func (ts *timers) next(by time.Time) *timer {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -59,7 +59,8 @@ type args struct {
 
 // read says what the command is given, or what is wrong with it.
 func (c command) read(d *datadriven.TestData) (*args, error) {
-	a := &args{words: make(map[string]string), named: make(map[string]string), flags: make(map[string]bool), body: d.Input}
+	a := &args{words: make(map[string]string), named: make(map[string]string), flags: make(map[string]bool),
+		body: d.Input}
 	left := c.words
 	for _, arg := range d.CmdArgs {
 		switch {
@@ -110,7 +111,8 @@ func (a *args) number(name string) int { return value(a, a.named[name], strconv.
 func (w *world) do(d *datadriven.TestData) (string, error) {
 	c, ok := commands[d.Cmd]
 	if !ok {
-		return "", fmt.Errorf("unknown command %s: there are %s", d.Cmd, strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
+		return "", fmt.Errorf("unknown command %s: there are %s", d.Cmd,
+			strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
 	}
 	if d.Expected == "" && !d.Rewrite {
 		return "", fmt.Errorf("%s has no dashes, or nothing stands below them: what it tells is missing", d.Cmd)

@@ -13,13 +13,17 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// rulings are those for what the contract says. The generated machine and the contract's own reading of itself must say the same.
+// rulings are those for what the contract says. The generated machine and the contract's own
+// reading of itself must say the same.
 var rulings = map[string]command{
-	"next":    {doc: "where an event leads from a state, given these facts", words: []string{"STATE", "EVENT"}, named: []string{"facts"}, do: next},
-	"decide":  {doc: "what a turn's evidence leads to", named: []string{"facts"}, do: decide},
-	"wait":    {doc: "what a waiting run holds, and what its deadline does", words: []string{"PROFILE", "STRICT"}, do: wait},
+	"next": {doc: "where an event leads from a state, given these facts", words: []string{"STATE", "EVENT"},
+		named: []string{"facts"}, do: next},
+	"decide": {doc: "what a turn's evidence leads to", named: []string{"facts"}, do: decide},
+	"wait": {doc: "what a waiting run holds, and what its deadline does", words: []string{"PROFILE", "STRICT"},
+		do: wait},
 	"explain": {doc: "what an id means", words: []string{"ID"}, do: explained},
-	"check":   {doc: "holds a run's log against the contract, after it was forged", words: []string{"RUN"}, body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: check},
+	"check": {doc: "holds a run's log against the contract, after it was forged", words: []string{"RUN"},
+		body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: check},
 }
 
 // facts are those named, as the machine and as the contract have them.
@@ -92,7 +96,8 @@ func wait(_ *world, a *args) (string, error) {
 		return "", fmt.Errorf("there is no profile %s", a.words["PROFILE"])
 	}
 	machine := fmt.Sprintf("slot=%s on_deadline=%s by %s\n", rule.Slot, rule.OnDeadline, rule.ID)
-	return machine, alike(machine, fmt.Sprintf("slot=%s on_deadline=%s by %s\n", other.Slot, other.OnDeadline, other.ID))
+	return machine, alike(machine, fmt.Sprintf("slot=%s on_deadline=%s by %s\n", other.Slot, other.OnDeadline,
+		other.ID))
 }
 
 func explained(_ *world, a *args) (string, error) {

@@ -18,10 +18,12 @@ import (
 
 // looks are those for what people look at.
 var looks = map[string]command{
-	"events":  {doc: "the log of a run. raw: as it is stored; page: so many events at a time", words: []string{"RUN"}, named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
+	"events": {doc: "the log of a run. raw: as it is stored; page: so many events at a time", words: []string{"RUN"},
+		named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
 	"history": {doc: "the questions of a run, and how they were settled", words: []string{"RUN"}, do: showHistory},
 	"view":    {doc: "a run as it stands", words: []string{"RUN"}, do: showRun},
-	"prompt": {doc: "what a run's agent was given at last", words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+	"prompt": {doc: "what a run's agent was given at last", words: []string{"RUN"}, do: func(w *world, a *args) (string,
+		error) {
 		w.agents.mu.Lock()
 		defer w.agents.mu.Unlock()
 		var text strings.Builder
@@ -55,10 +57,11 @@ var looks = map[string]command{
 		}
 		return text, err
 	}},
-	"stats":  {doc: "what there is to do, as an operator sees it", do: stats},
-	"await":  {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
-	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER", "RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
-	"read":   {doc: "has a slow reader take all that there is", words: []string{"READER"}, do: readOn},
+	"stats": {doc: "what there is to do, as an operator sees it", do: stats},
+	"await": {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
+	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER",
+		"RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
+	"read": {doc: "has a slow reader take all that there is", words: []string{"READER"}, do: readOn},
 }
 
 func showEvents(w *world, a *args) (string, error) {
@@ -100,7 +103,8 @@ func showHistory(w *world, a *args) (string, error) {
 			continue
 		}
 		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.at(r.ResolvedAt))
-		for _, field := range [][2]string{{"response", r.Response}, {"actor", r.Actor}, {"key", r.Key}, {"reason", r.AutoDecideReason}} {
+		for _, field := range [][2]string{{"response", r.Response}, {"actor", r.Actor}, {"key", r.Key},
+			{"reason", r.AutoDecideReason}} {
 			if field[1] != "" {
 				text += fmt.Sprintf(" %s=%q", field[0], field[1])
 			}
@@ -126,7 +130,8 @@ func showRun(w *world, a *args) (string, error) {
 		}
 	}
 	add(true, "mode=%s strict=%t profile=%q pool=%s priority=%d", r.Mode, r.Strict, r.Profile, r.Pool, r.Priority)
-	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.at(r.CreatedAt), w.at(r.UpdatedAt), w.at(r.QueuedAt), r.Version, r.Epoch, r.Seq)
+	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.at(r.CreatedAt), w.at(r.UpdatedAt),
+		w.at(r.QueuedAt), r.Version, r.Epoch, r.Seq)
 	if r.Pending != nil {
 		add(true, "pending: %s", question(r.Pending))
 	}
@@ -158,43 +163,45 @@ func question(q *interaction.Question) string {
 }
 
 // listing is a command that lists runs.
-func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page, error)) command {
-	return command{doc: doc, named: []string{"state", "label", "limit", "after"}, flags: []string{"newest"}, do: func(w *world, a *args) (string, error) {
-		q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"]}
-		if s := a.named["state"]; s != "" {
-			q.States = []fsm.State{fsm.State(s)}
-		}
-		if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
-			q.Labels = map[string]string{name: text}
-		}
-		if last := a.named["after"]; last != "" {
-			r, err := w.base.Run(w.ctx, last)
+func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
+	error)) command {
+	return command{doc: doc, named: []string{"state", "label", "limit", "after"}, flags: []string{"newest"},
+		do: func(w *world, a *args) (string, error) {
+			q := lifecycle.Query{Limit: a.number("limit"), Newest: a.flags["newest"]}
+			if s := a.named["state"]; s != "" {
+				q.States = []fsm.State{fsm.State(s)}
+			}
+			if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
+				q.Labels = map[string]string{name: text}
+			}
+			if last := a.named["after"]; last != "" {
+				r, err := w.base.Run(w.ctx, last)
+				if err != nil {
+					return "", err
+				}
+				q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
+			}
+			page, err := ask(w.client("").Client, w.ctx, q)
 			if err != nil {
-				return "", err
+				return fault(err), nil
 			}
-			q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
-		}
-		page, err := ask(w.client("").Client, w.ctx, q)
-		if err != nil {
-			return fault(err), nil
-		}
-		text := ""
-		for i := range page.Runs {
-			r := &page.Runs[i]
-			text += w.status(r)
-			if r.Pending != nil {
-				text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.at(r.Pending.AskedAt))
+			text := ""
+			for i := range page.Runs {
+				r := &page.Runs[i]
+				text += w.status(r)
+				if r.Pending != nil {
+					text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.at(r.Pending.AskedAt))
+				}
+				text += "\n"
 			}
-			text += "\n"
-		}
-		switch {
-		case text == "":
-			text = "none\n"
-		case page.Next != "":
-			text += "and more\n"
-		}
-		return text, nil
-	}}
+			switch {
+			case text == "":
+				text = "none\n"
+			case page.Next != "":
+				text += "and more\n"
+			}
+			return text, nil
+		}}
 }
 
 // reader follows a run, as a browser's stream does.
@@ -277,7 +284,8 @@ func stats(w *world, _ *args) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("queued=%d delayed=%d ready=%d running=%d waiting=%d due=%d nodes=%d", s.Queued, s.Delayed, s.Ready, s.Running, s.Waiting, s.Due, s.Nodes)
+	text := fmt.Sprintf("queued=%d delayed=%d ready=%d running=%d waiting=%d due=%d nodes=%d", s.Queued, s.Delayed,
+		s.Ready, s.Running, s.Waiting, s.Due, s.Nodes)
 	if !s.OldestReady.IsZero() {
 		text += " oldest_ready=" + w.at(s.OldestReady)
 	}

@@ -51,7 +51,8 @@ func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node,
 		a := &agent{agents: w.agents, view: n.view, kind: kind, alive: make(map[string]bool)}
 		n.agents[kind], cfg.Engines[string(kind)] = a, a
 	}
-	cfg.Engine, cfg.Store, cfg.Clock, cfg.Logger = n.agents[fsm.ProfileResumable], n.view, clock{w.timers, n.view}, slog.New(slog.DiscardHandler)
+	cfg.Engine, cfg.Store, cfg.Clock, cfg.Logger = n.agents[fsm.ProfileResumable], n.view, clock{w.timers, n.view},
+		slog.New(slog.DiscardHandler)
 	delete(cfg.Engines, string(fsm.ProfileResumable))
 	var err error
 	if n.lc, err = lifecycle.New(cfg); err != nil {
@@ -99,7 +100,8 @@ func (w *world) active() string {
 	return ""
 }
 
-// alone says no when another node is active: which of two acts first is nothing that a story could tell.
+// alone says no when another node is active: which of two acts first is nothing that a story could
+// tell.
 func (w *world) alone(name string) error {
 	if other := w.active(); other != "" && other != name {
 		return fmt.Errorf("%s serves: only one node may, beside those that stand by", other)
@@ -107,7 +109,8 @@ func (w *world) alone(name string) error {
 	return nil
 }
 
-// kill ends the process at once: nothing that it does reaches the store any more, and its resident processes are gone.
+// kill ends the process at once: nothing that it does reaches the store any more, and its resident
+// processes are gone.
 func (n *node) kill() {
 	n.mu.Lock()
 	n.gone = true

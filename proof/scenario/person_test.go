@@ -19,17 +19,23 @@ var people = map[string]command{
 		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
 		named: []string{
-			"mode", "profile", "session-timeout", "max-attempts", "max-auto-decisions", "turn-timeout", "repair-rounds", "pool", "key", "priority",
+			"mode", "profile", "session-timeout", "max-attempts", "max-auto-decisions", "turn-timeout", "repair-rounds",
+			"pool", "key", "priority",
 			"not-before", "label", "work-dir", "as",
 		},
 		body: "the agent's turns", do: submit,
 	},
-	"reply":   {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"}, named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
-	"cancel":  {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"}, body: "the reason", do: cancel},
+	"reply": {doc: "answers a question", words: []string{"RUN", "QUESTION"}, flags: []string{"held"},
+		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
+	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
+		body: "the reason", do: cancel},
 	"recover": {doc: "settles what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
 	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
-	"hold":    {doc: "has the next call of a node or client stop just before the store: commit, claim, renew or expire", words: []string{"WHO", "CALL"}, do: hold},
-	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, and the caller is not told", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)}, do: release},
+	"hold": {doc: "has the next call of a node or client stop just before the store: commit, claim, renew or expire",
+		words: []string{"WHO", "CALL"}, do: hold},
+	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, " +
+		"and the caller is not told", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
+		do: release},
 	"advance": {doc: "lets time pass", words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
 		w.timers.advance(value(a, a.words["TIME"], time.ParseDuration))
 		return "", nil
@@ -38,9 +44,12 @@ var people = map[string]command{
 
 func submit(w *world, a *args) (string, error) {
 	spec := lifecycle.Spec{
-		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]), AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
-		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"), MaxAutoDecisions: a.number("max-auto-decisions"),
-		TurnTimeout: a.duration("turn-timeout"), RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
+		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]),
+		AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
+		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"),
+		MaxAutoDecisions: a.number("max-auto-decisions"),
+		TurnTimeout:      a.duration("turn-timeout"), RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"],
+		Key:      a.named["key"],
 		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
 	}
 	if profile := a.named["profile"]; profile != "resumable" {
@@ -103,7 +112,8 @@ func reply(w *world, a *args) (string, error) {
 	if !quoted {
 		text = a.body
 	}
-	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"], Actor: a.named["actor"]}
+	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
+		Actor: a.named["actor"]}
 	c := w.client(a.named["as"])
 	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
 		receipt, err := c.Reply(ctx, a.words["RUN"], r)
@@ -139,7 +149,8 @@ func recoverOnce(w *world, a *args) (string, error) {
 		if err != nil {
 			return fault(err)
 		}
-		return fmt.Sprintf("recovered nodes=%d preserved=%d requeued=%d failed=%d\n", done.Nodes, done.Preserved, done.Requeued, done.Failed)
+		return fmt.Sprintf("recovered nodes=%d preserved=%d requeued=%d failed=%d\n", done.Nodes, done.Preserved,
+			done.Requeued, done.Failed)
 	})
 }
 

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// opener opens one more handle on a story's store, as one more process would. It is called in the story's bubble.
+// opener opens one more handle on a story's store, as one more process would. It is called in the
+// story's bubble.
 type opener func(tb testing.TB) store.Store
 
 // place is a kind of store. Its make prepares a new, empty one, outside of any bubble.

@@ -15,7 +15,10 @@ import (
 
 // processes are those for what becomes of nodes and agents.
 var processes = map[string]command{
-	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the profile of that name, too, a real process that says how it was called", words: []string{"NODE"}, flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "concurrency", "grace"}, do: startNode},
+	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the " +
+		"profile of that name, too, a real process that says how it was called", words: []string{"NODE"},
+		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "concurrency", "grace"},
+		do: startNode},
 	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
 		if err := w.alone(n.name); err != nil {
 			return err
@@ -35,7 +38,8 @@ var processes = map[string]command{
 		n.cancel()
 		return nil
 	}),
-	"kill": onNode("ends a node's process at once. stored: after the call that was held, before its answer", []string{"stored"}, kill),
+	"kill": onNode("ends a node's process at once. stored: after the call that was held, before its answer",
+		[]string{"stored"}, kill),
 	"pause": onNode("has a node stand still: its timers, and its calls", nil, func(_ *world, n *node, _ *args) error {
 		n.pause()
 		return nil
@@ -64,20 +68,25 @@ var processes = map[string]command{
 		n.cut = false
 		return nil
 	}),
-	"finish": {doc: "lets a turn that works go on, on that node if several work at it", words: []string{"RUN"}, named: []string{"node"}, do: func(w *world, a *args) (string, error) {
-		return "", w.agents.finish(a.words["RUN"], w.order, a.named["node"])
-	}},
-	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, cannot-be-ended", words: []string{"RUN", "FATE"}, do: agentFate},
-	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"}, do: func(w *world, a *args) (string, error) {
+	"finish": {doc: "lets a turn that works go on, on that node if several work at it", words: []string{"RUN"},
+		named: []string{"node"}, do: func(w *world, a *args) (string, error) {
+			return "", w.agents.finish(a.words["RUN"], w.order, a.named["node"])
+		}},
+	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, cannot-be-ended",
+		words: []string{"RUN", "FATE"}, do: agentFate},
+	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"}, do: func(w *world, a *args) (string,
+		error) {
 		return "", os.RemoveAll(filepath.Join(w.dir, filepath.Base(a.words["RUN"])))
 	}},
-	"pool": {doc: "makes or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"}, do: func(w *world, a *args) (string, error) {
-		p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"), KeyCapacity: a.number("key-capacity")}
-		if err := w.base.SetPool(w.ctx, p); err != nil {
-			return fault(err), nil
-		}
-		return fmt.Sprintf("pool %s capacity=%d key_capacity=%d\n", p.Name, p.Capacity, p.KeyCapacity), nil
-	}},
+	"pool": {doc: "makes or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"},
+		do: func(w *world, a *args) (string, error) {
+			p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"),
+				KeyCapacity: a.number("key-capacity")}
+			if err := w.base.SetPool(w.ctx, p); err != nil {
+				return fault(err), nil
+			}
+			return fmt.Sprintf("pool %s capacity=%d key_capacity=%d\n", p.Name, p.Capacity, p.KeyCapacity), nil
+		}},
 }
 
 // onNode is a command about a node that lives.
@@ -105,7 +114,8 @@ func startNode(w *world, a *args) (string, error) {
 	if err := w.alone(name); err != nil && !a.flags["standby"] {
 		return "", err
 	}
-	cfg := lifecycle.Config{Lease: 30 * time.Second, Poll: 5 * time.Second, Concurrency: a.number("concurrency"), Grace: a.duration("grace")}
+	cfg := lifecycle.Config{Lease: 30 * time.Second, Poll: 5 * time.Second, Concurrency: a.number("concurrency"),
+		Grace: a.duration("grace")}
 	if a.named["lease"] != "" {
 		cfg.Lease = a.duration("lease")
 	}

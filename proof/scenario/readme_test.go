@@ -20,7 +20,8 @@ func (c command) row(name string) string {
 	return text + " |\n"
 }
 
-// README.md lists every command as it is written, and every step of an agent; and nothing that there is not.
+// README.md lists every command as it is written, and every step of an agent; and nothing that
+// there is not.
 func TestTheReadmeListsWhatThereIs(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story is a file, and what its first line says: the requirements that it stands for, and what it tells.
+// story is a file, and what its first line says: the requirements that it stands for, and what it
+// tells.
 type story struct {
 	path, section, ids, title string
 }
@@ -41,11 +42,13 @@ func readTitle(path string) (s story, _ error) {
 	parts := titled.FindStringSubmatch(strings.TrimSpace(line))
 	s.path, s.section = path, filepath.Base(filepath.Dir(path))
 	if parts == nil || !strings.HasSuffix(path, ".txt") {
-		return s, fmt.Errorf("%s:1: a story is a .txt file, and begins with the ids of its requirements and what it tells: # D3 F2: …", path)
+		return s, fmt.Errorf("%s:1: a story is a .txt file, and begins with the ids of its requirements and what it "+
+			"tells: # D3 F2: …", path)
 	}
 	s.ids, s.title = parts[1], parts[2]
 	if !strings.Contains(strings.ToLower(s.ids), s.section) {
-		return s, fmt.Errorf("%s:1: the story stands in folder %s, and names no requirement of that section", path, s.section)
+		return s, fmt.Errorf("%s:1: the story stands in folder %s, and names no requirement of that section", path,
+			s.section)
 	}
 	return s, nil
 }
@@ -64,7 +67,8 @@ func stories(tb testing.TB) (all []story) {
 	return all
 }
 
-// Each story reads the same on every store. With -rewrite, what memory tells becomes what is expected.
+// Each story reads the same on every store. With -rewrite, what memory tells becomes what is
+// expected.
 func TestScenarios(t *testing.T) {
 	rewrite := flag.Lookup("rewrite").Value
 	rewriting := rewrite.String()

@@ -27,7 +27,8 @@ type script struct {
 
 type turnLine []step
 
-// verbs are what an agent can do, with the most words that each takes and the options that it knows.
+// verbs are what an agent can do, with the most words that each takes and the options that it
+// knows.
 var verbs = map[string]struct {
 	words int
 	named []string
@@ -46,7 +47,8 @@ var verbs = map[string]struct {
 	"error":   {words: 1, ends: true},
 }
 
-// readTurn reads one line of a script: steps with semicolons between them. The last one ends the turn.
+// readTurn reads one line of a script: steps with semicolons between them. The last one ends the
+// turn.
 func readTurn(line string) (turnLine, error) {
 	words, err := split(line)
 	if err != nil {
@@ -101,7 +103,8 @@ func readStep(words []string) (step, error) {
 	return s, nil
 }
 
-// split parts a line at its spaces, but for those in quotation marks; a semicolon is a word of its own.
+// split parts a line at its spaces, but for those in quotation marks; a semicolon is a word of its
+// own.
 func split(line string) (words []string, _ error) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		word := ""
@@ -142,7 +145,8 @@ func (s step) word(i int) string {
 
 // question is what "ask [KIND] PROMPT" asks.
 func (s step) question() interaction.Question {
-	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0), DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
+	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0),
+		DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
 	if len(s.words) == 2 {
 		q.Kind, q.Prompt = interaction.Kind(s.words[0]), s.words[1]
 	}

@@ -10,7 +10,8 @@ import (
 // echo is an agent's command line that says with what it was called, and can be resumed.
 const echo = `cat >/dev/null; printf '{"session":"s-1"}\n{"text":"I was called with %s"}\n' "$*"`
 
-// shell is an engine of real processes. They live outside of the story's bubble, whose time waits for them.
+// shell is an engine of real processes. They live outside of the story's bubble, whose time waits
+// for them.
 type shell struct {
 	*exec.Engine
 
@@ -30,7 +31,8 @@ func newShell(ctx context.Context, stateDir string) (*shell, error) {
 		Args:       []string{"-c", echo, "agent", "--print", "{auto}"},
 		ResumeArgs: []string{"-c", echo, "agent", "--print", "--resume", "{session}", "{auto}"},
 		AutoArgs:   []string{"--full-auto"},
-		Rules:      []exec.Rule{{Match: map[string]string{"session?": ""}, Do: exec.Session, Path: "session"}, {Match: map[string]string{"text?": ""}, Do: exec.Final, Path: "text"}},
+		Rules: []exec.Rule{{Match: map[string]string{"session?": ""}, Do: exec.Session, Path: "session"},
+			{Match: map[string]string{"text?": ""}, Do: exec.Final, Path: "text"}},
 	})
 	if err != nil {
 		return nil, err

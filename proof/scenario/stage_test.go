@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stage is where a story is played: a bubble of its own, in which time passes only while a command is done. The channels are made outside of
-// the bubble, so that waiting for a command is nothing that time could pass with.
+// stage is where a story is played: a bubble of its own, in which time passes only while a command
+// is done. The channels are made outside of the bubble, so that waiting for a command is nothing
+// that time could pass with.
 type stage struct {
 	commands chan *datadriven.TestData
 	told     chan told

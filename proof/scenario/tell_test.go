@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// news is all that has happened since it was last told: what was said, and each run that has changed, with its events.
+// news is all that has happened since it was last told: what was said, and each run that has
+// changed, with its events.
 func (w *world) news() (string, error) {
 	text := w.board.heard() + w.followed()
 	for _, id := range w.runs {
@@ -93,8 +94,10 @@ func answered(r *store.Run) int {
 // at is a moment, counted from the story's beginning.
 func (w *world) at(t time.Time) string { return "+" + t.Sub(w.begun).String() }
 
-// untold are fields of events that a story does without: times, which are known, and what was submitted.
-var untold = []string{"updated_at", "accepted_at", "asked_at", "contract_version", "max_auto_decisions", "pool", "profile", "from", "to", "trigger", "terminal"}
+// untold are fields of events that a story does without: times, which are known, and what was
+// submitted.
+var untold = []string{"updated_at", "accepted_at", "asked_at", "contract_version", "max_auto_decisions", "pool",
+	"profile", "from", "to", "trigger", "terminal"}
 
 // usual are values that go without saying.
 var usual = map[string]string{"default_decision_policy": `"engine_judgement"`}
@@ -133,7 +136,8 @@ func rank(key string) int {
 	return len(first)
 }
 
-// bare is a JSON value as a story shows it: a word without quotation marks, a moment, options by their labels.
+// bare is a JSON value as a story shows it: a word without quotation marks, a moment, options by
+// their labels.
 func (w *world) bare(v json.RawMessage) string {
 	var word string
 	var moment time.Time
@@ -179,10 +183,13 @@ var sentinels = []struct {
 }{
 	{"lifecycle.ErrInvalidSpec", lifecycle.ErrInvalidSpec}, {"lifecycle.ErrSpecConflict", lifecycle.ErrSpecConflict},
 	{"lifecycle.ErrInvalidReply", lifecycle.ErrInvalidReply}, {"lifecycle.ErrNotWaiting", lifecycle.ErrNotWaiting},
-	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict}, {"lifecycle.ErrTerminal", lifecycle.ErrTerminal},
-	{"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool}, {"lifecycle.ErrNotFound", lifecycle.ErrNotFound}, {"lifecycle.ErrServing", lifecycle.ErrServing},
+	{"lifecycle.ErrSettled", lifecycle.ErrSettled}, {"lifecycle.ErrKeyConflict", lifecycle.ErrKeyConflict},
+	{"lifecycle.ErrTerminal", lifecycle.ErrTerminal},
+	{"lifecycle.ErrUnknownPool", lifecycle.ErrUnknownPool}, {"lifecycle.ErrNotFound", lifecycle.ErrNotFound},
+	{"lifecycle.ErrServing", lifecycle.ErrServing},
 	{"lifecycle.ErrCursorBeyondEnd", lifecycle.ErrCursorBeyondEnd},
-	{"store.ErrConflict", store.ErrConflict}, {"store.ErrStaleEpoch", store.ErrStaleEpoch}, {"store.ErrInvalid", store.ErrInvalid},
+	{"store.ErrConflict", store.ErrConflict}, {"store.ErrStaleEpoch", store.ErrStaleEpoch}, {"store.ErrInvalid",
+		store.ErrInvalid},
 	{"the answer got lost", errUnheard}, {"the store cannot be reached", errCut},
 }
 

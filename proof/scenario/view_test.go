@@ -33,7 +33,8 @@ type held struct {
 	goes chan fate
 }
 
-// view is the store as one process has it: a node or a client. The story says what becomes of its calls.
+// view is the store as one process has it: a node or a client. The story says what becomes of its
+// calls.
 type view struct {
 	store.Store
 

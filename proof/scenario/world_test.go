@@ -48,10 +48,12 @@ func newWorld(tb testing.TB, open opener, dir string) *world {
 	tb.Helper()
 	w := &world{
 		TB: tb, ctx: tb.Context(), open: open, board: newBoard(), timers: new(timers), begun: time.Now(), dir: dir,
-		clients: make(map[string]*client), nodes: make(map[string]*node), told: make(map[string]store.Run), readers: make(map[string]*reader),
+		clients: make(map[string]*client), nodes: make(map[string]*node), told: make(map[string]store.Run),
+		readers: make(map[string]*reader),
 	}
 	w.agents = &agents{
-		board: w.board, scripts: make(map[string]*script), prompts: make(map[string]string), expired: make(map[string]bool), immortal: make(map[string]bool),
+		board: w.board, scripts: make(map[string]*script), prompts: make(map[string]string),
+		expired: make(map[string]bool), immortal: make(map[string]bool),
 		working: make(map[string][]chan struct{}), over: make(chan struct{}),
 	}
 	w.base = w.handle()
@@ -90,7 +92,8 @@ func (w *world) client(name string) *client {
 	}
 	if w.clients[name] == nil {
 		v := w.newView(name)
-		c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{w.timers, v}, Logger: slog.New(slog.DiscardHandler)})
+		c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{w.timers, v},
+			Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(w, err)
 		w.clients[name] = &client{Client: c, view: v}
 	}
@@ -100,7 +103,8 @@ func (w *world) client(name string) *client {
 // quiet waits until nobody has anything more to do at this time.
 func (w *world) quiet() { synctest.Wait() }
 
-// ask has the client call the library. Held says that the call stands still before it stores anything.
+// ask has the client call the library. Held says that the call stands still before it stores
+// anything.
 func (w *world) ask(c *client, heldCall bool, call func(ctx context.Context) string) (string, error) {
 	if c.call != nil {
 		return "", fmt.Errorf("%s is in a call: release it first", c.view.name)

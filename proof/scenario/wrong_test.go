@@ -63,34 +63,51 @@ func TestAStoryThatIsWrongIsToldWithItsPlace(t *testing.T) {
 	}{
 		"an answer that reads otherwise": {
 			served + "reply paint 1\nblue\n----\nerror: lifecycle.ErrSettled\n",
-			[]string{"story.txt:5:", "expected:\n  error: lifecycle.ErrSettled\n", "found:\n  error: lifecycle.ErrNotFound\n"},
+			[]string{"story.txt:5:", "expected:\n  error: lifecycle.ErrSettled\n",
+				"found:\n  error: lifecycle.ErrNotFound\n"},
 		},
 		"an event that did not happen": {
 			served + "submit paint\ndone\n----\nsubmitted paint: queued\npaint: running attempt=1 slot=yes owner=n1\n",
-			[]string{"story.txt:5:", "expected:\n  submitted paint: queued\n  paint: running", "found:\n  submitted paint: queued\n  paint: succeeded attempt=1\n    1 conversation.started"},
+			[]string{"story.txt:5:", "expected:\n  submitted paint: queued\n  paint: running",
+				"found:\n  submitted paint: queued\n  paint: succeeded attempt=1\n    1 conversation.started"},
 		},
-		"an unknown command":          {served + "paint it\n----\nok\n", []string{"story.txt:5: unknown command paint: there are advance, "}},
-		"an unknown argument":         {served + "cancel paint soon=yes\n----\nok\n", []string{"story.txt:5: unknown argument soon=yes: write cancel RUN [held] [as=]"}},
-		"one word too many":           {served + "advance 1s 2s\n----\nok\n", []string{"story.txt:5: unknown argument 2s: write advance TIME"}},
-		"an argument given twice":     {served + "reply paint 1 key=a key=b\nyes\n----\nok\n", []string{"story.txt:5: unknown argument key=b"}},
-		"a word that is missing":      {served + "reply paint\nyes\n----\nok\n", []string{"story.txt:5: QUESTION is missing: write reply RUN QUESTION"}},
-		"a value that cannot be read": {served + "advance soon\n----\nok\n", []string{`story.txt:5: time: invalid duration "soon"`}},
-		"no dashes":                   {served + "advance 1s\n\nadvance 2s\n", []string{"story.txt:5: advance has no dashes, or nothing stands below them"}},
-		"nothing expected":            {served + "advance 1s\n----\n\nadvance 2s\n----\nok\n", []string{"story.txt:5: advance has no dashes, or nothing stands below them"}},
+		"an unknown command": {served + "paint it\n----\nok\n",
+			[]string{"story.txt:5: unknown command paint: there are advance, "}},
+		"an unknown argument": {served + "cancel paint soon=yes\n----\nok\n",
+			[]string{"story.txt:5: unknown argument soon=yes: write cancel RUN [held] [as=]"}},
+		"one word too many": {served + "advance 1s 2s\n----\nok\n",
+			[]string{"story.txt:5: unknown argument 2s: write advance TIME"}},
+		"an argument given twice": {served + "reply paint 1 key=a key=b\nyes\n----\nok\n",
+			[]string{"story.txt:5: unknown argument key=b"}},
+		"a word that is missing": {served + "reply paint\nyes\n----\nok\n",
+			[]string{"story.txt:5: QUESTION is missing: write reply RUN QUESTION"}},
+		"a value that cannot be read": {served + "advance soon\n----\nok\n",
+			[]string{`story.txt:5: time: invalid duration "soon"`}},
+		"no dashes": {served + "advance 1s\n\nadvance 2s\n",
+			[]string{"story.txt:5: advance has no dashes, or nothing stands below them"}},
+		"nothing expected": {served + "advance 1s\n----\n\nadvance 2s\n----\nok\n",
+			[]string{"story.txt:5: advance has no dashes, or nothing stands below them"}},
 		"lines that belong to nothing": {
-			served + "advance 1s\nand then\n----\nok\n", []string{`story.txt:5: nothing may stand between advance and its dashes, as "and then" does`},
+			served + "advance 1s\nand then\n----\nok\n",
+			[]string{`story.txt:5: nothing may stand between advance and its dashes, as "and then" does`},
 		},
-		"a turn that no agent can do": {served + "submit paint\nsing \"La\"\n----\nok\n", []string{`story.txt:5: no agent can "sing"`}},
-		"a turn with two ends":        {served + "submit paint\ndone; done\n----\nok\n", []string{"story.txt:5: a turn has one end, and nothing after it: done; done"}},
-		"two nodes that serve":        {served + "node n2\n----\nok\n", []string{"story.txt:5: n1 serves: only one node may, beside those that stand by"}},
-		"a node that nobody started":  {served + "kill n2\n----\nok\n", []string{"story.txt:5: there is no node n2"}},
+		"a turn that no agent can do": {served + "submit paint\nsing \"La\"\n----\nok\n",
+			[]string{`story.txt:5: no agent can "sing"`}},
+		"a turn with two ends": {served + "submit paint\ndone; done\n----\nok\n",
+			[]string{"story.txt:5: a turn has one end, and nothing after it: done; done"}},
+		"two nodes that serve": {served + "node n2\n----\nok\n",
+			[]string{"story.txt:5: n1 serves: only one node may, beside those that stand by"}},
+		"a node that nobody started": {served + "kill n2\n----\nok\n", []string{"story.txt:5: there is no node n2"}},
 		"turns that nobody executed": {
-			"node n1 standby\n----\nn1 stands by\n\nsubmit paint\nask \"Which colour?\"\ndone\n----\nsubmitted paint: queued\npaint: queued slot=no\n" +
-				"  1 conversation.started mode=interactive interactive_require_user_reply=true session_timeout_sec=1200\n",
+			"node n1 standby\n----\nn1 stands by\n\nsubmit paint\nask \"Which colour?\"\ndone\n----\nsubmitted " +
+				"paint: queued\npaint: queued slot=no\n" +
+				"  1 conversation.started mode=interactive interactive_require_user_reply=true " +
+				"session_timeout_sec=1200\n",
 			[]string{"story.txt: the script of paint has 2 lines that nobody executed"},
 		},
 		"a call that is never let go": {
-			"submit paint held\n----\nclient is about to store paint version 1\n", []string{"story.txt: the call of client was never released"},
+			"submit paint held\n----\nclient is about to store paint version 1\n", []string{"story.txt: the call of " +
+				"client was never released"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -106,9 +123,11 @@ func TestAStoryThatIsWrongIsToldWithItsPlace(t *testing.T) {
 // A story names its requirements, at least one of them of the section in whose folder it stands.
 func TestAStoryHasATitle(t *testing.T) {
 	for name, c := range map[string]struct{ path, text, want string }{
-		"no ids":               {"d/story.txt", "# The deadline passes.\n", ":1: a story is a .txt file, and begins with the ids"},
-		"no title":             {"d/story.txt", "node n1\n", ":1: a story is a .txt file, and begins with the ids"},
-		"of another section":   {"d/story.txt", "# A1: A run.\n", ":1: the story stands in folder d, and names no requirement of that section"},
+		"no ids": {"d/story.txt", "# The deadline passes.\n", ":1: a story is a .txt file, and begins " +
+			"with the ids"},
+		"no title": {"d/story.txt", "node n1\n", ":1: a story is a .txt file, and begins with the ids"},
+		"of another section": {"d/story.txt", "# A1: A run.\n", ":1: the story stands in folder d, and names no " +
+			"requirement of that section"},
 		"another kind of file": {"d/story.md", "# D1: A run.\n", ":1: a story is a .txt file"},
 	} {
 		t.Run(name, func(t *testing.T) {

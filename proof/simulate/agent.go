@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agent is the engine of one profile in one process. What it heard it says at the end, so that an answer that was lost, or came twice, is
-// missing there or stands there twice.
+// agent is the engine of one profile in one process. What it heard it says at the end, so that an
+// answer that was lost, or came twice, is missing there or stands there twice.
 type agent struct {
 	view     *view
 	kind     fsm.Profile
@@ -82,7 +82,8 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 
 // step waits at the gate.
 func (a *agent) step(ctx context.Context, t engine.Turn, what string, apply func()) error {
-	return a.view.ask(ctx, &request{kind: "Agent", what: fmt.Sprintf("%s attempt %d %s", t.RunID, t.Attempt, what), apply: apply})
+	return a.view.ask(ctx, &request{kind: "Agent", what: fmt.Sprintf("%s attempt %d %s", t.RunID, t.Attempt, what),
+		apply: apply})
 }
 
 // resume is what the agent has heard by now, the answer of this turn included.
@@ -110,7 +111,8 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 	}
 	if t.GoesOn() {
 		if t.Handle == nil {
-			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the turn goes on and has no session"}
+			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+				Detail: "the turn goes on and has no session"}
 		}
 		heard = append(heard, t.Input())
 	}
@@ -188,7 +190,8 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 	case p.fails:
 		return o, errors.New("the agent has no more ideas")
 	case p.asks && t.Mode == fsm.ModeInteractive:
-		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?", len(heard)+1), DefaultPolicy: p.policy}}
+		o.Questions = []interaction.Question{{Kind: interaction.OpenText, Prompt: fmt.Sprintf("Question %d?",
+			len(heard)+1), DefaultPolicy: p.policy}}
 	default:
 		o.FinalText = said(heard) + "\n" + interaction.DoneMarker + "\n"
 	}

@@ -32,7 +32,8 @@ func (s careless) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// torn is a store that keeps events apart from records, and loses some of them: those of every ninth commit.
+// torn is a store that keeps events apart from records, and loses some of them: those of every
+// ninth commit.
 type torn struct {
 	store.Store
 	commits int
@@ -65,7 +66,8 @@ func (s *torn) Events(ctx context.Context, id string, after uint64, limit int) (
 	return left, err
 }
 
-// generous is a store that counts before it claims, and has one slot more than there are when two claim at one time.
+// generous is a store that counts before it claims, and has one slot more than there are when two
+// claim at one time.
 type generous struct {
 	store.Store
 	claims int
@@ -89,7 +91,8 @@ func (s *generous) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	return s.Store.Claim(ctx, req)
 }
 
-// twice is a store that does not compare versions: who comes second, or tries again what had arrived, is stored behind the first.
+// twice is a store that does not compare versions: who comes second, or tries again what had
+// arrived, is stored behind the first.
 type twice struct{ store.Store }
 
 func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -144,12 +147,18 @@ func TestABrokenStoreIsFound(t *testing.T) {
 		open func(store.Store) store.Store
 		why  string // a part of what is said of it; empty where much may follow
 	}{
-		"a stale epoch is accepted":           {func(s store.Store) store.Store { return careless{s} }, ""},
-		"events are stored apart":             {func(s store.Store) store.Store { return &torn{Store: s, lost: make(map[string]map[uint64]bool)} }, "its log has"},
-		"a claim goes beyond the capacity":    {func(s store.Store) store.Store { return &generous{Store: s} }, "slots are held, and there are"},
+		"a stale epoch is accepted": {func(s store.Store) store.Store { return careless{s} }, ""},
+		"events are stored apart": {func(s store.Store) store.Store {
+			return &torn{Store: s, lost: make(map[string]map[uint64]bool)}
+		}, "its log has"},
+		"a claim goes beyond the capacity": {func(s store.Store) store.Store {
+			return &generous{Store: s}
+		}, "slots are held, and there are"},
 		"a retry is applied twice":            {func(s store.Store) store.Store { return twice{s} }, "run "},
 		"an expired lease is as good as ever": {func(s store.Store) store.Store { return undead{s} }, ""},
-		"keys of replies are forgotten":       {func(s store.Store) store.Store { return keyless{s} }, "came too late, and it was accepted"},
+		"keys of replies are forgotten": {func(s store.Store) store.Store {
+			return keyless{s}
+		}, "came too late, and it was accepted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := *from; seed < *from+within; seed++ {

@@ -22,13 +22,15 @@ type timer struct {
 	missed int            // the step at which nobody waited for it
 }
 
-// compare orders the timers of one process, however its goroutines were scheduled. Timers that are equal are fired together.
+// compare orders the timers of one process, however its goroutines were scheduled. Timers that are
+// equal are fired together.
 func (t *timer) compare(o *timer) int {
 	return cmp.Or(t.due.Compare(o.due), cmp.Compare(t.since, o.since), slices.Compare(t.asker[:], o.asker[:]))
 }
 
-// Timer implements lifecycle.Clock. Timers are fired by the scheduler, one at a time and only for somebody who waits: so no select of the
-// library ever has to choose between a timer and something else, which no seed could decide.
+// Timer implements lifecycle.Clock. Timers are fired by the scheduler, one at a time and only for
+// somebody who waits: so no select of the library ever has to choose between a timer and something
+// else, which no seed could decide.
 func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	v, w := c.view, c.view.world
 	t := &timer{due: time.Now().Add(d), c: make(chan time.Time), missed: -1}
@@ -55,8 +57,8 @@ func (v *view) forget(t *timer) {
 // beat is what all who act in a world of one rhythm keep to.
 const beat = 5 * time.Second
 
-// rest waits for as long as d, and reports whether it did. In a world of one rhythm it goes on to the next beat, so that people, agents and
-// deadlines meet far oftener than by chance.
+// rest waits for as long as d, and reports whether it did. In a world of one rhythm it goes on to
+// the next beat, so that people, agents and deadlines meet far oftener than by chance.
 func (v *view) rest(done <-chan struct{}, d time.Duration) bool {
 	if v.world.plan.rhythm {
 		d += beat - time.Since(epoch.Add(-d))%beat
@@ -81,7 +83,8 @@ func (v *view) ticks(now time.Time) bool {
 	return false
 }
 
-// tick fires the first timer that is due and that somebody waits for, and reports whether there was one.
+// tick fires the first timer that is due and that somebody waits for, and reports whether there was
+// one.
 func (v *view) tick(now time.Time, step int) bool {
 	w := v.world
 	w.mu.Lock()

@@ -8,7 +8,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// settled reports that nothing is to come any more: each run has ended or waits for ever, and whoever wanted something has gone.
+// settled reports that nothing is to come any more: each run has ended or waits for ever, and
+// whoever wanted something has gone.
 func (w *world) settled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -33,8 +33,8 @@ func (w *world) heard(h store.Hint) {
 	}
 }
 
-// tell passes on one of the hints that are on their way to the view, as the seed likes: who is woken by one must not be told of the next
-// meanwhile. It returns what it told, for the trace.
+// tell passes on one of the hints that are on their way to the view, as the seed likes: who is
+// woken by one must not be told of the next meanwhile. It returns what it told, for the trace.
 func (v *view) tell(r *rand.Rand, rates rates) string {
 	w, i := v.world, 0
 	if len(v.hints) > 1 && chance(r, rates.shuffle) {

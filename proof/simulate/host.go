@@ -33,8 +33,9 @@ type process struct {
 	ended  chan struct{} // closed when nothing that it started is left
 }
 
-// live lets processes follow each other until the world ends. One that was killed is succeeded though its goroutines, which this
-// process cannot end, are still there: they reach nobody any more.
+// live lets processes follow each other until the world ends. One that was killed is succeeded
+// though its goroutines, which this process cannot end, are still there: they reach nobody any
+// more.
 func (h *host) live() {
 	w := h.world
 	for first := true; first || h.idle.rest(w.ending, 2*time.Second); first = false {
@@ -57,7 +58,8 @@ func (h *host) begin() *process {
 	w := h.world
 	v := w.newView(h.name, h.skew)
 	ctx, cancel := context.WithCancel(w.ctx)
-	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{view: v, sticky: newAgent(v, fsm.ProfileStickyProcess), cancel: cancel, killed: make(chan struct{}),
+		ended: make(chan struct{})}
 	w.mu.Lock()
 	h.living = p
 	w.processes++
@@ -78,14 +80,16 @@ func (p *process) serve(ctx context.Context) {
 	v, w := p.view, p.view.world
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: v, Engines: map[string]engine.Engine{"resumable": newAgent(v, fsm.ProfileResumable), "sticky": p.sticky},
-		Pools: []slots.Pool{w.plan.pool}, Concurrency: w.plan.limit, Lease: w.plan.lease, Grace: w.plan.grace, Poll: w.plan.poll,
+		Pools: []slots.Pool{w.plan.pool}, Concurrency: w.plan.limit, Lease: w.plan.lease, Grace: w.plan.grace,
+		Poll:  w.plan.poll,
 		Clock: clock{v}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err == nil {
 		err = lc.Serve(ctx)
 		lc.Close()
 	}
-	// An agent that stood still with its host, or is deaf, may be left behind (J10); in a calm world there is none.
+	// An agent that stood still with its host, or is deaf, may be left behind (J10); in a calm
+	// world there is none.
 	stuck := errors.Is(err, lifecycle.ErrStuck) && !w.plan.calm
 	if err != nil && !errors.Is(err, errOutage) && !errors.Is(err, errCrashed) && !stuck {
 		w.fault(v.name + " ended: " + err.Error())

@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// meant says why a run may not have ended as it did: each code needs its cause, and where nothing went wrong there are few causes.
+// meant says why a run may not have ended as it did: each code needs its cause, and where nothing
+// went wrong there are few causes.
 func (e *ending) meant(*ending) string {
 	r := &e.run
 	if r.State == fsm.StateCanceled && e.plan.cancelAt == 0 {

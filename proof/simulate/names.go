@@ -7,7 +7,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// names gives nodes names that depend on the seed alone: the library makes their ids at random, and stores list by id.
+// names gives nodes names that depend on the seed alone: the library makes their ids at random, and
+// stores list by id.
 type names struct {
 	given map[string]string // by the library's id
 	ids   map[string]string // by name
@@ -41,7 +42,8 @@ func (n *names) join(host, id string) string {
 	return name
 }
 
-// named is the batch as the store is given it. It is a copy: the caller may use its own again once the call has returned.
+// named is the batch as the store is given it. It is a copy: the caller may use its own again once
+// the call has returned.
 func (n *names) named(batch []store.Commit) []store.Commit {
 	batch = slices.Clone(batch)
 	for i := range batch {

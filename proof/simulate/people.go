@@ -66,7 +66,8 @@ func (w *world) person(run *runPlan, name string) *person {
 	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool)}
 }
 
-// send lets a person live. It is called while the world is quiescent, or by somebody whose own life is not over.
+// send lets a person live. It is called while the world is quiescent, or by somebody whose own life
+// is not over.
 func (w *world) send(p *person, life func()) {
 	w.mu.Lock()
 	w.people = append(w.people, p)
@@ -87,7 +88,8 @@ func (p *person) pause(d time.Duration) bool { return p.view.rest(p.world.ending
 // unclear reports whether an answer tells nothing: the call is to be made again.
 func unclear(err error) bool { return errors.Is(err, errOutage) || errors.Is(err, errCrashed) }
 
-// submits tries to submit the run for as long as it takes; then come the others who have to do with it.
+// submits tries to submit the run for as long as it takes; then come the others who have to do with
+// it.
 func (p *person) submits(ctx context.Context) {
 	for again := p.run.submitAt; p.pause(again); again = time.Second {
 		_, err := p.Submit(ctx, p.run.spec)
@@ -162,8 +164,8 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 	}
 }
 
-// reply replies to an interaction until the outcome is clear, and reports whether the reply was accepted, now or before. Without a key
-// there is no second try.
+// reply replies to an interaction until the outcome is clear, and reports whether the reply was
+// accepted, now or before. Without a key there is no second try.
 func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
 	w := p.world
 	reply := interaction.Reply{ID: id, Text: text, Actor: plan.name}

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// plan is what a seed decides before the world begins. Worlds differ in what goes wrong in them, too: one in eight has no fault at all, and
-// its runs must end exactly as they were meant to.
+// plan is what a seed decides before the world begins. Worlds differ in what goes wrong in them,
+// too: one in eight has no fault at all, and its runs must end exactly as they were meant to.
 type plan struct {
 	calm   bool
 	rhythm bool            // people and agents act on the beat
@@ -127,7 +127,8 @@ func newPlan(r *rand.Rand) *plan {
 	return p
 }
 
-// newRates leaves out half of all that may go wrong, so that what is rare meets what is frequent in some worlds.
+// newRates leaves out half of all that may go wrong, so that what is rare meets what is frequent in
+// some worlds.
 func newRates(r *rand.Rand) rates {
 	some := func(most int) int {
 		if r.IntN(2) == 0 {
@@ -175,7 +176,8 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 	}
 	for i := range r.IntN(3) {
 		run.repliers = append(run.repliers, &replierPlan{
-			name: fmt.Sprintf("%s.person%d", id, i+1), seed: r.Uint64(), thinks: millis(r, 500, 40_000), keyed: r.IntN(4) > 0,
+			name: fmt.Sprintf("%s.person%d", id, i+1), seed: r.Uint64(), thinks: millis(r, 500, 40_000),
+			keyed:    r.IntN(4) > 0,
 			patience: 2 + r.IntN(12), clumsy: r.IntN(2) == 0,
 		})
 	}

@@ -34,9 +34,11 @@ type request struct {
 	commits []store.Commit // that it asks for
 }
 
-// compare orders requests that came to the gate in the same quiet moment, however their goroutines were scheduled.
+// compare orders requests that came to the gate in the same quiet moment, however their goroutines
+// were scheduled.
 func (r *request) compare(o *request) int {
-	return cmp.Or(strings.Compare(r.view.name, o.view.name), strings.Compare(r.kind, o.kind), strings.Compare(r.what, o.what))
+	return cmp.Or(strings.Compare(r.view.name, o.view.name), strings.Compare(r.kind, o.kind), strings.Compare(r.what,
+		o.what))
 }
 
 // answer lets the caller go on.
@@ -45,7 +47,8 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
-// ask waits at the gate. The error says that what the request is for was not answered: whether it has had its effect is not known.
+// ask waits at the gate. The error says that what the request is for was not answered: whether it
+// has had its effect is not known.
 func (v *view) ask(ctx context.Context, r *request) error {
 	r.view, r.done = v, make(chan struct{})
 	if !v.world.enter(r) {

@@ -10,7 +10,8 @@ import (
 // maxSteps is far beyond what any world needs: one that takes more goes round in circles.
 const maxSteps = 20_000
 
-// live lets one thing happen after the other, until everything is settled and everybody has gone home.
+// live lets one thing happen after the other, until everything is settled and everybody has gone
+// home.
 func (w *world) live() {
 	w.populate()
 	for {
@@ -94,7 +95,8 @@ func (w *world) rates() rates {
 	return w.plan.rates
 }
 
-// choices are what may happen now, in a stable order: answers in the order of their calls, then timers, then hints.
+// choices are what may happen now, in a stable order: answers in the order of their calls, then
+// timers, then hints.
 func (w *world) choices(now time.Time) []choice {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -247,7 +249,8 @@ func (w *world) abort() {
 	}
 }
 
-// kill lets a process die: what it asked may still have its effect, and what the answer would have been nobody hears.
+// kill lets a process die: what it asked may still have its effect, and what the answer would have
+// been nobody hears.
 func (w *world) kill(v *view) {
 	w.mu.Lock()
 	v.dead, v.paused, v.cut, v.hints = true, time.Time{}, time.Time{}, nil

@@ -92,7 +92,8 @@ func live(t *testing.T, first uint64, n int, o simulate.Options) *total {
 	return all
 }
 
-// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10: whatever goes wrong, and in whatever order, every promise is kept.
+// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10: whatever goes wrong, and in whatever order,
+// every promise is kept.
 func TestSeeds(t *testing.T) {
 	if *only != 0 {
 		r := world(t, *only, simulate.Options{Trace: true})
@@ -109,7 +110,8 @@ func TestSeeds(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(all.sightings)) {
 		t.Logf("%9d  %s", all.sightings[what], what)
 	}
-	t.Logf("%s, in %s: %.0f worlds a second", all.counts, took.Round(time.Millisecond), float64(all.counts.Seeds)/took.Seconds())
+	t.Logf("%s, in %s: %.0f worlds a second", all.counts, took.Round(time.Millisecond),
+		float64(all.counts.Seeds)/took.Seconds())
 	if len(all.broken) == 0 && *seeds >= enough {
 		for _, what := range slices.Concat(simulate.Rare(), arrows()) {
 			require.Positive(t, all.sightings[what], "no world has shown this: %s", what)
@@ -125,7 +127,8 @@ func arrows() (all []string) {
 	return all
 }
 
-// A failing seed is of use only when it fails again: the same seed is the same world, to the last byte of the last event.
+// A failing seed is of use only when it fails again: the same seed is the same world, to the last
+// byte of the last event.
 func TestASeedIsAlwaysTheSameWorld(t *testing.T) {
 	different := make(map[uint64]bool)
 	for i := range repeated {

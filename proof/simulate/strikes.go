@@ -23,7 +23,8 @@ func (w *world) strike(now time.Time) bool {
 	case 1:
 		v.cut, v.hangs = now.Add(millis(w.rand, 1000, int(w.plan.lease.Milliseconds())*2)), w.rand.IntN(2) == 0
 		w.saw("a node was cut off from the store")
-		w.note(v.name, "is cut off for", v.cut.Sub(now).String(), map[bool]string{true: "and waits", false: "and gets errors"}[v.hangs])
+		w.note(v.name, "is cut off for", v.cut.Sub(now).String(), map[bool]string{true: "and waits",
+			false: "and gets errors"}[v.hangs])
 	case 2:
 		w.saw("a node was killed")
 		w.note(v.name, "is killed")

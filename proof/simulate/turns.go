@@ -22,8 +22,8 @@ type call struct {
 	over    bool // guarded by world.mu
 }
 
-// begin notes a call, while the world is quiescent. An attempt is executed once, whoever thinks that it is theirs; and its claim was
-// stored before.
+// begin notes a call, while the world is quiescent. An attempt is executed once, whoever thinks
+// that it is theirs; and its claim was stored before.
 func (t *turns) begin(v *view, turn engine.Turn) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
@@ -32,7 +32,8 @@ func (t *turns) begin(v *view, turn engine.Turn) {
 	}
 	for _, o := range t.calls[turn.RunID] {
 		if o.attempt == c.attempt || o.epoch == c.epoch {
-			w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d was executed on %s, and again on %s as attempt %d under epoch %d",
+			w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d was executed on %s, and again on %s as attempt %d "+
+				"under epoch %d",
 				turn.RunID, o.attempt, o.epoch, o.view.name, v.name, c.attempt, c.epoch))
 		}
 		if !o.over {
@@ -41,7 +42,8 @@ func (t *turns) begin(v *view, turn engine.Turn) {
 	}
 	known := w.witness.runs[turn.RunID]
 	if known == nil || known.Epoch < c.epoch || known.Attempt < c.attempt {
-		w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d is executed and was never claimed", turn.RunID, c.attempt, c.epoch))
+		w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d is executed and was never claimed", turn.RunID,
+			c.attempt, c.epoch))
 	} else if known.Epoch > c.epoch {
 		w.saw("a turn began that was no longer the run's")
 	}

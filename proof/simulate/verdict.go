@@ -83,8 +83,8 @@ func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	return e, nil
 }
 
-// answered says which reply was lost, or accepted twice: each that somebody was told is accepted stands in the history under its key,
-// and what stands there somebody said.
+// answered says which reply was lost, or accepted twice: each that somebody was told is accepted
+// stands in the history under its key, and what stands there somebody said.
 func (e *ending) answered(*ending) string {
 	replies := make(map[int]told)
 	maybe := make(map[string]bool)
@@ -94,7 +94,8 @@ func (e *ending) answered(*ending) string {
 		}
 		for _, t := range p.accepted {
 			if first, twice := replies[t.reply.ID]; twice && first.reply != t.reply {
-				return fmt.Sprintf("two replies to %d were accepted: %q and %q", t.reply.ID, first.reply.Text, t.reply.Text)
+				return fmt.Sprintf("two replies to %d were accepted: %q and %q", t.reply.ID, first.reply.Text,
+					t.reply.Text)
 			}
 			replies[t.reply.ID] = t
 		}
@@ -105,14 +106,16 @@ func (e *ending) answered(*ending) string {
 		}
 		for _, p := range e.people {
 			if r.Key != "" && p.refused[r.Key] {
-				return fmt.Sprintf("%s was told that the reply to %d came too late, and it was accepted", p.view.name, r.Question.ID)
+				return fmt.Sprintf("%s was told that the reply to %d came too late, and it was accepted", p.view.name,
+					r.Question.ID)
 			}
 		}
 		t, known := replies[r.Question.ID]
 		delete(replies, r.Question.ID)
 		switch {
 		case known && (r.Resolution != interaction.UserReply || r.Response != t.reply.Text || r.Key != t.reply.Key):
-			return fmt.Sprintf("the reply %q to %d was accepted, and it was settled as %s with %q", t.reply.Text, r.Question.ID, r.Resolution, r.Response)
+			return fmt.Sprintf("the reply %q to %d was accepted, and it was settled as %s with %q", t.reply.Text,
+				r.Question.ID, r.Resolution, r.Response)
 		case !known && r.Resolution == interaction.UserReply && !maybe[r.Response] && r.Key == "":
 			return fmt.Sprintf("interaction %d was settled with %q, and nobody said so", r.Question.ID, r.Response)
 		}
@@ -137,14 +140,16 @@ func (e *ending) answers() (texts []string) {
 func (e *ending) requeued() (n int) {
 	for _, event := range e.log {
 		var c contract.StateChanged
-		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil && c.Trigger == string(fsm.EventRestartRequeue) {
+		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil &&
+			c.Trigger == string(fsm.EventRestartRequeue) {
 			n++
 		}
 	}
 	return n
 }
 
-// executed says which answer was not executed, or oftener than it may be: once, and again only where the run says that a turn may be repeated.
+// executed says which answer was not executed, or oftener than it may be: once, and again only
+// where the run says that a turn may be repeated.
 func (e *ending) executed(*ending) string {
 	requeued := e.requeued()
 	if requeued > 0 && !e.plan.spec.Repeatable {
@@ -157,7 +162,8 @@ func (e *ending) executed(*ending) string {
 			return fmt.Sprintf("attempt %d went on with an answer to %d, which nobody gave", c.attempt, c.answer)
 		}
 		if c.answer > 0 && c.text != answers[c.answer-1] {
-			return fmt.Sprintf("attempt %d went on with %q, and the answer to %d is %q", c.attempt, c.text, c.answer, answers[c.answer-1])
+			return fmt.Sprintf("attempt %d went on with %q, and the answer to %d is %q", c.attempt, c.text, c.answer,
+				answers[c.answer-1])
 		}
 	}
 	for id, n := range heard {
@@ -183,14 +189,16 @@ func (e *ending) executed(*ending) string {
 func (e *ending) followed(*ending) string {
 	for _, p := range e.people {
 		if p.final != nil && (p.final.Version != e.run.Version || p.final.State != e.run.State) {
-			return fmt.Sprintf("%s was told that it ended as %s at version %d, and it did as %s at %d", p.view.name, p.final.State, p.final.Version, e.run.State, e.run.Version)
+			return fmt.Sprintf("%s was told that it ended as %s at version %d, and it did as %s at %d", p.view.name,
+				p.final.State, p.final.Version, e.run.State, e.run.Version)
 		}
 		if len(p.seen) > len(e.log) {
 			return fmt.Sprintf("%s saw %d events of %d", p.view.name, len(p.seen), len(e.log))
 		}
 		for i, s := range p.seen {
 			if s.Seq != uint64(i+1) || s.Type != e.log[i].Type || !s.TS.Equal(e.log[i].TS) {
-				return fmt.Sprintf("%s saw event %d, a %s, in place of %d, a %s", p.view.name, s.Seq, s.Type, i+1, e.log[i].Type)
+				return fmt.Sprintf("%s saw event %d, a %s, in place of %d, a %s", p.view.name, s.Seq, s.Type, i+1,
+					e.log[i].Type)
 			}
 		}
 		follower := slices.ContainsFunc(e.plan.followers, func(f followerPlan) bool { return f.name == p.view.name })

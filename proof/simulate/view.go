@@ -44,7 +44,9 @@ func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
 	w.mu.Lock()
 	named := w.names.named(batch)
 	w.mu.Unlock()
-	r := &request{kind: "Commit", what: describe(named), store: true, commits: named, apply: func() { out = w.commit(v, named) }}
+	r := &request{kind: "Commit", what: describe(named), store: true, commits: named, apply: func() {
+		out = w.commit(v, named)
+	}}
 	if err := v.ask(ctx, r); err != nil {
 		out = make([]error, len(batch))
 		for i := range out {
@@ -79,7 +81,8 @@ func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	w.mu.Lock()
 	req.Node = w.names.name(req.Node)
 	w.mu.Unlock()
-	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d told %t", req.Node, req.Max, req.Told), func() ([]store.Claimed, error) {
+	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d told %t", req.Node, req.Max, req.Told), func() ([]store.Claimed,
+		error) {
 		return w.claim(req)
 	})
 }
@@ -110,7 +113,8 @@ func (v *view) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
 	return v.page(ctx, "Inbox", q, v.world.store.Inbox)
 }
 
-func (v *view) page(ctx context.Context, kind string, q store.Query, look func(context.Context, store.Query) (store.Page, error)) (store.Page, error) {
+func (v *view) page(ctx context.Context, kind string, q store.Query, look func(context.Context,
+	store.Query) (store.Page, error)) (store.Page, error) {
 	return do(ctx, v, kind, fmt.Sprint(q), func() (store.Page, error) {
 		p, err := look(v.world.ctx, q)
 		p.Runs = v.world.names.runs(p.Runs)
@@ -143,7 +147,9 @@ func (v *view) History(ctx context.Context, id string) (store.Run, []interaction
 
 // Settled implements store.Reader.
 func (v *view) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
-	return do(ctx, v, "Settled", id+" "+key, func() (interaction.Record, error) { return v.world.store.Settled(v.world.ctx, id, key) })
+	return do(ctx, v, "Settled", id+" "+key, func() (interaction.Record, error) {
+		return v.world.store.Settled(v.world.ctx, id, key)
+	})
 }
 
 // fallen is what is due, and when something is next.
@@ -171,7 +177,8 @@ func (v *view) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error
 	})
 }
 
-// Confirm implements store.Confirmer: the world's store forgets nothing, but the way there is as long as any.
+// Confirm implements store.Confirmer: the world's store forgets nothing, but the way there is as
+// long as any.
 func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	if err := read(v); err != nil {
 		return err
@@ -221,7 +228,9 @@ func (v *view) Nodes(ctx context.Context) ([]store.Node, error) {
 
 // SetPool implements store.Registry.
 func (v *view) SetPool(ctx context.Context, p slots.Pool) error {
-	_, err := do(ctx, v, "SetPool", p.Name, func() (struct{}, error) { return struct{}{}, v.world.store.SetPool(v.world.ctx, p) })
+	_, err := do(ctx, v, "SetPool", p.Name, func() (struct{}, error) {
+		return struct{}{}, v.world.store.SetPool(v.world.ctx, p)
+	})
 	return err
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// witness remembers each run as it was last stored, and compares what is stored next with what the store promised. It is told by the
-// scheduler alone, while the world is quiescent.
+// witness remembers each run as it was last stored, and compares what is stored next with what the
+// store promised. It is told by the scheduler alone, while the world is quiescent.
 type witness struct {
 	world *world
 	runs  map[string]*store.Run
@@ -91,7 +91,8 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 		c := &claimed[i]
 		w.witness.look(c.Run.ID, nil)
 		if c.Run.Epoch == 0 || !c.Run.Slot || c.Run.Owner != req.Node {
-			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner, c.Run.Epoch))
+			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner,
+				c.Run.Epoch))
 		}
 		w.unheard[hold{c.Run.ID, c.Run.Epoch}] = true // until the answer is heard
 		w.claimed = append(w.claimed, hold{c.Run.ID, c.Run.Epoch})
@@ -139,12 +140,14 @@ func (x *witness) stored(c *store.Commit) {
 	w, prev := x.world, x.runs[c.Run.ID]
 	if f := c.Fence; f != nil {
 		if prev == nil || prev.Owner != f.Node || prev.Epoch != f.Epoch || !x.nodes[f.Node] {
-			w.fault(fmt.Sprintf("run %s: a write was accepted under %s/%d, which has no right to it", c.Run.ID, f.Node, f.Epoch))
+			w.fault(fmt.Sprintf("run %s: a write was accepted under %s/%d, which has no right to it", c.Run.ID, f.Node,
+				f.Epoch))
 		}
 	}
 	x.look(c.Run.ID, c)
 	now := x.runs[c.Run.ID]
-	if prev != nil && prev.State == fsm.StateWaitingUser && now.State == fsm.StateWaitingUser && prev.Owner != now.Owner {
+	if prev != nil && prev.State == fsm.StateWaitingUser && now.State == fsm.StateWaitingUser &&
+		prev.Owner != now.Owner {
 		w.saw("waiting_user → waiting_user: restart.preserve_waiting")
 	}
 }
@@ -186,12 +189,14 @@ func follows(prev, next *store.Run, c *store.Commit) string {
 	case next.UpdatedAt.Before(prev.UpdatedAt):
 		return "time went back"
 	case c != nil && next.Seq != prev.Seq+uint64(len(c.Events)):
-		return fmt.Sprintf("it ends at event %d, %d of which are new, and the one before ended at %d", next.Seq, len(c.Events), prev.Seq)
+		return fmt.Sprintf("it ends at event %d, %d of which are new, and the one before ended at %d", next.Seq,
+			len(c.Events), prev.Seq)
 	}
 	return ""
 }
 
-// coherent says why what a record says of state, slot and question does not agree (I.10); empty when it does.
+// coherent says why what a record says of state, slot and question does not agree (I.10); empty
+// when it does.
 func coherent(r *store.Run) string {
 	waits := r.State == fsm.StateWaitingUser
 	switch {
@@ -199,7 +204,8 @@ func coherent(r *store.Run) string {
 		return fmt.Sprintf("it is %s, and its question is %v", r.State, r.Pending)
 	case !waits && !r.Deadline.IsZero():
 		return fmt.Sprintf("it is %s and has a deadline", r.State)
-	case r.State == fsm.StateRunning && !r.Slot, r.State.Terminal() && r.Slot, waits && r.Slot != (r.Profile == fsm.ProfileStickyProcess):
+	case r.State == fsm.StateRunning && !r.Slot, r.State.Terminal() && r.Slot, waits &&
+		r.Slot != (r.Profile == fsm.ProfileStickyProcess):
 		return fmt.Sprintf("it is %s as %s, and that it holds a slot is %t", r.State, r.Profile, r.Slot)
 	case (r.State == fsm.StateFailed) && r.Error == nil, r.State == fsm.StateSucceeded && r.Error != nil:
 		return fmt.Sprintf("it is %s, and its error is %v", r.State, r.Error)
@@ -207,7 +213,8 @@ func coherent(r *store.Run) string {
 	return ""
 }
 
-// pools counts the slots that runs hold, and compares them with what the store says and with what there are.
+// pools counts the slots that runs hold, and compares them with what the store says and with what
+// there are.
 func (x *witness) pools() {
 	w := x.world
 	held, byKey := 0, make(map[string]int)

@@ -76,7 +76,8 @@ func (c *Counts) Add(o Counts) {
 }
 
 func (c Counts) String() string {
-	return fmt.Sprintf("%d seeds, %.0f simulated hours, %d steps, %d store operations, %d faults", c.Seeds, c.Simulated.Hours(), c.Steps, c.Operations, c.Faults)
+	return fmt.Sprintf("%d seeds, %.0f simulated hours, %d steps, %d store operations, %d faults", c.Seeds,
+		c.Simulated.Hours(), c.Steps, c.Operations, c.Faults)
 }
 
 // Report is what became of a world.
@@ -103,14 +104,16 @@ func Run(seed uint64, o Options) *Report {
 	}
 	slices.Sort(w.faults)
 	w.counts.Seeds, w.counts.Steps, w.counts.Simulated = 1, w.step, time.Since(epoch)
-	return &Report{Seed: seed, Broken: w.faults, Hash: w.trace.hash, Trace: w.trace.lines, Sightings: w.sightings, Counts: w.counts}
+	return &Report{Seed: seed, Broken: w.faults, Hash: w.trace.hash, Trace: w.trace.lines, Sightings: w.sightings,
+		Counts: w.counts}
 }
 
 func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	inner := memory.New()
 	w := &world{
 		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}),
-		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool), trace: trace{keep: o.Trace}, sightings: make(map[string]int),
+		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool),
+		trace: trace{keep: o.Trace}, sightings: make(map[string]int),
 	}
 	if o.Store != nil {
 		w.store = o.Store(inner)
@@ -129,7 +132,9 @@ func (w *world) newView(name string, skew time.Duration) *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v := &view{world: w, name: name, skew: skew}
-	i, _ := slices.BinarySearchFunc(w.views, name, func(v *view, name string) int { return strings.Compare(v.name, name) })
+	i, _ := slices.BinarySearchFunc(w.views, name, func(v *view, name string) int {
+		return strings.Compare(v.name, name)
+	})
 	w.views = slices.Insert(slices.Clone(w.views), i, v) // by name, whoever comes first
 	return v
 }

@@ -34,7 +34,8 @@ var body = fmt.Appendf(nil, "{%0300d}", 1)
 func submit(id string) store.Commit {
 	return step(store.Run{}, func(r *store.Run) {
 		*r = store.Run{
-			ID: id, Version: 1, Seq: 1, Pool: "p", Mode: fsm.ModeInteractive, State: fsm.StateQueued, CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
+			ID: id, Version: 1, Seq: 1, Pool: "p", Mode: fsm.ModeInteractive, State: fsm.StateQueued, CreatedAt: noon,
+			UpdatedAt: noon, QueuedAt: noon,
 			Recovery: store.RecoveryNone,
 		}
 	})
@@ -125,7 +126,8 @@ func BenchmarkClaim(b *testing.B) {
 	})
 }
 
-// Sixteen runs a claim, of a pool where 256 keys have four ready ones each, and some of the keys have no room.
+// Sixteen runs a claim, of a pool where 256 keys have four ready ones each, and some of the keys
+// have no room.
 func BenchmarkClaimAmongKeys(b *testing.B) {
 	for _, full := range []int{0, 128} {
 		b.Run(fmt.Sprintf("full=%d", full), func(b *testing.B) {

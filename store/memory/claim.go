@@ -129,7 +129,8 @@ func (s *Store) stickyOf(node string, n int) []string {
 	return ids
 }
 
-// poolsInTurn are the pools by name, each claim beginning with another, so that none is always served last.
+// poolsInTurn are the pools by name, each claim beginning with another, so that none is always
+// served last.
 func (s *Store) poolsInTurn() []string {
 	if len(s.pools) == 1 {
 		for name := range s.pools {
@@ -149,8 +150,9 @@ func (s *Store) poolsInTurn() []string {
 	return append(slices.Clone(names[i:]), names[:i]...)
 }
 
-// queue is the ready runs of one pool whose engines the node has, for slots.Select. Each engine's runs are an ordered range of their own,
-// which no run of another engine stands in; the queue merges these ranges.
+// queue is the ready runs of one pool whose engines the node has, for slots.Select. Each engine's
+// runs are an ordered range of their own, which no run of another engine stands in; the queue
+// merges these ranges.
 type queue struct {
 	store       *Store
 	pool        string
@@ -158,8 +160,8 @@ type queue struct {
 	keyCapacity int
 }
 
-// readyEngines are the engines that have a ready run in the pool, of those that are wanted; nil wants all. It skips from engine to engine
-// and never looks at a second run of one.
+// readyEngines are the engines that have a ready run in the pool, of those that are wanted; nil
+// wants all. It skips from engine to engine and never looks at a second run of one.
 func (s *Store) readyEngines(pool string, wanted []string) (ready []string) {
 	next := func(engine string, inclusive bool) (string, bool) {
 		p, ok := s.index.ready.first(func(p place) bool {
@@ -200,7 +202,9 @@ func (q *queue) seek(engine string, before func(place) bool) (place, bool) {
 func (q *queue) all(n int) (ids []string, all bool) {
 	var places []place
 	for _, engine := range q.engines {
-		q.store.index.ready.from(func(p place) bool { return p.pool < q.pool || p.pool == q.pool && p.engine < engine }, func(p place) bool {
+		q.store.index.ready.from(func(p place) bool {
+			return p.pool < q.pool || p.pool == q.pool && p.engine < engine
+		}, func(p place) bool {
 			if p.pool != q.pool || p.engine != engine || len(places) > n {
 				return false
 			}
@@ -255,7 +259,8 @@ func (q *queue) Keys(priority int, last string, n int) (keys []slots.Key, _ erro
 	return keys, nil
 }
 
-// key is the first key after the given one that has a ready run at the priority; with inclusive, the given one itself counts.
+// key is the first key after the given one that has a ready run at the priority; with inclusive,
+// the given one itself counts.
 func (q *queue) key(priority int, after string, inclusive bool) (key string, ok bool) {
 	for _, engine := range q.engines {
 		p, found := q.seek(engine, func(p place) bool {

@@ -34,7 +34,8 @@ func comparePlaces(a, b place) int {
 
 // compareInQueue orders the ready runs of one pool, whatever their engines.
 func compareInQueue(a, b place) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment, b.moment))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), strings.Compare(a.key, b.key), compareMoments(a.moment,
+		b.moment))
 }
 
 // belonging orders runs by their owner, those with a slot first.
@@ -45,7 +46,8 @@ type belonging struct {
 }
 
 func compareBelongings(a, b belonging) int {
-	return cmp.Or(strings.Compare(a.owner, b.owner), cmp.Compare(bit(a.parked), bit(b.parked)), compareMoments(a.moment, b.moment))
+	return cmp.Or(strings.Compare(a.owner, b.owner), cmp.Compare(bit(a.parked), bit(b.parked)), compareMoments(a.moment,
+		b.moment))
 }
 
 func bit(b bool) int {
@@ -58,8 +60,8 @@ func bit(b bool) int {
 // tenancy is a key of a pool.
 type tenancy struct{ pool, key string }
 
-// index is everything that is known of all records together. It changes with them, in remove and add, only; but for the order of
-// creation, which no change of a record changes.
+// index is everything that is known of all records together. It changes with them, in remove and
+// add, only; but for the order of creation, which no change of a record changes.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at

@@ -2,8 +2,8 @@ package memory
 
 import "math/rand/v2"
 
-// ordered is a set in an order: a treap, balanced by random priorities. Adding, removing and seeking cost
-// O(log n). It is not safe for concurrent use.
+// ordered is a set in an order: a treap, balanced by random priorities. Adding, removing and
+// seeking cost O(log n). It is not safe for concurrent use.
 type ordered[T any] struct {
 	root    *treap[T]
 	compare func(a, b T) int
@@ -73,8 +73,8 @@ func merge[T any](a, b *treap[T]) *treap[T] {
 	}
 }
 
-// from calls visit with the items that are not before the place, in order, until visit returns false. Before
-// says whether an item is before the place, and must agree with the order.
+// from calls visit with the items that are not before the place, in order, until visit returns
+// false. Before says whether an item is before the place, and must agree with the order.
 func (o *ordered[T]) from(before func(T) bool, visit func(T) bool) { ascend(o.root, before, visit) }
 
 func ascend[T any](t *treap[T], before, visit func(T) bool) bool {
@@ -87,7 +87,8 @@ func ascend[T any](t *treap[T], before, visit func(T) bool) bool {
 	return ascend(t.left, before, visit) && visit(t.item) && ascend(t.right, before, visit)
 }
 
-// back calls visit with the items that are before the place, the last first, until visit returns false.
+// back calls visit with the items that are before the place, the last first, until visit returns
+// false.
 func (o *ordered[T]) back(before func(T) bool, visit func(T) bool) { descend(o.root, before, visit) }
 
 func descend[T any](t *treap[T], before, visit func(T) bool) bool {

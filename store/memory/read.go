@@ -56,7 +56,8 @@ func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
 }
 
 // list pages through an index.
-func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment], key func(*store.Run) time.Time) (store.Page, error) {
+func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
+	key func(*store.Run) time.Time) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.open(ctx); err != nil {
@@ -222,7 +223,8 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 	return orphans, nil
 }
 
-// Interaction implements store.InteractionReader. Interactions are numbered from 1 and settled in their order.
+// Interaction implements store.InteractionReader. Interactions are numbered from 1 and settled in
+// their order.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -231,7 +233,8 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (interac
 		return interaction.Record{}, err
 	}
 	if number < 1 || number > len(e.settled) {
-		return interaction.Record{}, fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+		return interaction.Record{}, fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id,
+			number)
 	}
 	return store.CloneRecord(e.settled[number-1]), nil
 }

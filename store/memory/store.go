@@ -80,7 +80,8 @@ func (s *Store) open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Commit implements store.Writer. What needs no look at the store is done before the lock is taken. Nobody sees a part of a batch.
+// Commit implements store.Writer. What needs no look at the store is done before the lock is taken.
+// Nobody sees a part of a batch.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	var one [1]copied // the usual batch
@@ -145,7 +146,8 @@ func (s *Store) hint(c *store.Commit) store.Hint {
 	if c.Run.State.Terminal() { // which nobody changes any more
 		last = &e.run
 	}
-	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq, Events: slices.Clip(events[len(events)-len(c.Events):])}
+	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq,
+		Events: slices.Clip(events[len(events)-len(c.Events):])}
 }
 
 func (s *Store) commit(c *store.Commit, own *copied) error {
@@ -225,8 +227,8 @@ func (s *Store) count(c *store.Commit) {
 	}
 }
 
-// Stats implements store.Meter. Rows are records, the events of a commit, and settled interactions; bytes are those of events
-// and specs, which alone are kept as bytes. Nothing is ever flushed.
+// Stats implements store.Meter. Rows are records, the events of a commit, and settled interactions;
+// bytes are those of events and specs, which alone are kept as bytes. Nothing is ever flushed.
 func (s *Store) Stats() store.Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

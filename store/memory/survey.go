@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. It walks through what is ready or held back, what is due and what holds a slot; the rest is known.
+// Survey implements store.Surveyor. It walks through what is ready or held back, what is due and
+// what holds a slot; the rest is known.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -19,7 +20,8 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	}
 	x := &s.index
 	survey := store.Survey{
-		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size, Nodes: len(s.nodes),
+		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size,
+		Nodes: len(s.nodes),
 	}
 	if oldest, ok := x.waiting.first(start); ok {
 		survey.OldestWaiting = oldest.time()
@@ -45,8 +47,9 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return survey, nil
 }
 
-// queued counts, by pool, what a claim at that time would find, and by engine what wants a slot at that time or later. Runs whose
-// not-before time has come are among those that are held back until a claim releases them.
+// queued counts, by pool, what a claim at that time would find, and by engine what wants a slot at
+// that time or later. Runs whose not-before time has come are among those that are held back until
+// a claim releases them.
 func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]store.EngineSurvey) {
 	pools, engines := make(map[string]store.PoolSurvey, len(s.pools)), make(map[string]store.EngineSurvey)
 	count := func(pool, engine string, queued moment) {
@@ -84,7 +87,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// running counts the runs in that state, all of which hold a slot. It passes over what is parked, owner by owner.
+// running counts the runs in that state, all of which hold a slot. It passes over what is parked,
+// owner by owner.
 func (s *Store) running() (n int) {
 	for owner := ""; ; {
 		next, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })

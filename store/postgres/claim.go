@@ -18,8 +18,8 @@ type fair struct {
 	first  string            // guarded by mu; the pool at which the last claim began
 }
 
-// Claim implements store.Writer. It is a transaction of its own, which holds the rows of the pools that it claims from, so that
-// those of all nodes come one after the other.
+// Claim implements store.Writer. It is a transaction of its own, which holds the rows of the pools
+// that it claims from, so that those of all nodes come one after the other.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
@@ -34,8 +34,8 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next again: what is left then
-// goes together, so that it holds up no other.
+// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next
+// again: what is left then goes together, so that it holds up no other.
 func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
 	for left := req.Max; left > 0; left-- {
 		req.Max = 1

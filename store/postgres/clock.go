@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// clock is the server's clock as this process knows it: a look at it, and the time that has passed since.
+// clock is the server's clock as this process knows it: a look at it, and the time that has passed
+// since.
 type clock struct{ seen atomic.Pointer[sight] }
 
 // sight is what the server's clock said.
@@ -25,7 +26,8 @@ func (s sight) at(here time.Time) time.Time { return s.server.Add(here.Sub(s.her
 // doubtAt grows as time passes.
 func (s sight) doubtAt(here time.Time) time.Duration { return s.doubt + here.Sub(s.here)/drift }
 
-// yields reports whether a new look is to count: it is surer, or says that one of the two clocks was set, or stood.
+// yields reports whether a new look is to count: it is surer, or says that one of the two clocks
+// was set, or stood.
 func (s sight) yields(to sight) bool {
 	doubt := s.doubtAt(to.here)
 	return to.doubt <= doubt || s.at(to.here).Sub(to.server).Abs() > doubt+to.doubt
@@ -36,8 +38,8 @@ var clockText = sql(`SELECT ` + micros)
 // Now implements store.Timekeeper.
 func (s *Store) Now() time.Time { return s.clock.seen.Load().at(time.Now()) }
 
-// looks is how often the server is asked in one look, of which the quickest answer counts: the first ones may find the connection new,
-// or the server busy.
+// looks is how often the server is asked in one look, of which the quickest answer counts: the
+// first ones may find the connection new, or the server busy.
 const looks = 3
 
 // lookAtClock reads the server's clock; the reading is taken to be of the middle of the exchange.
@@ -67,7 +69,8 @@ func (s *Store) lookAtClock(ctx context.Context) error {
 // clockLooks is how often the server's clock is looked at again.
 const clockLooks = time.Minute
 
-// keepTime looks at the clock until the store is closed. A look that fails is made again at the next turn.
+// keepTime looks at the clock until the store is closed. A look that fails is made again at the
+// next turn.
 func (s *Store) keepTime() {
 	tick := time.NewTicker(clockLooks)
 	defer tick.Stop()

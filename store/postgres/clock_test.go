@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The server's clock is a look at it and the time that has passed since, whatever this machine's clock says.
+// The server's clock is a look at it and the time that has passed since, whatever this machine's
+// clock says.
 func TestTheClockIsTheServers(t *testing.T) {
 	here := time.Now() // with its monotonic reading, by which time passes here
 	server := here.Add(-time.Hour)
@@ -22,7 +23,8 @@ func TestTheClockIsTheServers(t *testing.T) {
 	require.False(t, k.Now().Before(first))
 }
 
-// A look counts when it is surer than what is known, which grows less sure with time, or when it shows that what is known is wrong.
+// A look counts when it is surer than what is known, which grows less sure with time, or when it
+// shows that what is known is wrong.
 func TestALookAtTheClock(t *testing.T) {
 	here := time.Now()
 	known := sight{server: here, here: here, doubt: 2 * time.Millisecond}

@@ -32,8 +32,12 @@ func goroutines() (all []string) {
 // requireNothingLeft: neither a goroutine nor a session.
 func (w *world) requireNothingLeft(application string) {
 	w.Helper()
-	require.Eventually(w, func() bool { return len(goroutines()) == 0 }, patience, time.Millisecond, "goroutines are left")
-	require.Eventually(w, func() bool { return w.sessions(`application_name = '`+application+`'`) == 0 }, patience, time.Millisecond, "sessions are left")
+	require.Eventually(w, func() bool {
+		return len(goroutines()) == 0
+	}, patience, time.Millisecond, "goroutines are left")
+	require.Eventually(w, func() bool {
+		return w.sessions(`application_name = '`+application+`'`) == 0
+	}, patience, time.Millisecond, "sessions are left")
 }
 
 // named opens a store whose sessions can be told from others.
@@ -88,7 +92,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	require.EqualValues(t, commits, survey.Queued, "what was stored was acknowledged, and nothing else")
 }
 
-// A context that ended before gets nothing opened; one that ends afterwards is nothing to the store.
+// A context that ended before gets nothing opened; one that ends afterwards is nothing to the
+// store.
 func TestTheContextOfOpen(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
@@ -105,12 +110,14 @@ func TestTheContextOfOpen(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, postgres.Migrate(ctx, w.dsn, w.schema), context.Canceled)
 	w.requireNothingLeft(application)
-	_, err = postgres.Open(t.Context(), pgtest.With(w.dsn, "application_name="+application), postgres.Options{Schema: w.schema + "none", NoMigrate: true})
+	_, err = postgres.Open(t.Context(), pgtest.With(w.dsn, "application_name="+application),
+		postgres.Options{Schema: w.schema + "none", NoMigrate: true})
 	require.ErrorIs(t, err, postgres.ErrOlder)
 	w.requireNothingLeft(application)
 }
 
-// A pool of the host's own stays open; a host that closes it first gets errors, and can still close the store.
+// A pool of the host's own stays open; a host that closes it first gets errors, and can still close
+// the store.
 func TestThePoolIsTheHosts(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())

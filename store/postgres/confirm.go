@@ -15,18 +15,18 @@ import (
 var (
 	// confirmGuardText goes before the reads of a confirmation.
 	confirmGuardText = sql(`SELECT ` + steady + `, ` + nested + `, ` + attended + `, ` + heard)
-	// confirmText writes a record to the log, and to no table. Any role may. Its transaction ends like one that
-	// changed a row: when the log is flushed up to it, and where the standbys have it that
-	// synchronous_standby_names asks for. What was read before it stands in the log before it.
+	// confirmText writes a record to the log, and to no table. Any role may. Its transaction ends
+	// like one that changed a row: when the log is flushed up to it, and where the standbys have it
+	// that synchronous_standby_names asks for. What was read before it stands in the log before it.
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// confirms is how many confirmations are under way at one time, so that callers who ask again and again while a
-// standby is away leave connections to others.
+// confirms is how many confirmations are under way at one time, so that callers who ask again and
+// again while a standby is away leave connections to others.
 const confirms = 2
 
-// Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction, of one
-// connection: had another server taken over between the two, it would fail.
+// Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction,
+// of one connection: had another server taken over between the two, it would fail.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	within, done, err := s.call(ctx)
 	if err != nil {
@@ -73,7 +73,8 @@ func (s *Store) confirm(ctx context.Context, read func(store.Reader) error) (ref
 	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
 		return nil, err
 	}
-	view := &reader{texts: s.texts, schema: s.schema, on: func(context.Context) (querier, context.Context, func(), error) {
+	view := &reader{texts: s.texts, schema: s.schema, on: func(context.Context) (querier, context.Context, func(),
+		error) {
 		return conn, ctx, func() {}, ctx.Err()
 	}}
 	if refused := read(view); refused != nil {
@@ -90,8 +91,8 @@ func (s *Store) confirm(ctx context.Context, read func(store.Reader) error) (ref
 	return nil, err
 }
 
-// Confirm implements store.Confirmer, with the host's transaction: what read was shown is durable when the host
-// has committed it, which this makes wait as if it had changed a row.
+// Confirm implements store.Confirmer, with the host's transaction: what read was shown is durable
+// when the host has committed it, which this makes wait as if it had changed a row.
 func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	if err := v.open(ctx); err != nil {
 		return err
@@ -103,9 +104,9 @@ func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error
 	return v.failed(ctx, err)
 }
 
-// ErrUnreplicated: somebody canceled the server's wait for its standby (pg_cancel_backend, a cancel request on the
-// way), which the server answers with success and a warning. The write is on the primary, and a failover may undo
-// it: its outcome is unknown.
+// ErrUnreplicated: somebody canceled the server's wait for its standby (pg_cancel_backend, a cancel
+// request on the way), which the server answers with success and a warning. The write is on the
+// primary, and a failover may undo it: its outcome is unknown.
 var ErrUnreplicated = errors.New("postgres: the wait for the synchronous standby was canceled")
 
 // unwaitedMark is the key of a connection's mark that such a warning came.
@@ -114,9 +115,9 @@ const unwaitedMark = "interlude: not replicated"
 // heard has the server send warnings to a role that is set to hear of none.
 const heard = `set_config('client_min_messages', 'warning', true)`
 
-// OnNotice heeds the server's warning of ErrUnreplicated. Open sets it. A host that gives New a pool of its own
-// sets it in the pool's configuration (ConnConfig.OnNotice), or calls it from what it has there; without it, a
-// commit whose wait an administrator canceled counts as acknowledged.
+// OnNotice heeds the server's warning of ErrUnreplicated. Open sets it. A host that gives New a
+// pool of its own sets it in the pool's configuration (ConnConfig.OnNotice), or calls it from what
+// it has there; without it, a commit whose wait an administrator canceled counts as acknowledged.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" { // the text is translated, the code is that of any warning
 		conn.CustomData()[unwaitedMark] = n.Message

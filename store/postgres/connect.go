@@ -13,12 +13,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connectTimeout bounds the connecting to one host, where the connection string says nothing (connect_timeout). A server
-// that hangs takes the connection and says nothing for ever.
+// connectTimeout bounds the connecting to one host, where the connection string says nothing
+// (connect_timeout). A server that hangs takes the connection and says nothing for ever.
 const connectTimeout = 3 * time.Second
 
-// hosts remembers which of several hosts let the last connection in, so that the next is made there first: a connection
-// string names them in a fixed order, and its first one may hang.
+// hosts remembers which of several hosts let the last connection in, so that the next is made there
+// first: a connection string names them in a fixed order, and its first one may hang.
 type hosts struct {
 	mu    sync.Mutex
 	good  host              // guarded by mu; zero when none has
@@ -48,10 +48,13 @@ func (h *hosts) watch(config *pgxpool.Config) {
 
 // several reports whether there is more than one place to connect to.
 func several(c *pgx.ConnConfig) bool {
-	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
+	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {
+		return f.Host != c.Host || f.Port != c.Port
+	})
 }
 
-// prefer puts the good host first. One host may have several entries, with TLS and without, which stay in their order.
+// prefer puts the good host first. One host may have several entries, with TLS and without, which
+// stay in their order.
 func (h *hosts) prefer(c *pgx.ConnConfig) {
 	h.mu.Lock()
 	good := h.good

@@ -38,8 +38,9 @@ func silent(tb testing.TB) (address string, taken *atomic.Int64) {
 	return l.Addr().String(), taken
 }
 
-// TestAHostThatHangsIsPassedOver: J9. The first host of a connection string as the operators' guide has it takes
-// connections and says nothing. Nobody waits there for longer than Options.Timeout, and not for each new connection.
+// TestAHostThatHangsIsPassedOver: J9. The first host of a connection string as the operators' guide
+// has it takes connections and says nothing. Nobody waits there for longer than Options.Timeout,
+// and not for each new connection.
 func TestAHostThatHangsIsPassedOver(t *testing.T) {
 	hung, taken := silent(t)
 	dsn, schema := pgtest.Schema(t)
@@ -57,7 +58,8 @@ func TestAHostThatHangsIsPassedOver(t *testing.T) {
 	require.EqualValues(t, 1, taken.Load(), "the first connection asked there")
 
 	both := make(chan struct{})
-	require.NoError(t, s.Confirm(t.Context(), func(store.Reader) error { // a connection is in use: the next is a new one
+	// a connection is in use: the next is a new one
+	require.NoError(t, s.Confirm(t.Context(), func(store.Reader) error {
 		go func() {
 			defer close(both)
 			_ = s.Confirm(t.Context(), func(store.Reader) error { return nil })

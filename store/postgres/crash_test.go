@@ -17,7 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// author writes one run for as long as it is let, whatever happens to the server, and remembers what was acknowledged.
+// author writes one run for as long as it is let, whatever happens to the server, and remembers
+// what was acknowledged.
 type author struct {
 	*world
 
@@ -88,7 +89,8 @@ func (a *author) look(s *postgres.Store, judge func(store.Run) error) error {
 	}
 }
 
-// authors write while trouble is made. Trouble is given a function that waits until each of them has written something more.
+// authors write while trouble is made. Trouble is given a function that waits until each of them
+// has written something more.
 func (w *world) authors(s *postgres.Store, trouble func(progress func())) (unknown int64) {
 	w.Helper()
 	all := make([]*author, 24)
@@ -154,8 +156,9 @@ func (a *author) check(s *postgres.Store) {
 	require.Empty(a, a.told, "acknowledged, and lost")
 }
 
-// F8: the server is killed with kill -9 and restarted while commits are on their way: each that was acknowledged is there afterwards,
-// none is there twice, and whoever is not told how a commit ended is told just that. The server waits for its disk here, as PostgreSQL does by default.
+// F8: the server is killed with kill -9 and restarted while commits are on their way: each that was
+// acknowledged is there afterwards, none is there twice, and whoever is not told how a commit ended
+// is told just that. The server waits for its disk here, as PostgreSQL does by default.
 func TestTheServerIsKilledAndRestarted(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	w := &world{t, server.DSN(""), "interlude"}

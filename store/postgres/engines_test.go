@@ -13,7 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// insertByOlder inserts a run as packages for version 2 of the schema do, which do not name the column engine.
+// insertByOlder inserts a run as packages for version 2 of the schema do, which do not name the
+// column engine.
 func (w *world) insertByOlder(r store.Run, record []byte) {
 	w.Helper()
 	if record == nil {
@@ -27,13 +28,15 @@ func (w *world) insertByOlder(r store.Run, record []byte) {
 		finished = &at
 	}
 	w.exec(`WITH run AS (INSERT INTO interlude.runs (id, created_at, spec) VALUES ($1, 0, '{}') RETURNING n, id)
-		INSERT INTO interlude.states (n, id, version, state, pool, key, priority, queued_at, ready, slot, epoch, finished_at, record)
+		INSERT INTO interlude.states (n, id, version, state, pool, key, priority, queued_at, ready, slot, epoch,
+			finished_at, record)
 		SELECT n, id, $2, $3, 'p', '', 0, 0, $4, false, 0, $5, $6 FROM run`,
 		r.ID, int64(r.Version), string(r.State), r.State == fsm.StateQueued, finished, record)
 }
 
-// J4, J8: runs and nodes of older versions are told apart by engine: those that are there when the schema is migrated, and those
-// that older nodes add afterwards. A record that cannot be read holds up neither the migration nor the other runs.
+// J4, J8: runs and nodes of older versions are told apart by engine: those that are there when the
+// schema is migrated, and those that older nodes add afterwards. A record that cannot be read holds
+// up neither the migration nor the other runs.
 func TestEnginesOfOlderVersions(t *testing.T) {
 	w := elsewhere(t)
 	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))
@@ -71,7 +74,8 @@ func TestEnginesOfOlderVersions(t *testing.T) {
 		{Engine: "a", Queued: 2, OldestReady: epoch, Nodes: 2},
 	}, survey.Engines)
 
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 9, Engines: []string{"a"}, Start: start})
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 9, Engines: []string{"a"},
+		Start: start})
 	require.NoError(t, err)
 	require.Len(t, claimed, 2)
 	require.Equal(t, []string{"after, a", "before, a"}, []string{claimed[0].Run.ID, claimed[1].Run.ID})
@@ -80,8 +84,8 @@ func TestEnginesOfOlderVersions(t *testing.T) {
 	require.Len(t, claimed, 2)
 }
 
-// J4: a claim of several engines takes the runs in the order that they would have with one engine, in pools with and without a bound by key,
-// also when each of them is claimed alone.
+// J4: a claim of several engines takes the runs in the order that they would have with one engine,
+// in pools with and without a bound by key, also when each of them is claimed alone.
 func TestAClaimOfSeveralEnginesKeepsTheOrder(t *testing.T) {
 	for name, pool := range map[string]slots.Pool{
 		"by age":            {Name: "p", Capacity: 1000},
@@ -123,7 +127,8 @@ func TestAClaimOfSeveralEnginesKeepsTheOrder(t *testing.T) {
 			for _, most := range []int{1, 7, 100} {
 				want := claimOrder(one, store.ClaimRequest{Max: most, Engines: []string{"a"}})
 				require.Len(t, want, min(60, pool.Capacity))
-				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Engines: []string{"a", "b", "c", "none"}}))
+				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Engines: []string{"a", "b", "c",
+					"none"}}))
 				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most}), "of any engine")
 				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Told: true}), "of any engine")
 			}

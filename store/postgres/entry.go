@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// entry is a checked commit with its rows, ready to be written. It shares nothing with the caller's, who may be gone before it is written.
+// entry is a checked commit with its rows, ready to be written. It shares nothing with the
+// caller's, who may be gone before it is written.
 type entry struct {
 	store.Commit
 	record, bodies, settled []byte
@@ -24,7 +25,8 @@ type entry struct {
 	made                    bool   // the transaction under way has stored it
 }
 
-// maxKept bounds the buffers that are kept for later records: a rare long text must not stay in memory.
+// maxKept bounds the buffers that are kept for later records: a rare long text must not stay in
+// memory.
 const maxKept = 64 << 10
 
 // records are buffers for one record after the other.

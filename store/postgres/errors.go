@@ -19,12 +19,15 @@ import (
 var (
 	// ErrConfig: the connection string or an option cannot be used.
 	ErrConfig = errors.New("postgres: configuration cannot be used")
-	// ErrUnreachable: no server answers there, or it does not let us in: wrong host, port, database, user or password. Later, when a store
-	// is open: the server is down or the way there is cut; the call may be tried again.
+	// ErrUnreachable: no server answers there, or it does not let us in: wrong host, port,
+	// database, user or password. Later, when a store is open: the server is down or the way there
+	// is cut; the call may be tried again.
 	ErrUnreachable = errors.New("postgres: server or database cannot be reached")
-	// ErrOlder: the schema is older than this version of the package needs; run Migrate, with a role that may.
+	// ErrOlder: the schema is older than this version of the package needs; run Migrate, with a
+	// role that may.
 	ErrOlder = errors.New("postgres: schema is older than this version needs")
-	// ErrNewer: the schema was made by a newer version, which this one cannot work with; use that version.
+	// ErrNewer: the schema was made by a newer version, which this one cannot work with; use that
+	// version.
 	ErrNewer = errors.New("postgres: schema is of a newer version")
 	// ErrForeign: the schema's tables are not this package's, or were changed by hand.
 	ErrForeign = errors.New("postgres: schema is not this package's")
@@ -42,12 +45,16 @@ var (
 	ErrReadOnly = errors.New("postgres: server is read-only")
 	// ErrTimeout: a statement or lock timeout of the server or of Options.Timeout ended the call.
 	ErrTimeout = errors.New("postgres: timed out")
-	// ErrSerialization: a transaction of the caller's own lost against another one; roll it back and run it again.
+	// ErrSerialization: a transaction of the caller's own lost against another one; roll it back
+	// and run it again.
 	ErrSerialization = errors.New("postgres: transaction lost against another one")
-	// ErrDown: the server is starting or stopping, or the connection broke; the call may be tried again.
+	// ErrDown: the server is starting or stopping, or the connection broke; the call may be tried
+	// again.
 	ErrDown = errors.New("postgres: server or connection is down")
-	// ErrPooler: a pooler stands between, which gives each transaction another session, and the store prepares statements in them.
-	ErrPooler = errors.New("postgres: pooler loses prepared statements: add default_query_exec_mode=cache_describe to the connection string")
+	// ErrPooler: a pooler stands between, which gives each transaction another session, and the
+	// store prepares statements in them.
+	ErrPooler = errors.New("postgres: pooler loses prepared statements: add default_query_exec_mode=cache_describe " +
+		"to the connection string")
 )
 
 // meanings of the server's error codes (appendix A of its manual), by whole code or by class.
@@ -108,7 +115,8 @@ func explain(err error) error {
 // broken reports whether the connection broke.
 func broken(err error) bool {
 	var onTheWay net.Error
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) ||
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, pgconn.ErrConnClosed) ||
 		errors.As(err, &onTheWay)
 }
 
@@ -129,8 +137,9 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	return conn, nil
 }
 
-// unusable says what is wrong with a connection string. The driver's own error holds the string, whose password it blanks as well as it
-// can: so nothing of it is passed on but the reason, and which file could not be read.
+// unusable says what is wrong with a connection string. The driver's own error holds the string,
+// whose password it blanks as well as it can: so nothing of it is passed on but the reason, and
+// which file could not be read.
 func unusable(what string, err error) error {
 	reason := "it cannot be parsed"
 	var e *pgconn.ParseConfigError
@@ -147,18 +156,21 @@ func unusable(what string, err error) error {
 	return fmt.Errorf("%w: %s: %s", ErrConfig, what, reason)
 }
 
-// rolledBack reports whether it is known that nothing was made of the transaction: the server said so, or nothing was sent. An error on the
-// way leaves that unknown.
+// rolledBack reports whether it is known that nothing was made of the transaction: the server said
+// so, or nothing was sent. An error on the way leaves that unknown.
 func rolledBack(err error) bool {
 	if pgconn.SafeToRetry(err) {
 		return true
 	}
 	var e *pgconn.PgError
-	// A server that goes down may end a session whose commit is stored already, and a pooler may lose one that is being stored.
-	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") && !strings.HasPrefix(e.Code, "08") && e.Code != "40003"
+	// A server that goes down may end a session whose commit is stored already, and a pooler may
+	// lose one that is being stored.
+	return errors.As(err, &e) && !strings.HasPrefix(e.Code, "57P") && !strings.HasPrefix(e.Code, "08") &&
+		e.Code != "40003"
 }
 
-// again reports whether the same transaction may be sent again at once: it lost against another one, and nothing of it was stored.
+// again reports whether the same transaction may be sent again at once: it lost against another
+// one, and nothing of it was stored.
 func again(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")

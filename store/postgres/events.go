@@ -11,8 +11,10 @@ import (
 
 // eventsText leaves out, unread, what is beyond a page.
 var eventsText = sql(`SELECT e.first, e.bodies FROM interlude.runs r LEFT JOIN LATERAL (
-		SELECT first, last, bodies, sum(octet_length(bodies)) OVER (ORDER BY last) - octet_length(bodies) AS before FROM (
-			SELECT first, last, bodies FROM interlude.events WHERE run = r.n AND last > $2::bigint ORDER BY last LIMIT $3::bigint
+		SELECT first, last, bodies, sum(octet_length(bodies)) OVER (ORDER BY last) - octet_length(bodies) AS before
+			FROM (
+			SELECT first, last, bodies FROM interlude.events WHERE run = r.n AND last > $2::bigint
+				ORDER BY last LIMIT $3::bigint
 		) AS part
 	) e ON e.before <= $4::bigint WHERE r.id = $1::text ORDER BY e.last`)
 

@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// database is the connection string of a host's database. Here it is of the server that INTERLUDE_POSTGRES names, or of a private one, which
-// ends with the process.
+// database is the connection string of a host's database. Here it is of the server that
+// INTERLUDE_POSTGRES names, or of a private one, which ends with the process.
 var database = sync.OnceValue(func() string {
 	if dsn := os.Getenv("INTERLUDE_POSTGRES"); dsn != "" {
 		return dsn
@@ -39,7 +39,8 @@ func drop(schema string) {
 		log.Panic(err)
 	}
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+pgx.Identifier{schema}.Sanitize()+" CASCADE"); err != nil {
+	if _, err := conn.Exec(context.Background(), "DROP SCHEMA IF EXISTS "+pgx.Identifier{schema}.Sanitize()+
+		" CASCADE"); err != nil {
 		log.Panic(err)
 	}
 }
@@ -52,7 +53,8 @@ var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) 
 	return engine.Done("You said: " + t.Answers[0].Text), nil
 })
 
-// Every node runs this program. Which of them executes a turn, and which one somebody replies to, makes no difference.
+// Every node runs this program. Which of them executes a turn, and which one somebody replies to,
+// makes no difference.
 func ExampleOpen() {
 	ctx, leave := context.WithCancel(context.Background())
 	schema := "example_" + rand.Text() // a host leaves it out: "interlude"
@@ -78,7 +80,8 @@ func ExampleOpen() {
 			log.Panic(err)
 		}
 		if ev.Type == "user.input.required" {
-			if _, err := lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: "ada"}); err != nil {
+			if _, err := lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes", Key: "msg-42",
+				Actor: "ada"}); err != nil {
 				log.Panic(err)
 			}
 		}
@@ -113,7 +116,8 @@ func ExampleStore_In() {
 		log.Panic(err)
 	}
 	orders := pgx.Identifier{schema, "orders"}.Sanitize() // a table of the host's own; here it goes with the schema
-	if _, err := pool.Exec(ctx, "CREATE TABLE "+orders+" (id text PRIMARY KEY, amount int CHECK (amount > 0))"); err != nil {
+	if _, err := pool.Exec(ctx, "CREATE TABLE "+orders+
+		" (id text PRIMARY KEY, amount int CHECK (amount > 0))"); err != nil {
 		log.Panic(err)
 	}
 

@@ -14,7 +14,9 @@ var (
 
 // MigrateKnowing is Migrate of the version that knows these migrations.
 func MigrateKnowing(ctx context.Context, dsn, schema string, known []Migration) error {
-	return within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error { return migrate(ctx, conn, schema, known) })
+	return within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+		return migrate(ctx, conn, schema, known)
+	})
 }
 
 // Made are the indexes that Inspect looks for.

@@ -21,16 +21,19 @@ const (
 	commitText = `COMMIT`
 )
 
-var guardText = sql(`SELECT ` + steady + `, ` + attended + `, ` + heard + `, set_config('lock_timeout', $1::text, true)`)
+var guardText = sql(`SELECT ` + steady + `, ` + attended + `, ` + heard +
+	`, set_config('lock_timeout', $1::text, true)`)
 
-// rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all others wait with it.
+// rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all
+// others wait with it.
 const rowWait = "100ms"
 
 // maxTries bounds how often an entry is tried that is not refused, and still not stored.
 const maxTries = 20
 
-// flush stores entries. What several entries do to one run happens one after the other: in the same transaction where each follows up on
-// the one before, so that nobody comes between, and else in one transaction after the other.
+// flush stores entries. What several entries do to one run happens one after the other: in the same
+// transaction where each follows up on the one before, so that nobody comes between, and else in
+// one transaction after the other.
 func (s *Store) flush(entries []*entry) {
 	for len(entries) > 0 {
 		firsts, chains, later := arranged(slices.DeleteFunc(entries, s.behind))
@@ -38,7 +41,8 @@ func (s *Store) flush(entries []*entry) {
 	}
 }
 
-// arranged divides entries into the first of each run, those that follow up on them, by their place in the chain, and those that come later.
+// arranged divides entries into the first of each run, those that follow up on them, by their place
+// in the chain, and those that come later.
 func arranged(entries []*entry) (firsts []*entry, chains [][]*entry, later []*entry) {
 	last := make(map[string]*entry, len(entries))
 	broken := make(map[string]bool) // runs of later, whose order is kept
@@ -63,8 +67,9 @@ func arranged(entries []*entry) (firsts []*entry, chains [][]*entry, later []*en
 	return firsts, chains, later
 }
 
-// round stores entries of different runs, in one transaction if it can be, and with them those that follow up on them. Of these it returns
-// the ones that were not stored: they may be refused, or the ones before them were.
+// round stores entries of different runs, in one transaction if it can be, and with them those that
+// follow up on them. Of these it returns the ones that were not stored: they may be refused, or the
+// ones before them were.
 func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
@@ -75,7 +80,8 @@ func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
 		err := s.write(ctx, rowWait, append([][]*entry{entries}, chains...)...)
 		if err == nil {
 			var unmade []*entry
-			for _, e := range s.stored(slices.Concat(append([][]*entry{entries}, chains...)...)) { // one transaction, counted once
+			// one transaction, counted once
+			for _, e := range s.stored(slices.Concat(append([][]*entry{entries}, chains...)...)) {
 				if e.depth == 0 {
 					unmade = append(unmade, e)
 				} else {
@@ -92,7 +98,8 @@ func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
 	return slices.Concat(append([][]*entry{left}, chains...)...)
 }
 
-// sorted takes out of a failed transaction what it failed for, and returns what is to be tried again.
+// sorted takes out of a failed transaction what it failed for, and returns what is to be tried
+// again.
 func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int) []*entry {
 	var e *pgconn.PgError
 	switch {
@@ -101,7 +108,8 @@ func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int
 	case !errors.As(err, &e):
 	case e.Code == "55P03":
 		return s.unheld(ctx, entries)
-	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"): // a fault of one of them
+	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"):
+		// a fault of one of them
 		if len(entries) > 1 {
 			s.round(slices.Clone(entries[:len(entries)/2]), nil)
 			return entries[len(entries)/2:]
@@ -115,8 +123,9 @@ func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int
 
 var unheldText = sql(`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
 
-// unheld sets entries apart whose rows somebody else holds: they wait by themselves. When it is no row of a run, it is an id that is
-// being created elsewhere: then all that create one wait by themselves.
+// unheld sets entries apart whose rows somebody else holds: they wait by themselves. When it is no
+// row of a run, it is an id that is being created elsewhere: then all that create one wait by
+// themselves.
 func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
 	rows := make([]int64, 0, len(entries))
 	for _, e := range entries {
@@ -141,7 +150,8 @@ func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
 	})
 }
 
-// unstored is the error of a write that failed. What is not known to be rolled back may have been stored.
+// unstored is the error of a write that failed. What is not known to be rolled back may have been
+// stored.
 func unstored(err error) error {
 	if rolledBack(err) {
 		return fmt.Errorf("postgres: write: %w", explain(err))
@@ -149,8 +159,8 @@ func unstored(err error) error {
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// write sends one transaction of the entries, in one exchange for each round, and marks those that were stored. Rows are locked in one order
-// by everybody.
+// write sends one transaction of the entries, in one exchange for each round, and marks those that
+// were stored. Rows are locked in one order by everybody.
 func (s *Store) write(ctx context.Context, wait string, rounds ...[]*entry) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
@@ -175,7 +185,8 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entri
 		}
 	}
 	slices.SortFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(min(a.Expect, 1), min(b.Expect, 1)), cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID, b.Run.ID))
+		return cmp.Or(cmp.Compare(min(a.Expect, 1), min(b.Expect, 1)), cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID,
+			b.Run.ID))
 	})
 	creating := 0
 	for creating < len(entries) && entries[creating].Expect == 0 {

@@ -10,23 +10,26 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// A node that is cut off in the middle of a claim, which holds the row of the pool, holds up the claims of the others for two seconds: then the server
-// ends its transaction, and what it had picked is theirs. Its own call ends with Options.Timeout.
+// A node that is cut off in the middle of a claim, which holds the row of the pool, holds up the
+// claims of the others for two seconds: then the server ends its transaction, and what it had
+// picked is theirs. Its own call ends with Options.Timeout.
 func TestANodeThatFreezesInAClaim(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	p, dsn := newProxy(t, w.dsn)
-	frozen, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 3 * time.Second, NoListen: true})
+	frozen, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 3 * time.Second,
+		NoListen: true})
 	require.NoError(t, err)
 	w.commit(s, created("r"))
 
 	froze := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := frozen.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-			p.freeze() // the pool and the run are locked by now
-			close(froze)
-			return start(r, spec)
-		}})
+		_, err := frozen.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Told: true,
+			Start: func(r store.Run, spec []byte) (store.Commit, error) {
+				p.freeze() // the pool and the run are locked by now
+				close(froze)
+				return start(r, spec)
+			}})
 		ended <- err
 	}()
 	<-froze
@@ -38,8 +41,9 @@ func TestANodeThatFreezesInAClaim(t *testing.T) {
 	require.NoError(t, frozen.Close())
 }
 
-// A way to the server that is dead, and does not say so: calls end with Options.Timeout, and work again when it is alive. Readers are told no
-// more than that, writers also that the outcome is unknown: what was on the way may arrive.
+// A way to the server that is dead, and does not say so: calls end with Options.Timeout, and work
+// again when it is alive. Readers are told no more than that, writers also that the outcome is
+// unknown: what was on the way may arrive.
 func TestAWayThatIsDead(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
@@ -60,5 +64,7 @@ func TestAWayThatIsDead(t *testing.T) {
 	p.cut() // what was on the way is lost
 	p.thaw()
 	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
-	require.Eventually(t, func() bool { return w.try(s, report(w.load(direct, "r"))) == nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		return w.try(s, report(w.load(direct, "r"))) == nil
+	}, patience, time.Millisecond)
 }

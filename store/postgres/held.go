@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// held are the entries of runs that a transaction of somebody's own holds. They wait here by run, in the order in which they came, and try
-// with permits, so that they take a few connections only, however many they are.
+// held are the entries of runs that a transaction of somebody's own holds. They wait here by run,
+// in the order in which they came, and try with permits, so that they take a few connections only,
+// however many they are.
 type held struct {
 	permits chan struct{} // taken by those who try
 
@@ -27,8 +28,8 @@ type waiter struct {
 	until time.Time
 }
 
-// heldWait is how long one who tries waits at the row. It is also how much later than it could an entry is stored, for each that waits for a
-// permit before it.
+// heldWait is how long one who tries waits at the row. It is also how much later than it could an
+// entry is stored, for each that waits for a permit before it.
 const heldWait = 200 * time.Millisecond
 
 // newHeld leaves most of so many connections to others.
@@ -47,7 +48,8 @@ func (s *Store) behind(e *entry) bool {
 	return waits
 }
 
-// apart has an entry wait by itself, so that it holds up no entry of another run. Only a flush may call it.
+// apart has an entry wait by itself, so that it holds up no entry of another run. Only a flush may
+// call it.
 func (s *Store) apart(e *entry) {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
@@ -97,7 +99,8 @@ func (s *Store) insistOn(w waiter) bool {
 		w.finish(fmt.Errorf("postgres: write: %w: run %.128s is held by another transaction", ErrTimeout, w.Run.ID))
 		return true
 	}
-	// The server gives up long before this exchange would end, so that it is known that nothing was written.
+	// The server gives up long before this exchange would end, so that it is known that nothing was
+	// written.
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
 	return s.alone(ctx, w.entry, strconv.FormatInt(wait, 10)+"ms")

@@ -26,10 +26,11 @@ func (w *world) holds(s *postgres.Store, tx pgx.Tx, n int) []store.Run {
 	return runs
 }
 
-// A transaction that holds runs for a long time, and many who wait for them, hold up the commits, reads and claims of no other run, though
-// there are more who wait than connections.
+// A transaction that holds runs for a long time, and many who wait for them, hold up the commits,
+// reads and claims of no other run, though there are more who wait than connections.
 func TestAHeldRunHoldsUpNoOther(t *testing.T) {
-	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit, "rolls back": pgx.Tx.Rollback} {
+	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit,
+		"rolls back": pgx.Tx.Rollback} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 			s := w.open(postgres.Options{NoListen: true, NoNotify: true}, "pool_max_conns=6")
@@ -49,7 +50,8 @@ func TestAHeldRunHoldsUpNoOther(t *testing.T) {
 				r := w.commit(s, report(w.commit(s, created(id))))
 				require.Equal(t, r, w.load(s, id))
 			}
-			claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: store.MaxBatch, Start: start})
+			claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: store.MaxBatch,
+				Start: start})
 			require.NoError(t, err)
 			require.Len(t, claimed, 20, "those that are held are passed over")
 			require.Less(t, time.Since(began), 10*time.Second)
@@ -75,7 +77,8 @@ func TestAHeldRunHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// Who waits for a held run for longer than Options.Timeout is told so, and that nothing was written; nothing is, later.
+// Who waits for a held run for longer than Options.Timeout is told so, and that nothing was
+// written; nothing is, later.
 func TestWaitingForAHeldRunEnds(t *testing.T) {
 	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
@@ -88,13 +91,16 @@ func TestWaitingForAHeldRunEnds(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 	require.NoError(t, tx.Rollback(t.Context()))
 	w.commit(s, report(held))
-	require.Zero(t, w.sessions("state <> 'idle' AND pid <> pg_backend_pid() AND query NOT LIKE '%pg_stat_activity%'"), "nobody waits any more")
+	require.Zero(t, w.sessions("state <> 'idle' AND pid <> pg_backend_pid() AND query NOT LIKE '%pg_stat_activity%'"),
+		"nobody waits any more")
 }
 
 // sessions counts those of the database that the condition, on pg_stat_activity, holds for.
 func (w *world) sessions(condition string) (n int) {
 	w.Helper()
-	err := w.connect().QueryRow(w.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend' AND `+condition).Scan(&n)
+	err := w.connect().QueryRow(w.Context(),
+		`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+			AND `+condition).Scan(&n)
 	require.NoError(w, err)
 	return n
 }
@@ -109,18 +115,23 @@ func TestABatchOfAHeldRunKeepsItsOrder(t *testing.T) {
 	third := cancel(second.Run)
 	done := make(chan []error, 1)
 	go func() { done <- s.Commit(t.Context(), []store.Commit{first, created("other"), second, third}) }()
-	require.Eventually(t, func() bool { _, err := s.Run(t.Context(), "other"); return err == nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, err := s.Run(t.Context(), "other")
+		return err == nil
+	}, patience, time.Millisecond)
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.NoError(t, errors.Join(<-done...))
 	require.Equal(t, third.Run, w.load(s, held.ID))
 }
 
-// C8: of two who submit the same id at once, one inside a transaction that is still open, exactly one is first.
+// C8: of two who submit the same id at once, one inside a transaction that is still open, exactly
+// one is first.
 func TestTheSameIDFromTwoPlaces(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(pgx.Tx, context.Context) error
 		want error
-	}{"the transaction commits": {pgx.Tx.Commit, store.ErrExists}, "the transaction rolls back": {pgx.Tx.Rollback, nil}} {
+	}{"the transaction commits": {pgx.Tx.Commit, store.ErrExists}, "the transaction rolls back": {pgx.Tx.Rollback,
+		nil}} {
 		t.Run(name, func(t *testing.T) {
 			w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 			other := w.open(postgres.Options{NoListen: true, NoNotify: true})

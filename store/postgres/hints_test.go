@@ -14,7 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// F8: what one node commits, a watcher on another node hears of: the run, its state and its last event.
+// F8: what one node commits, a watcher on another node hears of: the run, its state and its last
+// event.
 func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{})
@@ -29,7 +30,8 @@ func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 			break
 		}
 	}
-	// By then its own notifications have come back to the node; it heard of each commit once, as it made it.
+	// By then its own notifications have come back to the node; it heard of each commit once, as it
+	// made it.
 	seen := 0
 	for len(here) > 0 {
 		if h := <-here; h.RunID == "a" {
@@ -40,13 +42,15 @@ func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 	require.Equal(t, 3, seen, "submitted, started, asked")
 }
 
-// A node whose listening connection was lost listens again, and is told that it may have missed anything.
+// A node whose listening connection was lost listens again, and is told that it may have missed
+// anything.
 func TestALostListenerComesBack(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{NoNotify: true})
 	there := hints(t, b)
 	w.hearsOf(a, there)
-	w.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' || $1 || '%' AND pid <> pg_backend_pid()`, w.schema)
+	w.exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' || $1 || '%'
+		AND pid <> pg_backend_pid()`, w.schema)
 	for h := range until(there, time.After(patience)) {
 		if h.RunID == "" {
 			w.hearsOf(a, there)
@@ -56,7 +60,8 @@ func TestALostListenerComesBack(t *testing.T) {
 	require.FailNow(t, "nobody was told that hints may be lost")
 }
 
-// Hints are not needed. Two nodes that neither tell nor listen see each other's commits when they look.
+// Hints are not needed. Two nodes that neither tell nor listen see each other's commits when they
+// look.
 func TestWithoutNotificationsEverythingIsSeen(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoNotify: true, NoListen: true})
 	b := w.open(postgres.Options{NoNotify: true, NoListen: true})

@@ -13,10 +13,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Inspect says how far the schema of a database is, and whether it is as this package needs it: not too old or too new, made by the
-// migrations that it knows, with every table, column and index that it uses. The error names all that is wrong, and matches what is
-// (ErrOlder, ErrNewer, ErrForeign; ErrRights when the role may not look). It changes nothing, and is quick at any size. An empty schema is
-// "interlude".
+// Inspect says how far the schema of a database is, and whether it is as this package needs it: not
+// too old or too new, made by the migrations that it knows, with every table, column and index that
+// it uses. The error names all that is wrong, and matches what is (ErrOlder, ErrNewer, ErrForeign;
+// ErrRights when the role may not look). It changes nothing, and is quick at any size. An empty
+// schema is "interlude".
 func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) (err error) {
 		have, err = inspect(ctx, conn, schema, migrations)
@@ -69,7 +70,8 @@ func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	return have, errors.Join(append(append(wrong, unfit...), append(senseless, err)...)...)
 }
 
-// Migrations name what they make in a line of its own each, a primary key in that of its column or of the table.
+// Migrations name what they make in a line of its own each, a primary key in that of its column or
+// of the table.
 var (
 	madeTable   = regexp.MustCompile(`(?s)CREATE TABLE interlude\.(\w+) \((.*?)\n\)`)
 	madeIndex   = regexp.MustCompile(`CREATE (?:UNIQUE )?INDEX (\w+)`)
@@ -103,7 +105,8 @@ func made(known []Migration) (indexes []string) {
 func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
 	names := made(known)
 	rows, err := conn.Query(ctx, `SELECT v.name, i.indexrelid IS NOT NULL FROM unnest($2::text[]) AS v (name)
-		LEFT JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text) ON c.relname = v.name
+		LEFT JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace
+			AND s.nspname = $1::text) ON c.relname = v.name
 		LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
 		WHERE i.indexrelid IS NULL OR NOT (i.indisvalid AND i.indisready) ORDER BY v.name`, schema, names)
 	if err != nil {
@@ -122,14 +125,17 @@ func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 
 // needed are the rights that a node needs, by table.
 const needed = `(VALUES
-	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']), ('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']),
+		('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
 
 // lacks says which of them the role has not.
 func lacks(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
-	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+needed+` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)
-		JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text) ON c.relname = v.name
+	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+needed+
+		` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)
+		JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text)
+			ON c.relname = v.name
 		WHERE NOT has_table_privilege(c.oid, r.what) ORDER BY 1`, schema)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,8 @@ func TestInspect(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, second(s.Inspect(t.Context())))
 	require.Equal(t, len(postgres.Migrations()), w.status().Version)
-	rows, err := w.connect().Query(t.Context(), `SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 AND tablename <> 'migrations'`, w.schema)
+	rows, err := w.connect().Query(t.Context(),
+		`SELECT indexname::text FROM pg_indexes WHERE schemaname = $1 AND tablename <> 'migrations'`, w.schema)
 	require.NoError(t, err)
 	indexes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -35,15 +36,23 @@ func TestInspectNamesWhatIsWrong(t *testing.T) {
 		want   error
 		named  []string
 	}{
-		"a column is gone":      {[]string{`ALTER TABLE interlude.states DROP COLUMN deadline`}, postgres.ErrForeign, []string{`column`, `deadline`, `states_deadline is missing`}},
-		"a column was renamed":  {[]string{`ALTER TABLE interlude.runs RENAME spec TO body`}, postgres.ErrForeign, []string{`spec`}},
-		"a column's type":       {[]string{`ALTER TABLE interlude.states ALTER version TYPE text`}, postgres.ErrForeign, []string{`operator does not exist`}},
-		"a table is gone":       {[]string{`DROP TABLE interlude.nodes`}, postgres.ErrForeign, []string{`nodes`}},
-		"an index is gone":      {[]string{`DROP INDEX interlude.states_ready_engine`}, postgres.ErrForeign, []string{`index states_ready_engine is missing`}},
-		"two indexes are gone":  {[]string{`DROP INDEX interlude.states_held`, `DROP INDEX interlude.runs_created`}, postgres.ErrForeign, []string{`states_held is missing`, `runs_created is missing`}},
-		"a constraint is gone":  {[]string{`ALTER TABLE interlude.runs DROP CONSTRAINT runs_id_key`}, postgres.ErrForeign, []string{`index runs_id_key is missing`}},
-		"an unfinished index":   {[]string{`UPDATE pg_index SET indisvalid = false WHERE indexrelid = (SELECT 'interlude.states_ready_engine'::regclass)`}, postgres.ErrForeign, []string{`states_ready_engine was not finished`}},
-		"another migration":     {[]string{`UPDATE interlude.migrations SET sum = 'other'`}, postgres.ErrForeign, []string{`migration 1`, `0001_`, `other`}},
+		"a column is gone": {[]string{`ALTER TABLE interlude.states DROP COLUMN deadline`}, postgres.ErrForeign,
+			[]string{`column`, `deadline`, `states_deadline is missing`}},
+		"a column was renamed": {[]string{`ALTER TABLE interlude.runs RENAME spec TO body`}, postgres.ErrForeign,
+			[]string{`spec`}},
+		"a column's type": {[]string{`ALTER TABLE interlude.states ALTER version TYPE text`}, postgres.ErrForeign,
+			[]string{`operator does not exist`}},
+		"a table is gone": {[]string{`DROP TABLE interlude.nodes`}, postgres.ErrForeign, []string{`nodes`}},
+		"an index is gone": {[]string{`DROP INDEX interlude.states_ready_engine`}, postgres.ErrForeign,
+			[]string{`index states_ready_engine is missing`}},
+		"two indexes are gone": {[]string{`DROP INDEX interlude.states_held`, `DROP INDEX interlude.runs_created`},
+			postgres.ErrForeign, []string{`states_held is missing`, `runs_created is missing`}},
+		"a constraint is gone": {[]string{`ALTER TABLE interlude.runs DROP CONSTRAINT runs_id_key`},
+			postgres.ErrForeign, []string{`index runs_id_key is missing`}},
+		"an unfinished index": {[]string{`UPDATE pg_index SET indisvalid = false
+			WHERE indexrelid = (SELECT 'interlude.states_ready_engine'::regclass)`}, postgres.ErrForeign, []string{`states_ready_engine was not finished`}},
+		"another migration": {[]string{`UPDATE interlude.migrations SET sum = 'other'`}, postgres.ErrForeign,
+			[]string{`migration 1`, `0001_`, `other`}},
 		"no recorded migration": {[]string{`DELETE FROM interlude.migrations`}, postgres.ErrOlder, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +81,8 @@ func TestInspectNamesMissingRights(t *testing.T) {
 	w.exec(`GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + name)
 	have, err := postgres.Inspect(t.Context(), dsn, w.schema)
 	require.NoError(t, err)
-	require.Equal(t, []string{"DELETE on events", "DELETE on nodes", "DELETE on runs", "DELETE on settled", "DELETE on states"}, have.Lacks)
+	require.Equal(t, []string{"DELETE on events", "DELETE on nodes", "DELETE on runs", "DELETE on settled",
+		"DELETE on states"}, have.Lacks)
 	w.exec(`GRANT DELETE ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + name)
 	have, err = postgres.Inspect(t.Context(), dsn, w.schema)
 	require.NoError(t, err)

@@ -11,7 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// A transaction of the host's own that sees one moment, and finds that a run has changed since, is told to begin again.
+// A transaction of the host's own that sees one moment, and finds that a run has changed since, is
+// told to begin again.
 func TestATransactionThatSeesOneMoment(t *testing.T) {
 	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
 		t.Run(string(level), func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// recall finds the previous record of an entry among the recent ones, if that is the one that it is made on.
+// recall finds the previous record of an entry among the recent ones, if that is the one that it is
+// made on.
 func (s *Store) recall(e *entry) {
 	prev, ok := s.recent.get(e.Run.ID)
 	if e.Expect > 0 && ok && prev.run.Version == e.Expect && e.CheckNext(prev.run, false) == nil {
@@ -17,8 +18,9 @@ func (s *Store) recall(e *entry) {
 	}
 }
 
-// known looks at the rows of entries whose previous record is not known, finishes those that are refused, and returns the others. Whatever
-// is seen may have changed when the entry is written: its statement says what it is made on.
+// known looks at the rows of entries whose previous record is not known, finishes those that are
+// refused, and returns the others. Whatever is seen may have changed when the entry is written: its
+// statement says what it is made on.
 func (s *Store) known(ctx context.Context, entries []*entry) []*entry {
 	var unknown, known []*entry
 	for _, e := range entries {
@@ -37,7 +39,8 @@ func (s *Store) known(ctx context.Context, entries []*entry) []*entry {
 	return append(known, s.look(ctx, unknown)...)
 }
 
-// judged says why entries were not stored. Those that nothing speaks against have met with a change that was taken back, and are tried again.
+// judged says why entries were not stored. Those that nothing speaks against have met with a change
+// that was taken back, and are tried again.
 func (s *Store) judged(ctx context.Context, entries []*entry, try int) []*entry {
 	if len(entries) == 0 {
 		return nil
@@ -47,7 +50,8 @@ func (s *Store) judged(ctx context.Context, entries []*entry, try int) []*entry 
 		return left
 	}
 	for _, e := range left {
-		e.finish(fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization, e.Run.ID, maxTries))
+		e.finish(fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization,
+			e.Run.ID, maxTries))
 	}
 	return nil
 }
@@ -95,7 +99,8 @@ var lookText = sql(`SELECT coalesce(r.n, 0), s.record,
 	LEFT JOIN LATERAL (SELECT record FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
 	ORDER BY v.i`)
 
-// sightings are those of the entries, in their order. The statement before goes with the question (see ask).
+// sightings are those of the entries, in their order. The statement before goes with the question
+// (see ask).
 func (s *Store) sightings(ctx context.Context, q querier, before string, entries []*entry) ([]sighting, error) {
 	ids, pools := make([]string, len(entries)), make([]string, len(entries))
 	nodes, keys := make([]*string, len(entries)), make([][]byte, len(entries))
@@ -118,7 +123,8 @@ func (s *Store) sightings(ctx context.Context, q querier, before string, entries
 	return seen, err
 }
 
-// judge says why an entry is refused, nil when nothing speaks against it, and returns the previous record if there is one.
+// judge says why an entry is refused, nil when nothing speaks against it, and returns the previous
+// record if there is one.
 func (e *entry) judge(v *sighting) (prev *store.Run, refused error) {
 	id := e.Run.ID
 	switch {

@@ -9,12 +9,14 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// A rare label is found by its index, however often the connection has been asked for it: the server, which may have one
-// plan for all labels after five times, makes one for this label each time. So it does in a host's transaction. The session is set to what a server comes to after
-// some executions, which depends on what its tables are like.
+// A rare label is found by its index, however often the connection has been asked for it: the
+// server, which may have one plan for all labels after five times, makes one for this label each
+// time. So it does in a host's transaction. The session is set to what a server comes to after some
+// executions, which depends on what its tables are like.
 func TestAListingByLabelIsPlannedEachTime(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
-	s, err := Open(t.Context(), pgtest.With(dsn, "pool_max_conns=1", "plan_cache_mode=force_generic_plan"), Options{Schema: schema, NoListen: true, NoNotify: true})
+	s, err := Open(t.Context(), pgtest.With(dsn, "pool_max_conns=1", "plan_cache_mode=force_generic_plan"),
+		Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)
 	defer s.Close()
 	crowd(t, s)
@@ -47,7 +49,8 @@ func TestAListingByLabelIsPlannedEachTime(t *testing.T) {
 		require.Len(t, page.Runs, 1)
 	}
 	require.NoError(t, tx.Rollback(t.Context()))
-	require.NoError(t, conn.QueryRow(t.Context(), `SELECT coalesce(sum(generic_plans), 0), coalesce(sum(custom_plans), 0)
+	require.NoError(t, conn.QueryRow(t.Context(),
+		`SELECT coalesce(sum(generic_plans), 0), coalesce(sum(custom_plans), 0)
 		FROM pg_prepared_statements WHERE statement LIKE 'SELECT s.record %@>%'`).Scan(&generic, &custom))
 	require.Zero(t, generic)
 	require.Positive(t, custom, "or the look proves nothing")

@@ -20,7 +20,8 @@ func (w *world) serverTime() (now time.Time) {
 	return now
 }
 
-// Leases are judged by the server's clock: a node whose own clock is wrong by years neither lives longer nor ends others.
+// Leases are judged by the server's clock: a node whose own clock is wrong by years neither lives
+// longer nor ends others.
 func TestLeasesAreJudgedByTheServersClock(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	const lease = time.Minute
@@ -61,7 +62,8 @@ func TestNodesAgreeOnTheTime(t *testing.T) {
 	}
 }
 
-// Once a node is expired each of its writes is refused (E4): who expires it waits for those that are on their way, so that none comes after.
+// Once a node is expired each of its writes is refused (E4): who expires it waits for those that
+// are on their way, so that none comes after.
 func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	expire := func() error {
@@ -71,14 +73,18 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 	}
 	inVain := func(why string) {
 		require.ErrorIs(t, expire(), context.DeadlineExceeded, why)
-		// The server hears of it a moment later; until then it would still be done, once the row is free.
-		require.Eventually(t, func() bool { return w.sessions("wait_event_type = 'Lock'") == 0 }, time.Minute, 5*time.Millisecond)
+		// The server hears of it a moment later; until then it would still be done, once the row is
+		// free.
+		require.Eventually(t, func() bool {
+			return w.sessions("wait_event_type = 'Lock'") == 0
+		}, time.Minute, 5*time.Millisecond)
 	}
 	w.commit(s, created("r"))
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-		inVain("while a claim of the node goes on")
-		return start(r, spec)
-	}})
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true,
+		Start: func(r store.Run, spec []byte) (store.Commit, error) {
+			inVain("while a claim of the node goes on")
+			return start(r, spec)
+		}})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 
@@ -90,7 +96,8 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }
 
-// D5, A7: the slots of a pool are counted by one claim at a time: whoever else claims waits, even for runs that are free, and counts what the first has taken.
+// D5, A7: the slots of a pool are counted by one claim at a time: whoever else claims waits, even
+// for runs that are free, and counts what the first has taken.
 func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	b := w.open(postgres.Options{NoListen: true, NoNotify: true})
@@ -98,7 +105,8 @@ func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
 	w.commit(a, created("first"))
 	w.commit(a, created("second"))
 	take := func(ctx context.Context, s *postgres.Store, starting func()) ([]store.Claimed, error) {
-		return s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run, spec []byte) (store.Commit, error) {
+		return s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run,
+			spec []byte) (store.Commit, error) {
 			starting()
 			return start(r, spec)
 		}})
@@ -108,7 +116,9 @@ func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
 		defer cancel()
 		_, err := take(ctx, b, func() { t.Error("a slot was given twice") })
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Eventually(t, func() bool { return w.sessions("wait_event_type = 'Lock'") == 0 }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return w.sessions("wait_event_type = 'Lock'") == 0
+		}, time.Minute, 5*time.Millisecond)
 	})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)

@@ -12,13 +12,16 @@ import (
 // noon is when everything happens here, whatever the server's clock says.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// What follows are the steps of a run's life, each with one event: functions from the record as it stands to the commit that changes it.
+// What follows are the steps of a run's life, each with one event: functions from the record as it
+// stands to the commit that changes it.
 
 // created submits a run to pool "p".
 func created(id string) store.Commit {
 	c := step(store.Run{
-		ID: id, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
-		SessionTimeout: 20 * time.Minute, Pool: "p", CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon, State: fsm.StateQueued, Recovery: store.RecoveryNone,
+		ID: id, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent", Mode: fsm.ModeInteractive,
+		Strict:         true,
+		SessionTimeout: 20 * time.Minute, Pool: "p", CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon,
+		State: fsm.StateQueued, Recovery: store.RecoveryNone,
 	}, func(*store.Run) {})
 	c.Spec = []byte(`{"job":"` + id + `"}`)
 	return c
@@ -57,7 +60,8 @@ func ask(prev store.Run) store.Commit {
 	return step(prev, func(r *store.Run) {
 		r.State, r.Slot, r.Answer, r.Deadline = fsm.StateWaitingUser, false, nil, noon.Add(time.Hour)
 		r.Interactions++
-		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: "Go on?", AskedAt: noon}
+		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm,
+			Prompt: "Go on?", AskedAt: noon}
 	})
 }
 
@@ -67,7 +71,8 @@ func answer(prev store.Run, key string) store.Commit {
 	accepted := reply.Answer(noon)
 	settled := interaction.Settle(*prev.Pending, accepted, key, reply.Digest())
 	c := step(prev, func(r *store.Run) {
-		r.State, r.QueuedAt, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, noon, "", nil, time.Time{}, &accepted
+		r.State, r.QueuedAt, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, noon, "", nil, time.Time{},
+			&accepted
 	})
 	c.Settled = &settled
 	return c
@@ -76,6 +81,7 @@ func answer(prev store.Run, key string) store.Commit {
 // cancel ends a run.
 func cancel(prev store.Run) store.Commit {
 	return step(prev, func(r *store.Run) {
-		r.State, r.FinishedAt, r.Slot, r.Owner, r.Pending, r.Deadline = fsm.StateCanceled, noon, false, "", nil, time.Time{}
+		r.State, r.FinishedAt, r.Slot, r.Owner, r.Pending, r.Deadline = fsm.StateCanceled, noon, false, "", nil,
+			time.Time{}
 	})
 }

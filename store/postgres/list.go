@@ -46,7 +46,9 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 		return page, nil
 	}
 	asked := *r
-	if len(q.Labels) > 0 { // they may be few among many: the planner knows, and their index is of the kind that it is kept from otherwise
+	// they may be few among many: the planner knows, and their index is of the kind that it is kept
+	// from otherwise
+	if len(q.Labels) > 0 {
 		asked.fresh = true
 		if !asked.steady { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
@@ -115,6 +117,7 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		f.and("r.labels @> $%d::text[]", labelsOf(q.Labels))
 	}
 	f.args = append(f.args, q.Limit+1)
-	return fmt.Sprintf("SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s ORDER BY %s%s, %s%s LIMIT $%d",
+	return fmt.Sprintf("SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s ORDER BY "+
+		"%s%s, %s%s LIMIT $%d",
 		strings.Join(f.where, " AND "), l.column, order, l.id, order, len(f.args)), f.args, nil
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Watch implements store.Watcher: hints of this process's commits come with their run and events, those of other processes with the run's
-// id, state and last event.
+// Watch implements store.Watcher: hints of this process's commits come with their run and events,
+// those of other processes with the run's id, state and last event.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// listen passes notifications of other processes on, over a connection of its own that is made again when it breaks.
+// listen passes notifications of other processes on, over a connection of its own that is made
+// again when it breaks.
 func (s *Store) listen() {
 	pause := 100 * time.Millisecond
 	for s.live.Err() == nil {
@@ -55,7 +56,8 @@ func (s *Store) listenOnce() {
 	}
 }
 
-// silence is how long nothing may be heard before the connection is tried: one that was cut on the way is as silent as a quiet night.
+// silence is how long nothing may be heard before the connection is tried: one that was cut on the
+// way is as silent as a quiet night.
 const silence = 30 * time.Second
 
 // next waits for a notification; nil when there was none for a while, and the connection stands.
@@ -94,7 +96,8 @@ func (s *Store) listener() (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config.ConnConfig)
 }
 
-// hear passes a notification on. One that cannot be read is of a version that knows more: anything may have changed.
+// hear passes a notification on. One that cannot be read is of a version that knows more: anything
+// may have changed.
 func (s *Store) hear(payload string) {
 	var note notice
 	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {

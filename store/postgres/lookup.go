@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Records are read one by one, by everybody who replies, cancels or waits: so those who read at one time share a statement, as commits do.
+// Records are read one by one, by everybody who replies, cancels or waits: so those who read at one
+// time share a statement, as commits do.
 const (
 	lookups    = 2   // statements at one time
 	lookupSize = 256 // runs in one
@@ -24,7 +25,8 @@ type lookup struct {
 }
 
 // lookupText sends no record that this process has already.
-var lookupText = sql(`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END
+var lookupText = sql(
+	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END
 	FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS v (id, n, version, i)
 	CROSS JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r
 	CROSS JOIN LATERAL (SELECT n, version, record FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
@@ -54,7 +56,8 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	}
 }
 
-// looking serves calls of Run until the store is closed. What it reads was committed when the call began, or later.
+// looking serves calls of Run until the store is closed. What it reads was committed when the call
+// began, or later.
 func (s *Store) looking() {
 	for l := range s.reads {
 		all := []*lookup{l}

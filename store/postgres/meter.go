@@ -20,8 +20,8 @@ func (m *meter) flushed(done store.Stats) {
 	m.bytes.Add(done.Bytes)
 }
 
-// Stats implements store.Meter. Rows are those of runs, states, events and settled; bytes are the records, events, specs and settled
-// interactions in them.
+// Stats implements store.Meter. Rows are those of runs, states, events and settled; bytes are the
+// records, events, specs and settled interactions in them.
 func (s *Store) Stats() store.Stats {
 	m := &s.meter
 	return store.Stats{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}

@@ -24,8 +24,8 @@ type Migration struct {
 	Version int
 	// Name is that of its file.
 	Name string
-	// Oldest is the schema version for which the oldest package was made that can still work after it: nodes of that version
-	// may go on while it is applied, and afterwards.
+	// Oldest is the schema version for which the oldest package was made that can still work after
+	// it: nodes of that version may go on while it is applied, and afterwards.
 	Oldest int
 	// Sum tells the text from any other.
 	Sum string
@@ -50,7 +50,8 @@ var migrations = func() []Migration {
 	return all
 }()
 
-// newMigration reads a file. Its first line may say "-- oldest: N"; otherwise nodes of every version can go on.
+// newMigration reads a file. Its first line may say "-- oldest: N"; otherwise nodes of every
+// version can go on.
 func newMigration(version int, name, text string) Migration {
 	m := Migration{Version: version, Name: name, Oldest: 1, text: text}
 	sum := sha256.Sum256([]byte(text))
@@ -69,14 +70,17 @@ func newMigration(version int, name, text string) Migration {
 // Migrations lists the versions of the schema that this package knows, in order.
 func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 
-// Migrate brings the schema of the database to this package's version, and makes it when there is none. It is what Open does, for hosts whose
-// nodes have no right to change tables: run it once with a role that has, and open the stores with Options.NoMigrate. Nodes of older versions
-// may be running (see Migration.Oldest), and any number of processes may call it at once: they take turns, and all but the first find
-// nothing to do. A table that is in use is waited for in short turns, between which the nodes go on. It is done whole or not at all; the
-// context bounds how long it may take. An empty schema is "interlude".
+// Migrate brings the schema of the database to this package's version, and makes it when there is
+// none. It is what Open does, for hosts whose nodes have no right to change tables: run it once
+// with a role that has, and open the stores with Options.NoMigrate. Nodes of older versions may be
+// running (see Migration.Oldest), and any number of processes may call it at once: they take turns,
+// and all but the first find nothing to do. A table that is in use is waited for in short turns,
+// between which the nodes go on. It is done whole or not at all; the context bounds how long it may
+// take. An empty schema is "interlude".
 //
-// The role that runs it needs the right CREATE on the database, or, on a schema that is there already, CREATE and USAGE; it owns the tables
-// then, and the next Migrate needs the same role. The role of a node needs this (docs/postgres.md has more, for processes that do less):
+// The role that runs it needs the right CREATE on the database, or, on a schema that is there
+// already, CREATE and USAGE; it owns the tables then, and the next Migrate needs the same role. The
+// role of a node needs this (docs/postgres.md has more, for processes that do less):
 //
 //	GRANT USAGE ON SCHEMA interlude TO node;
 //	GRANT SELECT ON ALL TABLES IN SCHEMA interlude TO node;
@@ -84,7 +88,9 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 //	GRANT UPDATE ON interlude.states, interlude.nodes, interlude.pools TO node;
 //	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.nodes TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
-	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error { return migrate(ctx, conn, schema, migrations) })
+	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+		return migrate(ctx, conn, schema, migrations)
+	})
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", explain(err))
 	}
@@ -114,7 +120,8 @@ type beginner interface {
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
 
-// tableTries bounds how often a migration waits for a table that is in use, and tableWait how long: whoever wants the table after it waits too.
+// tableTries bounds how often a migration waits for a table that is in use, and tableWait how long:
+// whoever wants the table after it waits too.
 const (
 	tableTries = 60
 	tableWait  = "1s"
@@ -139,9 +146,13 @@ func migrate(ctx context.Context, db beginner, schema string, known []Migration)
 // migrateOnce is one transaction.
 func migrateOnce(ctx context.Context, db beginner, schema string, known []Migration) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		// The lock ends with the transaction, so that a pooler may stand between; a process that is stopped in the middle holds it for a while only.
-		if _, err := tx.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0', true),
-			set_config('lock_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1::text, 0))`, "interlude migrations of "+schema); err != nil {
+		// The lock ends with the transaction, so that a pooler may stand between; a process that is
+		// stopped in the middle holds it for a while only.
+		if _, err := tx.Exec(ctx,
+			`SELECT set_config('idle_in_transaction_session_timeout', '60s', true), set_config('statement_timeout', '0',
+				true),
+			set_config('lock_timeout', '0', true), pg_advisory_xact_lock(hashtextextended($1::text,
+				0))`, "interlude migrations of "+schema); err != nil {
 			return err
 		}
 		have, err := status(ctx, tx, schema)
@@ -169,10 +180,13 @@ func migrateOnce(ctx context.Context, db beginner, schema string, known []Migrat
 }
 
 func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
-	if _, err := tx.Exec(ctx, inSchema(m.text, schema), pgx.QueryExecModeSimpleProtocol); err != nil { // several statements
+	// several statements
+	if _, err := tx.Exec(ctx, inSchema(m.text, schema), pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, inSchema(`INSERT INTO interlude.migrations (version, name, oldest, sum) VALUES ($1::integer, $2::text, $3::integer, $4::text)`, schema),
+	_, err := tx.Exec(ctx,
+		inSchema(`INSERT INTO interlude.migrations (version, name, oldest, sum)
+			VALUES ($1::integer, $2::text, $3::integer, $4::text)`, schema),
 		m.Version, m.Name, m.Oldest, m.Sum)
 	return err
 }
@@ -180,13 +194,15 @@ func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
 // begin makes the schema and the table of its versions.
 func begin(ctx context.Context, tx pgx.Tx, schema string) error {
 	var exists bool
-	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`, schema).Scan(&exists)
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
+		schema).Scan(&exists)
 	if err == nil && !exists { // who was given a schema need not have the right to make one
 		_, err = tx.Exec(ctx, `CREATE SCHEMA `+quoted(schema))
 	}
 	if err == nil {
 		_, err = tx.Exec(ctx, inSchema(`CREATE TABLE interlude.migrations (
-			version integer PRIMARY KEY, name text NOT NULL, oldest integer NOT NULL, sum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`, schema))
+			version integer PRIMARY KEY, name text NOT NULL, oldest integer NOT NULL, sum text NOT NULL,
+				applied_at timestamptz NOT NULL DEFAULT now())`, schema))
 	}
 	return err
 }

@@ -39,11 +39,12 @@ func (w *world) status() postgres.Status {
 	return have
 }
 
-// frozen are the sums of the migrations. A new one is added here by the commit that adds it; none is ever changed, because the schemas
-// that it made do not change with it.
+// frozen are the sums of the migrations. A new one is added here by the commit that adds it; none
+// is ever changed, because the schemas that it made do not change with it.
 var frozen = []string{"f2be2064e868e6ec", "5c48a46ee7e53c6f", "fcd5facaa6491081"}
 
-// J8: a schema that was made by another text of a migration is refused when it is opened, and not by the first statement that fails.
+// J8: a schema that was made by another text of a migration is refused when it is opened, and not
+// by the first statement that fails.
 func TestASchemaOfAnotherText(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, s.Close())
@@ -76,7 +77,8 @@ func TestMigrationsAreListed(t *testing.T) {
 	require.Equal(t, 2, postgres.NewMigration(2, "x.sql", "-- oldest: 2\nSELECT 1").Oldest)
 }
 
-// Any number of processes may find an empty database at once: each migration is applied by one of them, and all go on.
+// Any number of processes may find an empty database at once: each migration is applied by one of
+// them, and all go on.
 func TestManyNodesMigrateAtOnce(t *testing.T) {
 	w := elsewhere(t)
 	known := next(additive)
@@ -84,7 +86,8 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 	results := make(chan error, 100)
 	for i := range 8 {
 		nodes.Go(func() {
-			s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true}, known)
+			s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true,
+				NoNotify: true}, known)
 			if err == nil {
 				err = errors.Join(second(s.Inspect(t.Context())), s.Close())
 			}
@@ -105,7 +108,8 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 	require.Len(t, have.Applied, len(known))
 }
 
-// A migration that adds something is made while older nodes run: they go on, and can be opened again.
+// A migration that adds something is made while older nodes run: they go on, and can be opened
+// again.
 func TestOlderNodesGoOn(t *testing.T) {
 	w, old := newWorld(t, postgres.Options{})
 	stop, stopped := make(chan struct{}), make(chan error, 1)
@@ -141,10 +145,12 @@ func TestOlderNodesGoOn(t *testing.T) {
 	require.NoError(t, second(s.Inspect(t.Context())))
 }
 
-// A migration that older packages cannot work with says so, and they are refused; nothing goes back.
+// A migration that older packages cannot work with says so, and they are refused; nothing goes
+// back.
 func TestANewerSchema(t *testing.T) {
 	w := elsewhere(t)
-	text := fmt.Sprintf("-- oldest: %d\nALTER TABLE interlude.states RENAME COLUMN record TO body;", len(postgres.Migrations())+1)
+	text := fmt.Sprintf("-- oldest: %d\nALTER TABLE interlude.states RENAME COLUMN record TO body;",
+		len(postgres.Migrations())+1)
 	known := next(text)
 	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, known))
 	for _, o := range []postgres.Options{{Schema: w.schema}, {Schema: w.schema, NoMigrate: true}} {
@@ -158,12 +164,14 @@ func TestANewerSchema(t *testing.T) {
 
 func TestAnOlderSchema(t *testing.T) {
 	w := elsewhere(t)
-	require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrOlder, "there is none")
+	require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrOlder,
+		"there is none")
 	_, err := postgres.Inspect(t.Context(), w.dsn, w.schema)
 	require.ErrorIs(t, err, postgres.ErrOlder)
 	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
 	require.NoError(t, w.open(postgres.Options{NoMigrate: true}).Close())
-	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}, next(additive))
+	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true},
+		next(additive))
 	require.ErrorIs(t, err, postgres.ErrOlder)
 }
 
@@ -178,7 +186,8 @@ func TestAMigrationThatFails(t *testing.T) {
 	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)))
 }
 
-// A table that a long transaction uses is waited for, and those who come after the migration do not wait for it so long.
+// A table that a long transaction uses is waited for, and those who come after the migration do not
+// wait for it so long.
 func TestAMigrationWaitsByTurns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.begin("")
@@ -187,7 +196,9 @@ func TestAMigrationWaitsByTurns(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)) }()
 	for range 2 {
-		require.Eventually(t, func() bool { return w.sessions(`wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE%zone%'`) > 0 }, patience, 10*time.Millisecond)
+		require.Eventually(t, func() bool {
+			return w.sessions(`wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE%zone%'`) > 0
+		}, patience, 10*time.Millisecond)
 		_, err := s.Renew(t.Context(), "n", noon)
 		require.NoError(t, err)
 	}
@@ -210,7 +221,8 @@ func TestAForeignSchema(t *testing.T) {
 			require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema}), postgres.ErrForeign)
 			require.ErrorIs(t, postgres.Migrate(t.Context(), w.dsn, w.schema), postgres.ErrForeign)
 			var tables int
-			require.NoError(t, w.connect().QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = $1`, w.schema).Scan(&tables))
+			require.NoError(t, w.connect().QueryRow(t.Context(), `SELECT count(*) FROM pg_tables WHERE schemaname = $1`,
+				w.schema).Scan(&tables))
 			require.Equal(t, 1, tables)
 		})
 	}

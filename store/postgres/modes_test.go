@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// Every statement works however it is sent: prepared, described, with statement caching off as poolers want it, or as text; and whatever isolation
-// and time zone the database gives to its sessions.
+// Every statement works however it is sent: prepared, described, with statement caching off as
+// poolers want it, or as text; and whatever isolation and time zone the database gives to its
+// sessions.
 func TestEveryWayToSendAStatement(t *testing.T) {
 	for name, settings := range map[string][]string{
 		"prepared":                  nil,
@@ -51,7 +52,8 @@ func life(w *world, s *postgres.Store) {
 	require.Equal(w, 1, record.Question.ID)
 
 	labeled := created("labeled")
-	labeled.Run.Labels, labeled.Run.Key, labeled.Run.NotBefore = map[string]string{`te"am`: `bl\ue, {x}`}, "\x00k", noon.Add(time.Hour)
+	labeled.Run.Labels, labeled.Run.Key, labeled.Run.NotBefore = map[string]string{`te"am`: `bl\ue, {x}`}, "\x00k",
+		noon.Add(time.Hour)
 	w.commit(s, labeled)
 	page, err = s.Runs(ctx, store.Query{Labels: labeled.Run.Labels, Key: "\x00k", States: []fsm.State{fsm.StateQueued}})
 	require.NoError(w, err)

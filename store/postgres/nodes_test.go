@@ -20,7 +20,8 @@ import (
 // serve runs a node on the store until the test ends.
 func (w *world) serve(s *postgres.Store, poll time.Duration) *lifecycle.Lifecycle {
 	w.Helper()
-	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: shipper, Poll: poll, Logger: slog.New(slog.DiscardHandler)})
+	lc, err := lifecycle.New(lifecycle.Config{Store: s, Engine: shipper, Poll: poll,
+		Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(w, err)
 	ctx, leave := context.WithCancel(w.Context())
 	served := make(chan error, 1)
@@ -47,8 +48,9 @@ func (w *world) asked(c *lifecycle.Client, id string) {
 	require.FailNow(w, id+" asks nothing")
 }
 
-// C8: a host submits, replies and cancels on one node, inside transactions of its own and together with its own rows, and another node executes:
-// after the commit, and never what was rolled back. With notifications nobody looks by itself (a poll is an hour); without them a poll is enough.
+// C8: a host submits, replies and cancels on one node, inside transactions of its own and together
+// with its own rows, and another node executes: after the commit, and never what was rolled back.
+// With notifications nobody looks by itself (a poll is an hour); without them a poll is enough.
 func TestAHostsTransactionsOnTwoNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    postgres.Options

@@ -32,8 +32,9 @@ type runHint struct {
 	Seq   uint64    `json:"n"`
 }
 
-// notifier tells other processes of commits, in transactions of its own that nobody waits for: one that notifies holds a lock of the
-// whole database until it is stored, so that commits would come one after the other. What is told after a crash is lost; the others poll.
+// notifier tells other processes of commits, in transactions of its own that nobody waits for: one
+// that notifies holds a lock of the whole database until it is stored, so that commits would come
+// one after the other. What is told after a crash is lost; the others poll.
 type notifier struct {
 	s    *Store
 	wake chan struct{}
@@ -52,7 +53,8 @@ func newNotifier(s *Store) *notifier {
 // notifyText needs no durability.
 var notifyText = sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`)
 
-// channel is where the processes of a schema notify each other. A name of the server's has 63 bytes at most.
+// channel is where the processes of a schema notify each other. A name of the server's has 63 bytes
+// at most.
 func (s *Store) channel() string {
 	name := "interlude " + s.o.Schema
 	if len(name) > 63 {
@@ -62,7 +64,8 @@ func (s *Store) channel() string {
 	return name
 }
 
-// payload is the notice as it is sent: what is too much for a notification is told as "anything may have changed".
+// payload is the notice as it is sent: what is too much for a notification is told as "anything may
+// have changed".
 func (n notice) payload() string {
 	text, _ := json.Marshal(n) // its texts can all be encoded
 	if len(text) > maxPayload {
@@ -122,8 +125,8 @@ func (n *notifier) take() *notice {
 	return note
 }
 
-// noticeGap is the least time between two notifications: so a busy node sends some hundred a second, each for many commits, and an idle one is
-// heard at once.
+// noticeGap is the least time between two notifications: so a busy node sends some hundred a
+// second, each for many commits, and an idle one is heard at once.
 const noticeGap = 2 * time.Millisecond
 
 // run sends what is to be told until the store is closed.
@@ -147,7 +150,8 @@ func (n *notifier) run() {
 	}
 }
 
-// lastNotices is how long a store that is being closed goes on telling others what it has committed.
+// lastNotices is how long a store that is being closed goes on telling others what it has
+// committed.
 const lastNotices = time.Second
 
 // flush sends what waits. A notification that cannot be sent is lost: whoever waits for it polls.

@@ -33,7 +33,8 @@ func TestHintsAreCoalesced(t *testing.T) {
 	n.add([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
 	n.add([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
 	n.add([]store.Hint{{RunID: "a", State: fsm.StateRunning, Seq: 2}})
-	require.Equal(t, []notice{{From: "here", Runs: []runHint{{"a", fsm.StateCanceled, 3}, {"b", fsm.StateQueued, 1}}}}, told(t, n))
+	require.Equal(t, []notice{{From: "here", Runs: []runHint{{"a", fsm.StateCanceled, 3}, {"b", fsm.StateQueued, 1}}}},
+		told(t, n))
 	require.Empty(t, told(t, n))
 }
 
@@ -57,7 +58,8 @@ func TestManyHintsAreSeveralNotifications(t *testing.T) {
 	require.Len(t, seen, runs)
 }
 
-// More than that, or ids that are long when they are written down, is told as "anything may have changed".
+// More than that, or ids that are long when they are written down, is told as "anything may have
+// changed".
 func TestTooMuchIsToldAsAnything(t *testing.T) {
 	n := newTestNotifier()
 	for i := range maxHints + 1 {
@@ -77,7 +79,8 @@ func TestChannels(t *testing.T) {
 	require.NotEqual(t, channel(long), channel(long+"a"))
 }
 
-// What cannot be read is of a version that tells more: anything may have changed. What a store has told itself it does not hear.
+// What cannot be read is of a version that tells more: anything may have changed. What a store has
+// told itself it does not hear.
 func TestWhatIsHeard(t *testing.T) {
 	for payload, want := range map[string][]store.Hint{
 		`{"from":"there","runs":[{"id":"a","s":"queued","n":7},{"id":"b","s":"failed","n":9}]}`: {

@@ -20,25 +20,32 @@ const DefaultSchema = "interlude"
 
 // Options configure Open and New. The zero value is what a host should use.
 type Options struct {
-	// Schema is the PostgreSQL schema that the tables stand in; DefaultSchema when empty. Stores of different schemas have nothing in common.
+	// Schema is the PostgreSQL schema that the tables stand in; DefaultSchema when empty. Stores of
+	// different schemas have nothing in common.
 	Schema string
-	// NoMigrate leaves the schema as it is; one that is too old is ErrOlder. For roles that may not change tables.
+	// NoMigrate leaves the schema as it is; one that is too old is ErrOlder. For roles that may not
+	// change tables.
 	NoMigrate bool
 
-	// Flushes is how many transactions of commits are under way at one time; 1 when zero. What arrives meanwhile shares the next one, so
-	// that more of them do less each; they help where the way to the server or its disk is long.
+	// Flushes is how many transactions of commits are under way at one time; 1 when zero. What
+	// arrives meanwhile shares the next one, so that more of them do less each; they help where the
+	// way to the server or its disk is long.
 	Flushes int
-	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For measurements.
+	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For
+	// measurements.
 	NoGroupCommit bool
-	// Timeout bounds every exchange with the server; 15 s when zero. A write that it ends has an unknown outcome.
+	// Timeout bounds every exchange with the server; 15 s when zero. A write that it ends has an
+	// unknown outcome.
 	Timeout time.Duration
 
 	// NoNotify tells nobody else of this process's commits: the others poll.
 	NoNotify bool
-	// NoListen does without hints of other processes' commits, and without the connection that listens for them.
+	// NoListen does without hints of other processes' commits, and without the connection that
+	// listens for them.
 	NoListen bool
-	// ListenDSN is where to listen, when the store's own connections go through a pooler that hands them from transaction to
-	// transaction (PgBouncer's transaction mode), which loses notifications.
+	// ListenDSN is where to listen, when the store's own connections go through a pooler that hands
+	// them from transaction to transaction (PgBouncer's transaction mode), which loses
+	// notifications.
 	ListenDSN string
 }
 
@@ -82,10 +89,11 @@ var (
 	_ store.Timekeeper        = (*Store)(nil)
 )
 
-// Open connects to the database that the connection string names (a URL or key=value pairs, with pgx's pool_max_conns and
-// default_query_exec_mode among them; a host has 3 s to let a connection in unless connect_timeout says otherwise, and of several hosts the one that
-// did so last is asked first) and brings the schema to this package's version; the context bounds how long that may take (see
-// Migrate). The error matches one of this package's sentinels. Close the store when done.
+// Open connects to the database that the connection string names (a URL or key=value pairs, with
+// pgx's pool_max_conns and default_query_exec_mode among them; a host has 3 s to let a connection
+// in unless connect_timeout says otherwise, and of several hosts the one that did so last is asked
+// first) and brings the schema to this package's version; the context bounds how long that may take
+// (see Migrate). The error matches one of this package's sentinels. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return openKnowing(ctx, dsn, o, migrations)
 }
@@ -114,11 +122,13 @@ func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) 
 	return s, nil
 }
 
-// defaultConns is how many connections Open makes at most: those of the flushes, of claims, and some for readers.
+// defaultConns is how many connections Open makes at most: those of the flushes, of claims, and
+// some for readers.
 const defaultConns = 10
 
-// New is Open on the host's own pool, which stays open when the store is closed. The pool's settings may be any; it needs three
-// connections at least to keep reads, commits and claims from waiting for each other, and, where a synchronous standby may take over, OnNotice.
+// New is Open on the host's own pool, which stays open when the store is closed. The pool's
+// settings may be any; it needs three connections at least to keep reads, commits and claims from
+// waiting for each other, and, where a synchronous standby may take over, OnNotice.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return newKnowing(ctx, pool, o, migrations)
 }
@@ -129,8 +139,10 @@ func newKnowing(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migr
 		return nil, err
 	}
 	s := &Store{
-		pool: pool, versions: known, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize), reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
-		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()), confirming: make(chan struct{}, confirms),
+		pool: pool, versions: known, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize),
+		reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
+		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()),
+		confirming: make(chan struct{}, confirms),
 	}
 	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
@@ -177,7 +189,8 @@ func (s *Store) contact(ctx context.Context) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
 	if err := s.lookAtClock(ctx); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) && s.pool.Stat().AcquiredConns() == 0 { // it is not the host that has them all
+		// it is not the host that has them all
+		if errors.Is(err, context.DeadlineExceeded) && s.pool.Stat().AcquiredConns() == 0 {
 			return Status{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		return Status{}, err
@@ -197,7 +210,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Timeout = 15 * time.Second
 	}
 	if o.Flushes < 1 || o.Flushes > 64 || o.Timeout < 10*time.Millisecond {
-		return o, fmt.Errorf("%w: Flushes is %d (want 1 to 64), Timeout %s (want 10ms or more)", ErrConfig, o.Flushes, o.Timeout)
+		return o, fmt.Errorf("%w: Flushes is %d (want 1 to 64), Timeout %s (want 10ms or more)", ErrConfig, o.Flushes,
+			o.Timeout)
 	}
 	if o.ListenDSN != "" {
 		if _, err := pgx.ParseConfig(o.ListenDSN); err != nil {
@@ -218,8 +232,9 @@ func schemaName(name string) (string, error) {
 	return name, nil
 }
 
-// Close ends the store after what is being written and read, for which it waits as long as Options.Timeout says; every later call answers
-// store.ErrClosed. Others are told of the last commits. Connections that are dead without saying so may take the driver 15 s more.
+// Close ends the store after what is being written and read, for which it waits as long as
+// Options.Timeout says; every later call answers store.ErrClosed. Others are told of the last
+// commits. Connections that are dead without saying so may take the driver 15 s more.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		s.calls.end(s.closed)

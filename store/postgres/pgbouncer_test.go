@@ -35,12 +35,14 @@ type pooler struct {
 // findPgBouncer is where it is installed.
 func findPgBouncer(tb testing.TB) string {
 	tb.Helper()
-	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/sbin/pgbouncer", "/opt/homebrew/bin/pgbouncer"} {
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/sbin/pgbouncer",
+		"/opt/homebrew/bin/pgbouncer"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	tb.Fatal("PgBouncer is missing: install it (Debian, Ubuntu: apt-get install -y pgbouncer; macOS: brew install pgbouncer)")
+	tb.Fatal("PgBouncer is missing: install it (Debian, Ubuntu: apt-get install -y pgbouncer; macOS: brew install " +
+		"pgbouncer)")
 	return ""
 }
 
@@ -63,7 +65,8 @@ func newPooler(tb testing.TB) *pooler {
 	server, err := pgx.ParseConfig(p.direct)
 	require.NoError(tb, err)
 	ini := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password='%s' dbname=%s\n"+
-		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 5\nmax_client_conn = 500\n",
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\npool_mode = "+
+		"transaction\ndefault_pool_size = 5\nmax_client_conn = 500\n",
 		server.Host, server.Port, server.User, server.Password, server.Database, port)
 	if p.prepares {
 		ini += "max_prepared_statements = 100\n"
@@ -89,7 +92,8 @@ func newPooler(tb testing.TB) *pooler {
 			tb.Logf("the pooler's log:\n%s", log.String())
 		}
 	})
-	u := url.URL{Scheme: "postgres", User: url.User(server.User), Host: net.JoinHostPort("127.0.0.1", port), Path: "/" + server.Database, RawQuery: "sslmode=disable"}
+	u := url.URL{Scheme: "postgres", User: url.User(server.User), Host: net.JoinHostPort("127.0.0.1", port),
+		Path: "/" + server.Database, RawQuery: "sslmode=disable"}
 	p.dsn = u.String()
 	require.Eventually(tb, func() bool {
 		conn, err := pgx.Connect(tb.Context(), pgtest.With(p.dsn, "default_query_exec_mode=exec"))
@@ -98,7 +102,8 @@ func newPooler(tb testing.TB) *pooler {
 	return p
 }
 
-// The suite passes through a pooler that gives each transaction another session, in each mode that needs none.
+// The suite passes through a pooler that gives each transaction another session, in each mode that
+// needs none.
 func TestStoreThroughAPooler(t *testing.T) {
 	p := newPooler(t)
 	stateless := []string{"exec", "simple_protocol", "cache_describe"}
@@ -135,7 +140,8 @@ func TestHintsThroughAPooler(t *testing.T) {
 	w.hearsOf(b, hints(t, a))
 }
 
-// The driver's default mode needs sessions: an older pooler gives it others, and the error says what to do. Nothing is lost by it.
+// The driver's default mode needs sessions: an older pooler gives it others, and the error says
+// what to do. Nothing is lost by it.
 func TestPreparedStatementsThroughAPooler(t *testing.T) {
 	p := newPooler(t)
 	if p.prepares {

@@ -12,8 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// peek reports whether there is something to claim, slots aside. It takes no lock and writes nothing: idle nodes ask again and again.
-// For a claim of any engine it also finds the engines whose runs could be picked.
+// peek reports whether there is something to claim, slots aside. It takes no lock and writes
+// nothing: idle nodes ask again and again. For a claim of any engine it also finds the engines
+// whose runs could be picked.
 func (c *claim) peek(ctx context.Context) (bool, error) {
 	type sight struct {
 		registered, some bool
@@ -42,58 +43,70 @@ func (c *claim) stale() error {
 }
 
 var (
-	// peekText is of given engines. What is held back is reported for all of them: the claim that follows puts it among the ready ones, so that
-	// it is not reported again.
+	// peekText is of given engines. What is held back is reported for all of them: the claim that
+	// follows puts it among the ready ones, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
 			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
 		$3::bytea[]`)
-	// peekAnyText goes from engine to engine of the ready runs by one seek each, and adds those of the runs that releaseText will make ready.
+	// peekAnyText goes from engine to engine of the ready runs by one seek each, and adds those of
+	// the runs that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
 			(SELECT engine FROM interlude.states WHERE ready ORDER BY engine LIMIT 1)
 			UNION ALL
 			SELECT next.engine FROM engines CROSS JOIN LATERAL (
-				SELECT s.engine FROM interlude.states s WHERE s.ready AND s.engine > engines.engine ORDER BY s.engine LIMIT 1
+				SELECT s.engine FROM interlude.states s WHERE s.ready AND s.engine > engines.engine
+					ORDER BY s.engine LIMIT 1
 			) next
 		)
 		SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 			EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'),
 			ARRAY (SELECT engine FROM engines UNION (
-				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint ORDER BY delayed_until LIMIT 1000))`)
-	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is stored, so that none is stored afterwards.
+				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
+					ORDER BY delayed_until LIMIT 1000))`)
+	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is
+	// stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
 		` + steady + `, ` + attended + `, ` + heard)
 	// releaseText puts runs whose not-before time has come among the ready ones.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
-		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
+		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint
+			ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
 	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
 		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
-	// lockText takes the pools in one order, so that claims wait for each other and never in a circle. One in which nothing is ready for the
-	// engines is left alone.
-	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM unnest($1::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = pools.name LIMIT 1) s LIMIT 1)
+	// lockText takes the pools in one order, so that claims wait for each other and never in a
+	// circle. One in which nothing is ready for the engines is left alone.
+	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM unnest($1::bytea[]) AS e (engine)
+		CROSS JOIN LATERAL (
+			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = pools.name
+				LIMIT 1) s LIMIT 1)
 		ORDER BY name FOR NO KEY UPDATE`)
-	// readyText counts what the pools' slots are held for, as it stands now that they are locked, and looks at what is ready: in a pool without
-	// a bound by key, one more than there is room for. It looks at as many of each engine, and merges them, so that it walks through no run of
+	// readyText counts what the pools' slots are held for, as it stands now that they are locked,
+	// and looks at what is ready: in a pool without a bound by key, one more than there is room
+	// for. It looks at as many of each engine, and merges them, so that it walks through no run of
 	// another engine.
 	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
 		FROM interlude.pools p
 		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
 		CROSS JOIN LATERAL (SELECT
-			CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1 ELSE 0 END AS most) m
+			CASE WHEN p.key_capacity = 0 AND h.held < p.capacity THEN least($1::bigint, p.capacity - h.held) + 1
+				ELSE 0 END AS most) m
 		LEFT JOIN LATERAL (
 			SELECT s.n, s.id, s.version FROM unnest($2::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT n, id, version, priority, key, queued_at FROM interlude.states
-				WHERE ready AND states.engine = e.engine AND states.pool = p.name ORDER BY priority DESC, key, queued_at, id
+				WHERE ready AND states.engine = e.engine AND states.pool = p.name
+					ORDER BY priority DESC, key, queued_at, id
 				LIMIT m.most FOR NO KEY UPDATE SKIP LOCKED
 			) s ORDER BY s.priority DESC, s.key, s.queued_at, s.id LIMIT m.most
 		) r ON true
 		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
 	// loadText locks picked runs and loads them.
-	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r ON r.n = s.n
-		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued') FOR NO KEY UPDATE OF s SKIP LOCKED`)
+	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r
+		ON r.n = s.n
+		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
+			FOR NO KEY UPDATE OF s SKIP LOCKED`)
 )
 
 // openPool is a pool in which something is ready.
@@ -182,18 +195,19 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 	var n *int64
 	var id *string
 	var version *uint64
-	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Capacity, &p.KeyCapacity, &p.held, &n, &id, &version}, func() error {
-		if !slices.Contains(locked, p.Name) { // something became ready there after the lock
+	_, err = pgx.ForEachRow(rows, []any{&p.Name, &p.Capacity, &p.KeyCapacity, &p.held, &n, &id, &version},
+		func() error {
+			if !slices.Contains(locked, p.Name) { // something became ready there after the lock
+				return nil
+			}
+			if len(pools) == 0 || pools[len(pools)-1].Name != p.Name {
+				pools = append(pools, p)
+			}
+			if last := &pools[len(pools)-1]; n != nil {
+				last.ready = append(last.ready, pick{*n, *id, *version, true})
+			}
 			return nil
-		}
-		if len(pools) == 0 || pools[len(pools)-1].Name != p.Name {
-			pools = append(pools, p)
-		}
-		if last := &pools[len(pools)-1]; n != nil {
-			last.ready = append(last.ready, pick{*n, *id, *version, true})
-		}
-		return nil
-	})
+		})
 	return pools, err
 }
 

@@ -50,20 +50,25 @@ func crowd(t *testing.T, s *Store) {
 			for range part {
 				made++
 				r := store.Run{
-					ID: fmt.Sprintf("run-%06d", made), Version: 1, Pool: "p", Key: fmt.Sprint("k", made%20), State: fsm.StateQueued, Seq: 1, Profile: fsm.ProfileResumable, Engine: []string{"a", "b", "a"}[made%3],
-					CreatedAt: planNoon.Add(time.Duration(made) * time.Millisecond), Recovery: store.RecoveryNone, Mode: fsm.ModeInteractive,
+					ID: fmt.Sprintf("run-%06d", made), Version: 1, Pool: "p", Key: fmt.Sprint("k", made%20),
+					State: fsm.StateQueued, Seq: 1, Profile: fsm.ProfileResumable, Engine: []string{"a", "b",
+						"a"}[made%3],
+					CreatedAt: planNoon.Add(time.Duration(made) * time.Millisecond), Recovery: store.RecoveryNone,
+					Mode: fsm.ModeInteractive,
 				}
 				if made%2 == 0 {
 					r.Pool = "q"
 				}
 				r.UpdatedAt, r.QueuedAt = r.CreatedAt, r.CreatedAt
-				batch = append(batch, store.Commit{Run: r, Spec: []byte(`{}`), Events: []store.Event{{Seq: 1, Body: []byte(`{"n":1}`)}}})
+				batch = append(batch, store.Commit{Run: r, Spec: []byte(`{}`),
+					Events: []store.Event{{Seq: 1, Body: []byte(`{"n":1}`)}}})
 			}
 			put(batch)
 			if then == nil {
 				continue
 			}
-			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: len(batch), Start: start})
+			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: planNoon.Add(time.Hour), Max: len(batch),
+				Start: start})
 			require.NoError(t, err)
 			require.Len(t, claimed, len(batch))
 			for i, c := range claimed {
@@ -74,11 +79,13 @@ func crowd(t *testing.T, s *Store) {
 	}
 	some(6000, func(r *store.Run, i int) {
 		r.State, r.Slot, r.Interactions = fsm.StateWaitingUser, false, 1
-		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
+		r.Pending = &interaction.Question{ID: 1, Prompt: "Go on?",
+			AskedAt: planNoon.Add(time.Duration(i) * time.Second)}
 		r.Deadline = planNoon.Add(time.Duration(i) * time.Hour)
 	})
 	some(6000, func(r *store.Run, i int) {
-		r.State, r.Slot, r.Owner, r.FinishedAt = fsm.StateCanceled, false, "", planNoon.Add(time.Duration(i)*time.Second)
+		r.State, r.Slot, r.Owner, r.FinishedAt = fsm.StateCanceled, false, "",
+			planNoon.Add(time.Duration(i)*time.Second)
 	})
 	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "p", Capacity: 50, KeyCapacity: 10}))
 	require.NoError(t, s.SetPool(ctx, slots.Pool{Name: "q", Capacity: 50}))
@@ -88,19 +95,22 @@ func crowd(t *testing.T, s *Store) {
 	sticky := claimed[0].Run
 	for _, change := range []func(r *store.Run){
 		func(r *store.Run) {
-			r.State, r.Interactions, r.Pending = fsm.StateWaitingUser, 1, &interaction.Question{ID: 1, Prompt: "Go on?", AskedAt: planNoon}
+			r.State, r.Interactions, r.Pending = fsm.StateWaitingUser, 1, &interaction.Question{ID: 1, Prompt: "Go on?",
+				AskedAt: planNoon}
 		},
 		func(r *store.Run) { r.State, r.Pending, r.QueuedAt = fsm.StateQueued, nil, planNoon },
 	} {
 		next := follow(sticky.Clone(), change)
 		if sticky.Pending != nil {
-			next.Settled = &interaction.Record{Question: *sticky.Pending, Resolution: interaction.UserReply, ResolvedAt: planNoon}
+			next.Settled = &interaction.Record{Question: *sticky.Pending, Resolution: interaction.UserReply,
+				ResolvedAt: planNoon}
 		}
 		put([]store.Commit{next})
 		sticky = next.Run
 	}
 	late := store.Run{
-		ID: "late", Version: 1, Pool: "q", State: fsm.StateQueued, CreatedAt: planNoon, UpdatedAt: planNoon, QueuedAt: planNoon,
+		ID: "late", Version: 1, Pool: "q", State: fsm.StateQueued, CreatedAt: planNoon, UpdatedAt: planNoon,
+		QueuedAt:  planNoon,
 		NotBefore: planNoon.Add(2 * time.Hour), Recovery: store.RecoveryNone,
 	}
 	put([]store.Commit{{Run: late, Spec: []byte(`{}`)}})
@@ -110,10 +120,13 @@ func crowd(t *testing.T, s *Store) {
 
 // foreignText queues 100,000 runs of an engine that the node does not have, ahead of all others.
 const foreignText = `WITH made AS (
-		INSERT INTO interlude.runs (created_at, id, spec) SELECT i, 'foreign-' || i, '' FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
+		INSERT INTO interlude.runs (created_at, id, spec) SELECT i, 'foreign-' || i, ''
+			FROM generate_series(1, 100000) AS i RETURNING n, id, created_at
 	)
-	INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, slot, epoch, record)
-	SELECT n, id, 1, 'queued', 'ab', CASE WHEN n % 2 = 0 THEN 'p' ELSE 'q' END, convert_to('k' || n % 20, 'UTF8'), 100, created_at, true, false, 0, '' FROM made`
+	INSERT INTO interlude.states (n, id, version, state, engine, pool, key, priority, queued_at, ready, slot, epoch,
+		record)
+	SELECT n, id, 1, 'queued', 'ab', CASE WHEN n % 2 = 0 THEN 'p'
+		ELSE 'q' END, convert_to('k' || n % 20, 'UTF8'), 100, created_at, true, false, 0, '' FROM made`
 
 // plan is a node of what EXPLAIN (ANALYZE, FORMAT JSON) says.
 //
@@ -144,8 +157,10 @@ func (p *plan) walk(visit func(*plan)) (touched float64) {
 	return touched
 }
 
-// Every statement that a busy or an idle host makes again and again finds its rows by an index, and touches those that it needs only, however
-// many runs are parked, have ended, or want an engine that the node does not have (J4): with the plan that a prepared statement keeps for ever, made when the tables were empty.
+// Every statement that a busy or an idle host makes again and again finds its rows by an index, and
+// touches those that it needs only, however many runs are parked, have ended, or want an engine
+// that the node does not have (J4): with the plan that a prepared statement keeps for ever, made
+// when the tables were empty.
 func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
@@ -165,12 +180,15 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 		{"claim: release", releaseText, []any{later}, 2},
 		{"claim: sticky", stickyText, []any{"n", int64(10)}, 1},
 		{"claim: lock", lockText, []any{engines}, 8},
-		{"claim: ready", readyText, []any{int64(10), engines}, 40 + 4 + 2*22}, // what is held, and what is picked and locked
+		// what is held, and what is picked and locked
+		{"claim: ready", readyText, []any{int64(10), engines}, 40 + 4 + 2*22},
 		{"claim: priority", priorityText, []any{"p", int64(1 << 62), engines}, 2},
 		{"claim: keys", keysText, []any{"p", int64(0), []byte("k3"), int64(10), int64(5), engines}, 120},
-		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4}, engines}, 2 * 8},
+		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4},
+			engines}, 2 * 8},
 		{"claim: load", loadText, []any{[]int64{12050, 12060}}, 4},
-		{"commit: look", lookText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"}, [][]byte{[]byte("a"), nil}, []string{"p", "q"}}, 8},
+		{"commit: look", lookText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"}, [][]byte{[]byte("a"),
+			nil}, []string{"p", "q"}}, 8},
 		{"commit: held", unheldText, []any{[]int64{1, 2, 3}}, 3},
 		{"run", lookupText, []any{[]string{"run-000001", "run-012000", "none"}, []int64{0, 0, 0}, []int64{0, 0, 0}}, 6},
 		{"spec", specText, []any{"run-000100"}, 1},
@@ -183,11 +201,14 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 		{"orphans", orphansText, []any{int64(0), int64(10)}, 22},
 		{"prune", pruneText, []any{later, int64(5)}, 5 + 5 + 10 + 5 + 5},
 		{"commit: create", createText, args(func(b *pgx.Batch) {
-			r := store.Run{ID: "new", Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon, UpdatedAt: planNoon, QueuedAt: planNoon}
-			s.queue(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`), Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}), 1)
+			r := store.Run{ID: "new", Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon,
+				UpdatedAt: planNoon, QueuedAt: planNoon}
+			s.queue(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`),
+				Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}), 1)
 		}), 0},
 		{"commit: update", updateText, args(func(b *pgx.Batch) {
-			r := store.Run{ID: "run-000007", Version: 3, Pool: "p", State: fsm.StateCanceled, Seq: 3, CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
+			r := store.Run{ID: "run-000007", Version: 3, Pool: "p", State: fsm.StateCanceled, Seq: 3,
+				CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
 			all := entriesOf(t, store.Commit{Run: r, Expect: 2, Events: []store.Event{{Seq: 3, Body: []byte(`{}`)}}})
 			all[0].n = 7
 			s.queueUpdates(b, all)
@@ -254,14 +275,16 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 		call += "(" + strings.Join(places, ", ") + ")"
 	}
 	var body []byte
-	require.NoError(t, tx.QueryRow(ctx, call, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...).Scan(&body), s.texts[text])
+	require.NoError(t, tx.QueryRow(ctx, call, append([]any{pgx.QueryExecModeSimpleProtocol}, args...)...).Scan(&body),
+		s.texts[text])
 	var all []map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(body, &all))
 	require.NoError(t, json.Unmarshal(all[0]["Plan"], &p))
 	return p
 }
 
-// What the planner is told goes for the statement that comes with it, and is gone with that: no session is changed (PgBouncer).
+// What the planner is told goes for the statement that comes with it, and is gone with that: no
+// session is changed (PgBouncer).
 func TestThePlannerIsToldForOneQuestion(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})

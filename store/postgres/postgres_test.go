@@ -35,10 +35,12 @@ type suite struct {
 	o   postgres.Options
 }
 
-// quick is a suite on a new database, which waits for no disk: a crash of the server is another test's subject.
+// quick is a suite on a new database, which waits for no disk: a crash of the server is another
+// test's subject.
 func quick(tb testing.TB) suite {
 	tb.Helper()
-	return suite{dsn: pgtest.With(pgtest.DSN(tb), "synchronous_commit=off"), o: postgres.Options{NoListen: true, NoNotify: true}}
+	return suite{dsn: pgtest.With(pgtest.DSN(tb), "synchronous_commit=off"), o: postgres.Options{NoListen: true,
+		NoNotify: true}}
 }
 
 func (s suite) open(tb testing.TB) store.Store {

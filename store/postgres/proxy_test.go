@@ -24,7 +24,8 @@ type proxy struct {
 	conns  map[net.Conn]bool // guarded by mu; both sides; nil when it is closed
 }
 
-// newProxy gives a proxy to the server of the connection string, and the string to connect through it.
+// newProxy gives a proxy to the server of the connection string, and the string to connect through
+// it.
 func newProxy(tb testing.TB, dsn string) (*proxy, string) {
 	tb.Helper()
 	config, err := pgx.ParseConfig(dsn)

@@ -10,7 +10,8 @@ import (
 
 // pruneText passes over what another prune is deleting already.
 var pruneText = sql(`WITH old AS MATERIALIZED (
-		SELECT n FROM interlude.states WHERE finished_at IS NOT NULL AND finished_at < $1::bigint ORDER BY finished_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+		SELECT n FROM interlude.states WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
+			ORDER BY finished_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED
 	), events AS (
 		DELETE FROM interlude.events WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), settled AS (

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// queue is the ready runs of one locked pool, for slots.Select. Runs may become ready, or be canceled, between two of its calls; that only
-// makes a list longer or shorter.
+// queue is the ready runs of one locked pool, for slots.Select. Runs may become ready, or be
+// canceled, between two of its calls; that only makes a list longer or shorter.
 type queue struct {
 	*claim
 	ctx  context.Context
@@ -17,19 +17,23 @@ type queue struct {
 	seen map[string]pick // by id, what Oldest returned
 }
 
-// Each statement asks for every engine of the claim by itself, and merges the answers: seeks in states_ready_engine, none of which meets a run
-// of another engine.
+// Each statement asks for every engine of the claim by itself, and merges the answers: seeks in
+// states_ready_engine, none of which meets a run of another engine.
 var (
 	priorityText = sql(`SELECT s.priority FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text AND priority < $2::bigint
+			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text
+				AND priority < $2::bigint
 			ORDER BY priority DESC LIMIT 1
 		) s ORDER BY s.priority DESC LIMIT 1`)
-	// keysText goes from key to key by one seek for each engine: those after the given one, then around up to it.
+	// keysText goes from key to key by one seek for each engine: those after the given one, then
+	// around up to it.
 	keysText = sql(`WITH RECURSIVE keys (key, around) AS (
 			SELECT * FROM (
-				(SELECT f.key, false FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (` + nextKey(`s.key > $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
+				(SELECT f.key, false FROM unnest($6::bytea[]) AS e (engine)
+					CROSS JOIN LATERAL (` + nextKey(`s.key > $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				UNION ALL
-				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (` + nextKey(`s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
+				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine)
+					CROSS JOIN LATERAL (` + nextKey(`s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				ORDER BY 2 LIMIT 1
 			) AS first
 			UNION ALL
@@ -41,20 +45,24 @@ var (
 					` + nextKey(`NOT keys.around AND s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
 				UNION ALL
 				(SELECT f.key, true FROM unnest($6::bytea[]) AS e (engine) CROSS JOIN LATERAL (
-					` + nextKey(`keys.around AND s.key > keys.key AND s.key <= $3::bytea`) + `) f ORDER BY f.key LIMIT 1)
+					` + nextKey(`keys.around AND s.key > keys.key AND s.key <= $3::bytea`) +
+		`) f ORDER BY f.key LIMIT 1)
 				ORDER BY 2 LIMIT 1
 			) AS next
 		)
 		SELECT keys.key, h.held FROM keys CROSS JOIN LATERAL (
-			SELECT count(*) AS held FROM interlude.states s WHERE $4::bigint > 0 AND s.slot AND s.pool = $1::text AND s.key = keys.key
+			SELECT count(*) AS held FROM interlude.states s WHERE $4::bigint > 0 AND s.slot AND s.pool = $1::text
+				AND s.key = keys.key
 		) h
 		WHERE $4::bigint = 0 OR keys.key = ''::bytea OR h.held < $4::bigint
 		LIMIT $5::bigint`)
-	oldestText = sql(`SELECT w.i, s.n, s.id, s.version FROM unnest($3::bytea[], $4::bigint[]) WITH ORDINALITY AS w (key, n, i)
+	oldestText = sql(`SELECT w.i, s.n, s.id, s.version
+		FROM unnest($3::bytea[], $4::bigint[]) WITH ORDINALITY AS w (key, n, i)
 		CROSS JOIN LATERAL (
 			SELECT f.* FROM unnest($5::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT n, id, version, queued_at FROM interlude.states
-				WHERE ready AND states.engine = e.engine AND pool = $1::text AND priority = $2::bigint AND states.key = w.key
+				WHERE ready AND states.engine = e.engine AND pool = $1::text AND priority = $2::bigint
+					AND states.key = w.key
 				ORDER BY queued_at, id LIMIT w.n
 			) f ORDER BY f.queued_at, f.id LIMIT w.n
 		) s
@@ -64,7 +72,8 @@ var (
 // nextKey finds the first key of the engine e at the priority, of those that the condition allows.
 func nextKey(where string) string {
 	return `SELECT s.key FROM interlude.states s
-		WHERE s.ready AND s.engine = e.engine AND s.pool = $1::text AND s.priority = $2::bigint AND ` + where + ` ORDER BY s.key LIMIT 1`
+		WHERE s.ready AND s.engine = e.engine AND s.pool = $1::text AND s.priority = $2::bigint
+			AND ` + where + ` ORDER BY s.key LIMIT 1`
 }
 
 // Priority implements slots.Queue.
@@ -82,7 +91,8 @@ func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
 
 // Keys implements slots.Queue.
 func (q *queue) Keys(priority int, last string, n int) ([]slots.Key, error) {
-	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last), int64(q.pool.KeyCapacity), n, q.engines)
+	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last),
+		int64(q.pool.KeyCapacity), n, q.engines)
 	if err != nil {
 		return nil, err
 	}

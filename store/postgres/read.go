@@ -20,12 +20,14 @@ type reader struct {
 	schema string
 	// steady says that the planner is told what steady tells it, for each question.
 	steady bool
-	// fresh says that it plans a question for its arguments, and does not use a plan that was made for any.
+	// fresh says that it plans a question for its arguments, and does not use a plan that was made
+	// for any.
 	fresh bool
 }
 
 // collect asks one question.
-func collectRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error), args ...any) ([]T, error) {
+func collectRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
+	args ...any) ([]T, error) {
 	q, within, done, err := r.on(ctx)
 	if err != nil {
 		return nil, err
@@ -43,9 +45,11 @@ func collectRows[T any](ctx context.Context, r *reader, text string, scan func(p
 	return nil, fmt.Errorf("postgres: read: %w", explain(err))
 }
 
-// asked asks once more what lost against another transaction, as a statement can where the default isolation is higher than read committed,
-// unless it is in a transaction of the host's own, or part of the answer was there already.
-func asked[T any](ctx context.Context, q querier, r *reader, text string, scan func(pgx.CollectableRow) (T, error), args ...any) ([]T, error) {
+// asked asks once more what lost against another transaction, as a statement can where the default
+// isolation is higher than read committed, unless it is in a transaction of the host's own, or part
+// of the answer was there already.
+func asked[T any](ctx context.Context, q querier, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
+	args ...any) ([]T, error) {
 	for try := 0; ; try++ {
 		begun := false
 		all, err := ask(ctx, q, r.steadied(), text, func(row pgx.CollectableRow) (T, error) {
@@ -61,8 +65,9 @@ func asked[T any](ctx context.Context, q querier, r *reader, text string, scan f
 // steadyText goes before a question, in the transaction that the two are.
 var steadyText = sql(`SELECT ` + steady + `, ` + nested + `, ` + heard)
 
-// freshText goes before a question whose plan depends on what is asked for: a rare label is found by its index, a common one is not.
-// A session that has asked a few times would use one plan for both from then on.
+// freshText goes before a question whose plan depends on what is asked for: a rare label is found
+// by its index, a common one is not. A session that has asked a few times would use one plan for
+// both from then on.
 var freshText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
 
 func (r *reader) steadied() string {
@@ -76,7 +81,8 @@ func (r *reader) steadied() string {
 }
 
 // ask sends a question, and before it, in the same exchange, another statement if there is one.
-func ask[T any](ctx context.Context, q querier, before, text string, scan func(pgx.CollectableRow) (T, error), args ...any) ([]T, error) {
+func ask[T any](ctx context.Context, q querier, before, text string, scan func(pgx.CollectableRow) (T, error),
+	args ...any) ([]T, error) {
 	if before == "" {
 		rows, err := q.Query(ctx, text, args...)
 		if err != nil {
@@ -101,7 +107,8 @@ func ask[T any](ctx context.Context, q querier, before, text string, scan func(p
 }
 
 // one asks for one row of a run.
-func one[T any](ctx context.Context, r *reader, id, text string, scan func(pgx.CollectableRow) (T, error), args ...any) (T, error) {
+func one[T any](ctx context.Context, r *reader, id, text string, scan func(pgx.CollectableRow) (T, error),
+	args ...any) (T, error) {
 	all, err := collectRows(ctx, r, text, scan, args...)
 	if err == nil && len(all) == 0 {
 		err = unknown(id)
@@ -129,12 +136,18 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 }
 
 var (
-	runText         = sql(`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
-	identityText    = sql(`SELECT identity FROM interlude.store`)
-	specText        = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
-	settledText     = sql(`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea WHERE r.id = $1::text`)
-	interactionText = sql(`SELECT t.record FROM interlude.runs r JOIN interlude.settled t ON t.run = r.n WHERE r.id = $1::text AND t.id = $2::bigint`)
-	historyText     = sql(`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
+	runText = sql(
+		`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+	identityText = sql(`SELECT identity FROM interlude.store`)
+	specText     = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
+	settledText  = sql(
+		`SELECT t.record FROM interlude.runs r LEFT JOIN interlude.settled t ON t.run = r.n AND t.key = $2::bytea
+			WHERE r.id = $1::text`)
+	interactionText = sql(
+		`SELECT t.record FROM interlude.runs r JOIN interlude.settled t ON t.run = r.n WHERE r.id = $1::text
+			AND t.id = $2::bigint`)
+	historyText = sql(
+		`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 )
 

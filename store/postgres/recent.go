@@ -16,8 +16,9 @@ const (
 	recentBytes = 8 << 20
 )
 
-// recent holds the runs that this process wrote or read last, so that the next commit of one need not read and decode its record again.
-// It decides nothing: a record of a run at a version is what it is for ever, and every write says which row and version it is made on.
+// recent holds the runs that this process wrote or read last, so that the next commit of one need
+// not read and decode its record again. It decides nothing: a record of a run at a version is what
+// it is for ever, and every write says which row and version it is made on.
 type recent struct {
 	mu         sync.Mutex
 	young, old map[string]stored // guarded by mu
@@ -41,7 +42,8 @@ func (r *recent) get(id string) (stored, bool) {
 	return s, ok
 }
 
-// put keeps a run whose record has so many bytes, unless a later version is known. A finished one is not written again.
+// put keeps a run whose record has so many bytes, unless a later version is known. A finished one
+// is not written again.
 func (r *recent) put(s stored, size int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,8 +75,8 @@ func (r *recent) put(s stored, size int) {
 	r.bytes += size + len(s.spec) // counts a run as often as it is written: generations then end sooner
 }
 
-// forget empties it. It is called when a connection broke: the server that is reached next may be a standby that took over without the last
-// commits, whose versions then name something else.
+// forget empties it. It is called when a connection broke: the server that is reached next may be a
+// standby that took over without the last commits, whose versions then name something else.
 func (r *recent) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -75,7 +75,8 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 
 // A server of one's own: that of the tests may let everybody in.
 func TestAServerThatLetsNobodyIn(t *testing.T) {
-	server := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"max_connections": "4", "superuser_reserved_connections": "3", "max_wal_senders": "0"}})
+	server := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"max_connections": "4",
+		"superuser_reserved_connections": "3", "max_wal_senders": "0"}})
 	at := func(change func(*url.URL)) string {
 		u, err := url.Parse(server.DSN(""))
 		require.NoError(t, err)
@@ -101,18 +102,22 @@ func TestAServerThatLetsNobodyIn(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), server.DSN(""))
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
-	_, err = conn.Exec(t.Context(), `CREATE ROLE ann LOGIN PASSWORD 'pw'; CREATE ROLE bob LOGIN PASSWORD 'pw' CONNECTION LIMIT 0`)
+	_, err = conn.Exec(t.Context(),
+		`CREATE ROLE ann LOGIN PASSWORD 'pw'; CREATE ROLE bob LOGIN PASSWORD 'pw' CONNECTION LIMIT 0`)
 	require.NoError(t, err)
 	bob := at(func(u *url.URL) { u.User = url.UserPassword("bob", "pw") })
 	require.ErrorIs(t, refused(t, bob, postgres.Options{}), postgres.ErrConnections, "the role's limit")
 	ann := at(func(u *url.URL) { u.User = url.UserPassword("ann", "pw") })
-	require.ErrorIs(t, refused(t, ann, postgres.Options{}), postgres.ErrConnections, "the server's limit: what is left is for superusers")
+	require.ErrorIs(t, refused(t, ann, postgres.Options{}), postgres.ErrConnections,
+		"the server's limit: what is left is for superusers")
 
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
 	require.NoError(t, err)
 	defer silent.Close()
 	began := time.Now()
-	err = refused(t, at(func(u *url.URL) { u.Host = silent.Addr().String() }), postgres.Options{Timeout: 300 * time.Millisecond})
+	err = refused(t, at(func(u *url.URL) {
+		u.Host = silent.Addr().String()
+	}), postgres.Options{Timeout: 300 * time.Millisecond})
 	require.ErrorIs(t, err, postgres.ErrUnreachable)
 	require.Less(t, time.Since(began), 10*time.Second)
 }

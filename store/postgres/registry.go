@@ -12,10 +12,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Leases are judged by the server's clock: what the callers say of the time counts for nothing here.
+// Leases are judged by the server's clock: what the callers say of the time counts for nothing
+// here.
 var (
 	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until, engines)
-		VALUES ($1::text, $2::text, $3::bigint, ` + micros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
+		VALUES ($1::text, $2::text, $3::bigint,
+			` + micros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
 	// renewText lists what is held even if that is nothing: one row, with no run in it.
 	renewText = sql(`WITH renewed AS (
 			UPDATE interlude.nodes SET until = ` + micros + ` + lease / 1000 WHERE id = $1::text RETURNING id
@@ -23,11 +25,14 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros + ` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until, engines`)
-	nodesText  = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
-	poolText   = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity) VALUES ($1::text, $2::bigint, $3::bigint)
+	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros +
+		` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until, engines`)
+	nodesText = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
+	poolText  = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
+		VALUES ($1::text, $2::bigint, $3::bigint)
 		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
-	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states WHERE slot AND states.pool = pools.name)
+	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states
+		WHERE slot AND states.pool = pools.name)
 		FROM interlude.pools ORDER BY name`)
 )
 
@@ -94,7 +99,8 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 	registered := false
 	var holds []store.Hold
 	if storable(id) {
-		_, err := collectRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		_, err := collectRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{},
+			_ error) {
 			registered = true
 			var run, state *string
 			var epoch *uint64

@@ -27,14 +27,17 @@ func (w *world) grant(documented, role string) {
 	}
 }
 
-// Who may not make tables has somebody else migrate, and needs no more rights than the operators' guide says.
+// Who may not make tables has somebody else migrate, and needs no more rights than the operators'
+// guide says.
 func TestTheRightsOfANode(t *testing.T) {
 	w := elsewhere(t)
 	node, dsn := w.newRole("")
-	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights, "no right to make a schema")
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights,
+		"no right to make a schema")
 	require.ErrorIs(t, postgres.Migrate(t.Context(), dsn, w.schema), postgres.ErrRights)
 	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
-	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrRights, "no right to look")
+	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrRights,
+		"no right to look")
 
 	w.grant("interlude_node", node)
 	w.dsn = dsn
@@ -57,7 +60,8 @@ func TestTheRightsOfANode(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }
 
-// Processes that submit, reply and cancel, and those that only look, have less, and are told when they try more.
+// Processes that submit, reply and cancel, and those that only look, have less, and are told when
+// they try more.
 func TestLesserRights(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	waiting := w.waiting(s, "waiting")
@@ -85,9 +89,11 @@ func TestLesserRights(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	for name, err := range map[string]error{
-		"run": second(l.Run(t.Context(), "r")), "spec": second(l.Spec(t.Context(), "r")), "events": second(l.Events(t.Context(), "r", 0, 1)),
-		"runs": second(l.Runs(t.Context(), store.Query{})), "inbox": second(l.Inbox(t.Context(), store.Query{})),
-		"survey": second(l.Survey(t.Context(), noon)), "pools": second(l.Pools(t.Context())), "nodes": second(l.Nodes(t.Context())),
+		"run": second(l.Run(t.Context(), "r")), "spec": second(l.Spec(t.Context(), "r")),
+		"events": second(l.Events(t.Context(), "r", 0, 1)),
+		"runs":   second(l.Runs(t.Context(), store.Query{})), "inbox": second(l.Inbox(t.Context(), store.Query{})),
+		"survey": second(l.Survey(t.Context(), noon)), "pools": second(l.Pools(t.Context())),
+		"nodes": second(l.Nodes(t.Context())),
 	} {
 		require.NoError(t, err, name)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// columns are those of states that stand for what the record says; nil is NULL, and in no partial index.
+// columns are those of states that stand for what the record says; nil is NULL, and in no partial
+// index.
 type columns struct {
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
 	ready                                                 bool
@@ -81,7 +82,8 @@ func labelsOf(labels map[string]string) []string {
 	return all
 }
 
-// labelsText is labelsOf as PostgreSQL writes an array, for an array of them; NULL when there are none.
+// labelsText is labelsOf as PostgreSQL writes an array, for an array of them; NULL when there are
+// none.
 func labelsText(labels map[string]string) *string {
 	all := labelsOf(labels)
 	if all == nil {

@@ -55,7 +55,8 @@ func opened(t *testing.T, server *pglocal.Server, o postgres.Options) *postgres.
 	return s
 }
 
-// TestWhatIsAcknowledgedSurvivesAFailover: J8, J9, on a real primary and a real synchronous standby.
+// TestWhatIsAcknowledgedSurvivesAFailover: J8, J9, on a real primary and a real synchronous
+// standby.
 func TestWhatIsAcknowledgedSurvivesAFailover(t *testing.T) {
 	primary, standby := replicated(t)
 	storetest.Replica{
@@ -71,9 +72,10 @@ func TestWhatIsAcknowledgedSurvivesAFailover(t *testing.T) {
 	}.Run(t)
 }
 
-// TestACommitWhoseWaitIsCanceledIsNotAcknowledged: J8. An administrator cancels the server's wait for the standby,
-// which the server answers with success; whatever was written then has an unknown outcome. The same calls again, of
-// people and in a host's transaction, are not acknowledged either, before the standby is back.
+// TestACommitWhoseWaitIsCanceledIsNotAcknowledged: J8. An administrator cancels the server's wait
+// for the standby, which the server answers with success; whatever was written then has an unknown
+// outcome. The same calls again, of people and in a host's transaction, are not acknowledged
+// either, before the standby is back.
 func TestACommitWhoseWaitIsCanceledIsNotAcknowledged(t *testing.T) {
 	primary, standby := replicated(t)
 	s := opened(t, primary, postgres.Options{NoListen: true, NoNotify: true})
@@ -99,7 +101,8 @@ func TestACommitWhoseWaitIsCanceledIsNotAcknowledged(t *testing.T) {
 		"renew":   func() error { return second(s.Renew(t.Context(), "n", noon)) },
 		"setpool": func() error { return s.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1000}) },
 		"claim": func() error {
-			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: start}))
+			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true,
+				Start: start}))
 		},
 		"confirm": func() error { return s.Confirm(t.Context(), func(store.Reader) error { return nil }) },
 	} {
@@ -131,7 +134,8 @@ func mustClient(tb testing.TB, s store.Store) *lifecycle.Client {
 	return c
 }
 
-// requireCanceled cancels whatever waits for the standby until the call has come back, which must not be acknowledged.
+// requireCanceled cancels whatever waits for the standby until the call has come back, which must
+// not be acknowledged.
 func (w *world) requireCanceled(admin *pgx.Conn, name string, call func() error) {
 	w.Helper()
 	back := make(chan error, 1)
@@ -144,7 +148,8 @@ func (w *world) requireCanceled(admin *pgx.Conn, name string, call func() error)
 		case <-late:
 			require.FailNow(w, "it does not come back", name)
 		case <-time.After(time.Millisecond):
-			_, err := admin.Exec(w.Context(), `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
+			_, err := admin.Exec(w.Context(),
+				`SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 			require.NoError(w, err)
 		}
 	}

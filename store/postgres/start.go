@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// start has the caller make the commits of the picked runs. One that Start fails for is left as it was.
+// start has the caller make the commits of the picked runs. One that Start fails for is left as it
+// was.
 func (c *claim) start(ctx context.Context) error {
 	found, err := c.load(ctx)
 	if err != nil {
@@ -32,8 +33,8 @@ func (c *claim) start(ctx context.Context) error {
 	return nil
 }
 
-// load finds the records and specs of the picked runs: among the recent ones those whose row is locked and that have the version of the
-// row, and the others in the database.
+// load finds the records and specs of the picked runs: among the recent ones those whose row is
+// locked and that have the version of the row, and the others in the database.
 func (c *claim) load(ctx context.Context) (map[int64]stored, error) {
 	found := make(map[int64]stored, len(c.picks))
 	var missing []int64
@@ -68,7 +69,8 @@ func (c *claim) load(ctx context.Context) (map[int64]stored, error) {
 	return found, err
 }
 
-// begin has the caller make the commit, and checks it. A panic of the caller's is an error of this run alone.
+// begin has the caller make the commit, and checks it. A panic of the caller's is an error of this
+// run alone.
 func (c *claim) begin(prev stored) (e *entry, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -32,7 +32,8 @@ func isolated(tb testing.TB, isolation string) string {
 	return pgtest.With(dsn, "synchronous_commit=off")
 }
 
-// The suite passes with every mode and every default isolation. Each case has the next of them, and each of its handles another mode.
+// The suite passes with every mode and every default isolation. Each case has the next of them, and
+// each of its handles another mode.
 func TestStoreInEveryMode(t *testing.T) {
 	var opened atomic.Int64
 	inTurn := func(dsn string) string {

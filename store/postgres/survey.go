@@ -14,25 +14,33 @@ var (
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
 			t.running, t.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, e.engines, e.queued, e.oldest, e.nodes
 		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
-		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'queued') AS queued
+		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running,
+			count(*) FILTER (WHERE state = 'queued') AS queued
 			FROM interlude.states WHERE slot) t
-		CROSS JOIN (SELECT count(*) AS waiting, min(asked_at) AS oldest FROM interlude.states WHERE asked_at IS NOT NULL) w
-		CROSS JOIN (SELECT count(*) AS due FROM interlude.states WHERE deadline IS NOT NULL AND deadline <= $1::bigint) d
-		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint) l
-		CROSS JOIN (SELECT array_agg(q.engine ORDER BY q.engine) AS engines, array_agg(q.queued ORDER BY q.engine) AS queued,
+		CROSS JOIN (SELECT count(*) AS waiting, min(asked_at) AS oldest FROM interlude.states
+			WHERE asked_at IS NOT NULL) w
+		CROSS JOIN (SELECT count(*) AS due FROM interlude.states WHERE deadline IS NOT NULL
+			AND deadline <= $1::bigint) d
+		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL
+			AND delayed_until > $1::bigint) l
+		CROSS JOIN (SELECT array_agg(q.engine ORDER BY q.engine) AS engines, array_agg(q.queued
+			ORDER BY q.engine) AS queued,
 				array_agg(q.oldest ORDER BY q.engine) AS oldest, array_agg((
-					SELECT count(*) FROM interlude.nodes WHERE nodes.engines IS NULL OR q.engine = ANY (nodes.engines)) ORDER BY q.engine) AS nodes
+					SELECT count(*) FROM interlude.nodes WHERE nodes.engines IS NULL OR q.engine = ANY (nodes.engines))
+						ORDER BY q.engine) AS nodes
 			FROM (SELECT engine, count(*) AS queued, min(since) AS oldest FROM (
 				SELECT engine, queued_at AS since FROM interlude.states WHERE ready
 				UNION ALL
-				SELECT engine, CASE WHEN delayed_until <= $1::bigint THEN queued_at END FROM interlude.states WHERE delayed_until IS NOT NULL
+				SELECT engine, CASE WHEN delayed_until <= $1::bigint THEN queued_at END FROM interlude.states
+					WHERE delayed_until IS NOT NULL
 			) AS parts GROUP BY engine) q) e
 		LEFT JOIN interlude.pools p ON true
 		LEFT JOIN (SELECT pool, count(*) AS held FROM interlude.states WHERE slot GROUP BY pool) h ON h.pool = p.name
 		LEFT JOIN (SELECT pool, sum(ready) AS ready, min(oldest) AS oldest FROM (
 				SELECT pool, count(*) AS ready, min(queued_at) AS oldest FROM interlude.states WHERE ready GROUP BY pool
 				UNION ALL
-				SELECT pool, count(*), min(queued_at) FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint GROUP BY pool
+				SELECT pool, count(*), min(queued_at) FROM interlude.states WHERE delayed_until IS NOT NULL
+					AND delayed_until <= $1::bigint GROUP BY pool
 			) AS parts GROUP BY pool) r ON r.pool = p.name
 		ORDER BY p.name`)
 )
@@ -48,7 +56,8 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		var queued, nodes []int
 		var oldest []*int64
 		err := row.Scan(&name, &capacity, &keyCapacity, &p.Held, &p.Ready, &oldestReady,
-			&survey.Running, &survey.Queued, &survey.Waiting, &oldestWaiting, &survey.Due, &survey.Delayed, &survey.Nodes,
+			&survey.Running, &survey.Queued, &survey.Waiting, &oldestWaiting, &survey.Due, &survey.Delayed,
+			&survey.Nodes,
 			&engines, &queued, &oldest, &nodes)
 		if err != nil {
 			return none, err
@@ -56,7 +65,8 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		survey.OldestWaiting = orZero(oldestWaiting)
 		survey.Engines = nil // the same in each row
 		for i, e := range engines {
-			survey.Engines = append(survey.Engines, store.EngineSurvey{Engine: string(e), Queued: queued[i], OldestReady: orZero(oldest[i]), Nodes: nodes[i]})
+			survey.Engines = append(survey.Engines, store.EngineSurvey{Engine: string(e), Queued: queued[i],
+				OldestReady: orZero(oldest[i]), Nodes: nodes[i]})
 		}
 		if name != nil {
 			p.Name, p.Capacity, p.KeyCapacity, p.OldestReady = *name, *capacity, *keyCapacity, orZero(oldestReady)

@@ -15,11 +15,12 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// What keeps a call from being served says what it is, and whether anything was written; what was stored stays, and the store works again
-// as soon as the server does.
+// What keeps a call from being served says what it is, and whether anything was written; what was
+// stored stays, and the store works again as soon as the server does.
 
 // sentinels are the answers that promise that nothing was written.
-var sentinels = []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrStaleEpoch, store.ErrUnknownPool, store.ErrInvalid, store.ErrClosed}
+var sentinels = []error{store.ErrNotFound, store.ErrExists, store.ErrConflict, store.ErrStaleEpoch,
+	store.ErrUnknownPool, store.ErrInvalid, store.ErrClosed}
 
 // requireFails: each writing call fails so, and none pretends to be refused.
 func (w *world) requireFails(s store.Store, r store.Run, want error) {
@@ -81,7 +82,8 @@ func TestAFullServer(t *testing.T) {
 	w.commit(s, report(r))
 }
 
-// A lock that somebody holds for longer than the role's statement timeout, which is shorter than the store's own patience.
+// A lock that somebody holds for longer than the role's statement timeout, which is shorter than
+// the store's own patience.
 func TestAStatementTimeout(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
@@ -89,7 +91,8 @@ func TestAStatementTimeout(t *testing.T) {
 	tx, err := w.connect().Begin(t.Context())
 	require.NoError(t, err)
 	defer tx.Rollback(context.Background())
-	_, err = tx.Exec(t.Context(), w.inSchema(`LOCK TABLE interlude.states, interlude.nodes, interlude.pools IN ACCESS EXCLUSIVE MODE`))
+	_, err = tx.Exec(t.Context(),
+		w.inSchema(`LOCK TABLE interlude.states, interlude.nodes, interlude.pools IN ACCESS EXCLUSIVE MODE`))
 	require.NoError(t, err)
 	w.requireFails(hurried, r, postgres.ErrTimeout)
 	require.ErrorIs(t, second(hurried.Run(t.Context(), "r")), postgres.ErrTimeout)
@@ -97,14 +100,16 @@ func TestAStatementTimeout(t *testing.T) {
 	w.commit(hurried, report(r))
 }
 
-// The host has given all connections of its pool away: whoever waits is told after Options.Timeout, and that nothing was written.
+// The host has given all connections of its pool away: whoever waits is told after Options.Timeout,
+// and that nothing was written.
 func TestAPoolThatIsUsedUp(t *testing.T) {
 	w, other := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(other, created("r"))
 	pool, err := pgxpool.New(t.Context(), pgtest.With(w.dsn, "pool_max_conns=3"))
 	require.NoError(t, err)
 	defer pool.Close()
-	s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true, Timeout: 300 * time.Millisecond})
+	s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true,
+		Timeout: 300 * time.Millisecond})
 	require.NoError(t, err)
 	defer s.Close()
 	var taken []*pgxpool.Conn
@@ -133,7 +138,8 @@ func TestTooManyConnections(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), dsn)
 	require.NoError(t, err)
 	defer pool.Close()
-	limited, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoMigrate: true, NoListen: true, NoNotify: true})
+	limited, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoMigrate: true, NoListen: true,
+		NoNotify: true})
 	require.NoError(t, err)
 	defer limited.Close()
 	w.commit(limited, report(r))

@@ -12,11 +12,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrInTransaction: the call makes no sense inside a caller's transaction; make it on the store itself.
+// ErrInTransaction: the call makes no sense inside a caller's transaction; make it on the store
+// itself.
 var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 
-// In returns the store as it is seen inside a transaction of the host's own: what is committed there is stored with the host's rows, or not
-// at all, and hints of it go out when the host commits. So a host submits, replies and cancels:
+// In returns the store as it is seen inside a transaction of the host's own: what is committed
+// there is stored with the host's rows, or not at all, and hints of it go out when the host
+// commits. So a host submits, replies and cancels:
 //
 //	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		… // its own rows
@@ -24,10 +26,13 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 //		return err
 //	})
 //
-// The transaction must be one of the database that the store is in. Refusals (store.ErrConflict and the like) leave it usable; any other error does
-// not. Until it ends, it holds the rows of the runs that it changed: whoever else changes them waits. At an isolation higher than read committed,
-// a call may fail with ErrSerialization. An answer that was found instead of written (the receipt of an earlier reply, a run that was submitted before) is
-// as durable as the rest of the transaction, and no more than that before the host has committed. The view is for one goroutine at a time, as the transaction is, and needs no Close.
+// The transaction must be one of the database that the store is in. Refusals (store.ErrConflict and
+// the like) leave it usable; any other error does not. Until it ends, it holds the rows of the runs
+// that it changed: whoever else changes them waits. At an isolation higher than read committed, a
+// call may fail with ErrSerialization. An answer that was found instead of written (the receipt of
+// an earlier reply, a run that was submitted before) is as durable as the rest of the transaction,
+// and no more than that before the host has committed. The view is for one goroutine at a time, as
+// the transaction is, and needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	v := &view{Store: s, tx: tx}
 	v.reader = reader{texts: s.texts, schema: s.o.Schema, on: v.read}
@@ -96,7 +101,8 @@ func (v *view) commit(ctx context.Context, e *entry) error {
 			return err
 		}
 	}
-	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization, e.Run.ID, maxTries)
+	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization,
+		e.Run.ID, maxTries)
 }
 
 // write tries to store the entry. The planner's settings are the host's.

@@ -31,12 +31,13 @@ func (w *world) order(tx pgx.Tx, run string) {
 func (w *world) ordered(run string) (is bool) {
 	w.Helper()
 	conn := w.connect()
-	require.NoError(w, conn.QueryRow(w.Context(), w.inSchema(`SELECT EXISTS (SELECT FROM interlude.orders WHERE run = $1)`), run).Scan(&is))
+	require.NoError(w, conn.QueryRow(w.Context(),
+		w.inSchema(`SELECT EXISTS (SELECT FROM interlude.orders WHERE run = $1)`), run).Scan(&is))
 	return is
 }
 
-// requireSilence: a transaction that has written a run has told nobody. A commit of another run, which is heard on all nodes, is told after
-// all that was told before it.
+// requireSilence: a transaction that has written a run has told nobody. A commit of another run,
+// which is heard on all nodes, is told after all that was told before it.
 func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan store.Hint) {
 	w.Helper()
 	marker := w.mark(a)
@@ -50,14 +51,18 @@ func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan
 	}
 }
 
-// C8: what is committed in a transaction of the host's own is there with the host's row when the host commits, and then all nodes are
-// told; when it rolls back, neither is there, nobody is told, and nothing of it is remembered.
+// C8: what is committed in a transaction of the host's own is there with the host's row when the
+// host commits, and then all nodes are told; when it rolls back, neither is there, nobody is told,
+// and nothing of it is remembered.
 func TestTheCallersTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
-		before func(w *world, s *postgres.Store) store.Run // as it stands when the transaction begins; Version 0: not at all
+		// as it stands when the transaction begins; Version 0: not at all
+		before func(w *world, s *postgres.Store) store.Run
 		change func(prev store.Run) store.Commit
 	}{
-		"submit": {func(*world, *postgres.Store) store.Run { return store.Run{} }, func(store.Run) store.Commit { return created("r") }},
+		"submit": {func(*world, *postgres.Store) store.Run {
+			return store.Run{}
+		}, func(store.Run) store.Commit { return created("r") }},
 		"reply": {func(w *world, s *postgres.Store) store.Run { return w.waiting(s, "r") },
 			func(prev store.Run) store.Commit { return answer(prev, "key") }},
 		"cancel": {func(w *world, s *postgres.Store) store.Run { return w.commit(s, created("r")) }, cancel},
@@ -124,7 +129,8 @@ func (w *world) requireStands(s store.Store, want store.Run) {
 	require.Len(w, events, int(want.Seq))
 }
 
-// A version that was rolled back may be written again, otherwise: what the transaction saw and wrote is nobody's.
+// A version that was rolled back may be written again, otherwise: what the transaction saw and
+// wrote is nobody's.
 func TestNothingRolledBackIsRemembered(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
@@ -208,7 +214,8 @@ func TestRefusalsLeaveTheTransactionUsable(t *testing.T) {
 	} {
 		require.ErrorIs(t, err, store.ErrNotFound, name)
 	}
-	errs := in.Commit(t.Context(), []store.Commit{report(run), created("own"), created("batch"), report(created("batch").Run)})
+	errs := in.Commit(t.Context(), []store.Commit{report(run), created("own"), created("batch"),
+		report(created("batch").Run)})
 	require.NoError(t, errs[0])
 	require.ErrorIs(t, errs[1], store.ErrExists)
 	require.NoError(t, errs[2])
@@ -264,7 +271,8 @@ func TestWhatIsWrittenInATransactionIsWhole(t *testing.T) {
 	c.Run.Labels = map[string]string{"a \x00": `"\'`}
 	for i := range 1000 {
 		c.Run.Seq++
-		c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: fmt.Appendf(nil, `{"n":%d,"text":%q}`, i, strings.Repeat("é", 300))})
+		c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: fmt.Appendf(nil, `{"n":%d,"text":%q}`, i,
+			strings.Repeat("é", 300))})
 	}
 	tx := w.begin(pgx.ReadCommitted)
 	w.commit(s.In(tx), c)

@@ -28,7 +28,8 @@ type world struct {
 	dsn, schema string
 }
 
-// newWorld makes the schema, with the pool "p" of many slots and the node "n", and opens a first store.
+// newWorld makes the schema, with the pool "p" of many slots and the node "n", and opens a first
+// store.
 func newWorld(tb testing.TB, o postgres.Options) (*world, *postgres.Store) {
 	tb.Helper()
 	dsn, schema := pgtest.Schema(tb)
@@ -64,7 +65,8 @@ func (w *world) connect() *pgx.Conn {
 	return conn
 }
 
-// begin begins a transaction of the host's own; it is rolled back with the test unless it ended before.
+// begin begins a transaction of the host's own; it is rolled back with the test unless it ended
+// before.
 func (w *world) begin(level pgx.TxIsoLevel) pgx.Tx {
 	w.Helper()
 	tx, err := w.connect().BeginTx(w.Context(), pgx.TxOptions{IsoLevel: level})
@@ -168,7 +170,8 @@ func (w *world) mark(s store.Store) string {
 	return w.commit(s, created("mark-"+rand.Text())).ID
 }
 
-// hearsOf waits until what s commits is heard there. All that was told before has been heard by then.
+// hearsOf waits until what s commits is heard there. All that was told before has been heard by
+// then.
 func (w *world) hearsOf(s store.Store, there <-chan store.Hint) {
 	w.Helper()
 	for late := time.Now().Add(patience); time.Now().Before(late); {

@@ -35,7 +35,8 @@ func (e *entry) finish(err error) {
 	}
 }
 
-// Commit implements store.Writer. What arrives while transactions are under way shares the next one.
+// Commit implements store.Writer. What arrives while transactions are under way shares the next
+// one.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	j := &job{entries: make([]*entry, 0, len(batch)), done: make(chan struct{})}
@@ -66,8 +67,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// flushed hands the job over and waits for it. When ctx ends before its flush has begun, nothing is written; when it ends later, the
-// outcome is unknown to the caller.
+// flushed hands the job over and waits for it. When ctx ends before its flush has begun, nothing is
+// written; when it ends later, the outcome is unknown to the caller.
 func (s *Store) flushed(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,7 +100,8 @@ func (s *Store) flushing() {
 	}
 }
 
-// gather takes what has arrived meanwhile: natural batching, without waiting for more. A job's own entries are not bounded here.
+// gather takes what has arrived meanwhile: natural batching, without waiting for more. A job's own
+// entries are not bounded here.
 func (s *Store) gather(j *job) (entries []*entry) {
 	add := func(j *job) {
 		if j.take() {

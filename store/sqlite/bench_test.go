@@ -19,7 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// bench opens a new store, with synchronous=FULL as hosts have it, the default pool without bounds and the node "n".
+// bench opens a new store, with synchronous=FULL as hosts have it, the default pool without bounds
+// and the node "n".
 func bench(b *testing.B, o sqlite.Options) *sqlite.Store {
 	b.Helper()
 	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "runs.db"), o)
@@ -85,7 +86,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// What it costs to refuse a reply that comes too late, by the number of questions that its run has asked.
+// What it costs to refuse a reply that comes too late, by the number of questions that its run has
+// asked.
 func BenchmarkLateReply(b *testing.B) {
 	for _, questions := range []int{10, 10_000} {
 		b.Run(fmt.Sprintf("questions=%d", questions), func(b *testing.B) {
@@ -121,7 +123,8 @@ func BenchmarkListingByLabel(b *testing.B) {
 		}
 		put(b, s, batch...)
 	}
-	for name, query := range map[string]map[string]string{"none": {"label-1": "y"}, "none of many": {"label-1": labels["label-1"], "label-2": "y"}, "all": {"label-1": labels["label-1"]}} {
+	for name, query := range map[string]map[string]string{"none": {"label-1": "y"},
+		"none of many": {"label-1": labels["label-1"], "label-2": "y"}, "all": {"label-1": labels["label-1"]}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				_, err := s.Runs(b.Context(), store.Query{Labels: query})
@@ -230,8 +233,8 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// I13 J4: a claim of one run out of a hundred that are ready, beside parked ones, and beside queued ones of an engine that the node does
-// not have.
+// I13 J4: a claim of one run out of a hundred that are ready, beside parked ones, and beside queued
+// ones of an engine that the node does not have.
 func BenchmarkClaim(b *testing.B) {
 	for _, c := range []struct{ parked, foreign int }{{0, 0}, {100_000, 0}, {0, 100_000}} {
 		b.Run(fmt.Sprintf("parked=%d/foreign=%d", c.parked, c.foreign), func(b *testing.B) {
@@ -266,13 +269,15 @@ func BenchmarkClaim(b *testing.B) {
 	}
 }
 
-// I13: a claim of 16 runs of a pool where 256 keys have four ready ones each, and some of the keys have no room.
+// I13: a claim of 16 runs of a pool where 256 keys have four ready ones each, and some of the keys
+// have no room.
 func BenchmarkClaimAmongKeys(b *testing.B) {
 	for _, full := range []int{0, 128} {
 		b.Run(fmt.Sprintf("full=%d", full), func(b *testing.B) {
 			const keys = 256
 			s := bench(b, quiet)
-			require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1000, KeyCapacity: 2}))
+			require.NoError(b, s.SetPool(b.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1000,
+				KeyCapacity: 2}))
 			n := 0
 			submit := func(key string) {
 				c := newRun(fmt.Sprintf("run-%d", n), 10)
@@ -318,7 +323,8 @@ func shareOut(b *testing.B, callers int, do func(caller, n int)) {
 	all.Wait()
 }
 
-// F8: a reader of a run of 10,000 events, a page at a time, from the first one; and one who follows, from the last but one.
+// F8: a reader of a run of 10,000 events, a page at a time, from the first one; and one who
+// follows, from the last but one.
 func BenchmarkEvents(b *testing.B) {
 	s := bench(b, quiet)
 	const total, page = 10_000, 256

@@ -9,11 +9,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Each transaction that changes runs leaves a row in changes that names them, for the watches of other processes: they tell the followers
-// of these runs, and leave all others alone. The row costs no flush of its own. Only the last rows are kept; a watch that missed some
-// tells everybody.
+// Each transaction that changes runs leaves a row in changes that names them, for the watches of
+// other processes: they tell the followers of these runs, and leave all others alone. The row costs
+// no flush of its own. Only the last rows are kept; a watch that missed some tells everybody.
 
-// keptChanges is how many rows are kept at least, and changesBetween how many transactions go by until the rest is deleted.
+// keptChanges is how many rows are kept at least, and changesBetween how many transactions go by
+// until the rest is deleted.
 const (
 	keptChanges    = 2048
 	changesBetween = 256
@@ -35,7 +36,8 @@ func (w *writer) noteChanges(hints []store.Hint) error {
 	return err
 }
 
-// appendHint adds a hint's run, state and last event, each with a NUL behind it: a run's id holds none.
+// appendHint adds a hint's run, state and last event, each with a NUL behind it: a run's id holds
+// none.
 func appendHint(b []byte, h *store.Hint) []byte {
 	b = append(append(b, h.RunID...), 0)
 	b = append(append(b, h.State...), 0)
@@ -58,10 +60,11 @@ func readHints(body []byte) (hints []store.Hint, ok bool) {
 	return hints, len(hints) > 0
 }
 
-// changesAfter returns the hints of other processes' transactions since the given row, and the last row. Known is false when some of them
-// are gone.
+// changesAfter returns the hints of other processes' transactions since the given row, and the last
+// row. Known is false when some of them are gone.
 func (w *writer) changesAfter(after int64) (hints []store.Hint, last int64, known bool, _ error) {
-	r, err := w.one(`SELECT coalesce(max(n), 0), coalesce((SELECT n FROM changes WHERE n > ? ORDER BY n LIMIT 1), 0) FROM changes`, after)
+	r, err := w.one(`SELECT coalesce(max(n), 0), coalesce((SELECT n FROM changes WHERE n > ? ORDER BY n LIMIT 1), 0)
+		FROM changes`, after)
 	if err != nil {
 		return nil, 0, false, err
 	}

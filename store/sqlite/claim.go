@@ -23,8 +23,8 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next again: what is left then
-// goes together, so that it holds up no other.
+// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next
+// again: what is left then goes together, so that it holds up no other.
 func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
 	for left := req.Max; left > 0; left-- {
 		req.Max = 1
@@ -84,7 +84,8 @@ func (c *claim) run() ([]store.Hint, error) {
 	if err := c.release(); err != nil {
 		return nil, err
 	}
-	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
+	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id
+		LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
 	if err == nil {
 		err = c.take(ids)
 	}
@@ -108,11 +109,13 @@ func (c *claim) run() ([]store.Hint, error) {
 
 // release puts runs whose not-before time has come among the ready ones.
 func (c *claim) release() error {
-	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`, c.req.Now.UnixMicro())
+	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`,
+		c.req.Now.UnixMicro())
 	if err != nil || !due {
 		return err
 	}
-	_, err = c.exec(`UPDATE runs SET ready = 1, delayed_until = NULL WHERE delayed_until IS NOT NULL AND delayed_until <= ?`, c.req.Now.UnixMicro())
+	_, err = c.exec(`UPDATE runs SET ready = 1, delayed_until = NULL WHERE delayed_until IS NOT NULL
+		AND delayed_until <= ?`, c.req.Now.UnixMicro())
 	return err
 }
 
@@ -177,7 +180,8 @@ func (c *claim) take(ids []string) error {
 	return nil
 }
 
-// start has the caller make the commit, and checks it. A panic of the caller's is an error of this run alone.
+// start has the caller make the commit, and checks it. A panic of the caller's is an error of this
+// run alone.
 func (c *claim) start(prev stored) (_ *entry, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -50,8 +50,8 @@ func ids(claimed []store.Claimed) (all []string) {
 
 var errStart = errors.New("the workspace is missing")
 
-// I3: a run that Start fails for, in whatever way, is left as it was and takes no slot; the others are claimed, the error says which one
-// it was, and the store goes on.
+// I3: a run that Start fails for, in whatever way, is left as it was and takes no slot; the others
+// are claimed, the error says which one it was, and the store goes on.
 func TestAStartThatFailsCostsOnlyItsOwnRun(t *testing.T) {
 	plainly := claim("n").Start
 	stores := map[string]*sqlite.Store{}
@@ -121,8 +121,8 @@ func TestAStartThatFailsCostsOnlyItsOwnRun(t *testing.T) {
 	}
 }
 
-// A specification of any size comes back as it was given: from a claim, from the next claim of the same run, and from a read; also
-// after the file was opened again.
+// A specification of any size comes back as it was given: from a claim, from the next claim of the
+// same run, and from a read; also after the file was opened again.
 func TestASpecComesBackAsItWasGiven(t *testing.T) {
 	path := made(t)
 	given := map[string][]byte{"kept": []byte("{}")}
@@ -179,7 +179,8 @@ func TestASpecComesBackAsItWasGiven(t *testing.T) {
 	require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM specs`))
 }
 
-// Without group commit each claimed run has a transaction of its own, and a claim still brings up to Max; with it they share one.
+// Without group commit each claimed run has a transaction of its own, and a claim still brings up
+// to Max; with it they share one.
 func TestAClaimsTransactions(t *testing.T) {
 	for way, options := range grouped {
 		t.Run(way, func(t *testing.T) {
@@ -206,9 +207,10 @@ func TestAClaimsTransactions(t *testing.T) {
 	}
 }
 
-// What a pool has room for is claimed: the higher priority first, then by key, then by age. When there is not room for all, keys take
-// turns, beginning with the one after that served last; there is never more than there is room for, in the pool or for the key. All this
-// holds across the engines of a node, in one order, and what is queued for other engines changes nothing (J4).
+// What a pool has room for is claimed: the higher priority first, then by key, then by age. When
+// there is not room for all, keys take turns, beginning with the one after that served last; there
+// is never more than there is room for, in the pool or for the key. All this holds across the
+// engines of a node, in one order, and what is queued for other engines changes nothing (J4).
 func TestWhatAClaimTakesOfAPool(t *testing.T) {
 	for name, engines := range map[string][]string{"any engine": nil, "two engines": {"e", "f", "unused"}} {
 		t.Run(name, func(t *testing.T) { takesOfAPool(t, engines) })
@@ -245,7 +247,8 @@ func takesOfAPool(t *testing.T, engines []string) {
 		{"one for each key, a and c have theirs", slots.Pool{Capacity: 100, KeyCapacity: 1}, []string{"a", "c"},
 			[]string{"b-0-0", "-0-4"}, 100},
 		{"one for each key, and none in the pool", slots.Pool{Capacity: 1, KeyCapacity: 1}, []string{"z"}, nil, 100},
-		{"one for each key, and two in the pool", slots.Pool{Capacity: 3, KeyCapacity: 1}, []string{"z"}, []string{"a-9-1", "c-9-5"}, 100},
+		{"one for each key, and two in the pool", slots.Pool{Capacity: 3, KeyCapacity: 1}, []string{"z"},
+			[]string{"a-9-1", "c-9-5"}, 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.pool.Name = fmt.Sprint("pool-", n)
@@ -255,7 +258,8 @@ func takesOfAPool(t *testing.T, engines []string) {
 			queue := func(engine, id, key string, priority, age int) {
 				q := newRun(c.pool.Name+id, 10)
 				q.Run.Engine = engine
-				q.Run.Pool, q.Run.Key, q.Run.Priority, q.Run.QueuedAt = c.pool.Name, key, priority, noon.Add(time.Duration(age)*time.Second)
+				q.Run.Pool, q.Run.Key, q.Run.Priority, q.Run.QueuedAt = c.pool.Name, key, priority,
+					noon.Add(time.Duration(age)*time.Second)
 				put(t, s, q)
 			}
 			for i, key := range c.held {

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Commit implements store.Writer. All that needs no look at the file is done here, by the caller's goroutine: the
-// writer's is the one that everybody waits for.
+// Commit implements store.Writer. All that needs no look at the file is done here, by the caller's
+// goroutine: the writer's is the one that everybody waits for.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	entries := make([]*entry, len(batch))
@@ -55,7 +55,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commit stores one entry, or says why it is refused. All that may refuse it comes before its first write.
+// commit stores one entry, or says why it is refused. All that may refuse it comes before its first
+// write.
 func (w *writer) commit(e *entry) (refused, _ error) {
 	if e.Expect == 0 {
 		return w.create(e)
@@ -74,7 +75,8 @@ func (w *writer) commit(e *entry) (refused, _ error) {
 		return refused, err
 	}
 	if prev.run.Version != e.Expect {
-		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, e.Run.ID, prev.run.Version, e.Expect), nil
+		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, e.Run.ID, prev.run.Version,
+			e.Expect), nil
 	}
 	if err := e.CheckNext(prev.run, false); err != nil {
 		return err, nil
@@ -162,9 +164,12 @@ func (w *writer) create(e *entry) (refused, _ error) {
 	} else {
 		t.first = r.Seq + 1
 	}
-	n, made, err := w.insert(`INSERT INTO runs (id, version, state, pool, engine, key, priority, created_at, queued_at, ready, delayed_until, epoch, record, first, tail, spec)
+	n, made, err := w.insert(
+		`INSERT INTO runs (id, version, state, pool, engine, key, priority, created_at, queued_at, ready, delayed_until,
+			epoch, record, first, tail, spec)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready, h.delayedUntil, e.record,
+		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready,
+		h.delayedUntil, e.record,
 		int64(t.first), t.blob(), within)
 	if err != nil {
 		return nil, err
@@ -203,11 +208,15 @@ func (w *writer) update(prev stored, e *entry) error {
 	r := &e.Run
 	h := hotColumns(r)
 	var changed int64
-	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && h == hotColumns(prev.run) { // a report: no index has to change
-		changed, err = w.exec(`UPDATE runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
+	// a report: no index has to change
+	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && h == hotColumns(prev.run) {
+		changed, err = w.exec(
+			`UPDATE runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
 			int64(r.Version), e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
 	} else {
-		changed, err = w.exec(`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?, epoch = ?,
+		changed, err = w.exec(
+			`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?,
+				epoch = ?,
 			asked_at = ?, deadline = ?, finished_at = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
 			int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
 			h.askedAt, h.deadline, h.finishedAt, e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
@@ -226,7 +235,8 @@ func (w *writer) update(prev stored, e *entry) error {
 func (w *writer) wrote(s stored, e *entry) error {
 	w.meter.pending.Commits++
 	if e.Settled != nil {
-		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.n, int64(e.Settled.Question.ID), text(e.Settled.Key), e.settled)
+		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.n,
+			int64(e.Settled.Question.ID), text(e.Settled.Key), e.settled)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// conn is one connection on the driver's own interface: for short statements database/sql costs as much again. It keeps
-// its prepared statements. It is for one goroutine at a time.
+// conn is one connection on the driver's own interface: for short statements database/sql costs as
+// much again. It keeps its prepared statements. It is for one goroutine at a time.
 type conn struct {
 	raw   connection
 	stmts map[string]statement
@@ -51,14 +51,15 @@ func (c *conn) close() error {
 	return c.raw.Close()
 }
 
-// maxStatements bounds the prepared statements of a connection: listings may be filtered in any number of ways.
+// maxStatements bounds the prepared statements of a connection: listings may be filtered in any
+// number of ways.
 const maxStatements = 128
 
 // errNoRow says that a query for one row found none.
 var errNoRow = errors.New("sqlite: no row")
 
-// stmt returns the prepared statement of a text. No LIMIT is a bare parameter: SQLite would plan the statement anew each time
-// that it is bound; "? + 0" it leaves alone.
+// stmt returns the prepared statement of a text. No LIMIT is a bare parameter: SQLite would plan
+// the statement anew each time that it is bound; "? + 0" it leaves alone.
 func (c *conn) stmt(text string) (statement, error) {
 	if s := c.stmts[text]; s != nil {
 		return s, nil
@@ -90,7 +91,8 @@ func (c *conn) bind(args []driver.Value) []driver.NamedValue {
 	return c.args
 }
 
-// exec executes a statement and returns what it changed. Arguments are int64, string, []byte or nil.
+// exec executes a statement and returns what it changed. Arguments are int64, string, []byte or
+// nil.
 func (c *conn) exec(text string, args ...driver.Value) (changed int64, err error) {
 	r, err := c.result(text, args)
 	if err != nil {
@@ -126,8 +128,8 @@ func (c *conn) run(text string) error {
 	return err
 }
 
-// each calls scan for each row of a query. The row is valid during the call. When ctx ends, the query is given up: before its first
-// row at once, later at the next one.
+// each calls scan for each row of a query. The row is valid during the call. When ctx ends, the
+// query is given up: before its first row at once, later at the next one.
 func (c *conn) each(ctx context.Context, scan func(row) error, text string, args ...driver.Value) (err error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -182,7 +184,8 @@ func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
 	return err == nil, err
 }
 
-// row is the columns of one row. What is not of the type that is asked for is that type's zero value.
+// row is the columns of one row. What is not of the type that is asked for is that type's zero
+// value.
 type row []driver.Value
 
 func (r row) int(i int) int64 {

@@ -58,7 +58,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host submits runs that ask one question each, answers them, and ends when all have ended. Started again, it goes on.
+// host submits runs that ask one question each, answers them, and ends when all have ended. Started
+// again, it goes on.
 func host(path string) error {
 	ctx := context.Background()
 	runs, _ := strconv.Atoi(os.Getenv(envRuns))
@@ -86,7 +87,8 @@ func host(path string) error {
 	}
 	defer files.Close()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: &noisy{Store: files, die: die}, Engine: agent, Poll: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Store: &noisy{Store: files, die: die}, Engine: agent, Poll: 50 * time.Millisecond,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -180,8 +182,10 @@ func (n *noisy) mayDie(c store.Commit) {
 // child starts the host in a process of its own.
 func child(ctx context.Context, path string, runs, die int) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0])
-	// The race detector waits for a second at exit, for other threads to report; nothing is left to report here.
-	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", envFile+"="+path, envRuns+"="+strconv.Itoa(runs), envDie+"="+strconv.Itoa(die))
+	// The race detector waits for a second at exit, for other threads to report; nothing is left to
+	// report here.
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", envFile+"="+path, envRuns+"="+strconv.Itoa(runs),
+		envDie+"="+strconv.Itoa(die))
 	return cmd
 }
 
@@ -249,8 +253,8 @@ func checkRun(t *testing.T, s *sqlite.Store, id, executed string) {
 	require.LessOrEqual(t, times, 1+requeued)
 }
 
-// I9: the process is killed right after each event of a run with one question; after the restart the reply is
-// executed, once.
+// I9: the process is killed right after each event of a run with one question; after the restart
+// the reply is executed, once.
 func TestI9KilledAfterEveryEvent(t *testing.T) {
 	const events = 9 // a run with one question has nine
 	for n := 1; n <= events; n++ {
@@ -290,7 +294,8 @@ func TestI9KilledAtRandomMoments(t *testing.T) {
 	lanes.Wait()
 }
 
-// killAtRandom kills a host after a random number of its writes began or ended; it reports whether the host was still there.
+// killAtRandom kills a host after a random number of its writes began or ended; it reports whether
+// the host was still there.
 func killAtRandom(t *testing.T, path string, runs int, random *rand.Rand) bool {
 	t.Helper()
 	cmd := child(t.Context(), path, runs, 0)

@@ -23,10 +23,13 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // newRun is a commit that creates a run; size is that of its event.
 func newRun(id string, size int) store.Commit {
 	r := store.Run{
-		ID: id, Version: 1, Contract: "1", Engine: "e", Mode: fsm.ModeInteractive, SessionTimeout: time.Second, Pool: slots.DefaultPool,
-		CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon, State: fsm.StateQueued, Recovery: store.RecoveryNone, Seq: 1, LocalSeq: 1,
+		ID: id, Version: 1, Contract: "1", Engine: "e", Mode: fsm.ModeInteractive, SessionTimeout: time.Second,
+		Pool:      slots.DefaultPool,
+		CreatedAt: noon, UpdatedAt: noon, QueuedAt: noon, State: fsm.StateQueued, Recovery: store.RecoveryNone, Seq: 1,
+		LocalSeq: 1,
 	}
-	return store.Commit{Run: r, Spec: []byte("{}"), Events: []store.Event{{Seq: 1, Body: []byte(`"` + strings.Repeat("x", size) + `"`)}}}
+	return store.Commit{Run: r, Spec: []byte("{}"),
+		Events: []store.Event{{Seq: 1, Body: []byte(`"` + strings.Repeat("x", size) + `"`)}}}
 }
 
 // made is a closed file with one run in it.
@@ -41,7 +44,8 @@ func made(t *testing.T) string {
 	return path
 }
 
-// F8 I9: a file that is not this package's, is newer or damaged is refused with a clear error, and left as it is.
+// F8 I9: a file that is not this package's, is newer or damaged is refused with a clear error, and
+// left as it is.
 func TestAFileThatCannotBeUsedIsLeftAsItIs(t *testing.T) {
 	other := func(t *testing.T, statements ...string) string {
 		t.Helper()
@@ -77,13 +81,17 @@ func TestAFileThatCannotBeUsedIsLeftAsItIs(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
 			return path
 		}, sqlite.ErrNotDatabase},
-		"a folder":          {func(t *testing.T) string { return t.TempDir() }, sqlite.ErrNotDatabase},
-		"another program's": {func(t *testing.T) string { return other(t, "PRAGMA application_id = 42", "CREATE TABLE x (y)") }, sqlite.ErrForeign},
+		"a folder": {func(t *testing.T) string { return t.TempDir() }, sqlite.ErrNotDatabase},
+		"another program's": {func(t *testing.T) string {
+			return other(t, "PRAGMA application_id = 42", "CREATE TABLE x (y)")
+		}, sqlite.ErrForeign},
 		"an unmarked one's": {func(t *testing.T) string { return other(t, "CREATE TABLE x (y)") }, sqlite.ErrForeign},
 		"a newer version's": {func(t *testing.T) string {
 			return change(t, func(b []byte) []byte { binary.BigEndian.PutUint32(b[60:], 99); return b })
 		}, sqlite.ErrNewer},
-		"cut in half": {func(t *testing.T) string { return change(t, func(b []byte) []byte { return b[:len(b)/2] }) }, sqlite.ErrCorrupt},
+		"cut in half": {func(t *testing.T) string {
+			return change(t, func(b []byte) []byte { return b[:len(b)/2] })
+		}, sqlite.ErrCorrupt},
 		"with a spoiled schema": {func(t *testing.T) string {
 			return change(t, func(b []byte) []byte { copy(b[100:], strings.Repeat("\xff", 300)); return b })
 		}, sqlite.ErrCorrupt},
@@ -124,8 +132,8 @@ func TestASpoiledRecordIsReported(t *testing.T) {
 	require.ErrorIs(t, err, sqlite.ErrCorrupt)
 }
 
-// F8: on a full disk commits fail with an error that says so, what was stored stays readable, and commits work again when there
-// is room.
+// F8: on a full disk commits fail with an error that says so, what was stored stays readable, and
+// commits work again when there is room.
 func TestAFullDisk(t *testing.T) {
 	path := made(t)
 	info, err := os.Stat(path)
@@ -176,7 +184,8 @@ func TestAReadOnlyFile(t *testing.T) {
 	require.Equal(t, body, after)
 }
 
-// F8: while another process holds the file, opening and commits wait, and then say so; reading goes on.
+// F8: while another process holds the file, opening and commits wait, and then say so; reading goes
+// on.
 func TestALockedFile(t *testing.T) {
 	path := made(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
@@ -200,7 +209,8 @@ func TestALockedFile(t *testing.T) {
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{newRun("after", 1)})[0])
 }
 
-// E6 I13: two stores on one file, as two processes have it: no commit is lost, and capacity is never exceeded.
+// E6 I13: two stores on one file, as two processes have it: no commit is lost, and capacity is
+// never exceeded.
 func TestTwoStoresOnOneFile(t *testing.T) {
 	path := made(t)
 	var two [2]*sqlite.Store
@@ -222,7 +232,8 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 	for i, s := range two {
 		go func() {
 			for n := range 100 {
-				if err := s.Commit(t.Context(), []store.Commit{newRun(fmt.Sprintf("n%d-%d", i, n), 10)})[0]; err != nil {
+				if err := s.Commit(t.Context(), []store.Commit{newRun(fmt.Sprintf("n%d-%d", i, n),
+					10)})[0]; err != nil {
 					done <- err
 					return
 				}

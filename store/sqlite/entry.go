@@ -18,16 +18,18 @@ const _ = uint(1<<seqBits - 1 - maxSeq) // every number fits
 // place is the log's key for events of a run that end with the number.
 func place(n int64, seq uint64) int64 { return n<<seqBits | int64(seq) }
 
-// entry is a checked commit with its rows, ready to be written. It shares nothing with the caller's, who may
-// be gone before it is written.
+// entry is a checked commit with its rows, ready to be written. It shares nothing with the
+// caller's, who may be gone before it is written.
 type entry struct {
 	store.Commit
 	record, bodies, settled []byte
-	buf                     *[]byte    // from records, for record
-	stored                  *store.Run // Run, once it is written; not changed from then on, and all that stays of the entry
+	buf                     *[]byte // from records, for record
+	// Run, once it is written; not changed from then on, and all that stays of the entry
+	stored *store.Run
 }
 
-// maxKept bounds the buffers that are kept for later records: a rare long text must not stay in memory.
+// maxKept bounds the buffers that are kept for later records: a rare long text must not stay in
+// memory.
 const maxKept = 64 << 10
 
 // records are buffers for one record after the other: a driver copies what is bound.

@@ -16,10 +16,12 @@ var (
 	ErrNotDatabase = errors.New("sqlite: not a SQLite database")
 	// ErrForeign: the database belongs to another program.
 	ErrForeign = errors.New("sqlite: database of another program")
-	// ErrNewer: the database was written by a newer version of this package; use that version. (One of an older version is migrated.)
+	// ErrNewer: the database was written by a newer version of this package; use that version. (One
+	// of an older version is migrated.)
 	ErrNewer = errors.New("sqlite: database of a newer version")
-	// ErrSchema: the database says that it has a schema of this package's, and has another one: a development version from before the
-	// first release made it, or somebody changed its tables. Open it with the version that made it, or start with a new file.
+	// ErrSchema: the database says that it has a schema of this package's, and has another one: a
+	// development version from before the first release made it, or somebody changed its tables.
+	// Open it with the version that made it, or start with a new file.
 	ErrSchema = errors.New("sqlite: database of another schema")
 	// ErrCorrupt: the database is damaged; restore a backup.
 	ErrCorrupt = store.ErrCorrupt

@@ -13,7 +13,8 @@ const (
 	RecentBytes = recentBytes
 )
 
-// Statements are the texts of all statements that the store has executed so far, none being executed now.
+// Statements are the texts of all statements that the store has executed so far, none being
+// executed now.
 func (s *Store) Statements() map[string]bool {
 	texts := make(map[string]bool)
 	note := func(c *conn) {

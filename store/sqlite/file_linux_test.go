@@ -22,8 +22,8 @@ func masked(t *testing.T, mask int) {
 	t.Cleanup(func() { syscall.Umask(before) })
 }
 
-// J8: what people say is private: every file that a store makes is its user's alone, whatever the umask, unless the options say otherwise.
-// A file that exists keeps its mode.
+// J8: what people say is private: every file that a store makes is its user's alone, whatever the
+// umask, unless the options say otherwise. A file that exists keeps its mode.
 func TestFilesArePrivate(t *testing.T) {
 	modes := func(path string, o sqlite.Options) map[string]fs.FileMode {
 		s, err := sqlite.Open(t.Context(), path, o)
@@ -99,7 +99,8 @@ func TestAPathThatCannotBeUsed(t *testing.T) {
 func TestAFolderThatMayNotBeWritten(t *testing.T) {
 	existing := made(t)
 	folder := filepath.Dir(existing)
-	if os.Getuid() == 0 { // whom no permission binds: the thread goes on as somebody else, as far as files are concerned
+	// whom no permission binds: the thread goes on as somebody else, as far as files are concerned
+	if os.Getuid() == 0 {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		for _, path := range []string{existing, folder} {

@@ -24,7 +24,8 @@ func openMade(t *testing.T, o sqlite.Options) (s *sqlite.Store, path string) {
 	return s, path
 }
 
-// enqueue starts a commit in a call of its own, and returns when it waits for the writer, as the n-th.
+// enqueue starts a commit in a call of its own, and returns when it waits for the writer, as the
+// n-th.
 func enqueue(ctx context.Context, t *testing.T, s *sqlite.Store, n int, batch ...store.Commit) <-chan []error {
 	t.Helper()
 	done := make(chan []error, 1)
@@ -33,7 +34,8 @@ func enqueue(ctx context.Context, t *testing.T, s *sqlite.Store, n int, batch ..
 	return done
 }
 
-// transactions counts those in the write-ahead log: the last frame of each says how many pages the database then has.
+// transactions counts those in the write-ahead log: the last frame of each says how many pages the
+// database then has.
 func transactions(t *testing.T, path string) (n int) {
 	t.Helper()
 	log, err := os.ReadFile(path + "-wal")
@@ -50,7 +52,8 @@ func transactions(t *testing.T, path string) (n int) {
 	return n
 }
 
-// F8: what arrives while the writer is at work goes together in its next transaction; each entry still succeeds or fails by itself.
+// F8: what arrives while the writer is at work goes together in its next transaction; each entry
+// still succeeds or fails by itself.
 func TestCommitsThatWaitShareATransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		options      sqlite.Options
@@ -96,8 +99,9 @@ func TestACallThatWasGivenUpIsNotMade(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// F8: when a transaction cannot be made, as on a disk that became read-only, each entry of each call in it gets the reason and none is
-// stored; what was stored stays readable, and commits work again when they can be made.
+// F8: when a transaction cannot be made, as on a disk that became read-only, each entry of each
+// call in it gets the reason and none is stored; what was stored stays readable, and commits work
+// again when they can be made.
 func TestATransactionThatFailsFailsForAll(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	allow, err := s.Deny()

@@ -14,7 +14,8 @@ import (
 // applicationID marks a file as this package's: "ILud".
 const applicationID = 0x494c7564
 
-// inspect refuses a file that is not this package's, before anything is written to it. It makes a file that does not exist.
+// inspect refuses a file that is not this package's, before anything is written to it. It makes a
+// file that does not exist.
 func inspect(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	switch {
@@ -44,7 +45,8 @@ func inspect(path string, mode fs.FileMode) error {
 		pageSize = 65536
 	}
 	_, walErr := os.Stat(path + "-wal")
-	if pages := int64(field(28)); errors.Is(walErr, os.ErrNotExist) && field(24) == field(92) && pages*pageSize > info.Size() {
+	if pages := int64(field(28)); errors.Is(walErr, os.ErrNotExist) && field(24) == field(92) &&
+		pages*pageSize > info.Size() {
 		return fmt.Errorf("%w: the file has %d bytes, its header says %d", ErrCorrupt, info.Size(), pages*pageSize)
 	}
 	if id := field(68); id != 0 && id != applicationID {
@@ -53,7 +55,8 @@ func inspect(path string, mode fs.FileMode) error {
 	return unwritable(path, inspectSchema(path))
 }
 
-// create makes an empty file, so that it has the mode from its first moment. SQLite gives the same one to the files that it makes beside it.
+// create makes an empty file, so that it has the mode from its first moment. SQLite gives the same
+// one to the files that it makes beside it.
 func create(path string, mode fs.FileMode) error {
 	folder := filepath.Dir(path)
 	if info, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +71,8 @@ func create(path string, mode fs.FileMode) error {
 	return errors.Join(f.Chmod(mode), f.Close()) // the mode that was asked for, whatever the process's umask takes away
 }
 
-// unwritable adds to an error of SQLite's what cannot be written: the file, or the folder in which it makes others.
+// unwritable adds to an error of SQLite's what cannot be written: the file, or the folder in which
+// it makes others.
 func unwritable(path string, err error) error {
 	if !errors.Is(err, ErrReadOnly) {
 		return err
@@ -78,16 +82,19 @@ func unwritable(path string, err error) error {
 		return fmt.Errorf("%w: %w", err, opening)
 	}
 	_ = f.Close() // nothing was written
-	return fmt.Errorf("%w: the file may be written; its folder must be, too, for %s-wal and %[2]s-shm", err, filepath.Base(path))
+	return fmt.Errorf("%w: the file may be written; its folder must be, too, for %s-wal and %[2]s-shm", err,
+		filepath.Base(path))
 }
 
 // newer says that a file cannot be used because this package is too old.
 func newer(version int64) error {
-	return fmt.Errorf("%w: schema version is %d, this package knows %d: use a version of the package that is at least as new as the one "+
+	return fmt.Errorf("%w: schema version is %d, this package knows %d: use a version of the package that is at "+
+		"least as new as the one "+
 		"that wrote the file; there is no way back but a backup", ErrNewer, version, len(migrations))
 }
 
-// inspectSchema reads the version and the tables through a read-only connection, since they may still stand in the WAL.
+// inspectSchema reads the version and the tables through a read-only connection, since they may
+// still stand in the WAL.
 func inspectSchema(path string) error {
 	c, err := dial(path, "ro", []string{"busy_timeout(10000)"})
 	if err != nil {
@@ -99,7 +106,8 @@ func inspectSchema(path string) error {
 		text string
 		into *int64
 	}{
-		{"PRAGMA application_id", &id}, {"PRAGMA user_version", &version}, {"SELECT count(*) FROM sqlite_schema", &tables},
+		{"PRAGMA application_id", &id}, {"PRAGMA user_version", &version}, {"SELECT count(*) FROM sqlite_schema",
+			&tables},
 	} {
 		r, err := c.one(q.text)
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The labels of a run are indexed by a hash of name and value, so that the index is small however long they are. A hash is a hint: a
-// run that is found by it is checked against its record.
+// The labels of a run are indexed by a hash of name and value, so that the index is small however
+// long they are. A hash is a hint: a run that is found by it is checked against its record.
 
 // hashLabel is the label's number in the index, for ever: files hold it.
 func hashLabel(name, value string) int64 {
@@ -69,8 +69,8 @@ func fillLabels(c *conn) error {
 		})
 }
 
-// fewRuns is how many runs are looked up one by one and sorted: when the rarest label of a query has more, they are come upon soon
-// enough on the way through the runs in their order.
+// fewRuns is how many runs are looked up one by one and sorted: when the rarest label of a query
+// has more, they are come upon soon enough on the way through the runs in their order.
 const fewRuns = 1000
 
 // rarest returns the label that the fewest runs have, as far as fewRuns, and how many have it.
@@ -101,13 +101,15 @@ func (f *filter) having(labels []int64, but func(int64) bool) {
 }
 
 // byLabel are the records of a listing of runs that have the labels, one of which few have.
-func (c *conn) byLabel(ctx context.Context, label int64, f filter, order, limit string, count int64) (runs []store.Run, _ error) {
+func (c *conn) byLabel(ctx context.Context, label int64, f filter, order, limit string, count int64) (runs []store.Run,
+	_ error) {
 	var ns []int64 // sorted by themselves: their records are large
 	args := append(append([]driver.Value{label}, f.args...), count)
 	err := c.each(ctx, func(r row) error {
 		ns = append(ns, r.int(0))
 		return nil
-	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+limit, args...)
+	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+limit,
+		args...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What follows are the steps of a run's life at noon, each with one event: functions from the record as it stands to the commit
-// that changes it. newRun and claim (damage_test.go) are the first two.
+// What follows are the steps of a run's life at noon, each with one event: functions from the
+// record as it stands to the commit that changes it. newRun and claim (damage_test.go) are the
+// first two.
 
 // step is any change of the record.
 func step(prev store.Run, change func(*store.Run)) store.Commit {
@@ -31,7 +32,8 @@ func ask(prev store.Run) store.Commit {
 	return step(prev, func(r *store.Run) {
 		r.State, r.Slot, r.Answer, r.Deadline = fsm.StateWaitingUser, false, nil, noon.Add(time.Hour)
 		r.Interactions++
-		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: "Go on?", AskedAt: noon}
+		r.Pending = &interaction.Question{ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm,
+			Prompt: "Go on?", AskedAt: noon}
 	})
 }
 
@@ -41,7 +43,8 @@ func answer(prev store.Run, key string) store.Commit {
 	accepted := reply.Answer(noon)
 	settled := interaction.Settle(*prev.Pending, accepted, key, reply.Digest())
 	c := step(prev, func(r *store.Run) {
-		r.State, r.QueuedAt, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, noon, "", nil, time.Time{}, &accepted
+		r.State, r.QueuedAt, r.Owner, r.Pending, r.Deadline, r.Answer = fsm.StateQueued, noon, "", nil, time.Time{},
+			&accepted
 	})
 	c.Settled = &settled
 	return c

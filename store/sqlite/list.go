@@ -30,8 +30,8 @@ func (s *Store) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
 	return s.list(ctx, q, byQuestion)
 }
 
-// list pages through the runs in the order of a time column. It has connections of its own: one that has to walk far holds up other
-// listings only.
+// list pages through the runs in the order of a time column. It has connections of its own: one
+// that has to walk far holds up other listings only.
 func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.Page, _ error) {
 	q, err := q.Normal()
 	if err != nil {
@@ -56,8 +56,9 @@ func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.
 // cursor is the place behind a run.
 func (l listing) cursor(r *store.Run) string { return store.Cursor{At: l.key(r), ID: r.ID}.String() }
 
-// list returns the runs of a page, and one more if there is one. What has a column is filtered by the database; labels are found by
-// their hashes and checked here, so that what only looks alike is left out and made up for by what follows.
+// list returns the runs of a page, and one more if there is one. What has a column is filtered by
+// the database; labels are found by their hashes and checked here, so that what only looks alike is
+// left out and made up for by what follows.
 func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store.Run, _ error) {
 	labels := hashLabels(q.Labels)
 	rarest, having, err := c.rarest(labels)
@@ -80,7 +81,8 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 			some, err = c.byLabel(ctx, rarest, f, order, limit, int64(want))
 		} else {
 			f.having(labels, func(int64) bool { return false })
-			some, err = c.records(ctx, "SELECT record FROM runs WHERE "+f.text()+order+limit, append(f.args, int64(want))...)
+			some, err = c.records(ctx, "SELECT record FROM runs WHERE "+f.text()+order+limit,
+				append(f.args, int64(want))...)
 		}
 		if err != nil {
 			return nil, err

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// I13: listings have connections of their own. While they are all at work, everybody else is served, and one more listing waits as long
-// as its caller does.
+// I13: listings have connections of their own. While they are all at work, everybody else is
+// served, and one more listing waits as long as its caller does.
 func TestListingsHoldUpNobodyElse(t *testing.T) {
 	s, _ := openMade(t, quick)
 	put(t, s, newRun("r", 10))
@@ -25,7 +25,8 @@ func TestListingsHoldUpNobodyElse(t *testing.T) {
 	}
 	for range 100 {
 		for name, err := range map[string]error{
-			"run": second(s.Run(t.Context(), "r")), "spec": second(s.Spec(t.Context(), "r")), "events": second(s.Events(t.Context(), "r", 0, 1)),
+			"run": second(s.Run(t.Context(), "r")), "spec": second(s.Spec(t.Context(), "r")),
+			"events": second(s.Events(t.Context(), "r", 0, 1)),
 			"survey": second(s.Survey(t.Context(), noon)), "orphans": second(s.Orphans(t.Context(), 0, 1)),
 		} {
 			require.NoError(t, err, name)
@@ -39,8 +40,8 @@ func TestListingsHoldUpNobodyElse(t *testing.T) {
 	require.NoError(t, second(s.Runs(t.Context(), store.Query{})))
 }
 
-// I10: the index of labels is a hint. Runs that it names wrongly are left out, and the page is filled by those behind them; a run that is
-// deleted is named no more.
+// I10: the index of labels is a hint. Runs that it names wrongly are left out, and the page is
+// filled by those behind them; a run that is deleted is named no more.
 func TestALabelThatOnlyLooksAlikeIsLeftOut(t *testing.T) {
 	for name, extra := range map[string]int{"few runs": 0, "many runs": sqlite.FewRuns} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +58,8 @@ func TestALabelThatOnlyLooksAlikeIsLeftOut(t *testing.T) {
 			blue := sqlite.HashLabel("team", "blue")
 			_, err := db.ExecContext(t.Context(), `INSERT OR IGNORE INTO labels SELECT ?, n FROM runs`, blue)
 			require.NoError(t, err)
-			_, err = db.ExecContext(t.Context(), `WITH RECURSIVE many(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM many WHERE n < 1000 + ?)
+			_, err = db.ExecContext(t.Context(),
+				`WITH RECURSIVE many(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM many WHERE n < 1000 + ?)
 				INSERT INTO labels SELECT ?, n FROM many`, extra, blue)
 			require.NoError(t, err)
 			var got []string

@@ -6,7 +6,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// meter counts what the writer wrote. Pending is the writer's own: what belongs to the transaction under way.
+// meter counts what the writer wrote. Pending is the writer's own: what belongs to the transaction
+// under way.
 type meter struct {
 	pending                       store.Stats
 	commits, flushes, rows, bytes atomic.Uint64
@@ -31,8 +32,8 @@ func (m *meter) flushed() {
 	m.bytes.Add(p.Bytes)
 }
 
-// Stats implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the records, events, specs and settled
-// interactions in them.
+// Stats implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the
+// records, events, specs and settled interactions in them.
 func (s *Store) Stats() store.Stats {
 	m := &s.writer.meter
 	return store.Stats{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}

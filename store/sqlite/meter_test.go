@@ -16,11 +16,12 @@ import (
 // written is what a run's row holds.
 func written(t *testing.T, db *sql.DB, id string) uint64 {
 	t.Helper()
-	return uint64(number(t, db, `SELECT length(record) + length(tail) + coalesce(length(spec), 0) FROM runs WHERE id = ?`, id))
+	return uint64(number(t, db,
+		`SELECT length(record) + length(tail) + coalesce(length(spec), 0) FROM runs WHERE id = ?`, id))
 }
 
-// The counts are those of what was written, to the row and the byte, in the order of a run's life. What is refused counts nothing, nor does
-// a transaction that writes no run.
+// The counts are those of what was written, to the row and the byte, in the order of a run's life.
+// What is refused counts nothing, nor does a transaction that writes no run.
 func TestStatsCountWhatWasWritten(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
@@ -102,19 +103,22 @@ func TestStatsCountWhatWasWritten(t *testing.T) {
 			fenced.Fence = &store.Fence{Node: "n", Epoch: 9}
 			gap := report(run)
 			gap.Run.Seq++
-			for i, err := range s.Commit(t.Context(), []store.Commit{newRun("small", 10), behind, fenced, gap, report(newRun("nobody", 1).Run)}) {
+			for i, err := range s.Commit(t.Context(), []store.Commit{newRun("small", 10), behind, fenced, gap,
+				report(newRun("nobody", 1).Run)}) {
 				require.Error(t, err, i)
 			}
 		}, 0, 0, func() uint64 { return 0 }},
 		{"three in one call, one refused amid them", func(t *testing.T) {
 			t.Helper()
 			one := report(run)
-			errs := s.Commit(t.Context(), []store.Commit{one, newRun("small", 10), report(one.Run), newRun("other", 10)})
+			errs := s.Commit(t.Context(), []store.Commit{one, newRun("small", 10), report(one.Run),
+				newRun("other", 10)})
 			require.ErrorIs(t, errs[1], store.ErrExists)
 			run = report(one.Run).Run
 		}, 3, 3, func() uint64 {
 			events := uint64(number(t, db, `SELECT length(tail) FROM runs WHERE id = 'small'`) - 1)
-			return 2*written(t, db, "small") - events/2 - 1 + written(t, db, "other") // the first wrote one event, the second both
+			// the first wrote one event, the second both
+			return 2*written(t, db, "small") - events/2 - 1 + written(t, db, "other")
 		}},
 		{"a claim that fails for its run", func(t *testing.T) {
 			t.Helper()
@@ -162,7 +166,8 @@ func TestStatsCountWhatWasWritten(t *testing.T) {
 	}
 }
 
-// What a failed transaction wrote is not counted, also not with the next one; nor is what another process wrote.
+// What a failed transaction wrote is not counted, also not with the next one; nor is what another
+// process wrote.
 func TestStatsForgetWhatFailed(t *testing.T) {
 	a, path := openMade(t, quick)
 	b, err := sqlite.Open(t.Context(), path, quick)
@@ -172,7 +177,8 @@ func TestStatsForgetWhatFailed(t *testing.T) {
 	c := newRun("r", 10)
 	put(t, a, c)
 	before := a.Stats()
-	for _, err := range a.Commit(t.Context(), []store.Commit{report(c.Run), newRun("next", 10), poisoned(newRun("kept", 10).Run)}) {
+	for _, err := range a.Commit(t.Context(), []store.Commit{report(c.Run), newRun("next", 10),
+		poisoned(newRun("kept", 10).Run)}) {
 		require.ErrorContains(t, err, "poisoned")
 	}
 	require.Equal(t, before, a.Stats())

@@ -14,8 +14,9 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// migrations are the schema's versions in order, forward only: the first makes version 1. One that is on the main branch is never
-// changed again, since a file does not say which text made it: a change is a further migration.
+// migrations are the schema's versions in order, forward only: the first makes version 1. One that
+// is on the main branch is never changed again, since a file does not say which text made it: a
+// change is a further migration.
 var migrations = func() []string {
 	names, err := fs.Glob(files, "migrations/*.sql") // sorted by name
 	if err != nil {
@@ -24,8 +25,8 @@ var migrations = func() []string {
 	return names
 }()
 
-// migrate brings the file to the newest version in one transaction. Processes that do so at once take turns; the
-// second finds nothing to do.
+// migrate brings the file to the newest version in one transaction. Processes that do so at once
+// take turns; the second finds nothing to do.
 func migrate(c *conn) (err error) {
 	if err := c.run("BEGIN IMMEDIATE"); err != nil {
 		return err
@@ -89,12 +90,14 @@ func fillEngines(c *conn) error {
 		})
 }
 
-// fill calls write for each run that the query finds, with the number of its row and the value that its record has. The query
-// takes the number after which it begins and the most rows to return. A run whose record cannot be decoded is left out.
+// fill calls write for each run that the query finds, with the number of its row and the value that
+// its record has. The query takes the number after which it begins and the most rows to return. A
+// run whose record cannot be decoded is left out.
 func fill[T any](c *conn, query string, value func(store.Run) T, write func(n int64, v T) error) error {
 	const batch = 1000
 	for after := int64(0); ; {
-		values := make(map[int64]T, batch) // written after the query has ended: no scan of a row executes another statement
+		// written after the query has ended: no scan of a row executes another statement
+		values := make(map[int64]T, batch)
 		read := 0
 		err := c.each(context.Background(), func(r row) error {
 			after = r.int(0)

@@ -20,7 +20,8 @@ type Synchronous string
 const (
 	// Full: on the disk; it survives the loss of power. The default.
 	Full Synchronous = "FULL"
-	// Normal: with the operating system; it survives the process, but a loss of power may undo the last commits.
+	// Normal: with the operating system; it survives the process, but a loss of power may undo the
+	// last commits.
 	Normal Synchronous = "NORMAL"
 )
 
@@ -30,15 +31,18 @@ type Options struct {
 	Synchronous Synchronous
 	// BusyTimeout is how long a commit waits for another process; 10 s when zero.
 	BusyTimeout time.Duration
-	// WatchInterval is how often a watched store looks for commits of other processes; 100 ms when zero, never when negative.
+	// WatchInterval is how often a watched store looks for commits of other processes; 100 ms when
+	// zero, never when negative.
 	WatchInterval time.Duration
-	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For measurements.
+	// NoGroupCommit gives each commit, of Commit and of Claim, a transaction of its own. For
+	// measurements.
 	NoGroupCommit bool
 	// CacheKiB is the page cache of each connection; 16 MiB when zero.
 	CacheKiB int
-	// FileMode is what Open gives to a file that it makes, and SQLite to those that it makes beside it (FILE-wal, FILE-shm), whatever the
-	// umask: 0600 when zero, since runs hold what people say. Use 0660 to share the file with a group, in a folder that the group
-	// may write. A file that exists keeps its mode.
+	// FileMode is what Open gives to a file that it makes, and SQLite to those that it makes beside
+	// it (FILE-wal, FILE-shm), whatever the umask: 0600 when zero, since runs hold what people say.
+	// Use 0660 to share the file with a group, in a folder that the group may write. A file that
+	// exists keeps its mode.
 	FileMode fs.FileMode
 	// MaxPages limits the file's size, for tests of a full disk; 0: no limit.
 	MaxPages int
@@ -66,18 +70,21 @@ var (
 	_ store.InteractionReader = (*Store)(nil)
 )
 
-// Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its folder must exist: a path that is
-// wrong would otherwise go unnoticed, and the runs with it; the error matches fs.ErrNotExist. A name of SQLite's own (":memory:", "file:…") is
-// store.ErrInvalid: it would be a file of that name. It matches ErrReadOnly when the
-// file or its folder cannot be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt for a file that is not this
-// package's, or not of this version, or is damaged; such a file is left as it is. Close the store when done.
+// Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its
+// folder must exist: a path that is wrong would otherwise go unnoticed, and the runs with it; the
+// error matches fs.ErrNotExist. A name of SQLite's own (":memory:", "file:…") is store.ErrInvalid:
+// it would be a file of that name. It matches ErrReadOnly when the file or its folder cannot be
+// written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt for a file that is not
+// this package's, or not of this version, or is damaged; such a file is left as it is. Close the
+// store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if path == "" || path == ":memory:" || strings.HasPrefix(path, "file:") {
-		return nil, fmt.Errorf("sqlite: open %q: %w: want the path of a file; for runs that need not be kept there is the store memory", path, store.ErrInvalid)
+		return nil, fmt.Errorf("sqlite: open %q: %w: want the path of a file; for runs that need not be kept there "+
+			"is the store memory", path, store.ErrInvalid)
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -89,7 +96,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := inspect(path, o.FileMode); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount), listers: make(chan *conn, listerCount)}
+	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount), listers: make(chan *conn,
+		listerCount)}
 	if err := s.open(path, o); err != nil {
 		s.hangUp()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
@@ -118,10 +126,12 @@ func (o Options) withDefaults() (Options, error) {
 		o.FileMode = 0o600
 	}
 	if o.FileMode&^0o666 != 0 || o.FileMode&0o600 != 0o600 {
-		return o, fmt.Errorf("%w: options: FileMode is %#o, want 0600 to 0666: its user reads and writes it, nobody executes it", store.ErrInvalid, uint32(o.FileMode))
+		return o, fmt.Errorf("%w: options: FileMode is %#o, want 0600 to 0666: its user reads and writes it, nobody "+
+			"executes it", store.ErrInvalid, uint32(o.FileMode))
 	}
 	if o.Synchronous != Full && o.Synchronous != Normal || o.BusyTimeout < 0 || o.CacheKiB < 0 || o.MaxPages < 0 {
-		return o, fmt.Errorf("%w: options: Synchronous is %q (want FULL or NORMAL), BusyTimeout %s, CacheKiB %d, MaxPages %d (want 0 or more)",
+		return o, fmt.Errorf("%w: options: Synchronous is %q (want FULL or NORMAL), BusyTimeout %s, CacheKiB %d, "+
+			"MaxPages %d (want 0 or more)",
 			store.ErrInvalid, o.Synchronous, o.BusyTimeout, o.CacheKiB, o.MaxPages)
 	}
 	return o, nil
@@ -187,7 +197,8 @@ func dsn(path, mode string, pragmas []string) string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 }
 
-// Close ends the store after what is being written and read; every later call answers store.ErrClosed.
+// Close ends the store after what is being written and read; every later call answers
+// store.ErrClosed.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)

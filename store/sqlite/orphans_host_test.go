@@ -19,7 +19,8 @@ import (
 // atATime is how many runs there are that have not ended.
 const atATime = 12
 
-// envOrphans makes this program a host of agents that are child processes, in the folder, until its input ends.
+// envOrphans makes this program a host of agents that are child processes, in the folder, until its
+// input ends.
 const envOrphans = "INTERLUDE_TEST_ORPHANS"
 
 // orphanHost is that host.
@@ -45,7 +46,8 @@ func orphanHost(dir string) error {
 	return lc.Serve(ctx)
 }
 
-// orphanConfig runs the suite's agent: this program, called again, as a process a turn and as a resident one.
+// orphanConfig runs the suite's agent: this program, called again, as a process a turn and as a
+// resident one.
 func orphanConfig(dir string, s *sqlite.Store) (lifecycle.Config, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -56,10 +58,12 @@ func orphanConfig(dir string, s *sqlite.Store) (lifecycle.Config, error) {
 	}
 	single := agents.Config{
 		Name: "single", Command: self, StateDir: filepath.Join(dir, "processes"), Grace: 100 * time.Millisecond,
-		Args: enginetest.Args("{input}", "{artifacts}", "", false), ResumeArgs: enginetest.Args("{input}", "{artifacts}", "{session}", false),
+		Args: enginetest.Args("{input}", "{artifacts}", "", false), ResumeArgs: enginetest.Args("{input}",
+			"{artifacts}", "{session}", false),
 		Set: map[string]string{"GORACE": "atexit_sleep_ms=0", "ORPHANS": dir},
 		Rules: []agents.Rule{
-			rule("session", agents.Session, "id"), rule("lost", agents.ResumeFailed, ""), rule("message", agents.Message, "text"),
+			rule("session", agents.Session, "id"), rule("lost", agents.ResumeFailed, ""),
+			rule("message", agents.Message, "text"),
 			rule("final", agents.Final, "text"), rule("turn_end", agents.TurnEnd, ""),
 		},
 	}
@@ -76,7 +80,9 @@ func orphanConfig(dir string, s *sqlite.Store) (lifecycle.Config, error) {
 		return lifecycle.Config{}, err
 	}
 	return lifecycle.Config{
-		Store: s, Dir: filepath.Join(dir, "runs"), Engine: one, Engines: map[string]engine.Engine{"single": one, "resident": other},
-		Poll: 50 * time.Millisecond, Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: atATime}}, Logger: slog.New(slog.DiscardHandler),
+		Store: s, Dir: filepath.Join(dir, "runs"), Engine: one, Engines: map[string]engine.Engine{"single": one,
+			"resident": other},
+		Poll: 50 * time.Millisecond, Pools: []slots.Pool{{Name: slots.DefaultPool, Capacity: atATime}},
+		Logger: slog.New(slog.DiscardHandler),
 	}, nil
 }

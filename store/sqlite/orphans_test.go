@@ -32,8 +32,9 @@ import (
 
 const kills = 200
 
-// E7, I6, I9: hosts and agents are killed 200 times at random moments, while agents start children that ignore TERM, and some that leave their
-// group. In the end every run has come to its end, and no process of any is left.
+// E7, I6, I9: hosts and agents are killed 200 times at random moments, while agents start children
+// that ignore TERM, and some that leave their group. In the end every run has come to its end, and
+// no process of any is left.
 func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
 	c := newHavoc(t)
 	c.start()
@@ -64,8 +65,8 @@ func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
 	c.judge(hosts, agents)
 }
 
-// E7, J11: what a killed host left is ended when a host starts on its machine, also when its runs are no orphans any more: somebody canceled
-// them meanwhile.
+// E7, J11: what a killed host left is ended when a host starts on its machine, also when its runs
+// are no orphans any more: somebody canceled them meanwhile.
 func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 	c := newHavoc(t)
 	c.start()
@@ -101,7 +102,8 @@ func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 	c.leave()
 }
 
-// records are the names of what is on record of processes, but of those that only tell their version.
+// records are the names of what is on record of processes, but of those that only tell their
+// version.
 func (c *havoc) records() (left []string) {
 	c.Helper()
 	all, err := os.ReadDir(filepath.Join(c.dir, "processes"))
@@ -114,10 +116,13 @@ func (c *havoc) records() (left []string) {
 	return left
 }
 
-// cleaned waits until a host that serves, and whose runs have all ended, has ended what is left of them.
+// cleaned waits until a host that serves, and whose runs have all ended, has ended what is left of
+// them.
 func (c *havoc) cleaned() {
 	c.Helper()
-	require.Eventually(c, func() bool { return len(c.records()) == 0 && len(processesOf(c, c.mine)) == 0 }, time.Minute, 20*time.Millisecond,
+	require.Eventually(c, func() bool {
+		return len(c.records()) == 0 && len(processesOf(c, c.mine)) == 0
+	}, time.Minute, 20*time.Millisecond,
 		"records %v", c.records())
 }
 
@@ -221,7 +226,8 @@ func (c *havoc) submit() {
 	c.mu.Unlock()
 	name := []string{"single", "resident"}[c.dice.IntN(2)]
 	_, err := c.client.Submit(c.Context(), lifecycle.Spec{
-		ID: id, Engine: name, Repeatable: c.dice.IntN(2) == 0, Prompt: enginetest.Script("spawn child", "stray astray", "say working", "ask One?"),
+		ID: id, Engine: name, Repeatable: c.dice.IntN(2) == 0, Prompt: enginetest.Script("spawn child", "stray astray",
+			"say working", "ask One?"),
 	})
 	require.NoError(c, err)
 }
@@ -238,8 +244,10 @@ func (c *havoc) answer(ctx context.Context) {
 			if run.Pending == nil {
 				continue
 			}
-			_, err = c.client.Reply(ctx, run.ID, interaction.Reply{ID: run.Pending.ID, Text: next[min(run.Pending.ID, 2)-1]})
-			if err != nil && ctx.Err() == nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err, lifecycle.ErrNotWaiting) && !errors.Is(err, lifecycle.ErrTerminal) {
+			_, err = c.client.Reply(ctx, run.ID, interaction.Reply{ID: run.Pending.ID,
+				Text: next[min(run.Pending.ID, 2)-1]})
+			if err != nil && ctx.Err() == nil && !errors.Is(err, lifecycle.ErrSettled) && !errors.Is(err,
+				lifecycle.ErrNotWaiting) && !errors.Is(err, lifecycle.ErrTerminal) {
 				c.Errorf("reply to %s: %v", run.ID, err)
 			}
 		}

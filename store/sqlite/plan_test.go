@@ -16,14 +16,17 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// What is held is at most as much as there are slots, and a claim counts it; a listing goes along its index; everything else is sought.
-var mayScan = regexp.MustCompile(`^SCAN (runs USING (COVERING )?INDEX runs_(held|created)|owners|nodes|pools|sqlite_schema|CONSTANT ROW)`)
+// What is held is at most as much as there are slots, and a claim counts it; a listing goes along
+// its index; everything else is sought.
+var mayScan = regexp.MustCompile(
+	`^SCAN (runs USING (COVERING )?INDEX runs_(held|created)|owners|nodes|pools|sqlite_schema|CONSTANT ROW)`)
 
 // A survey goes through what waits, what is ready, and what holds a slot; to what is due it seeks.
-var mayCount = regexp.MustCompile(`^(SCAN runs USING (COVERING INDEX runs_(ready|waiting)|INDEX runs_held)$|SEARCH runs USING (COVERING )?INDEX runs_(ready|held|waiting|deadline|delayed) |USE TEMP B-TREE FOR GROUP BY$)`)
+var mayCount = regexp.MustCompile(
+	`^(SCAN runs USING (COVERING INDEX runs_(ready|waiting)|INDEX runs_held)$|SEARCH runs USING (COVERING )?INDEX runs_(ready|held|waiting|deadline|delayed) |USE TEMP B-TREE FOR GROUP BY$)`)
 
-// I13: no statement of a round trip walks through the runs or through their events: each is answered from an index that holds only
-// what it looks for.
+// I13: no statement of a round trip walks through the runs or through their events: each is
+// answered from an index that holds only what it looks for.
 func TestNoStatementScansTheRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := sqlite.Open(t.Context(), path, quiet)
@@ -53,7 +56,8 @@ func TestNoStatementScansTheRuns(t *testing.T) {
 	}
 	require.Greater(t, explained, 25)
 
-	// A survey counts what has not ended: in the index of what it counts, or in the rows of what holds a slot or has just come due.
+	// A survey counts what has not ended: in the index of what it counts, or in the rows of what
+	// holds a slot or has just come due.
 	_, err = s.Survey(t.Context(), noon)
 	require.NoError(t, err)
 	counted := 0
@@ -69,22 +73,25 @@ func TestNoStatementScansTheRuns(t *testing.T) {
 	require.Equal(t, 6, counted)
 }
 
-// I13: a listing by label finds the runs of the rarest label in the index of labels, and looks the others up there; when many runs have
-// each of them, it goes along the order of the listing and looks all of them up. It reads no record that the index does not name.
+// I13: a listing by label finds the runs of the rarest label in the index of labels, and looks the
+// others up there; when many runs have each of them, it goes along the order of the listing and
+// looks all of them up. It reads no record that the index does not name.
 func TestAListingByLabelUsesItsIndex(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
 	some := newRun("some", 10)
 	some.Run.Labels = map[string]string{"team": "blue", "few": "yes"}
 	put(t, s, some)
-	_, err := db.ExecContext(t.Context(), `WITH RECURSIVE many(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM many WHERE n < ?)
+	_, err := db.ExecContext(t.Context(),
+		`WITH RECURSIVE many(n) AS (SELECT 1000 UNION ALL SELECT n + 1 FROM many WHERE n < ?)
 		INSERT INTO labels SELECT ?, n FROM many`, 1000+sqlite.FewRuns, sqlite.HashLabel("team", "blue"))
 	require.NoError(t, err)
 	before := s.Statements()
 	for _, labels := range []map[string]string{{"team": "blue"}, {"team": "blue", "few": "yes"}} {
 		for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
 			for _, newest := range []bool{false, true} {
-				_, err := list(t.Context(), store.Query{Labels: labels, Newest: newest, After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"})
+				_, err := list(t.Context(), store.Query{Labels: labels, Newest: newest,
+					After: store.Cursor{At: noon}.String(), Pool: "p", Key: "k"})
 				require.NoError(t, err)
 			}
 		}
@@ -96,9 +103,11 @@ func TestAListingByLabelUsesItsIndex(t *testing.T) {
 		}
 		steps := strings.Join(plan(t, db, text), "\n")
 		require.NotContains(t, steps, "json", text)
-		require.Regexp(t, `SEARCH labels (EXISTS )?USING (COVERING INDEX|PRIMARY KEY).*\(label=\? AND run=\?\)`, steps, text)
+		require.Regexp(t, `SEARCH labels (EXISTS )?USING (COVERING INDEX|PRIMARY KEY).*\(label=\? AND run=\?\)`, steps,
+			text)
 		if strings.Contains(text, "FROM labels AS l") {
-			require.Contains(t, steps, "SEARCH l USING PRIMARY KEY (label=?)\nSEARCH runs USING INTEGER PRIMARY KEY (rowid=?)", text)
+			require.Contains(t, steps, "SEARCH l USING PRIMARY KEY (label=?)\nSEARCH runs USING INTEGER PRIMARY KEY "+
+				"(rowid=?)", text)
 			few++
 			continue
 		}

@@ -19,7 +19,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 		err := w.each(context.Background(), func(r row) error {
 			old = append(old, r.int(0))
 			return nil
-		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`, before.UnixMicro(), int64(limit))
+		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`,
+			before.UnixMicro(), int64(limit))
 		if err != nil {
 			return nil, err
 		}
@@ -30,7 +31,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, er
 			if _, err := w.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, place(n, 0), place(n, maxSeq)); err != nil {
 				return nil, err
 			}
-			for _, del := range []string{`DELETE FROM settled WHERE run = ?`, `DELETE FROM specs WHERE run = ?`, `DELETE FROM runs WHERE n = ?`} {
+			for _, del := range []string{`DELETE FROM settled WHERE run = ?`, `DELETE FROM specs WHERE run = ?`,
+				`DELETE FROM runs WHERE n = ?`} {
 				if _, err := w.exec(del, n); err != nil {
 					return nil, err
 				}

@@ -10,9 +10,11 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// queue is the ready runs of one pool that a claim may pick, for slots.Select: those of the claim's engines. The index of ready runs
-// is by engine, so that the runs of other engines cost nothing (J4); each answer here is merged from one seek an engine. A seek is a
-// step down an index in this process: the queue makes its answers of many small seeks, and needs no statement that does it all.
+// queue is the ready runs of one pool that a claim may pick, for slots.Select: those of the claim's
+// engines. The index of ready runs is by engine, so that the runs of other engines cost nothing
+// (J4); each answer here is merged from one seek an engine. A seek is a step down an index in this
+// process: the queue makes its answers of many small seeks, and needs no statement that does it
+// all.
 type queue struct {
 	*claim
 	pool    slots.Pool
@@ -42,7 +44,8 @@ func (c *claim) readyEngines(pool string) (engines []string, _ error) {
 	}
 }
 
-// readyRun is what a ready run is ordered by: the higher priority first, then by key, then the oldest first.
+// readyRun is what a ready run is ordered by: the higher priority first, then by key, then the
+// oldest first.
 type readyRun struct {
 	id       string
 	priority int64
@@ -51,7 +54,8 @@ type readyRun struct {
 }
 
 func compareReady(a, b readyRun) int {
-	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.key, b.key), cmp.Compare(a.queuedAt, b.queuedAt), cmp.Compare(a.id, b.id))
+	return cmp.Or(cmp.Compare(b.priority, a.priority), cmp.Compare(a.key, b.key), cmp.Compare(a.queuedAt, b.queuedAt),
+		cmp.Compare(a.id, b.id))
 }
 
 // ready are the runs that a query of one engine finds.
@@ -74,7 +78,8 @@ func (q queue) merged(runs []readyRun) (ids []string) {
 	return ids
 }
 
-// upTo returns all runs of the queue in order when they are no more than n; otherwise it says that these are not all.
+// upTo returns all runs of the queue in order when they are no more than n; otherwise it says that
+// these are not all.
 func (q queue) upTo(n int) (ids []string, all bool, _ error) {
 	var runs []readyRun
 	for _, engine := range q.engines {
@@ -93,7 +98,8 @@ func (q queue) upTo(n int) (ids []string, all bool, _ error) {
 // Priority implements slots.Queue.
 func (q queue) Priority(below int) (highest int, ok bool, _ error) {
 	for _, engine := range q.engines {
-		r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority < ? ORDER BY priority DESC LIMIT 1`,
+		r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority < ?
+			ORDER BY priority DESC LIMIT 1`,
 			q.pool.Name, engine, int64(below))
 		switch {
 		case errors.Is(err, errNoRow):
@@ -127,11 +133,14 @@ func (q queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error
 	return keys, nil
 }
 
-// key is the first key with a ready run at the priority after the given one; with inclusive, that one counts too.
+// key is the first key with a ready run at the priority after the given one; with inclusive, that
+// one counts too.
 func (q queue) key(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
-	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ? ORDER BY key LIMIT 1`
+	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ?
+		ORDER BY key LIMIT 1`
 	if inclusive {
-		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key >= ? ORDER BY key LIMIT 1`
+		query = `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key >= ?
+			ORDER BY key LIMIT 1`
 	}
 	for _, engine := range q.engines {
 		r, err := q.one(query, q.pool.Name, engine, int64(priority), after)
@@ -152,8 +161,10 @@ func (q queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	for i, want := range wants {
 		var runs []readyRun
 		for _, engine := range q.engines {
-			some, err := q.ready(`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
-				AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(priority), want.Key, int64(want.N))
+			some, err := q.ready(
+				`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
+				AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(priority),
+				want.Key, int64(want.N))
 			if err != nil {
 				return nil, err
 			}

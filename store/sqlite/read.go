@@ -23,8 +23,8 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	return s.readOn(ctx, s.readers, do)
 }
 
-// readOn calls do with one of the connections, once one is free. Do is to look with one statement, or in a snapshot: what a call sees is of one
-// moment (I.10).
+// readOn calls do with one of the connections, once one is free. Do is to look with one statement,
+// or in a snapshot: what a call sees is of one moment (I.10).
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already
@@ -160,7 +160,8 @@ func (c *conn) walk(r row, x *store.Excerpt) error {
 			return errEnough
 		}
 		return nil
-	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, x.After), place(n, maxSeq), int64(x.Limit))
+	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, x.After),
+		place(n, maxSeq), int64(x.Limit))
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -196,7 +197,8 @@ func readRecord(body []byte) (r interaction.Record, _ error) {
 // Settled implements store.Reader.
 func (s *Store) Settled(ctx context.Context, id, key string) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
-		r, err := c.one(`SELECT settled.record FROM runs LEFT JOIN settled ON settled.run = runs.n AND settled.key = ? WHERE runs.id = ?`, key, id)
+		r, err := c.one(`SELECT settled.record FROM runs LEFT JOIN settled ON settled.run = runs.n AND settled.key = ?
+			WHERE runs.id = ?`, key, id)
 		switch {
 		case errors.Is(err, errNoRow):
 			return unknown(id)
@@ -213,7 +215,8 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 // Interaction implements store.InteractionReader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
-		r, err := c.one(`SELECT settled.record FROM runs JOIN settled ON settled.run = runs.n WHERE runs.id = ? AND settled.id = ?`, id, int64(number))
+		r, err := c.one(`SELECT settled.record FROM runs JOIN settled ON settled.run = runs.n
+			WHERE runs.id = ? AND settled.id = ?`, id, int64(number))
 		switch {
 		case errors.Is(err, errNoRow):
 			return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
@@ -232,7 +235,9 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
-			due, err = c.records(ctx, `SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id LIMIT ? + 0`,
+			due, err = c.records(ctx,
+				`SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id
+					LIMIT ? + 0`,
 				now.UnixMicro(), int64(limit))
 			if err != nil {
 				return err
@@ -286,7 +291,8 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 			}
 			held := int(r.int(0)) // those that hold a slot come first
 			if skip < held {
-				if orphans, err = c.records(ctx, heldByDead, int64(limit), int64(skip)); err != nil || len(orphans) == limit {
+				if orphans, err = c.records(ctx, heldByDead, int64(limit), int64(skip)); err != nil ||
+					len(orphans) == limit {
 					return err
 				}
 			}
@@ -300,23 +306,27 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 
 const (
 	// What is held is at most as much as there are slots.
-	heldByDead      = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes) ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
+	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
+		ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
 	heldByDeadCount = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
 	// What is parked may be a million runs: the dead owners are found by one seek an owner.
 	parkedByDead = `WITH RECURSIVE owners(owner) AS (
 			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
 			UNION ALL
-			SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL AND runs.owner > owners.owner)
+			SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL
+				AND runs.owner > owners.owner)
 			FROM owners WHERE owners.owner IS NOT NULL
 		)
-		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL AND slot IS NULL
+		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL
+			AND slot IS NULL
 		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0 OFFSET ? + 0`
 )
 
-// Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous already: a
-// writer makes its commit visible only after the flush, the frames of one that was killed or failed before that
-// are seen by nobody and overwritten by the next, and those that a recovery finds at the first open are flushed
-// by the write that every Open makes (migrate), before anything is read.
+// Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous
+// already: a writer makes its commit visible only after the flush, the frames of one that was
+// killed or failed before that are seen by nobody and overwritten by the next, and those that a
+// recovery finds at the first open are flushed by the write that every Open makes (migrate), before
+// anything is read.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	select {
 	case <-s.closed:

@@ -11,9 +11,10 @@ const (
 	recentBytes = 4 << 20
 )
 
-// recent holds the runs that this connection wrote last, and the nodes and pools, so that the next commit of a run need not read and decode its record
-// again. It decides nothing that the file does not say: it is emptied, under the file's write lock, as soon as anybody else has
-// written to the file or a transaction failed, just as SQLite's own page cache is.
+// recent holds the runs that this connection wrote last, and the nodes and pools, so that the next
+// commit of a run need not read and decode its record again. It decides nothing that the file does
+// not say: it is emptied, under the file's write lock, as soon as anybody else has written to the
+// file or a transaction failed, just as SQLite's own page cache is.
 type recent struct {
 	version    int64 // PRAGMA data_version, which the commits of others change
 	young, old map[string]stored

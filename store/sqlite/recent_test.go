@@ -16,7 +16,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// two opens one file twice, as two processes have it. The run "kept" is in it, and a pool for 4 runs.
+// two opens one file twice, as two processes have it. The run "kept" is in it, and a pool for 4
+// runs.
 func two(t *testing.T) (a, b *sqlite.Store) {
 	t.Helper()
 	a, path := openMade(t, quick)
@@ -49,8 +50,9 @@ func commit(s *sqlite.Store, c store.Commit) error {
 	return s.Commit(context.Background(), []store.Commit{c})[0]
 }
 
-// F8: two processes change the same runs in turn, each on what it saw last. What one decided on a record that the other has
-// changed meanwhile is refused, nothing that was accepted is lost, and the events have no gap.
+// F8: two processes change the same runs in turn, each on what it saw last. What one decided on a
+// record that the other has changed meanwhile is refused, nothing that was accepted is lost, and
+// the events have no gap.
 func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
 	a, b := two(t)
 	stores := []*sqlite.Store{a, b}
@@ -89,8 +91,8 @@ func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
 	}
 }
 
-// A node that somebody expired writes nothing any more, though its own process just saw it registered; one that somebody
-// registered may claim, though its process just saw that it was not.
+// A node that somebody expired writes nothing any more, though its own process just saw it
+// registered; one that somebody registered may claim, though its process just saw that it was not.
 func TestNodesAreThoseOfTheFile(t *testing.T) {
 	byEither(t, nodesAreThoseOfTheFile)
 }
@@ -158,11 +160,13 @@ func poolsAreThoseOfTheFile(t *testing.T, a, b *sqlite.Store) {
 	require.Len(t, start(t, a, 10), 1)
 }
 
-// poison has the database refuse each write of a run with a poisoned event, in the middle of the transaction, in SQLite's way how.
+// poison has the database refuse each write of a run with a poisoned event, in the middle of the
+// transaction, in SQLite's way how.
 func poison(t *testing.T, path, how string) {
 	t.Helper()
 	_, err := plain(t, path).ExecContext(t.Context(),
-		`CREATE TRIGGER poison BEFORE UPDATE ON runs WHEN instr(NEW.tail, CAST('poison' AS BLOB)) BEGIN SELECT RAISE(`+how+`, 'poisoned'); END`)
+		`CREATE TRIGGER poison BEFORE UPDATE ON runs WHEN instr(NEW.tail, CAST('poison' AS BLOB)) BEGIN SELECT RAISE(`+
+			how+`, 'poisoned'); END`)
 	require.NoError(t, err)
 }
 
@@ -172,8 +176,8 @@ func poisoned(prev store.Run) store.Commit {
 	return c
 }
 
-// F8: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs, nor their events, nor nodes and
-// pools. The same commits succeed afterwards, made anew.
+// F8: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs,
+// nor their events, nor nodes and pools. The same commits succeed afterwards, made anew.
 func TestATransactionThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 	for _, how := range []string{"ABORT", "FAIL", "ROLLBACK"} { // the last ends the transaction by itself
 		t.Run(how, func(t *testing.T) {
@@ -227,7 +231,8 @@ func waiting(t *testing.T, s *sqlite.Store, n int) {
 	require.Eventually(t, func() bool { return s.Queued() == n }, 10*time.Second, 100*time.Microsecond)
 }
 
-// F8: a claim whose transaction fails gives no slot, and the same runs are claimed when it can be made.
+// F8: a claim whose transaction fails gives no slot, and the same runs are claimed when it can be
+// made.
 func TestAClaimThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 	s, path := openMade(t, quick)
 	poison(t, path, "ABORT")
@@ -257,8 +262,8 @@ func TestAClaimThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 	}
 }
 
-// F8: what did not fit on a full disk succeeds, unchanged, when there is room; what was stored before the failure in the same
-// transaction is forgotten with it.
+// F8: what did not fit on a full disk succeeds, unchanged, when there is room; what was stored
+// before the failure in the same transaction is forgotten with it.
 func TestAFullDiskLeavesNothing(t *testing.T) {
 	full := quick
 	full.MaxPages = 100
@@ -291,8 +296,8 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 	requireEvents(t, s, "b", append(b.Events, batch[1].Events...), 0, 10)
 }
 
-// However many runs are written, and whatever the size of their specifications, the writer remembers a bounded part, and the
-// forgotten ones are changed as before.
+// However many runs are written, and whatever the size of their specifications, the writer
+// remembers a bounded part, and the forgotten ones are changed as before.
 func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")

@@ -26,7 +26,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	var refused error
 	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		w.recent.nodes = nil
-		made, err := w.exec(`INSERT INTO nodes (id, identity, lease, until, engines) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		made, err := w.exec(
+			`INSERT INTO nodes (id, identity, lease, until, engines) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro(), engines)
 		if err == nil && made == 0 {
 			refused = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
@@ -76,7 +77,8 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 		err = w.each(context.Background(), func(r row) error {
 			holds = append(holds, store.Hold{RunID: r.text(0), Epoch: uint64(r.int(1)), State: fsm.State(r.text(2))})
 			return nil
-		}, `SELECT id, epoch, state FROM runs INDEXED BY runs_held WHERE slot = 1 AND owner = ?`, id) // or the planner walks through all
+			// or the planner walks through all
+		}, `SELECT id, epoch, state FROM runs INDEXED BY runs_held WHERE slot = 1 AND owner = ?`, id)
 		slices.SortFunc(holds, func(a, b store.Hold) int { return strings.Compare(a.RunID, b.RunID) })
 		return nil, err
 	})
@@ -116,7 +118,8 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 func (c *conn) everyNode() (all []store.Node, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		engines, err := r.engines(4)
-		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)), Until: r.time(3), Engines: engines})
+		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)),
+			Until: r.time(3), Engines: engines})
 		return err
 	}, `SELECT id, identity, lease, until, engines FROM nodes ORDER BY id`)
 	return all, err
@@ -150,10 +153,12 @@ func (s *Store) Pools(ctx context.Context) (all []store.PoolUse, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.each(context.Background(), func(r row) error {
 			all = append(all, store.PoolUse{
-				Pool: slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}, Held: int(r.int(3)),
+				Pool: slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))},
+				Held: int(r.int(3)),
 			})
 			return nil
-		}, `SELECT name, capacity, key_capacity, (SELECT count(*) FROM runs WHERE slot = 1 AND runs.pool = pools.name) FROM pools ORDER BY name`)
+		}, `SELECT name, capacity, key_capacity, (SELECT count(*) FROM runs WHERE slot = 1 AND runs.pool = pools.name)
+			FROM pools ORDER BY name`)
 	})
 	return all, err
 }

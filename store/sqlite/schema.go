@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// describe lists what makes a schema, one line for each column and each index. Tables that SQLite makes for itself are left out.
+// describe lists what makes a schema, one line for each column and each index. Tables that SQLite
+// makes for itself are left out.
 func (c *conn) describe() (lines []string, _ error) {
 	collect := func(r row) error {
 		lines = append(lines, strings.Join(strings.Fields(r.text(0)), " "))
@@ -51,7 +52,8 @@ func schemaOf(version int) ([]string, error) {
 	return lines, err
 }
 
-// checkSchema refuses a file whose schema is not the one that its version stands for. What somebody added is no fault.
+// checkSchema refuses a file whose schema is not the one that its version stands for. What somebody
+// added is no fault.
 func (c *conn) checkSchema(version int) error {
 	want, err := schemaOf(version)
 	if err != nil {
@@ -70,9 +72,11 @@ func (c *conn) checkSchema(version int) error {
 	if len(missing) > named {
 		missing, more = missing[:named], fmt.Sprintf(" and %d more", len(missing)-named)
 	}
-	return fmt.Errorf("%w: schema version %d lacks: %s%s: %s", ErrSchema, version, strings.Join(missing, "; "), more, otherSchema)
+	return fmt.Errorf("%w: schema version %d lacks: %s%s: %s", ErrSchema, version, strings.Join(missing, "; "), more,
+		otherSchema)
 }
 
 // otherSchema says what to do with a file whose schema no release has made.
-const otherSchema = "a development version from before the first release made the file, or its tables were changed by hand; " +
+const otherSchema = "a development version from before the first release made the file, or its tables were changed " +
+	"by hand; " +
 	"open it with the version that made it and let its runs end, or move it away and start with a new file"

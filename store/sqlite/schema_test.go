@@ -20,8 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// frozen are the SHA-256 sums of the migrations. A new one is added here by the commit that adds it; none is ever changed, because the
-// files that it made do not change with it.
+// frozen are the SHA-256 sums of the migrations. A new one is added here by the commit that adds
+// it; none is ever changed, because the files that it made do not change with it.
 var frozen = map[string]string{
 	"migrations/0001_runs.sql":     "e69220b9b5fd88d8552bfbc3140f1bb3b46160fde18aa4aca56efe3e9081ff6f",
 	"migrations/0002_identity.sql": "140f17bba26c94dd33f8e098df26b48bd3cc1c5a835f70e43710bc735bf7689b",
@@ -58,8 +58,9 @@ func dumped(t *testing.T, name string, change ...string) string {
 	return path
 }
 
-// J8 E1: a file of the first schema is migrated with all that it holds, and its runs go on from where they stood: what had ended reads as
-// before, who waited is answered, what was queued or interrupted is executed.
+// J8 E1: a file of the first schema is migrated with all that it holds, and its runs go on from
+// where they stood: what had ended reads as before, who waited is answered, what was queued or
+// interrupted is executed.
 func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
 	path := dumped(t, "version1.sql")
 	s, err := sqlite.Open(t.Context(), path, quick)
@@ -72,7 +73,8 @@ func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
 	id, err := s.Identity(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, id)
-	require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine <> 'default'`), "J4")
+	require.Zero(t, number(t, plain(t, path),
+		`SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine <> 'default'`), "J4")
 
 	agent := engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(turn.Answers) == 0 {
@@ -87,7 +89,8 @@ func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
 	go func() { served <- l.Serve(ctx) }()
 	defer func() { cancel(); require.NoError(t, <-served) }()
 
-	for id, want := range map[string]fsm.State{"finished": fsm.StateSucceeded, "failed": fsm.StateFailed, "canceled": fsm.StateCanceled} {
+	for id, want := range map[string]fsm.State{"finished": fsm.StateSucceeded, "failed": fsm.StateFailed,
+		"canceled": fsm.StateCanceled} {
 		r, err := l.Get(ctx, id)
 		require.NoError(t, err)
 		require.Equal(t, want, r.State, id)
@@ -133,18 +136,21 @@ func describe(t *testing.T, s *sqlite.Store) []string {
 	return lines
 }
 
-// J8: a file whose schema is not what its version says is refused before anything is written to it, and the error says what is wrong and
-// what to do; what an operator adds is no fault.
+// J8: a file whose schema is not what its version says is refused before anything is written to it,
+// and the error says what is wrong and what to do; what an operator adds is no fault.
 func TestAFileOfAnotherSchema(t *testing.T) {
 	for name, c := range map[string]struct {
 		change string
 		want   error
 		says   []string
 	}{
-		"of an earlier commit":  {`ALTER TABLE runs DROP COLUMN first; ALTER TABLE runs DROP COLUMN tail; DROP TABLE specs`, sqlite.ErrSchema, []string{"runs.first", "start with a new file"}},
-		"with an index gone":    {`DROP INDEX runs_ready`, sqlite.ErrSchema, []string{"runs_ready", "schema version 1"}},
-		"with another index":    {`DROP INDEX runs_ready; CREATE INDEX runs_ready ON runs (pool)`, sqlite.ErrSchema, []string{"runs_ready"}},
-		"with another type":     {`ALTER TABLE nodes DROP COLUMN until; ALTER TABLE nodes ADD COLUMN until TEXT`, sqlite.ErrSchema, []string{"nodes.until"}},
+		"of an earlier commit": {`ALTER TABLE runs DROP COLUMN first; ALTER TABLE runs DROP COLUMN tail; DROP TABLE specs`, sqlite.ErrSchema, []string{"runs.first", "start with a new file"}},
+		"with an index gone": {`DROP INDEX runs_ready`, sqlite.ErrSchema, []string{"runs_ready",
+			"schema version 1"}},
+		"with another index": {`DROP INDEX runs_ready; CREATE INDEX runs_ready ON runs (pool)`, sqlite.ErrSchema,
+			[]string{"runs_ready"}},
+		"with another type": {`ALTER TABLE nodes DROP COLUMN until; ALTER TABLE nodes ADD COLUMN until TEXT`,
+			sqlite.ErrSchema, []string{"nodes.until"}},
 		"without a version":     {`PRAGMA user_version = 0`, sqlite.ErrSchema, []string{"schema version 0"}},
 		"of a negative version": {`PRAGMA user_version = -1`, sqlite.ErrSchema, []string{"schema version -1"}},
 		"of a later version":    {`PRAGMA user_version = 1000`, sqlite.ErrNewer, []string{"1000", "use a version"}},

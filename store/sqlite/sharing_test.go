@@ -96,7 +96,8 @@ func (h *hints) of(t *testing.T, run string, seq uint64) (hint store.Hint) {
 	return hint
 }
 
-// rich is a run with a question that is to be answered, both with everything that a record can refer to.
+// rich is a run with a question that is to be answered, both with everything that a record can
+// refer to.
 func rich(t *testing.T, s *sqlite.Store, id string) store.Run {
 	t.Helper()
 	created := newRun(id, 10)
@@ -116,7 +117,8 @@ func rich(t *testing.T, s *sqlite.Store, id string) store.Run {
 	return parked.Run
 }
 
-// story is one call of Commit: the events of a run's answer, of another's creation, and of a report.
+// story is one call of Commit: the events of a run's answer, of another's creation, and of a
+// report.
 func story(t *testing.T, s *sqlite.Store) func() []store.Commit {
 	t.Helper()
 	asked := rich(t, s, "asked")
@@ -171,7 +173,8 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 	require.Equal(t, made[1].Run.Labels, claimed[1].Run.Labels)
 }
 
-// A batch is the caller's again when Commit returns: what becomes of it then changes nothing that is stored, hinted or remembered.
+// A batch is the caller's again when Commit returns: what becomes of it then changes nothing that
+// is stored, hinted or remembered.
 func TestABatchIsTheCallersAgain(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
@@ -184,8 +187,8 @@ func TestABatchIsTheCallersAgain(t *testing.T) {
 	requireStored(t, s, h, made())
 }
 
-// A batch is the caller's again too when Commit returns because its context ended, before or amid the write. Before, nothing is
-// stored; amid it, all of it is, as it was when Commit was called.
+// A batch is the caller's again too when Commit returns because its context ended, before or amid
+// the write. Before, nothing is stored; amid it, all of it is, as it was when Commit was called.
 func TestABatchIsTheCallersAgainWhenItGivesUp(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		t.Run(fmt.Sprintf("begun=%t", begun), func(t *testing.T) {
@@ -243,8 +246,8 @@ func TestABatchIsTheCallersAgainWhenItGivesUp(t *testing.T) {
 	}
 }
 
-// What Start was given and made, and what Claim returned, are the caller's: what becomes of them changes nothing that is stored, hinted
-// or remembered.
+// What Start was given and made, and what Claim returned, are the caller's: what becomes of them
+// changes nothing that is stored, hinted or remembered.
 func TestAClaimIsTheCallers(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")

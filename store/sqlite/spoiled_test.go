@@ -33,7 +33,8 @@ func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 // I10: a spoiled record fails for itself alone, not for those whose commits share its transaction.
 func TestASpoiledRecordFailsNoOther(t *testing.T) {
 	s := spoiled(t, "bad")
-	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run), report(newRun("kept", 10).Run)})
+	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run),
+		report(newRun("kept", 10).Run)})
 	require.NoError(t, errs[0])
 	require.ErrorIs(t, errs[1], store.ErrCorrupt)
 	require.NoError(t, errs[2])

@@ -21,7 +21,8 @@ type file struct {
 var (
 	// quiet: nobody else's commits need looking for.
 	quiet = sqlite.Options{WatchInterval: -1}
-	// quick is for suites that ask what is stored, and not whether it survives the loss of power; crash_test.go does.
+	// quick is for suites that ask what is stored, and not whether it survives the loss of power;
+	// crash_test.go does.
 	quick = sqlite.Options{WatchInterval: -1, Synchronous: sqlite.Normal}
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. Each figure is counted in the index that holds only what it counts; what holds a slot, and
-// what is delayed no longer, is looked at in its rows.
+// Survey implements store.Surveyor. Each figure is counted in the index that holds only what it
+// counts; what holds a slot, and what is delayed no longer, is looked at in its rows.
 func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
@@ -40,7 +40,9 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	s.Nodes = len(nodes)
 	look(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
 		`SELECT count(*), min(asked_at) FROM runs WHERE asked_at IS NOT NULL`)
-	look(func(r row) { s.Due = int(r.int(0)) }, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
+	look(func(r row) {
+		s.Due = int(r.int(0))
+	}, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
 	engines := make(map[string]store.EngineSurvey)
 	look(func(r row) {
 		e := engines[r.text(0)]
@@ -62,7 +64,8 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		pools[r.text(0)], engines[r.text(1)] = p, e
 	}
 	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
-	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? GROUP BY pool, engine`, now)
+	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL
+		AND delayed_until <= ? GROUP BY pool, engine`, now)
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		e := engines[name]
 		e.Engine = name

@@ -1,7 +1,7 @@
 package sqlite
 
-// A run's newest events stand in its own row, which every commit writes anyway: most commits are one row then. When they
-// outgrow that, they go to the log together.
+// A run's newest events stand in its own row, which every commit writes anyway: most commits are
+// one row then. When they outgrow that, they go to the log together.
 const (
 	maxTail   = 3 << 10 // bytes of events in a run's row
 	maxInline = 1 << 10 // bytes of a spec in a run's row
@@ -29,8 +29,9 @@ func (t tail) blob() []byte {
 	return t.bodies
 }
 
-// and returns the tail with more events, for which it has room. Their text is put behind the tail's own, in the same memory: there is
-// one next tail at most, since a transaction that fails forgets them all.
+// and returns the tail with more events, for which it has room. Their text is put behind the tail's
+// own, in the same memory: there is one next tail at most, since a transaction that fails forgets
+// them all.
 func (t tail) and(bodies []byte) tail {
 	if cap(t.bodies) < maxTail {
 		t.bodies = append(make([]byte, 0, maxTail), t.bodies...)

@@ -61,7 +61,8 @@ func requireEvents(t require.TestingT, s *sqlite.Store, id string, all []store.E
 	require.Len(t, got, len(want), "run %s after %d, limit %d", id, after, limit)
 	for i := range want {
 		require.Equal(t, want[i].Seq, got[i].Seq)
-		require.True(t, bytes.Equal(want[i].Body, got[i].Body), "run %s event %d: %.40s is not %.40s", id, want[i].Seq, got[i].Body, want[i].Body)
+		require.True(t, bytes.Equal(want[i].Body, got[i].Body), "run %s event %d: %.40s is not %.40s", id, want[i].Seq,
+			got[i].Body, want[i].Body)
 	}
 }
 
@@ -72,7 +73,8 @@ func sizeOf(events []store.Event) (size int) {
 	return size
 }
 
-// teller is a few runs that tell of themselves, beside what they told. The file is that of all checks: to make one takes longest.
+// teller is a few runs that tell of themselves, beside what they told. The file is that of all
+// checks: to make one takes longest.
 type teller struct {
 	t     require.TestingT
 	draw  *rapid.T
@@ -100,7 +102,8 @@ func (w *teller) open() {
 	w.store = s
 }
 
-// sizes are those of one commit's events: none, a few of any size, or what fills the run's row to the byte.
+// sizes are those of one commit's events: none, a few of any size, or what fills the run's row to
+// the byte.
 func (w *teller) sizes(prev store.Run) []int {
 	size := rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(400, 1600),
 		rapid.SampledFrom([]int{sqlite.MaxTail - 1, sqlite.MaxTail, sqlite.MaxTail + 1, 2 * sqlite.MaxTail}))
@@ -112,7 +115,8 @@ func (w *teller) sizes(prev store.Run) []int {
 	return rapid.SliceOfN(size, 0, 3).Draw(w.draw, "sizes")
 }
 
-// next is a commit of one of the runs, and what it must be answered: now and then it is one that must be refused.
+// next is a commit of one of the runs, and what it must be answered: now and then it is one that
+// must be refused.
 func (w *teller) next() (c store.Commit, want error) {
 	prev := w.runs[rapid.SampledFrom(w.ids).Draw(w.draw, "run")]
 	c = tells(prev, w.sizes(prev)...)
@@ -194,7 +198,8 @@ func (w *teller) check() {
 	require.LessOrEqual(w.t, number(w.t, w.db, `SELECT coalesce(max(length(tail)), 0) FROM runs`), sqlite.MaxTail)
 }
 
-// prune ends one run and deletes it: nothing of it stays in the log, and everything of the others does.
+// prune ends one run and deletes it: nothing of it stays in the log, and everything of the others
+// does.
 func (w *teller) prune(id string) {
 	if w.runs[id].Version == 0 {
 		return
@@ -213,8 +218,9 @@ func (w *teller) prune(id string) {
 	w.runs[id], w.told[id] = store.Run{ID: id}, nil
 }
 
-// F8: wherever a run's events stand, in its row, in the log or in both, a reader gets exactly those that were committed, from every
-// cursor; also after the store forgot the run's row, beside refused commits, and when its id is used again.
+// F8: wherever a run's events stand, in its row, in the log or in both, a reader gets exactly those
+// that were committed, from every cursor; also after the store forgot the run's row, beside refused
+// commits, and when its id is used again.
 func TestEventsAreReadFromRowAndLog(t *testing.T) {
 	path := made(t)
 	w := &teller{t: t, path: path, db: plain(t, path)}
@@ -277,13 +283,14 @@ func TestARowTakesEventsUntilItIsFull(t *testing.T) {
 				}
 			}
 			require.Equal(t, c.tail, number(t, db, `SELECT length(tail) FROM runs WHERE id = ?`, run.ID))
-			require.Equal(t, c.logged, number(t, db, `SELECT count(*) FROM log WHERE k >> 28 = (SELECT n FROM runs WHERE id = ?)`, run.ID))
+			require.Equal(t, c.logged,
+				number(t, db, `SELECT count(*) FROM log WHERE k >> 28 = (SELECT n FROM runs WHERE id = ?)`, run.ID))
 		})
 	}
 }
 
-// F8: one reader of many large events gets them in pages of bounded size, and each reader's events are its own: what is put behind one of
-// them does not run into the next.
+// F8: one reader of many large events gets them in pages of bounded size, and each reader's events
+// are its own: what is put behind one of them does not run into the next.
 func TestAPageOfEventsIsItsReaders(t *testing.T) {
 	s, _ := openMade(t, quick)
 	first := tells(store.Run{ID: "r"}, 10, 10, 10)

@@ -6,12 +6,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Watch implements store.Watcher: hints of this process's commits come with events and record, those of other processes' without.
+// Watch implements store.Watcher: hints of this process's commits come with events and record,
+// those of other processes' without.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// watch looks for commits of other processes while somebody watches. On the writing connection data_version changes by the commits of
-// others only, and the table changes names their runs. The first look always tells that anything may have changed: what came before
-// it cannot be known.
+// watch looks for commits of other processes while somebody watches. On the writing connection
+// data_version changes by the commits of others only, and the table changes names their runs. The
+// first look always tells that anything may have changed: what came before it cannot be known.
 func (s *Store) watch(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// Section F, F8: who watches is told of the commits of other processes, also of those that came before the first look.
+// Section F, F8: who watches is told of the commits of other processes, also of those that came
+// before the first look.
 func TestCommitsOfOthersAreNoticed(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
@@ -47,8 +48,9 @@ func TestCommitsOfOthersAreNoticed(t *testing.T) {
 	put(t, other, next)
 }
 
-// F8: a hint of another process's commit names the run that changed, so that those who follow other runs are left alone; what changes no
-// run gives no hint. Who missed too much is told that anything may have changed.
+// F8: a hint of another process's commit names the run that changed, so that those who follow other
+// runs are left alone; what changes no run gives no hint. Who missed too much is told that anything
+// may have changed.
 func TestCommitsOfOthersNameTheirRuns(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})

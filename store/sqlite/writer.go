@@ -15,8 +15,9 @@ const flushSize = 512
 
 // job is one call's part of a transaction.
 type job struct {
-	// do makes the writes; its error fails the whole transaction, so it is only for what the database itself could not do.
-	// What the call is refused for stays with the job. It returns what to tell watchers after the commit.
+	// do makes the writes; its error fails the whole transaction, so it is only for what the
+	// database itself could not do. What the call is refused for stays with the job. It returns
+	// what to tell watchers after the commit.
 	do   func(w *writer) ([]store.Hint, error)
 	look func(w *writer) error // instead of do: a look without a transaction
 	size int
@@ -29,7 +30,8 @@ type job struct {
 // take reports whether the job is the taker's.
 func (j *job) take() bool { return j.taken.CompareAndSwap(false, true) }
 
-// writer owns the writing connection. Everything but jobs and what is atomic is for its goroutine alone.
+// writer owns the writing connection. Everything but jobs and what is atomic is for its goroutine
+// alone.
 type writer struct {
 	*conn
 	jobs     chan *job
@@ -53,8 +55,9 @@ func newWriter(c *conn, closed <-chan struct{}, ws *store.Watchers, alone bool) 
 	}
 }
 
-// write runs do in a transaction that it may share with others, and returns when that is durable. When ctx
-// ends before the writer has begun, do is not run; when it ends later, the outcome is unknown to the caller.
+// write runs do in a transaction that it may share with others, and returns when that is durable.
+// When ctx ends before the writer has begun, do is not run; when it ends later, the outcome is
+// unknown to the caller.
 func (s *Store) write(ctx context.Context, size int, do func(w *writer) ([]store.Hint, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -14,17 +14,19 @@ import (
 var claimCases = []promised{
 	{
 		"claim/gives what a turn needs, in one commit",
-		"Start is given the record with slot, owner and the next epoch, and the specification; what it makes of them is stored and returned (D5).",
+		"Start is given the record with slot, owner and the next epoch, and the specification; what it makes of them " +
+			"is stored and returned (D5).",
 		func(w *world) {
 			c := created("a", w.tick())
 			w.commit(c)
 			now := w.tick()
 			var given store.Run
 			var spec []byte
-			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 5, Start: func(r store.Run, s []byte) (store.Commit, error) {
-				given, spec = r.Clone(), bytes.Clone(s)
-				return started(now)(r, s)
-			}})
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 5,
+				Start: func(r store.Run, s []byte) (store.Commit, error) {
+					given, spec = r.Clone(), bytes.Clone(s)
+					return started(now)(r, s)
+				}})
 			require.NoError(w, err)
 			require.Len(w, claimed, 1)
 			require.Equal(w, c.Spec, spec)
@@ -111,14 +113,16 @@ var claimCases = []promised{
 		"A claim by a node that is not registered is ErrStaleEpoch, and starts nothing.",
 		func(w *world) {
 			w.submit("a")
-			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "stranger", Now: w.now, Max: 1, Start: started(w.now)})
+			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "stranger", Now: w.now, Max: 1,
+				Start: started(w.now)})
 			require.ErrorIs(w, err, store.ErrStaleEpoch)
 			require.Equal(w, fsm.StateQueued, w.load("a").State)
 		},
 	},
 	{
 		"claim/Start fails for one run",
-		"A run that Start fails for is left as it was, takes no slot, and its error is joined into Claim's; the others are started (I3).",
+		"A run that Start fails for is left as it was, takes no slot, and its error is joined into Claim's; the " +
+			"others are started (I3).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			for _, id := range []string{"a", "b"} {
@@ -127,12 +131,13 @@ var claimCases = []promised{
 			before := w.look("a")
 			missing := errors.New("workspace is missing")
 			now := w.tick()
-			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 2, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-				if r.ID == "a" {
-					return store.Commit{}, missing
-				}
-				return started(now)(r, spec)
-			}})
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 2,
+				Start: func(r store.Run, spec []byte) (store.Commit, error) {
+					if r.ID == "a" {
+						return store.Commit{}, missing
+					}
+					return started(now)(r, spec)
+				}})
 			require.ErrorIs(w, err, missing)
 			require.ErrorContains(w, err, "a", "the error names the run")
 			require.Len(w, claimed, 1)
@@ -143,7 +148,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/Start contradicts the record",
-		"A commit of Start that changes owner, epoch or version, or that no commit may be, is not stored; the run is left as it was.",
+		"A commit of Start that changes owner, epoch or version, or that no commit may be, is not stored; the run is " +
+			"left as it was.",
 		func(w *world) {
 			w.submit("a")
 			before := w.look("a")
@@ -156,11 +162,12 @@ var claimCases = []promised{
 				"event gap":   func(c *store.Commit) { c.Events = nil },
 				"a key":       func(c *store.Commit) { c.Run.Key = "x" },
 			} {
-				claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-					c, err := started(w.now)(r, spec)
-					damage(&c)
-					return c, err
-				}})
+				claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
+					Start: func(r store.Run, spec []byte) (store.Commit, error) {
+						c, err := started(w.now)(r, spec)
+						damage(&c)
+						return c, err
+					}})
 				require.ErrorIs(w, err, store.ErrInvalid, name)
 				require.Empty(w, claimed, name)
 				require.Equal(w, before, w.look("a"), name)

@@ -10,7 +10,8 @@ import (
 var closingCases = []promised{
 	{
 		"close/every later call is told",
-		"After Close every call answers ErrClosed, each entry of a batch too, and nothing hangs; closing again is harmless.",
+		"After Close every call answers ErrClosed, each entry of a batch too, and nothing hangs; closing again is " +
+			"harmless.",
 		func(w *world) {
 			w.submit("a")
 			s := w.store
@@ -20,16 +21,21 @@ var closingCases = []promised{
 			require.Len(w, errs, 2)
 			for name, err := range map[string]error{
 				"Commit 1": errs[0], "Commit 2": errs[1],
-				"Claim": second(s.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: started(w.now)})),
-				"Prune": second(s.Prune(w.ctx, w.now, 1)), "Run": second(s.Run(w.ctx, "a")), "Spec": second(s.Spec(w.ctx, "a")),
+				"Claim": second(s.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
+					Start: started(w.now)})),
+				"Prune": second(s.Prune(w.ctx, w.now, 1)), "Run": second(s.Run(w.ctx, "a")),
+				"Spec": second(s.Spec(w.ctx, "a")),
 				"Runs": second(s.Runs(w.ctx, store.Query{})), "Inbox": second(s.Inbox(w.ctx, store.Query{})),
-				"Events": second(s.Events(w.ctx, "a", 0, 1)), "History": third(s.History(w.ctx, "a")), "Settled": second(s.Settled(w.ctx, "a", "k")),
-				"Due": third(s.Due(w.ctx, w.now, 1)), "Orphans": second(s.Orphans(w.ctx, 0, 1)),
-				"Join": s.Join(w.ctx, store.Node{ID: "x", Lease: lease}, w.now), "Renew": second(s.Renew(w.ctx, "n", w.now)),
+				"Events": second(s.Events(w.ctx, "a", 0, 1)), "History": third(s.History(w.ctx, "a")),
+				"Settled": second(s.Settled(w.ctx, "a", "k")),
+				"Due":     third(s.Due(w.ctx, w.now, 1)), "Orphans": second(s.Orphans(w.ctx, 0, 1)),
+				"Join":   s.Join(w.ctx, store.Node{ID: "x", Lease: lease}, w.now),
+				"Renew":  second(s.Renew(w.ctx, "n", w.now)),
 				"Expire": second(s.Expire(w.ctx, w.now)), "Nodes": second(s.Nodes(w.ctx)),
 				"SetPool": s.SetPool(w.ctx, slots.Pool{Name: "x", Capacity: 1}), "Pools": second(s.Pools(w.ctx)),
-				"Survey": second(survey(w.ctx, s, w.now)), "Interaction": second(settledAs(w.ctx, s, "a", 1)), "Identity": second(identity(w.ctx, s)),
-				"Confirm": s.Confirm(w.ctx, func(store.Reader) error { return nil }),
+				"Survey": second(survey(w.ctx, s, w.now)), "Interaction": second(settledAs(w.ctx, s, "a", 1)),
+				"Identity": second(identity(w.ctx, s)),
+				"Confirm":  s.Confirm(w.ctx, func(store.Reader) error { return nil }),
 			} {
 				require.ErrorIs(w, err, store.ErrClosed, name)
 			}

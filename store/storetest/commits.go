@@ -13,7 +13,8 @@ import (
 var commitCases = []promised{
 	{
 		"commit/a run is created whole",
-		"The first commit of a run stores its record, its specification and its events together; nothing else is there yet (F8).",
+		"The first commit of a run stores its record, its specification and its events together; nothing else is " +
+			"there yet (F8).",
 		func(w *world) {
 			c := created("a", w.tick())
 			w.commit(c)
@@ -25,7 +26,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/everything of a transition is one commit",
-		"What a commit brings (record, events, settled interaction) is all there after it, and the specification stays.",
+		"What a commit brings (record, events, settled interaction) is all there after it, and the " +
+			"specification stays.",
 		func(w *world) {
 			parked := w.waiting("a")
 			c := answered(parked, w.tick(), "k")
@@ -51,7 +53,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/an unknown run is not found",
-		"Every call about a run that does not exist answers ErrNotFound, a commit that follows up on it too, and makes nothing (C4, I13).",
+		"Every call about a run that does not exist answers ErrNotFound, a commit that follows up on it too, and " +
+			"makes nothing (C4, I13).",
 		func(w *world) {
 			_, err := w.store.Run(w.ctx, "x")
 			require.ErrorIs(w, err, store.ErrNotFound)
@@ -68,7 +71,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/an unknown pool is refused",
-		"A run can only be created in a pool that exists: ErrUnknownPool, and it can be created once the pool is there.",
+		"A run can only be created in a pool that exists: ErrUnknownPool, and it can be created once the " +
+			"pool is there.",
 		func(w *world) {
 			c := created("a", w.tick(), inPool("new"))
 			w.refused(store.ErrUnknownPool, c)
@@ -78,7 +82,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/compare and set",
-		"A commit made on another version than the stored one, older or newer, is ErrConflict and changes nothing (C8).",
+		"A commit made on another version than the stored one, older or newer, is ErrConflict and changes " +
+			"nothing (C8).",
 		func(w *world) {
 			r := w.running("a")
 			old := reported(r, w.tick())
@@ -92,7 +97,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/one stored commit is not stored again",
-		"The same commit a second time is ErrConflict: a caller that does not know whether it arrived can look, and cannot double it.",
+		"The same commit a second time is ErrConflict: a caller that does not know whether it arrived can look, and " +
+			"cannot double it.",
 		func(w *world) {
 			c := reported(w.running("a"), w.tick())
 			w.commit(c)
@@ -101,7 +107,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/each entry of a batch by itself",
-		"In a batch each entry succeeds or fails by itself, errors stand in the batch's order, and a later entry may follow up on an earlier one.",
+		"In a batch each entry succeeds or fails by itself, errors stand in the batch's order, and a later entry may " +
+			"follow up on an earlier one.",
 		func(w *world) {
 			a := created("a", w.tick())
 			b := created("b", w.now)
@@ -119,7 +126,8 @@ var commitCases = []promised{
 				b,
 			})
 			for i, want := range []error{
-				nil, store.ErrExists, store.ErrInvalid, nil, store.ErrConflict, store.ErrUnknownPool, store.ErrNotFound, nil,
+				nil, store.ErrExists, store.ErrInvalid, nil, store.ErrConflict, store.ErrUnknownPool, store.ErrNotFound,
+				nil,
 			} {
 				if want == nil {
 					require.NoError(w, errs[i], "entry %d", i)
@@ -159,7 +167,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/a canceled context",
-		"With a context that has ended, a commit answers the context's error for each entry, and was made whole or not at all.",
+		"With a context that has ended, a commit answers the context's error for each entry, and was made whole or " +
+			"not at all.",
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()

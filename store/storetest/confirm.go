@@ -15,7 +15,8 @@ import (
 var confirmCases = []promised{
 	{
 		"confirm/shows what is stored",
-		"Confirm shows read what every other call shows; an error of read comes back as it is, and the store goes on (J8).",
+		"Confirm shows read what every other call shows; an error of read comes back as it is, and the store goes on " +
+			"(J8).",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), "key"))
 			want := w.look("a")
@@ -49,7 +50,8 @@ var confirmCases = []promised{
 
 // Replica is a store whose commits wait for a copy, which may take over from it.
 type Replica struct {
-	// Store is the primary. Its calls give up a copy that cannot be reached within a few seconds. The suite closes it.
+	// Store is the primary. Its calls give up a copy that cannot be reached within a few seconds.
+	// The suite closes it.
 	Store store.Store
 	// Cut ends the copy's following; Restore lets it follow again.
 	Cut, Restore func()
@@ -57,7 +59,8 @@ type Replica struct {
 	Promote func() store.Store
 }
 
-// Run proves that a copy that takes over has everything that was acknowledged, from a commit or from a read (J8, J9).
+// Run proves that a copy that takes over has everything that was acknowledged, from a commit or
+// from a read (J8, J9).
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}
@@ -76,7 +79,8 @@ func (r Replica) Run(t *testing.T) {
 		t.Helper()
 		err := w.try(c)
 		require.Error(t, err, "the copy does not have it")
-		for _, refusal := range []error{store.ErrConflict, store.ErrStaleEpoch, store.ErrExists, store.ErrNotFound, store.ErrInvalid} {
+		for _, refusal := range []error{store.ErrConflict, store.ErrStaleEpoch, store.ErrExists, store.ErrNotFound,
+			store.ErrInvalid} {
 			require.NotErrorIs(t, err, refusal, "its outcome is unknown")
 		}
 	}

@@ -55,7 +55,8 @@ var deadlineCases = []promised{
 	},
 	{
 		"deadline/the oldest first, up to the limit",
-		"Due returns the oldest deadlines first, at most limit of them, and the next time after now, whatever the limit cut off.",
+		"Due returns the oldest deadlines first, at most limit of them, and the next time after now, whatever the " +
+			"limit cut off.",
 		func(w *world) {
 			for _, h := range []int{3, 1, 5, 2, 4} {
 				w.until(fmt.Sprintf("h%d", h), base.Add(time.Duration(h)*time.Hour))

@@ -15,7 +15,8 @@ import (
 
 // restarts are the two ways in which a durable store comes back.
 func (w *world) restarts() map[string]func(testing.TB, store.Store) store.Store {
-	return map[string]func(testing.TB, store.Store) store.Store{"reopened": w.harness.Reopen, "crashed": w.harness.Crash}
+	return map[string]func(testing.TB, store.Store) store.Store{"reopened": w.harness.Reopen,
+		"crashed": w.harness.Crash}
 }
 
 // state is all that a store says.
@@ -49,7 +50,8 @@ func (w *world) state() state {
 var durableCases = []promised{
 	{
 		"durable/everything is there after a restart",
-		"What was acknowledged is there after the store was closed or its process died: runs, events, history, keys, slots, deadlines, nodes, pools (E1 to E5).",
+		"What was acknowledged is there after the store was closed or its process died: runs, events, history, keys, " +
+			"slots, deadlines, nodes, pools (E1 to E5).",
 		func(w *world) {
 			w.pool("q/1", 3, 2)
 			w.join("other")
@@ -97,7 +99,8 @@ var durableCases = []promised{
 	},
 	{
 		"durable/slots and fences outlive the process",
-		"After a restart the same slots are held, the same workers are fenced off, and epochs go on from where they were (I2, section D).",
+		"After a restart the same slots are held, the same workers are fenced off, and epochs go on from where they " +
+			"were (I2, section D).",
 		func(w *world) {
 			w.pool("p", 1, 0)
 			r := w.running("a")
@@ -119,7 +122,8 @@ var durableCases = []promised{
 	},
 	{
 		"durable/no acknowledged commit is lost",
-		"Every commit that was acknowledged to any of many concurrent callers is there after the process died, whoever it shared a flush with (F8).",
+		"Every commit that was acknowledged to any of many concurrent callers is there after the process died, " +
+			"whoever it shared a flush with (F8).",
 		func(w *world) {
 			const lanes, each = 8, 10
 			var mu sync.Mutex

@@ -22,7 +22,8 @@ func (w *world) joinWith(id string, engines ...string) {
 var engineCases = []promised{
 	{
 		"engines/a claim starts runs of its engines only",
-		"A claim that names engines picks no run of another one, however old or urgent; a claim that names none picks any (J4).",
+		"A claim that names engines picks no run of another one, however old or urgent; a claim that names none " +
+			"picks any (J4).",
 		func(w *world) {
 			w.submit("x1", ofEngine("x"), withPriority(9))
 			w.submit("y1", ofEngine("y"))
@@ -36,16 +37,19 @@ var engineCases = []promised{
 	},
 	{
 		"engines/what nobody executes starves nobody",
-		"However many runs of another engine stand before them, in whatever pool, with whatever key and priority, the claim's own runs are found, each in its turn (J4).",
+		"However many runs of another engine stand before them, in whatever pool, with whatever key and priority, " +
+			"the claim's own runs are found, each in its turn (J4).",
 		func(w *world) {
 			w.pool("q", 5, 1)
 			for i := range 300 {
-				w.submit(fmt.Sprintf("foreign-%03d", i), ofEngine("foreign"), withPriority(i%3*5), withKey([]string{"", "a", "k"}[i%3]), inPool([]string{"p", "q"}[i%2]))
+				w.submit(fmt.Sprintf("foreign-%03d", i), ofEngine("foreign"), withPriority(i%3*5),
+					withKey([]string{"", "a", "k"}[i%3]), inPool([]string{"p", "q"}[i%2]))
 			}
 			w.submit("q1", ofEngine("own"), inPool("q"), withKey("k"))
 			w.submit("p1", ofEngine("own"))
 			w.submit("q2", ofEngine("own"), inPool("q"), withKey("k"), withPriority(-1))
-			require.ElementsMatch(w, []string{"p1", "q1"}, append(w.claimOf("n", 1, "own"), w.claimOf("n", 1, "own")...))
+			require.ElementsMatch(w, []string{"p1", "q1"}, append(w.claimOf("n", 1, "own"),
+				w.claimOf("n", 1, "own")...))
 			require.Empty(w, w.claimOf("n", 9, "own"), "its key is at its capacity")
 			w.commit(ended(w.load("q1"), w.tick(), "succeeded"))
 			require.Equal(w, []string{"q2"}, w.claimOf("n", 9, "own"))
@@ -53,7 +57,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/one queue of several engines",
-		"Among the runs of a claim's engines priority, age and the turns of the keys decide as they would if all were of one engine.",
+		"Among the runs of a claim's engines priority, age and the turns of the keys decide as they would if all " +
+			"were of one engine.",
 		func(w *world) {
 			w.submit("b1", ofEngine("b"))
 			w.submit("hidden", ofEngine("c"), withPriority(9))
@@ -67,7 +72,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/keys take turns across engines",
-		"A key's turn is one, whatever the engines of its runs: with several keys waiting each is served once before any is served twice.",
+		"A key's turn is one, whatever the engines of its runs: with several keys waiting each is served once before " +
+			"any is served twice.",
 		func(w *world) {
 			for i := range 6 {
 				w.submit(fmt.Sprintf("big-%d", i), withKey("big"), ofEngine([]string{"a", "b"}[i%2]))
@@ -95,7 +101,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/a run that was held back",
-		"A run is held back until its not-before time, and is then started by a claim of its engine, also when claims of others came by meanwhile (J4).",
+		"A run is held back until its not-before time, and is then started by a claim of its engine, also when " +
+			"claims of others came by meanwhile (J4).",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			w.submit("later", ofEngine("x"), notBefore(at))
@@ -121,7 +128,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/a sticky run's next turn",
-		"A queued run that holds a slot of the node is started by its claims whatever the engines: its process is there (D4, J4).",
+		"A queued run that holds a slot of the node is started by its claims whatever the engines: its process is " +
+			"there (D4, J4).",
 		func(w *world) {
 			w.commit(answered(w.sticking("a"), w.tick(), ""))
 			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "none"))
@@ -129,7 +137,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/of a node are kept",
-		"A node is listed, and returned when it is expired, with the engines that it joined with; one that did not say has none listed.",
+		"A node is listed, and returned when it is expired, with the engines that it joined with; one that did not " +
+			"say has none listed.",
 		func(w *world) {
 			long := strings.Repeat("x", 63)
 			w.joinWith("some", "a", "b/1.x_y-z", long)
@@ -149,27 +158,33 @@ var engineCases = []promised{
 	},
 	{
 		"engines/are bounded",
-		"A node and a claim name no engine at all (nil), or 1 to 1000 that are valid, in order, each once; anything else is ErrInvalid, and does nothing.",
+		"A node and a claim name no engine at all (nil), or 1 to 1000 that are valid, in order, each once; anything " +
+			"else is ErrInvalid, and does nothing.",
 		func(w *world) {
 			w.submit("a")
 			many := make([]string, store.MaxEngines+1)
 			for i := range many {
 				many[i] = fmt.Sprintf("e%04d", i)
 			}
-			for _, engines := range [][]string{{}, {""}, {"a b"}, {"-a"}, {"é"}, {"a\x00"}, {strings.Repeat("x", 64)}, {"b", "a"}, {"a", "a"}, many} {
-				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: lease, Engines: engines}, w.now), store.ErrInvalid)
-				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Engines: engines, Start: started(w.now)})
+			for _, engines := range [][]string{{}, {""}, {"a b"}, {"-a"}, {"é"}, {"a\x00"}, {strings.Repeat("x", 64)},
+				{"b", "a"}, {"a", "a"}, many} {
+				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: lease, Engines: engines}, w.now),
+					store.ErrInvalid)
+				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Engines: engines,
+					Start: started(w.now)})
 				require.ErrorIs(w, err, store.ErrInvalid)
 			}
 			require.Equal(w, []string{"n"}, w.nodes())
 			w.joinWith("x", many[:store.MaxEngines]...)
 			require.Empty(w, w.claimOf("x", 1, many[:store.MaxEngines]...))
-			require.Equal(w, []string{"a"}, w.claimOf("x", 1, append([]string{"agent"}, many[:store.MaxEngines-1]...)...))
+			require.Equal(w, []string{"a"}, w.claimOf("x", 1, append([]string{"agent"},
+				many[:store.MaxEngines-1]...)...))
 		},
 	},
 	{
 		"engines/are surveyed",
-		"A survey names, in order, the engines of which runs want a slot, with their number, the age of the oldest that is ready and the nodes " +
+		"A survey names, in order, the engines of which runs want a slot, with their number, the age of the oldest " +
+			"that is ready and the nodes " +
 			"that have the engine; one that nobody has is seen with its age (J4).",
 		func(w *world) {
 			w.joinWith("one", "x", "y")
@@ -197,7 +212,8 @@ var engineCases = []promised{
 				{Engine: "y", Queued: 2, OldestReady: y.QueuedAt, Nodes: 2},
 				{Engine: "z", Queued: 1, OldestReady: later.QueuedAt, Nodes: 1},
 			}, w.survey().Engines, "a node that does not say counts for every engine")
-			require.Equal(w, []string{"y2", "y1", "later"}, append(w.claimOf("one", 9, "y"), w.claimOf("any", 9, "z")...))
+			require.Equal(w, []string{"y2", "y1", "later"}, append(w.claimOf("one", 9, "y"), w.claimOf("any", 9,
+				"z")...))
 			require.Empty(w, w.survey().Engines)
 		},
 	},

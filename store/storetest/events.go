@@ -28,7 +28,8 @@ func (w *world) seqs(id string, after uint64, limit int) []uint64 {
 var eventCases = []promised{
 	{
 		"events/from any cursor, in any portion",
-		"A reader with cursor n gets n+1, n+2, … without a gap, at most limit of them, whatever commits they came with (F8, F9).",
+		"A reader with cursor n gets n+1, n+2, … without a gap, at most limit of them, whatever commits they came " +
+			"with (F8, F9).",
 		func(w *world) {
 			r := w.running("a")
 			for _, n := range []int{3, 1, 5, 0, 2} { // events of one commit
@@ -56,7 +57,8 @@ var eventCases = []promised{
 	},
 	{
 		"events/large ones in portions",
-		"A reader of large events needs little memory: it gets as many as come to MinPage bytes, hardly more, and goes on from there (F8).",
+		"A reader of large events needs little memory: it gets as many as come to MinPage bytes, hardly more, and " +
+			"goes on from there (F8).",
 		func(w *world) {
 			r := w.running("a")
 			for range 6 {
@@ -123,7 +125,8 @@ var eventCases = []promised{
 func settledAs(ctx context.Context, s store.Store, id string, number int) (interaction.Record, error) {
 	reader, ok := s.(store.InteractionReader)
 	if !ok {
-		return interaction.Record{}, fmt.Errorf("%T has no method Interaction: every store implements store.InteractionReader", s)
+		return interaction.Record{}, fmt.Errorf("%T has no method Interaction: every store implements "+
+			"store.InteractionReader", s)
 	}
 	return reader.Interaction(ctx, id, number)
 }
@@ -131,7 +134,8 @@ func settledAs(ctx context.Context, s store.Store, id string, number int) (inter
 var historyCases = []promised{
 	{
 		"history/keeps every settled question in order",
-		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that comes with them (C7, I10).",
+		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that " +
+			"comes with them (C7, I10).",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), "k1"))
 			r := w.commit(asked(w.start("n"), w.tick(), false, w.now))
@@ -177,7 +181,8 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds an interaction by its number",
-		"A settled interaction is found by run and number, whatever the run became since; one that is open, was never asked, or is another run's is ErrNotFound (C5, C7).",
+		"A settled interaction is found by run and number, whatever the run became since; one that is open, was " +
+			"never asked, or is another run's is ErrNotFound (C5, C7).",
 		func(w *world) {
 			r := w.running("a")
 			for i := range 3 {
@@ -214,7 +219,8 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds a reply by its idempotency key",
-		"The interaction that a key settled is found by run and key, whatever the run became since; other keys and runs are ErrNotFound (C5).",
+		"The interaction that a key settled is found by run and key, whatever the run became since; other keys and " +
+			"runs are ErrNotFound (C5).",
 		func(w *world) {
 			for _, r := range []store.Run{w.waiting("a"), w.waiting("b")} {
 				w.commit(answered(r, w.tick(), "key of "+r.ID))

@@ -77,7 +77,8 @@ var fenceCases = []promised{
 	},
 	{
 		"fence/ends with the turn",
-		"A worker whose run was parked, canceled or queued again holds no fence: a result that arrives late changes nothing (I6).",
+		"A worker whose run was parked, canceled or queued again holds no fence: a result that arrives late changes " +
+			"nothing (I6).",
 		func(w *world) {
 			r := w.running("a")
 			w.commit(ended(r, w.tick(), fsm.StateCanceled))

@@ -17,7 +17,8 @@ import (
 var fieldCases = []promised{
 	{
 		"fields/of a record come back as they were stored",
-		"Every field of a record comes back with its value, times to the microsecond and in UTC, texts and bytes exactly, JSON with its meaning.",
+		"Every field of a record comes back with its value, times to the microsecond and in UTC, texts and bytes " +
+			"exactly, JSON with its meaning.",
 		func(w *world) {
 			var seen []store.Run
 			keep := func(c store.Commit) store.Run {
@@ -33,7 +34,8 @@ var fieldCases = []promised{
 			parked := asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := answered(keep(parked), w.tick(), "k")
-			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r", Policy: interaction.Abort, Instruction: "i"}
+			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
+				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
 			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
 			ending(&end.Run)
@@ -63,12 +65,16 @@ var fieldCases = []promised{
 	},
 	{
 		"fields/an output comes back byte for byte",
-		"An output is JSON as an engine wrote it: its blanks, escapes, numbers, order of members, doubled members and bytes that are no UTF-8 are kept, in every way to read the run (B5).",
+		"An output is JSON as an engine wrote it: its blanks, escapes, numbers, order of members, doubled members " +
+			"and bytes that are no UTF-8 are kept, in every way to read the run (B5).",
 		func(w *world) {
 			for i, output := range []string{
-				`{}`, `null`, `""`, `[]`, `0`, `true`, `{"a":1}`, "{\n  \"b\" : [ 1,\t2 ],\r\n\"a\":{ } }", `"<a href='x'>&</a>"`, `"\u003c\u00e9\/\ud83d\ude00"`, `"\ud83d"`,
-				`"é😀"`, "\"\u2028\u2029\"", "\"a\xff\xed\xa0\x80\"", `"\u0000"`, `{"z":1,"a":2,"z":3}`, `[1.0,1e2,-0,12345678901234567890.10,1E400]`, `{"":{"":[[]]}}`,
-				`{"a":` + strings.Repeat("[", 200) + " " + strings.Repeat("]", 200) + `}`, `"` + strings.Repeat("<", 100_000) + `"`,
+				`{}`, `null`, `""`, `[]`, `0`, `true`, `{"a":1}`, "{\n  \"b\" : [ 1,\t2 ],\r\n\"a\":{ } }",
+				`"<a href='x'>&</a>"`, `"\u003c\u00e9\/\ud83d\ude00"`, `"\ud83d"`,
+				`"é😀"`, "\"\u2028\u2029\"", "\"a\xff\xed\xa0\x80\"", `"\u0000"`, `{"z":1,"a":2,"z":3}`,
+				`[1.0,1e2,-0,12345678901234567890.10,1E400]`, `{"":{"":[[]]}}`,
+				`{"a":` + strings.Repeat("[", 200) + " " + strings.Repeat("]", 200) + `}`, `"` + strings.Repeat("<",
+					100_000) + `"`,
 			} {
 				id := fmt.Sprintf("r%02d", i)
 				c := ended(w.running(id), w.tick(), fsm.StateSucceeded)
@@ -90,7 +96,8 @@ var fieldCases = []promised{
 	},
 	{
 		"fields/bytes of specifications and events are kept exactly",
-		"A specification is any bytes, an event's body any bytes without a line break; both come back exactly, large ones too.",
+		"A specification is any bytes, an event's body any bytes without a line break; both come back exactly, large " +
+			"ones too.",
 		func(w *world) {
 			large := make([]byte, 300_000)
 			for i := range large {
@@ -108,7 +115,8 @@ var fieldCases = []promised{
 	},
 }
 
-// submitted, parking and ending set the fields that a run gets at that point of its life and that the suite's steps leave alone.
+// submitted, parking and ending set the fields that a run gets at that point of its life and that
+// the suite's steps leave alone.
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
@@ -144,6 +152,7 @@ func requireAllSet[T any](w *world, values ...T) {
 		for _, v := range values {
 			set = set || !reflect.ValueOf(v).Field(i).IsZero()
 		}
-		require.True(w, set, "the suite has no value for %s.%s", reflect.TypeFor[T]().Name(), reflect.TypeFor[T]().Field(i).Name)
+		require.True(w, set, "the suite has no value for %s.%s", reflect.TypeFor[T]().Name(),
+			reflect.TypeFor[T]().Field(i).Name)
 	}
 }

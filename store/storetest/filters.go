@@ -9,16 +9,19 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// odd are texts that mean something to a database, to JSON or to a pattern, or that look alike. A spec may hold each of them.
+// odd are texts that mean something to a database, to JSON or to a pattern, or that look alike. A
+// spec may hold each of them.
 var odd = []string{
-	"", "a", "A", "a\x00b", "\x00", `"`, `'`, `\`, `a"="b`, "%", "_", "*", "$.labels", "$[0]", "a.b", "1", "1.0", "01", "true", "null", "[]", `{"a":1}`, " ", "a ", "\n",
+	"", "a", "A", "a\x00b", "\x00", `"`, `'`, `\`, `a"="b`, "%", "_", "*", "$.labels", "$[0]", "a.b", "1", "1.0", "01",
+	"true", "null", "[]", `{"a":1}`, " ", "a ", "\n",
 	"é", "e\u0301", "\ufeff", "\u2028", "😀",
 }
 
 var filterCases = []promised{
 	{
 		"list/filters, whatever is asked for",
-		"Labels and keys are texts like any other: a listing gives the runs that Query.Matches passes, whatever is in them, and none for what no run can have.",
+		"Labels and keys are texts like any other: a listing gives the runs that Query.Matches passes, whatever is " +
+			"in them, and none for what no run can have.",
 		func(w *world) {
 			var all []store.Run
 			for i, word := range odd {

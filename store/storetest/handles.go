@@ -33,7 +33,8 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share nodes and fences",
-		"A node that joined on one handle may claim on another, and is fenced off on all when it is expired on one (I2).",
+		"A node that joined on one handle may claim on another, and is fenced off on all when it is expired on one " +
+			"(I2).",
 		func(w *world) {
 			other := w.also()
 			require.NoError(w, other.Join(w.ctx, store.Node{ID: "m", Lease: lease}, w.now))
@@ -50,7 +51,8 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share pools and slots",
-		"Capacity counts over all handles, and a pool that was changed on one is changed for the next claim on every other.",
+		"Capacity counts over all handles, and a pool that was changed on one is changed for the next claim on every " +
+			"other.",
 		func(w *world) {
 			other := w.also()
 			require.NoError(w, other.SetPool(w.ctx, slots.Pool{Name: "p", Capacity: 1}))

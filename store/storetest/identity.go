@@ -29,7 +29,8 @@ func (w *world) identity(s store.Store) string {
 var identityCases = []promised{
 	{
 		"identity/it belongs to the data",
-		"The identity is the same for every handle, whatever is written and deleted meanwhile, and after each restart; another store has another one.",
+		"The identity is the same for every handle, whatever is written and deleted meanwhile, and after each " +
+			"restart; another store has another one.",
 		func(w *world) {
 			first := w.identity(w.store)
 			require.Equal(w, first, w.identity(w.also()))

@@ -12,14 +12,16 @@ import (
 // base is when every story begins.
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
-// What follows are the steps of a run's life as the suite tells it: each is a pure function from the record as it stands
-// to the commit that changes it, with one event.
+// What follows are the steps of a run's life as the suite tells it: each is a pure function from
+// the record as it stands to the commit that changes it, with one event.
 
 // created submits a run to pool "p".
 func created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
 	r := store.Run{
-		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent", Mode: fsm.ModeInteractive, Strict: true,
-		SessionTimeout: 20 * time.Minute, Pool: "p", CreatedAt: now, UpdatedAt: now, QueuedAt: now, State: fsm.StateQueued,
+		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent",
+		Mode: fsm.ModeInteractive, Strict: true,
+		SessionTimeout: 20 * time.Minute, Pool: "p", CreatedAt: now, UpdatedAt: now, QueuedAt: now,
+		State:    fsm.StateQueued,
 		Recovery: store.RecoveryNone,
 	}
 	for _, c := range change {
@@ -58,19 +60,24 @@ func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 
 // reported is a report of a running turn: no change but an event and the session.
 func reported(prev store.Run, now time.Time) store.Commit {
-	return changed(prev, now, func(r *store.Run) { r.Session = &store.Session{Engine: "agent", Data: fmt.Append(nil, prev.Seq)} })
+	return changed(prev, now, func(r *store.Run) {
+		r.Session = &store.Session{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
+	})
 }
 
-// asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is none.
+// asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is
+// none.
 func asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return changed(prev, now, func(r *store.Run) {
-		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable, nil
+		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
+			nil
 		if sticky {
 			r.Profile = fsm.ProfileStickyProcess
 		}
 		r.Interactions++
 		r.Pending = &interaction.Question{
-			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?", r.Interactions, r.ID), AskedAt: now,
+			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?",
+				r.Interactions, r.ID), AskedAt: now,
 		}
 	})
 }

@@ -49,7 +49,8 @@ func (w *world) list(q store.Query) []string {
 var listingCases = []promised{
 	{
 		"list/in the order of creation",
-		"Runs are listed in the order of their creation, the id deciding between equals, or in exactly the reverse order; each once, whatever the page's size.",
+		"Runs are listed in the order of their creation, the id deciding between equals, or in exactly the reverse " +
+			"order; each once, whatever the page's size.",
 		func(w *world) {
 			var want []string
 			for i := range 11 {
@@ -66,7 +67,8 @@ var listingCases = []promised{
 			slices.Reverse(newest)
 			for _, limit := range []int{1, 2, 3, 7, 13, 14, 15} {
 				require.Equal(w, want, w.pages(w.runs, store.Query{Limit: limit}, nil), "limit %d", limit)
-				require.Equal(w, newest, w.pages(w.runs, store.Query{Limit: limit, Newest: true}, nil), "limit %d, newest first", limit)
+				require.Equal(w, newest, w.pages(w.runs, store.Query{Limit: limit, Newest: true}, nil),
+					"limit %d, newest first", limit)
 			}
 		},
 	},
@@ -77,7 +79,8 @@ var listingCases = []promised{
 			w.pool("q", 9, 0)
 			w.finished("over")
 			w.waiting("parked", withKey("k"))
-			w.running("busy", inPool("q"), withKey("k"), withLabels(map[string]string{"team": "blue", "x.y": "1", "": "e"}))
+			w.running("busy", inPool("q"), withKey("k"), withLabels(map[string]string{"team": "blue", "x.y": "1",
+				"": "e"}))
 			w.submit("blue", inPool("q"), withLabels(map[string]string{"team": "blue", `we"ird`: "$[0]"}))
 			w.submit("red", withKey("k"), withLabels(map[string]string{"team": "red"}))
 			for _, c := range []struct {
@@ -98,7 +101,8 @@ var listingCases = []promised{
 				{store.Query{Labels: map[string]string{"": "e"}}, []string{"busy"}},
 				{store.Query{Labels: map[string]string{`we"ird`: "$[0]"}}, []string{"blue"}},
 				{store.Query{Labels: map[string]string{"missing": ""}}, []string{}},
-				{store.Query{Labels: map[string]string{"team": "red"}, States: []fsm.State{fsm.StateQueued}, Pool: "p", Key: "k"}, []string{"red"}},
+				{store.Query{Labels: map[string]string{"team": "red"}, States: []fsm.State{fsm.StateQueued}, Pool: "p",
+					Key: "k"}, []string{"red"}},
 			} {
 				require.Equal(w, c.want, w.list(c.q), "%+v", c.q)
 				c.q.Newest = true
@@ -119,7 +123,8 @@ var listingCases = []promised{
 			require.Len(w, w.list(store.Query{}), 100)
 			for _, list := range []func(store.Query) (store.Page, error){w.runs, w.inbox} {
 				for _, q := range []store.Query{
-					{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"}, {After: store.Cursor{At: base, ID: "a\x00b"}.String()},
+					{Limit: -1}, {Limit: store.MaxBatch + 1}, {After: "?"}, {After: "bm9uc2Vuc2U"},
+					{After: store.Cursor{At: base, ID: "a\x00b"}.String()},
 					{After: store.Cursor{At: base, ID: "\xff"}.String()}, {After: "\x00"},
 				} {
 					_, err := list(q)
@@ -142,7 +147,8 @@ var listingCases = []promised{
 	},
 	{
 		"list/while writes go on",
-		"Paging while runs are made, changed, ended and deleted gives each run that was there all the time exactly once, in order, in both orders.",
+		"Paging while runs are made, changed, ended and deleted gives each run that was there all the time exactly " +
+			"once, in order, in both orders.",
 		func(w *world) {
 			for _, newest := range []bool{false, true} {
 				prefix := fmt.Sprint(newest)
@@ -179,7 +185,8 @@ var listingCases = []promised{
 var inboxCases = []promised{
 	{
 		"inbox/the oldest question first",
-		"The inbox lists the runs in waiting_user, each with its question, in the order in which the questions were asked, whatever the runs' age.",
+		"The inbox lists the runs in waiting_user, each with its question, in the order in which the questions were " +
+			"asked, whatever the runs' age.",
 		func(w *world) {
 			a, b, c := w.waiting("a"), w.waiting("b"), w.sticking("c")
 			w.finished("over")
@@ -187,7 +194,8 @@ var inboxCases = []promised{
 			page, err := w.store.Inbox(w.ctx, store.Query{})
 			require.NoError(w, err)
 			require.Len(w, page.Runs, 3)
-			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]), text(w, page.Runs[1]), text(w, page.Runs[2])})
+			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]),
+				text(w, page.Runs[1]), text(w, page.Runs[2])})
 
 			w.commit(answered(a, w.tick(), "")) // a asks again: its question is the youngest now
 			for _, r := range w.claim("n", 9) {
@@ -211,13 +219,15 @@ var inboxCases = []promised{
 			w.waiting("c", inPool("q"), withKey("k"))
 			require.Equal(w, []string{"a", "c"}, w.pages(w.inbox, store.Query{Key: "k", Limit: 9}, nil))
 			require.Equal(w, []string{"b", "c"}, w.pages(w.inbox, store.Query{Pool: "q", Limit: 1}, nil))
-			require.Equal(w, []string{"a"}, w.pages(w.inbox, store.Query{Labels: map[string]string{"l": "1"}, Limit: 9}, nil))
+			require.Equal(w, []string{"a"}, w.pages(w.inbox, store.Query{Labels: map[string]string{"l": "1"}, Limit: 9},
+				nil))
 			require.Empty(w, w.pages(w.inbox, store.Query{States: []fsm.State{fsm.StateQueued}, Limit: 9}, nil))
 		},
 	},
 	{
 		"inbox/while questions come and go",
-		"Paging through the inbox while questions are asked and answered gives each question that was open all the time exactly once (F9).",
+		"Paging through the inbox while questions are asked and answered gives each question that was open all the " +
+			"time exactly once (F9).",
 		func(w *world) {
 			var stay, leave []string
 			for i := range 8 {

@@ -38,8 +38,10 @@ func runMachine(t *testing.T, h Harness) {
 			m.nodes[id] = true
 		}
 		actions := map[string]func(*rapid.T){
-			"": m.check, "commit": m.commits, "commit more": m.commits, "claim": m.claims, "claim again": m.claims, "later": m.later,
-			"join": m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes, "due": m.falls,
+			"": m.check, "commit": m.commits, "commit more": m.commits, "claim": m.claims, "claim again": m.claims,
+			"later": m.later,
+			"join":  m.joins, "expire": m.expires, "renew": m.renews, "pool": m.changesPool, "prune": m.prunes,
+			"due":     m.falls,
 			"orphans": m.orphaned, "read": m.reads, "list": m.lists, "survey": m.surveys,
 		}
 		if h.Reopen != nil {
@@ -74,8 +76,8 @@ func (m *machine) store(rt *rapid.T) store.Store {
 	return m.first
 }
 
-// restart closes the first handle, or leaves it as a dead process does, and opens it again; the other one, of another process,
-// lives on.
+// restart closes the first handle, or leaves it as a dead process does, and opens it again; the
+// other one, of another process, lives on.
 func (m *machine) restart(rt *rapid.T) {
 	again := m.harness.Reopen
 	if rapid.Bool().Draw(rt, "crash") {
@@ -89,7 +91,8 @@ func (m *machine) restart(rt *rapid.T) {
 }
 
 func (m *machine) later(rt *rapid.T) {
-	m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int64{1, 1000, 1_000_000, 3_000_000}).Draw(rt, "microseconds")) * time.Microsecond)
+	m.now = m.now.Add(time.Duration(rapid.SampledFrom([]int64{1, 1000, 1_000_000, 3_000_000}).Draw(rt,
+		"microseconds")) * time.Microsecond)
 }
 
 // check compares all runs with the model after each step.
@@ -126,7 +129,8 @@ func (m *machine) claims(rt *rapid.T) {
 	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
 	engines := anyEngines(rt)
-	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines, Start: started(m.now)})
+	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines,
+		Start: started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
@@ -151,7 +155,8 @@ func (m *machine) claims(rt *rapid.T) {
 
 // anyEngines are the engines of a node, or of its claim.
 func anyEngines(rt *rapid.T) []string {
-	return rapid.SampledFrom([][]string{nil, {"agent"}, {"agent", "other"}, {"none", "other", "third"}, {"none"}}).Draw(rt, "engines")
+	return rapid.SampledFrom([][]string{nil, {"agent"}, {"agent", "other"}, {"none", "other", "third"},
+		{"none"}}).Draw(rt, "engines")
 }
 
 // commits stores a batch of drafts, of which a later one may follow up on an earlier one.
@@ -236,7 +241,8 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
 			c.Run.Repeats++
-			if later := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "seconds")) * time.Second); later.After(r.NotBefore) {
+			if later := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "seconds")) * time.Second); later.After(
+				r.NotBefore) {
 				c.Run.NotBefore = later
 			}
 		}

@@ -148,7 +148,8 @@ func (m *machine) surveys(rt *rapid.T) {
 // lists pages through a filtered listing or the inbox.
 func (m *machine) lists(rt *rapid.T) {
 	q := store.Query{
-		Pool: rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "pool"), Key: rapid.SampledFrom([]string{"", "a"}).Draw(rt, "key"),
+		Pool:   rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "pool"),
+		Key:    rapid.SampledFrom([]string{"", "a"}).Draw(rt, "key"),
 		Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(1, 5).Draw(rt, "limit"),
 	}
 	if rapid.Bool().Draw(rt, "by state") {
@@ -161,7 +162,8 @@ func (m *machine) lists(rt *rapid.T) {
 		list, at = s.Inbox, func(r store.Run) time.Time { return r.Pending.AskedAt }
 	}
 	want := ids(by(m.where(func(r store.Run) bool {
-		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) && (q.Key == "" || r.Key == q.Key) &&
+		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) &&
+			(q.Key == "" || r.Key == q.Key) &&
 			(q.States == nil || slices.Contains(q.States, r.State))
 	}), at))
 	if q.Newest {

@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// model is a store that is plain to see: no index, no order, every question is answered by looking through everything.
+// model is a store that is plain to see: no index, no order, every question is answered by looking
+// through everything.
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
@@ -32,7 +33,8 @@ type saved struct {
 }
 
 func newModel() *model {
-	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, has: map[string][]string{}, pools: map[string]slots.Pool{}}
+	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, has: map[string][]string{},
+		pools: map[string]slots.Pool{}}
 }
 
 // commit stores a commit that does not contradict itself, or says why not.
@@ -148,7 +150,9 @@ func (m *model) use() []store.PoolUse {
 // survey counts everything, run by run.
 func (m *model) survey(now time.Time) store.Survey {
 	isReady := func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(now) }
-	waiting := by(m.where(func(r store.Run) bool { return r.Pending != nil }), func(r store.Run) time.Time { return r.Pending.AskedAt })
+	waiting := by(m.where(func(r store.Run) bool {
+		return r.Pending != nil
+	}), func(r store.Run) time.Time { return r.Pending.AskedAt })
 	s := store.Survey{
 		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
 		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
@@ -159,7 +163,9 @@ func (m *model) survey(now time.Time) store.Survey {
 		s.OldestWaiting = waiting[0].Pending.AskedAt
 	}
 	for _, use := range m.use() {
-		ready := by(m.where(func(r store.Run) bool { return r.Pool == use.Name && isReady(r) }), func(r store.Run) time.Time { return r.QueuedAt })
+		ready := by(m.where(func(r store.Run) bool {
+			return r.Pool == use.Name && isReady(r)
+		}), func(r store.Run) time.Time { return r.QueuedAt })
 		p := store.PoolSurvey{PoolUse: use, Ready: len(ready)}
 		if len(ready) > 0 {
 			p.OldestReady = ready[0].QueuedAt

@@ -14,7 +14,8 @@ import (
 var momentCases = []promised{
 	{
 		"moment/what one call returns is of one moment",
-		"While commits go on, the record, its pending question, its history and its events always agree: no half of a commit is ever seen (F8, I10).",
+		"While commits go on, the record, its pending question, its history and its events always agree: no half of " +
+			"a commit is ever seen (F8, I10).",
 		func(w *world) {
 			const leastRounds, leastLooks = 40, 100
 			for _, id := range []string{"a", "b"} {
@@ -90,7 +91,8 @@ func agrees(ctx context.Context, s store.Store, id string) error {
 	case last > 0 && events[last-1].Seq != last:
 		return fmt.Errorf("event %d is at place %d", events[last-1].Seq, last)
 	case len(history) != settled:
-		return fmt.Errorf("%d settled interactions in a run that is %s and asked %d", len(history), run.State, run.Interactions)
+		return fmt.Errorf("%d settled interactions in a run that is %s and asked %d", len(history), run.State,
+			run.Interactions)
 	}
 	for _, list := range []func(context.Context, store.Query) (store.Page, error){s.Runs, s.Inbox} {
 		page, err := list(ctx, store.Query{})

@@ -23,7 +23,8 @@ func (w *world) orphans(limit int) []string {
 var orphanCases = []promised{
 	{
 		"orphan/is a run whose owner is gone",
-		"Runs that are not terminal and whose owner is no registered node are orphans: running, parked, and queued sticky ones (E1, E3, E4). No others are.",
+		"Runs that are not terminal and whose owner is no registered node are orphans: running, parked, and queued " +
+			"sticky ones (E1, E3, E4). No others are.",
 		func(w *world) {
 			w.running("busy")
 			w.waiting("parked")
@@ -81,7 +82,8 @@ var orphanCases = []promised{
 	},
 	{
 		"orphan/ends with its settlement",
-		"A run that recovery settled is no orphan any more; settling all that Orphans returns, again and again, comes to an end (E6).",
+		"A run that recovery settled is no orphan any more; settling all that Orphans returns, again and again, " +
+			"comes to an end (E6).",
 		func(w *world) {
 			for i := range 10 {
 				w.running(fmt.Sprintf("r%d", i))

@@ -18,8 +18,9 @@ type lane struct {
 
 func laneOf(r store.Run) lane { return lane{r.Pool, r.Priority, r.Key} }
 
-// picks judges what a claim picked, with the model as it was before. Where keys stand in their turns is a
-// hint of each handle, so it is not said which runs must be picked, but what must hold of any good choice.
+// picks judges what a claim picked, with the model as it was before. Where keys stand in their
+// turns is a hint of each handle, so it is not said which runs must be picked, but what must hold
+// of any good choice.
 type picks struct {
 	*model
 	node    string
@@ -65,7 +66,9 @@ func (p *picks) fault() string {
 
 // sticky are the node's queued runs that hold their slot.
 func (p *picks) sticky() []string {
-	return ids(by(p.where(func(r store.Run) bool { return r.State == fsm.StateQueued && r.Slot && r.Owner == p.node }), queuedAt))
+	return ids(by(p.where(func(r store.Run) bool {
+		return r.State == fsm.StateQueued && r.Slot && r.Owner == p.node
+	}), queuedAt))
 }
 
 func queuedAt(r store.Run) time.Time { return r.QueuedAt }
@@ -74,7 +77,8 @@ func queuedAt(r store.Run) time.Time { return r.QueuedAt }
 func (p *picks) lanes() map[lane][]string {
 	lanes := map[lane][]string{}
 	ready := p.where(func(r store.Run) bool {
-		return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) && (p.engines == nil || slices.Contains(p.engines, r.Engine))
+		return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) && (p.engines == nil ||
+			slices.Contains(p.engines, r.Engine))
 	})
 	for _, r := range by(ready, queuedAt) {
 		lanes[laneOf(r)] = append(lanes[laneOf(r)], r.ID)
@@ -105,7 +109,8 @@ func (p *picks) ages(lanes map[lane][]string) string {
 	return ""
 }
 
-// free is how many slots a pool has left after the claim, and how many a key of it; a key without a bound has plenty.
+// free is how many slots a pool has left after the claim, and how many a key of it; a key without a
+// bound has plenty.
 func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
 	if ofKey == 0 || key == "" {
@@ -156,7 +161,8 @@ func (p *picks) priorities(lanes map[lane][]string) string {
 	return ""
 }
 
-// turns: between keys of one priority nobody gets two more than another that still waits and has room.
+// turns: between keys of one priority nobody gets two more than another that still waits and has
+// room.
 func (p *picks) turns(lanes map[lane][]string) string {
 	for poor, waiting := range lanes {
 		if !p.startable(poor, waiting) {

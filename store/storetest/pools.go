@@ -70,7 +70,8 @@ var poolCases = []promised{
 		"A pool that fails slots.Pool.Validate is ErrInvalid, and changes nothing.",
 		func(w *world) {
 			for _, p := range []slots.Pool{
-				{Name: "", Capacity: 1}, {Name: "p", Capacity: 0}, {Name: "p", Capacity: 1, KeyCapacity: -1}, {Name: "a b", Capacity: 1},
+				{Name: "", Capacity: 1}, {Name: "p", Capacity: 0}, {Name: "p", Capacity: 1, KeyCapacity: -1},
+				{Name: "a b", Capacity: 1},
 			} {
 				require.ErrorIs(w, w.store.SetPool(w.ctx, p), store.ErrInvalid)
 			}

@@ -63,7 +63,8 @@ var pruneCases = []promised{
 	},
 	{
 		"prune/with all that belongs to it",
-		"Nothing of a deleted run is left: record, specification, events, history, keys; another run under its id begins anew.",
+		"Nothing of a deleted run is left: record, specification, events, history, keys; another run under its id " +
+			"begins anew.",
 		func(w *world) {
 			w.commit(answered(w.waiting("a"), w.tick(), "k"))
 			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))

@@ -17,7 +17,8 @@ var queueCases = []promised{
 			w.submit("normal")
 			w.submit("high", withPriority(2), withKey("z"))
 			w.submit("higher", withPriority(1<<40), withKey("a"))
-			require.Equal(w, []string{"higher", "high", "normal", "low"}, append(w.claimed("n", 3), w.claimed("n", 3)...))
+			require.Equal(w, []string{"higher", "high", "normal", "low"}, append(w.claimed("n", 3),
+				w.claimed("n", 3)...))
 		},
 	},
 	{
@@ -44,7 +45,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/keys take turns",
-		"With several keys waiting at one priority, each is served once before any is served twice, in one claim and over several.",
+		"With several keys waiting at one priority, each is served once before any is served twice, in one claim and " +
+			"over several.",
 		func(w *world) {
 			for i := range 50 {
 				w.submit(fmt.Sprintf("big-%02d", i), withKey("big"))
@@ -60,7 +62,8 @@ var queueCases = []promised{
 				served = append(served, keys(w.claim("n", 1))...)
 			}
 			require.ElementsMatch(w, []string{"big", "x", "y", ""}, served)
-			require.Equal(w, []string{"big", "big", "big"}, keys(w.claim("n", 3)), "nothing is held back when only one key waits")
+			require.Equal(w, []string{"big", "big", "big"}, keys(w.claim("n", 3)),
+				"nothing is held back when only one key waits")
 		},
 	},
 	{
@@ -83,7 +86,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/capacity of a key",
-		"No more runs of a key hold a slot than the pool's key capacity; other keys go on, and runs without a key have no such bound.",
+		"No more runs of a key hold a slot than the pool's key capacity; other keys go on, and runs without a key " +
+			"have no such bound.",
 		func(w *world) {
 			w.pool("p", 10, 2)
 			for i := range 4 {
@@ -114,7 +118,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/a key without room holds nobody up",
-		"Runs of a key that is at its capacity are passed over, however many there are and whatever their priority (I13).",
+		"Runs of a key that is at its capacity are passed over, however many there are and whatever their priority " +
+			"(I13).",
 		func(w *world) {
 			w.pool("p", 10, 1)
 			for i := range 100 {

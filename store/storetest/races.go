@@ -39,7 +39,8 @@ func one(ctx context.Context, s store.Store, c store.Commit) error {
 var raceCases = []promised{
 	{
 		"race/for each version of a run there is one winner",
-		"Of any number of commits made on the same version exactly one is stored, the others are ErrConflict; no version is skipped or given twice (C8).",
+		"Of any number of commits made on the same version exactly one is stored, the others are ErrConflict; no " +
+			"version is skipped or given twice (C8).",
 		func(w *world) {
 			const lanes, each = 8, 15
 			first := w.running("a")
@@ -69,7 +70,8 @@ var raceCases = []promised{
 	},
 	{
 		"race/reply, timeout and cancel",
-		"Of a reply, an automatic decision, a timeout and a cancel on one interaction exactly one is stored, and the history says which (C5, C8, I1).",
+		"Of a reply, an automatic decision, a timeout and a cancel on one interaction exactly one is stored, and the " +
+			"history says which (C5, C8, I1).",
 		func(w *world) {
 			for i := range 15 {
 				id := fmt.Sprintf("run-%02d", i)
@@ -79,7 +81,8 @@ var raceCases = []promised{
 				auto, settled := answered(r, now, ""), interaction.Settle(*r.Pending, decision, "", "")
 				auto.Run.Answer, auto.Settled = &decision, &settled
 				rivals := []store.Commit{
-					answered(r, now, "k1"), answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled), ended(r, now, fsm.StateFailed),
+					answered(r, now, "k1"), answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled),
+					ended(r, now, fsm.StateFailed),
 				}
 				var winner atomic.Int32
 				var wins atomic.Int32
@@ -138,7 +141,8 @@ var raceCases = []promised{
 			var got [lanes][]string
 			w.race(lanes, func(ctx context.Context, i int, s store.Store) error {
 				for {
-					claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i, Start: started(now)})
+					claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i,
+						Start: started(now)})
 					if err != nil || len(claimed) == 0 {
 						return err
 					}
@@ -194,12 +198,14 @@ var raceCases = []promised{
 	},
 	{
 		"race/capacity is never exceeded by even one",
-		"However many nodes claim, park, answer and finish at the same time, no moment sees more slots held than the pool and its key allow; and all runs end (D1, D3, I3).",
+		"However many nodes claim, park, answer and finish at the same time, no moment sees more slots held than the " +
+			"pool and its key allow; and all runs end (D1, D3, I3).",
 		capacityRace,
 	},
 }
 
-// capacityRace drives runs through a turn that asks and one that ends, on many nodes, and looks all the time.
+// capacityRace drives runs through a turn that asks and one that ends, on many nodes, and looks all
+// the time.
 func capacityRace(w *world) {
 	const runs, lanes, capacity, keyCapacity = 36, 5, 4, 2
 	w.pool("p", capacity, keyCapacity)
@@ -219,7 +225,8 @@ func capacityRace(w *world) {
 				}
 				continue
 			}
-			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i%2, Start: started(now)})
+			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i%2,
+				Start: started(now)})
 			if err != nil {
 				return err
 			}
@@ -240,8 +247,8 @@ func capacityRace(w *world) {
 	require.Len(w, page.Runs, runs)
 }
 
-// turn is what a node makes of a claimed run: its first turn is interrupted, the second asks and is answered, the third ends it.
-// Every other question keeps its process and slot.
+// turn is what a node makes of a claimed run: its first turn is interrupted, the second asks and is
+// answered, the third ends it. Every other question keeps its process and slot.
 func turn(ctx context.Context, s store.Store, r store.Run, now time.Time) error {
 	switch r.Attempt {
 	case 1:
@@ -279,7 +286,8 @@ func withinCapacity(ctx context.Context, s store.Store, capacity, keyCapacity in
 		held++
 		byKey[r.Key]++
 		if held > capacity || r.Key != "" && byKey[r.Key] > keyCapacity {
-			return fmt.Errorf("%d slots are held of %d, %d of %d by key %s", held, capacity, byKey[r.Key], keyCapacity, r.Key)
+			return fmt.Errorf("%d slots are held of %d, %d of %d by key %s", held, capacity, byKey[r.Key], keyCapacity,
+				r.Key)
 		}
 	}
 	return nil

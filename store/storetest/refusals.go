@@ -44,10 +44,12 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of a contradictory report",
-		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and nothing of it is stored (A7, F7, F8).",
+		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and nothing of it is " +
+			"stored (A7, F7, F8).",
 		func(w *world) {
 			r := w.running("a")
-			refuses(w, reported(r, w.tick()), append(append(append(followFaults, recordFaults...), runningFaults...), submissionFaults...))
+			refuses(w, reported(r, w.tick()), append(append(append(followFaults, recordFaults...), runningFaults...),
+				submissionFaults...))
 		},
 	},
 	{
@@ -58,22 +60,32 @@ var refusalCases = []promised{
 			refuses(w, asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
 				{"no question", func(c *store.Commit) { c.Run.Pending = nil }},
 				{"question while running", func(c *store.Commit) { c.Run.State, c.Run.Slot = fsm.StateRunning, true }},
-				{"question's number was skipped", func(c *store.Commit) { c.Run.Pending.ID, c.Run.Interactions = 2, 2 }},
+				{"question's number was skipped", func(c *store.Commit) {
+					c.Run.Pending.ID, c.Run.Interactions = 2, 2
+				}},
 				{"question's number is another than the record's", func(c *store.Commit) { c.Run.Pending.ID = 2 }},
 				{"a number without a question", func(c *store.Commit) { c.Run.Interactions = 2 }},
-				{"question asked in another time zone", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.In(time.FixedZone("x", 60)) }},
+				{"question asked in another time zone", func(c *store.Commit) {
+					c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.In(time.FixedZone("x", 60))
+				}},
 				{"question without a time", func(c *store.Commit) { c.Run.Pending.AskedAt = time.Time{} }},
 				{"question that is not UTF-8", func(c *store.Commit) { c.Run.Pending.Prompt = "Which\xff?" }},
 				{"hints of no JSON type", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"rows": 3} }},
-				{"hints that JSON cannot say", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"rows": math.Inf(1)} }},
-				{"hints that are not UTF-8", func(c *store.Commit) { c.Run.Pending.UIHints = map[string]any{"a": []any{"\xff"}} }},
+				{"hints that JSON cannot say", func(c *store.Commit) {
+					c.Run.Pending.UIHints = map[string]any{"rows": math.Inf(1)}
+				}},
+				{"hints that are not UTF-8", func(c *store.Commit) {
+					c.Run.Pending.UIHints = map[string]any{"a": []any{"\xff"}}
+				}},
 				{"hints without a bottom", func(c *store.Commit) {
 					hints := map[string]any{}
 					hints["again"] = hints
 					c.Run.Pending.UIHints = hints
 				}},
 				{"without an event that tells of it", untold},
-				{"question's time is finer than a microsecond", func(c *store.Commit) { c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1) }},
+				{"question's time is finer than a microsecond", func(c *store.Commit) {
+					c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1)
+				}},
 			})
 		},
 	},
@@ -101,7 +113,8 @@ var refusalCases = []promised{
 			})
 			r = w.load("a")
 			again := reported(r, w.tick())
-			again.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply, ResolvedAt: w.now}
+			again.Settled = &interaction.Record{Question: interaction.Question{ID: 1},
+				Resolution: interaction.UserReply, ResolvedAt: w.now}
 			w.refused(store.ErrInvalid, again)
 		},
 	},
@@ -129,21 +142,25 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of an end that does not fit",
-		"A finished run has neither slot nor owner nor question, and says when it finished (section D: slots never leak).",
+		"A finished run has neither slot nor owner nor question, and says when it finished (section D: slots never " +
+			"leak).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, ended(r, w.tick(), fsm.StateFailed), []fault{
 				{"with a slot", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
 				{"with an owner", func(c *store.Commit) { c.Run.Owner = "n" }},
 				{"without a time", func(c *store.Commit) { c.Run.FinishedAt = time.Time{} }},
-				{"with a question", func(c *store.Commit) { c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base} }},
+				{"with a question", func(c *store.Commit) {
+					c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base}
+				}},
 				{"without an event that tells of it", untold},
 			})
 		},
 	},
 	{
 		"refusal/of a change of state that is none",
-		"A commit that goes from one state to another by a way that no transition of the contract takes is ErrInvalid, whatever events it brings (A1, A2, F7).",
+		"A commit that goes from one state to another by a way that no transition of the contract takes is " +
+			"ErrInvalid, whatever events it brings (A1, A2, F7).",
 		func(w *world) {
 			parked := func(r store.Run) store.Commit { return asked(r, w.tick(), false, time.Time{}) }
 			succeeded := func(r store.Run) store.Commit { return ended(r, w.tick(), fsm.StateSucceeded) }
@@ -163,10 +180,13 @@ var refusalCases = []promised{
 
 			w.submit("unmoved")
 			_, err := w.store.Claim(w.ctx, store.ClaimRequest{
-				Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) { return reported(r, w.now), nil },
+				Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+					return reported(r, w.now), nil
+				},
 			})
 			require.ErrorIs(w, err, store.ErrInvalid, "a claim that starts nothing")
-			_, err = w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run, _ []byte) (store.Commit, error) {
+			_, err = w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.tick(), Max: 1, Start: func(r store.Run,
+				_ []byte) (store.Commit, error) {
 				return parked(r), nil
 			}})
 			require.ErrorIs(w, err, store.ErrInvalid, "a claim that parks")
@@ -206,7 +226,9 @@ var creationFaults = []fault{
 	{"a slot", func(c *store.Commit) { c.Run.Slot, c.Run.Owner = true, "n" }},
 	{"an attempt", func(c *store.Commit) { c.Run.Attempt = 1 }},
 	{"an epoch", func(c *store.Commit) { c.Run.Epoch = 1 }},
-	{"a settled interaction", func(c *store.Commit) { c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}} }},
+	{"a settled interaction", func(c *store.Commit) {
+		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}}
+	}},
 	{"an id with NUL", func(c *store.Commit) { c.Run.ID = "a\x00b" }},
 	{"an id that is not UTF-8", func(c *store.Commit) { c.Run.ID = "a\xff" }},
 	{"a pool with NUL", func(c *store.Commit) { c.Run.Pool = "p\x00" }},
@@ -230,18 +252,28 @@ var recordFaults = []fault{
 	{"an event without a body", func(c *store.Commit) { c.Events[0].Body = nil }},
 	{"a state that is none", func(c *store.Commit) { c.Run.State = "paused" }},
 	{"a deadline without waiting", func(c *store.Commit) { c.Run.Deadline = c.Run.UpdatedAt }},
-	{"a question without waiting", func(c *store.Commit) { c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base} }},
+	{"a question without waiting", func(c *store.Commit) {
+		c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base}
+	}},
 	{"an end without being finished", func(c *store.Commit) { c.Run.FinishedAt = c.Run.UpdatedAt }},
-	{"a time in another zone", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.In(time.FixedZone("x", 3600)) }},
-	{"a time finer than a microsecond", func(c *store.Commit) { c.Run.UpdatedAt = c.Run.UpdatedAt.Add(time.Nanosecond) }},
-	{"a year that no text has", func(c *store.Commit) { c.Run.UpdatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) }},
+	{"a time in another zone", func(c *store.Commit) {
+		c.Run.UpdatedAt = c.Run.UpdatedAt.In(time.FixedZone("x", 3600))
+	}},
+	{"a time finer than a microsecond", func(c *store.Commit) {
+		c.Run.UpdatedAt = c.Run.UpdatedAt.Add(time.Nanosecond)
+	}},
+	{"a year that no text has", func(c *store.Commit) {
+		c.Run.UpdatedAt = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}},
 	{"an owner with NUL", func(c *store.Commit) { c.Run.Owner = "n\x00" }},
 	{"an owner that is not UTF-8", func(c *store.Commit) { c.Run.Owner = "\xff" }},
 	{"a text that is not UTF-8", func(c *store.Commit) { c.Run.FinalText = "a\xff" }},
 	{"a reason that is not UTF-8", func(c *store.Commit) { c.Run.CancelReason = "\xed\xa0\x80" }},
 	{"a warning that is not UTF-8", func(c *store.Commit) { c.Run.Warnings = []fsm.Warning{"\xff"} }},
 	{"an error that is not UTF-8", func(c *store.Commit) { c.Run.Error = &store.Failure{Code: "X", Message: "\xff"} }},
-	{"a session that is not UTF-8", func(c *store.Commit) { c.Run.Session = &store.Session{Engine: "\xff", Data: []byte("x")} }},
+	{"a session that is not UTF-8", func(c *store.Commit) {
+		c.Run.Session = &store.Session{Engine: "\xff", Data: []byte("x")}
+	}},
 	{"output that is not JSON", func(c *store.Commit) { c.Run.Output = []byte(`{"a":`) }},
 	{"output with blanks around it", func(c *store.Commit) { c.Run.Output = []byte("{}\n") }},
 	{"output before which there are blanks", func(c *store.Commit) { c.Run.Output = []byte(" {}") }},
@@ -267,7 +299,8 @@ var followFaults = []fault{
 	{"time goes back", func(c *store.Commit) { c.Run.UpdatedAt = base.Add(-time.Hour) }},
 	{"a new epoch without a claim", func(c *store.Commit) { c.Run.Epoch++ }},
 	{"a settlement of nothing", func(c *store.Commit) {
-		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply, ResolvedAt: c.Run.UpdatedAt}
+		c.Settled = &interaction.Record{Question: interaction.Question{ID: 1}, Resolution: interaction.UserReply,
+			ResolvedAt: c.Run.UpdatedAt}
 	}},
 }
 

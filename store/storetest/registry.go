@@ -43,7 +43,8 @@ var registryCases = []promised{
 		"registry/an id joins once",
 		"Joining under the id of a registered node is ErrExists, and leaves that node as it is.",
 		func(w *world) {
-			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "n", Identity: "impostor", Lease: time.Minute}, w.tick()), store.ErrExists)
+			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "n", Identity: "impostor", Lease: time.Minute},
+				w.tick()), store.ErrExists)
 			nodes, err := w.store.Nodes(w.ctx)
 			require.NoError(w, err)
 			require.Len(w, nodes, 1)
@@ -53,16 +54,19 @@ var registryCases = []promised{
 	},
 	{
 		"registry/a node needs an id and a lease",
-		"Joining without an id or without a lease, or with a text that is not UTF-8 or holds NUL, is ErrInvalid; no call knows such a node.",
+		"Joining without an id or without a lease, or with a text that is not UTF-8 or holds NUL, is ErrInvalid; no " +
+			"call knows such a node.",
 		func(w *world) {
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{Lease: lease}, w.now), store.ErrInvalid)
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x"}, w.now), store.ErrInvalid)
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: -1}, w.now), store.ErrInvalid)
 			for _, text := range []string{"\x00", "x\x00y", "\xff", "\xed\xa0\x80"} {
 				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: text, Lease: lease}, w.now), store.ErrInvalid)
-				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Identity: text, Lease: lease}, w.now), store.ErrInvalid)
+				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Identity: text, Lease: lease}, w.now),
+					store.ErrInvalid)
 				require.ErrorIs(w, second(w.store.Renew(w.ctx, text, w.now)), store.ErrStaleEpoch)
-				require.ErrorIs(w, second(w.store.Claim(w.ctx, store.ClaimRequest{Node: text, Now: w.now, Max: 1, Start: started(w.now)})), store.ErrStaleEpoch)
+				require.ErrorIs(w, second(w.store.Claim(w.ctx, store.ClaimRequest{Node: text, Now: w.now, Max: 1,
+					Start: started(w.now)})), store.ErrStaleEpoch)
 				gone, err := w.store.Expire(w.ctx, base, text)
 				require.NoError(w, err)
 				require.Empty(w, gone)
@@ -89,7 +93,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/renewing tells which runs are held",
-		"Renew lists the runs that the node owns and that hold a slot, with epoch and state; not the parked ones that hold none, not those of others.",
+		"Renew lists the runs that the node owns and that hold a slot, with epoch and state; not the parked ones " +
+			"that hold none, not those of others.",
 		func(w *world) {
 			w.join("other")
 			busy := w.running("busy")
@@ -152,7 +157,8 @@ var registryCases = []promised{
 		"Expire removes exactly the nodes whose lease has ended, and returns them.",
 		func(w *world) {
 			for _, id := range []string{"dead-1", "dead-2"} {
-				require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Identity: "process of " + id, Lease: time.Microsecond}, w.now))
+				require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Identity: "process of " + id,
+					Lease: time.Microsecond}, w.now))
 			}
 			gone, err := w.store.Expire(w.ctx, w.now.Add(time.Second))
 			require.NoError(w, err)
@@ -164,7 +170,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/expiring by name",
-		"Expire removes the nodes that are named, whatever their lease, and passes over names that nobody has; so a node leaves, and a dead one is removed.",
+		"Expire removes the nodes that are named, whatever their lease, and passes over names that nobody has; so a " +
+			"node leaves, and a dead one is removed.",
 		func(w *world) {
 			w.join("a", "b")
 			gone, err := w.store.Expire(w.ctx, base, "b", "stranger", "a")

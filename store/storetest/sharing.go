@@ -61,7 +61,8 @@ func fill(b []byte) {
 	}
 }
 
-// untouched calls do, which scribbles on what it was given, and checks that the store's run is as before.
+// untouched calls do, which scribbles on what it was given, and checks that the store's run is as
+// before.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
 	picture := func() string { // in bytes of its own
@@ -78,7 +79,8 @@ func (w *world) untouched(id string, do func()) {
 var sharingCases = []promised{
 	{
 		"sharing/a commit is the caller's",
-		"What a caller does with a commit, its record, specification, events and settled interaction after it was stored changes nothing.",
+		"What a caller does with a commit, its record, specification, events and settled interaction after it was " +
+			"stored changes nothing.",
 		func(w *world) {
 			put := func(c store.Commit) {
 				w.Helper()
@@ -109,7 +111,8 @@ var sharingCases = []promised{
 	},
 	{
 		"sharing/what is read is the caller's",
-		"What a caller does with records, specifications, events and history that it was given changes nothing for others.",
+		"What a caller does with records, specifications, events and history that it was given changes nothing for " +
+			"others.",
 		func(w *world) {
 			w.submit("a", submitted)
 			parked := asked(w.start("n"), w.tick(), true, w.now)
@@ -157,23 +160,26 @@ var sharingCases = []promised{
 	},
 	{
 		"sharing/what a claim gives is the caller's",
-		"What Start does with the record and the specification that it is given, and the caller with what Claim returns, changes nothing.",
+		"What Start does with the record and the specification that it is given, and the caller with what Claim " +
+			"returns, changes nothing.",
 		func(w *world) {
 			w.submit("a", submitted)
 			w.untouched("a", func() {
-				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-					scribble(&r)
-					fill(spec)
-					return store.Commit{}, store.ErrInvalid
-				}})
+				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
+					Start: func(r store.Run, spec []byte) (store.Commit, error) {
+						scribble(&r)
+						fill(spec)
+						return store.Commit{}, store.ErrInvalid
+					}})
 				require.ErrorIs(w, err, store.ErrInvalid)
 			})
 			var made store.Commit
-			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: func(r store.Run, spec []byte) (store.Commit, error) {
-				c, err := started(w.now)(r, spec)
-				made = c
-				return c, err
-			}})
+			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
+				Start: func(r store.Run, spec []byte) (store.Commit, error) {
+					c, err := started(w.now)(r, spec)
+					made = c
+					return c, err
+				}})
 			require.NoError(w, err)
 			require.Len(w, claimed, 1)
 			w.untouched("a", func() {

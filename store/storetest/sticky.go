@@ -65,7 +65,8 @@ var stickyCases = []promised{
 	},
 	{
 		"sticky/gives its slot up once",
-		"When a parked sticky run ends, its slot is free, for one run and no more (D3, D6: slots never leak, and are never counted twice).",
+		"When a parked sticky run ends, its slot is free, for one run and no more (D3, D6: slots never leak, and are " +
+			"never counted twice).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			a, b := w.sticking("a"), w.sticking("b")

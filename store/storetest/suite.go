@@ -11,17 +11,19 @@ import (
 type Harness struct {
 	// Open returns a new, empty store. The suite closes it.
 	Open func(tb testing.TB) store.Store
-	// Reopen closes a durable store in good order and opens it again. Nil: the store lives in memory; then the cases that restart it
-	// are left out.
+	// Reopen closes a durable store in good order and opens it again. Nil: the store lives in
+	// memory; then the cases that restart it are left out.
 	Reopen func(tb testing.TB, s store.Store) store.Store
-	// Crash opens the store again as after the death of its process: s is not closed, only left alone. Nil: Reopen.
+	// Crash opens the store again as after the death of its process: s is not closed, only left
+	// alone. Nil: Reopen.
 	Crash func(tb testing.TB, s store.Store) store.Store
-	// Also opens a further handle on the same store, as another process does, while s stays open. The suite closes it. Nil: the
-	// handle is s itself.
+	// Also opens a further handle on the same store, as another process does, while s stays open.
+	// The suite closes it. Nil: the handle is s itself.
 	Also func(tb testing.TB, s store.Store) store.Store
 }
 
-// Run proves a store that needs no more than to be opened. Each case gets an empty store of its own.
+// Run proves a store that needs no more than to be opened. Each case gets an empty store of its
+// own.
 func Run(t *testing.T, open func(tb testing.TB) store.Store) {
 	t.Helper()
 	Harness{Open: open}.Run(t)
@@ -33,8 +35,10 @@ func (h Harness) Run(t *testing.T) {
 	if h.Crash == nil {
 		h.Crash = h.Reopen
 	}
-	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases, stickyCases, poolCases, registryCases, orphanCases,
-		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases, raceCases, momentCases,
+	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases,
+		stickyCases, poolCases, registryCases, orphanCases,
+		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases,
+		raceCases, momentCases,
 		handleCases, hintCases, surveyCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
 		all = append(all, durableCases...)

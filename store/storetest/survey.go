@@ -43,7 +43,9 @@ var surveyCases = []promised{
 			require.Equal(w, store.Survey{Nodes: 1, Pools: alone(0)}, w.survey())
 			w.join("m")
 			w.pool("a", 2, 1)
-			want := store.Survey{Nodes: 2, Pools: append([]store.PoolSurvey{{PoolUse: store.PoolUse{Pool: slots.Pool{Name: "a", Capacity: 2, KeyCapacity: 1}}}}, alone(0)...)}
+			want := store.Survey{Nodes: 2,
+				Pools: append([]store.PoolSurvey{{PoolUse: store.PoolUse{Pool: slots.Pool{Name: "a", Capacity: 2,
+					KeyCapacity: 1}}}}, alone(0)...)}
 			require.Equal(w, want, w.survey(), "pools are listed by name")
 			w.expire("m")
 			want.Nodes = 1
@@ -58,17 +60,20 @@ var surveyCases = []promised{
 			ready := alone(0)
 			ready[0].Ready, ready[0].OldestReady = 1, submitted.QueuedAt
 			wanted := []store.EngineSurvey{{Engine: "agent", Queued: 1, OldestReady: submitted.QueuedAt, Nodes: 1}}
-			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: submitted.QueuedAt, Nodes: 1, Pools: ready, Engines: wanted}, w.survey())
+			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: submitted.QueuedAt, Nodes: 1, Pools: ready,
+				Engines: wanted}, w.survey())
 
 			running := w.start("n")
 			require.Equal(w, store.Survey{Running: 1, Nodes: 1, Pools: alone(1)}, w.survey())
 
 			parked := w.commit(asked(running, w.tick(), false, time.Time{}))
-			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(0)}, w.survey())
+			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(0)},
+				w.survey())
 
 			again := w.commit(answered(parked, w.tick(), ""))
 			ready[0].OldestReady, wanted[0].OldestReady = again.QueuedAt, again.QueuedAt
-			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: again.QueuedAt, Nodes: 1, Pools: ready, Engines: wanted}, w.survey(),
+			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: again.QueuedAt, Nodes: 1, Pools: ready,
+				Engines: wanted}, w.survey(),
 				"its age counts from when it was queued last")
 
 			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))
@@ -80,10 +85,12 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/a sticky run has its slot already",
-		"A parked sticky run counts as waiting and in what its pool holds; its next turn counts as queued and not as ready, since it wants no slot (D3, D4).",
+		"A parked sticky run counts as waiting and in what its pool holds; its next turn counts as queued and not as " +
+			"ready, since it wants no slot (D3, D4).",
 		func(w *world) {
 			parked := w.sticking("a")
-			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(1)}, w.survey())
+			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(1)},
+				w.survey())
 			w.commit(answered(parked, w.tick(), ""))
 			require.Equal(w, store.Survey{Queued: 1, Nodes: 1, Pools: alone(1)}, w.survey())
 			w.start("n")
@@ -92,7 +99,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/what is held back is ready at its time",
-		"A queued run counts as delayed until its not-before time and as ready from then on, whether or not a claim has come by since.",
+		"A queued run counts as delayed until its not-before time and as ready from then on, whether or not a claim " +
+			"has come by since.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			run := w.submit("later", notBefore(at))
@@ -102,7 +110,8 @@ var surveyCases = []promised{
 			w.now = at.Add(-time.Microsecond)
 			require.Equal(w, delayed, w.survey(), "a microsecond early")
 			w.now = at
-			ready := store.Survey{Queued: 1, Nodes: 1, Engines: []store.EngineSurvey{{Engine: "agent", Queued: 1, OldestReady: run.QueuedAt, Nodes: 1}}}
+			ready := store.Survey{Queued: 1, Nodes: 1, Engines: []store.EngineSurvey{{Engine: "agent", Queued: 1,
+				OldestReady: run.QueuedAt, Nodes: 1}}}
 			pool := alone(0)[0]
 			pool.Ready, pool.OldestReady = 1, run.QueuedAt
 			ready.Add(pool)
@@ -118,7 +127,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/what is due",
-		"Due are the open questions whose deadline is at or before the time, sticky ones too; one without a deadline never is, one that was settled no more.",
+		"Due are the open questions whose deadline is at or before the time, sticky ones too; one without a deadline " +
+			"never is, one that was settled no more.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			first := w.running("a")
@@ -140,7 +150,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/the oldest goes, the next is the oldest",
-		"The oldest that is ready, in the store and in each pool, and the oldest open question are those of the runs that are there now, whatever their priority and key.",
+		"The oldest that is ready, in the store and in each pool, and the oldest open question are those of the runs " +
+			"that are there now, whatever their priority and key.",
 		func(w *world) {
 			w.pool("q", 5, 1)
 			oldest := w.submit("q1", inPool("q"), withKey("z"), withPriority(-1))
@@ -149,7 +160,8 @@ var surveyCases = []promised{
 			s := w.survey()
 			require.Equal(w, 3, s.Ready)
 			require.Equal(w, oldest.QueuedAt, s.OldestReady)
-			require.Equal(w, []time.Time{third.QueuedAt, oldest.QueuedAt}, []time.Time{s.Pools[0].OldestReady, s.Pools[1].OldestReady})
+			require.Equal(w, []time.Time{third.QueuedAt, oldest.QueuedAt}, []time.Time{s.Pools[0].OldestReady,
+				s.Pools[1].OldestReady})
 			require.Equal(w, []int{1, 2}, []int{s.Pools[0].Ready, s.Pools[1].Ready})
 
 			w.commit(ended(oldest, w.tick(), fsm.StateCanceled))
@@ -181,7 +193,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/is of one moment",
-		"While commits go on, every run counts once: none is missed or counted twice because it moved from state to state (I10).",
+		"While commits go on, every run counts once: none is missed or counted twice because it moved from state to " +
+			"state (I10).",
 		func(w *world) {
 			const rounds = 40
 			ids := []string{"a", "b", "c"}
@@ -207,7 +220,8 @@ var surveyCases = []promised{
 						return err
 					}
 					pool := got.Pools[0]
-					if got.Queued+got.Running+got.Waiting != len(ids) || got.Ready != got.Queued || pool.Ready != got.Ready || pool.Held != got.Running {
+					if got.Queued+got.Running+got.Waiting != len(ids) || got.Ready != got.Queued ||
+						pool.Ready != got.Ready || pool.Held != got.Running {
 						return fmt.Errorf("%d runs are counted as %+v", len(ids), got)
 					}
 					looks.Add(1)

@@ -110,7 +110,8 @@ func (w *world) claim(node string, limit int) []store.Run {
 func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	w.Helper()
 	now := w.tick()
-	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Engines: engines, Start: started(now)})
+	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Engines: engines,
+		Start: started(now)})
 	require.NoError(w, err)
 	ids := make([]string, len(claimed))
 	for i, c := range claimed {

@@ -1,5 +1,7 @@
-// Command modelcheck explores every state of a run that the contract and the protocol around it allow, within bounds that flags give, and checks every
-// invariant in each. It prints how many states and transitions there are; a shortest counter-example, and fails, when something is broken.
+// Command modelcheck explores every state of a run that the contract and the protocol around it
+// allow, within bounds that flags give, and checks every invariant in each. It prints how many
+// states and transitions there are; a shortest counter-example, and fails, when something is
+// broken.
 //
 //	go run ./contract/explore/modelcheck                          two nodes, one fault: seconds
 //	go run ./contract/explore/modelcheck -faults 2                two faults: minutes
@@ -35,13 +37,15 @@ func main() {
 var errBroken = errors.New("an invariant is broken")
 
 func run(args []string, out io.Writer) error {
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) } // who reads no output wants none
+	// who reads no output wants none
+	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	o := explore.Options{Contract: contract.Load(), Bounds: explore.Usual()}
 	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
 	flags.IntVar(&o.Bounds.Nodes, "nodes", o.Bounds.Nodes, "nodes that execute runs")
 	flags.IntVar(&o.Bounds.Questions, "questions", o.Bounds.Questions, "questions that the agent asks at most")
 	flags.IntVar(&o.Bounds.Attempts, "attempts", o.Bounds.Attempts, "turns of the run at most")
-	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "things that break at most: crashes, leases that run out, lost acknowledgements, …")
+	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "things that break at most: crashes, leases that run "+
+		"out, lost acknowledgements, …")
 	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
 	flags.BoolVar(&o.Bare, "bare", false, "leave the logs out, as the model for Rumur does")
 	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
@@ -82,7 +86,8 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	say("contract %s, %+v, %d scenarios: %s, %s\n", contract.Version(), o.Bounds, len(explore.Scenarios()), r, time.Since(began).Round(time.Millisecond))
+	say("contract %s, %+v, %d scenarios: %s, %s\n", contract.Version(), o.Bounds, len(explore.Scenarios()), r,
+		time.Since(began).Round(time.Millisecond))
 	if r.Broken != nil {
 		say("\n%s", r.Broken)
 		return errBroken

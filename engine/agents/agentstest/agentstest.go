@@ -1,4 +1,5 @@
-// Package agentstest finds real agents for tests, so that each test that drives one looks in the same places.
+// Package agentstest finds real agents for tests, so that each test that drives one looks in the
+// same places.
 //
 // Neighbours: .ci/agents.sh installs the agents; engine/modeltest is the model that they ask.
 package agentstest
@@ -11,12 +12,13 @@ import (
 	"testing"
 )
 
-// EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not .tools/agents of the repository. The variable EnvFolder_NAME,
-// INTERLUDE_AGENTS_CLAUDE say, names the program of one agent.
+// EnvFolder names the folder that agents were installed in by .ci/agents.sh, when it is not
+// .tools/agents of the repository. The variable EnvFolder_NAME, INTERLUDE_AGENTS_CLAUDE say, names
+// the program of one agent.
 const EnvFolder = "INTERLUDE_AGENTS"
 
-// Program is the program of the agent: codex, claude, gemini, opencode or qwen. Where it is missing the test fails in CI (variable CI); elsewhere it is
-// skipped, with a line that says what to do.
+// Program is the program of the agent: codex, claude, gemini, opencode or qwen. Where it is missing
+// the test fails in CI (variable CI); elsewhere it is skipped, with a line that says what to do.
 func Program(tb testing.TB, name string) string {
 	tb.Helper()
 	if path, ok := find(name); ok {

@@ -1,7 +1,8 @@
-// Package script is the language of scripted agents: lines of an input that tell the agent what to do. It is pure, and imports nothing
-// but the standard library.
+// Package script is the language of scripted agents: lines of an input that tell the agent what to
+// do. It is pure, and imports nothing but the standard library.
 //
-// Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays them as the model behind a real agent.
+// Neighbours: enginetest plays scripts as an agent, in process or as a program; modeltest plays
+// them as the model behind a real agent.
 package script
 
 import (
@@ -53,7 +54,8 @@ type Step struct{ Word, Rest string }
 // DoneMarker is what done writes on a line of its own; the same as interaction.DoneMarker.
 const DoneMarker = "__SKILL_DONE__"
 
-// mark begins a line of an input that is a step; all other lines are passed over, so that an input may be patched.
+// mark begins a line of an input that is a step; all other lines are passed over, so that an input
+// may be patched.
 const mark = "::"
 
 // Script is an input that tells the agent to do the steps.
@@ -122,7 +124,8 @@ func Ask(prompt string) string {
 // signal finds the marker with a nonce in what an agent was told.
 var signal = regexp.MustCompile(DoneMarker + ":([a-z2-7]{12})")
 
-// Nonce is the newest nonce that the inputs of an agent told it to put into its signals; empty when none did.
+// Nonce is the newest nonce that the inputs of an agent told it to put into its signals; empty when
+// none did.
 func Nonce(inputs []string) string {
 	for _, in := range slices.Backward(inputs) {
 		if all := signal.FindAllStringSubmatch(in, -1); len(all) > 0 {
@@ -138,7 +141,8 @@ func Reply(input string) string {
 	return reply
 }
 
-// Signed is the text of an agent that was given the nonce: its markers and its JSON blocks carry it.
+// Signed is the text of an agent that was given the nonce: its markers and its JSON blocks carry
+// it.
 func Signed(text, nonce string) string {
 	if nonce == "" {
 		return text

@@ -13,8 +13,10 @@ import (
 
 func TestStepsStandOnLinesOfTheirOwnInAnyText(t *testing.T) {
 	input := "Do this:\n  :: say one\n::final \"two\\n\\xff\"\nNot ::this, nor\n::\n:: done\n"
-	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "final", Rest: "two\n\xff"}, {Word: "done"}}, script.Steps(input))
-	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "hang"}}, script.Steps(script.Script("say one", "hang")))
+	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "final", Rest: "two\n\xff"}, {Word: "done"}},
+		script.Steps(input))
+	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "hang"}}, script.Steps(script.Script("say one",
+		"hang")))
 	require.Empty(t, script.Steps(""))
 }
 

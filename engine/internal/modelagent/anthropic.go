@@ -22,10 +22,12 @@ func (messages) request(q Question) object {
 		case modeltest.ToolCall:
 			add("assistant", object{"type": "tool_use", "id": e.ID, "name": tool, "input": object{"cmd": e.Text}})
 		case modeltest.ToolResult:
-			add("user", object{"type": "tool_result", "tool_use_id": e.ID, "content": []any{object{"type": "text", "text": e.Text}}})
+			add("user", object{"type": "tool_result", "tool_use_id": e.ID, "content": []any{object{"type": "text",
+				"text": e.Text}}})
 		}
 	}
-	body := object{"model": "tiny", "max_tokens": 1000, "stream": q.Stream, "system": "You are a tiny agent.", "messages": all}
+	body := object{"model": "tiny", "max_tokens": 1000, "stream": q.Stream, "system": "You are a tiny agent.",
+		"messages": all}
 	if !q.NoTools {
 		body["tools"] = []any{object{"name": tool, "input_schema": parameters}}
 	}

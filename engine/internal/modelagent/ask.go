@@ -58,13 +58,15 @@ type protocol interface {
 	hear(event object, a *Answer)
 }
 
-var protocols = map[modeltest.API]protocol{modeltest.Responses: responses{}, modeltest.Chat: chat{}, modeltest.Messages: messages{}, modeltest.Gemini: gemini{}}
+var protocols = map[modeltest.API]protocol{modeltest.Responses: responses{}, modeltest.Chat: chat{},
+	modeltest.Messages: messages{}, modeltest.Gemini: gemini{}}
 
 // tool is the name of the tool.
 const tool = "exec_command"
 
 // parameters are the tool's.
-var parameters = object{"type": "object", "properties": object{"cmd": object{"type": "string"}}, "required": []string{"cmd"}}
+var parameters = object{"type": "object", "properties": object{"cmd": object{"type": "string"}},
+	"required": []string{"cmd"}}
 
 // Ask asks the model once.
 func Ask(ctx context.Context, q Question) (Answer, error) {

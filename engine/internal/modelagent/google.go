@@ -29,12 +29,15 @@ func (gemini) request(q Question) object {
 		case modeltest.ToolCall:
 			add("model", object{"functionCall": object{"id": e.ID, "name": tool, "args": object{"cmd": e.Text}}})
 		case modeltest.ToolResult:
-			add("user", object{"functionResponse": object{"id": e.ID, "name": tool, "response": object{"output": e.Text}}})
+			add("user", object{"functionResponse": object{"id": e.ID, "name": tool,
+				"response": object{"output": e.Text}}})
 		}
 	}
-	body := object{"contents": all, "systemInstruction": object{"parts": []any{object{"text": "You are a tiny agent."}}}}
+	body := object{"contents": all,
+		"systemInstruction": object{"parts": []any{object{"text": "You are a tiny agent."}}}}
 	if !q.NoTools {
-		body["tools"] = []any{object{"functionDeclarations": []any{object{"name": tool, "parametersJsonSchema": parameters}}}}
+		body["tools"] = []any{object{"functionDeclarations": []any{object{"name": tool,
+			"parametersJsonSchema": parameters}}}}
 	}
 	if q.Schema != nil {
 		body["generationConfig"] = object{"responseMimeType": "application/json", "responseJsonSchema": q.Schema}

@@ -17,15 +17,19 @@ type responses struct{}
 func (responses) path(bool) string { return "/v1/responses" }
 
 func (responses) request(q Question) object {
-	input := []any{object{"type": "message", "role": "developer", "content": []any{object{"type": "input_text", "text": "You are a tiny agent."}}}}
+	input := []any{object{"type": "message", "role": "developer", "content": []any{object{"type": "input_text",
+		"text": "You are a tiny agent."}}}}
 	for _, e := range q.Session {
 		switch e.Role {
 		case modeltest.User:
-			input = append(input, object{"type": "message", "role": "user", "content": []any{object{"type": "input_text", "text": e.Text}}})
+			input = append(input, object{"type": "message", "role": "user",
+				"content": []any{object{"type": "input_text", "text": e.Text}}})
 		case modeltest.Assistant:
-			input = append(input, object{"type": "message", "role": "assistant", "content": []any{object{"type": "output_text", "text": e.Text}}})
+			input = append(input, object{"type": "message", "role": "assistant",
+				"content": []any{object{"type": "output_text", "text": e.Text}}})
 		case modeltest.ToolCall:
-			input = append(input, object{"type": "function_call", "call_id": e.ID, "name": tool, "arguments": arguments(e.Text)})
+			input = append(input, object{"type": "function_call", "call_id": e.ID, "name": tool,
+				"arguments": arguments(e.Text)})
 		case modeltest.ToolResult:
 			input = append(input, object{"type": "function_call_output", "call_id": e.ID, "output": e.Text})
 		}
@@ -73,18 +77,21 @@ func (chat) request(q Question) object {
 		case modeltest.User, modeltest.Assistant:
 			all = append(all, object{"role": e.Role, "content": e.Text})
 		case modeltest.ToolCall:
-			call := object{"id": e.ID, "type": "function", "function": object{"name": tool, "arguments": arguments(e.Text)}}
+			call := object{"id": e.ID, "type": "function", "function": object{"name": tool,
+				"arguments": arguments(e.Text)}}
 			all = append(all, object{"role": "assistant", "content": nil, "tool_calls": []any{call}})
 		case modeltest.ToolResult:
 			all = append(all, object{"role": "tool", "tool_call_id": e.ID, "content": e.Text})
 		}
 	}
-	body := object{"model": "tiny", "stream": q.Stream, "messages": all, "stream_options": object{"include_usage": true}}
+	body := object{"model": "tiny", "stream": q.Stream, "messages": all,
+		"stream_options": object{"include_usage": true}}
 	if !q.NoTools {
 		body["tools"] = []any{object{"type": "function", "function": object{"name": tool, "parameters": parameters}}}
 	}
 	if q.Schema != nil {
-		body["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "answer", "schema": q.Schema}}
+		body["response_format"] = object{"type": "json_schema", "json_schema": object{"name": "answer",
+			"schema": q.Schema}}
 	}
 	return body
 }

@@ -21,7 +21,8 @@ const programArg = "modelagent"
 // IsProgram reports whether this process was started as the agent.
 func IsProgram() bool { return len(os.Args) > 1 && os.Args[1] == programArg }
 
-// Args is how the agent's program is called, with the placeholders for the input and, to go on, the session.
+// Args is how the agent's program is called, with the placeholders for the input and, to go on, the
+// session.
 func Args(api modeltest.API, url, input, session string, resident bool) []string {
 	args := []string{programArg, "-api=" + string(api), "-url=" + url, "-input=" + input, "-session=" + session}
 	if resident {
@@ -41,8 +42,9 @@ type program struct {
 	session []Entry
 }
 
-// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to it: session (id), lost, message, tool,
-// final, failure (text) and turn_end. It keeps its sessions in its working folder.
+// Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to
+// it: session (id), lost, message, tool, final, failure (text) and turn_end. It keeps its sessions
+// in its working folder.
 func Main() int {
 	flags := flag.NewFlagSet(programArg, flag.ContinueOnError)
 	api := flags.String("api", "", "protocol of the model")

@@ -1,6 +1,7 @@
-// Package agent is the quickstart's agent: a small command-line program that plans a garden party and asks its host five
-// questions, one a turn and one of each kind. It prints JSON lines and keeps its session in a file of its working folder, so that a new
-// process can go on with it by its id; with -resident it stays and reads one JSON line a turn.
+// Package agent is the quickstart's agent: a small command-line program that plans a garden party
+// and asks its host five questions, one a turn and one of each kind. It prints JSON lines and keeps
+// its session in a file of its working folder, so that a new process can go on with it by its id;
+// with -resident it stays and reads one JSON line a turn.
 //
 // It stands for any agent that is a command line; nothing of it knows the library.
 package agent
@@ -111,8 +112,8 @@ func (p *program) open(id string) error {
 	return nil
 }
 
-// turn takes the input and ends with a question or the result. A turn may come again when its end was not noticed, so an answer
-// goes to the question that it names, and takes back what came after.
+// turn takes the input and ends with a question or the result. A turn may come again when its end
+// was not noticed, so an answer goes to the question that it names, and takes back what came after.
 func (p *program) turn(input string, answers int) int {
 	if answers < 0 || answers > len(p.session.Answers)+1 || answers > len(questions) {
 		fmt.Fprintln(os.Stderr, "agent: nobody asked question", answers)
@@ -188,7 +189,8 @@ func (p *program) finish() error {
 	if yes(a[4]) {
 		r.Risk = "accepted"
 	}
-	plan := fmt.Sprintf("# Garden party\n\n- Place: %s\n- Live music: %t\n- %s\n- Not to be missed: %s\n- Rain: %s\n", r.Place, r.Music, r.Details, r.Wish, r.Risk)
+	plan := fmt.Sprintf("# Garden party\n\n- Place: %s\n- Live music: %t\n- %s\n- Not to be missed: %s\n- Rain: %s\n",
+		r.Place, r.Music, r.Details, r.Wish, r.Risk)
 	if err := os.WriteFile(r.Artifact, []byte(plan), 0o600); err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func first(t *testing.T, lines []line, kind string) line {
 	return lines[i]
 }
 
-// talk plays all turns, each in a process of its own, and returns the questions and the last reading.
+// talk plays all turns, each in a process of its own, and returns the questions and the last
+// reading.
 func talk(t *testing.T, answers []string) (questions []interaction.Question, end interaction.Reading) {
 	t.Helper()
 	lines := call(t, 0, "", "-input", "Plan a party.")
@@ -74,7 +75,8 @@ func decode(t *testing.T, raw []byte) (r result) {
 	return r
 }
 
-// C1 H2: five turns ask one question of each kind, then the party is planned, as the skill's schema wants it.
+// C1 H2: five turns ask one question of each kind, then the party is planned, as the skill's schema
+// wants it.
 func TestAPartyIsPlannedInTurns(t *testing.T) {
 	schemaFile, err := filepath.Abs("../skill/assets/output.schema.json")
 	if err != nil {
@@ -86,7 +88,8 @@ func TestAPartyIsPlannedInTurns(t *testing.T) {
 	for _, q := range questions {
 		kinds = append(kinds, q.Kind)
 	}
-	want := []interaction.Kind{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText, interaction.RiskAck}
+	want := []interaction.Kind{interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
+		interaction.RiskAck}
 	if !slices.Equal(kinds, want) {
 		t.Fatalf("asked %v, want %v", kinds, want)
 	}
@@ -94,7 +97,8 @@ func TestAPartyIsPlannedInTurns(t *testing.T) {
 		t.Fatalf("the last turn does not say that it is done: %+v", end)
 	}
 	if got, want := decode(t, end.Output), (result{
-		Place: "roof", Music: true, Details: "30 guests on Friday", Wish: "lemonade", Risk: "accepted", Artifact: "plan.md",
+		Place: "roof", Music: true, Details: "30 guests on Friday", Wish: "lemonade", Risk: "accepted",
+		Artifact: "plan.md",
 	}); got != want {
 		t.Fatalf("planned %+v, want %+v", got, want)
 	}
@@ -125,13 +129,15 @@ func TestAPartyIsPlannedInTurns(t *testing.T) {
 
 // C6: the agent knows an automatic decision of every policy, and takes its own careful choice then.
 func TestNobodyReplies(t *testing.T) {
-	for _, policy := range []interaction.DecisionPolicy{interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort} {
+	for _, policy := range []interaction.DecisionPolicy{interaction.EngineJudgement, interaction.SafeDefault,
+		interaction.Abort} {
 		t.Run(string(policy), func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			instruction := interaction.NewAutoDecision(interaction.Question{ID: 1, DefaultPolicy: policy}).Instruction
 			_, end := talk(t, slices.Repeat([]string{instruction}, len(questions)))
 			if got, want := decode(t, end.Output), (result{
-				Place: "garden", Details: "12 guests on Saturday at six", Wish: "lanterns", Risk: "tent", DecidedAlone: 5, Artifact: "plan.md",
+				Place: "garden", Details: "12 guests on Saturday at six", Wish: "lanterns", Risk: "tent",
+				DecidedAlone: 5, Artifact: "plan.md",
 			}); got != want {
 				t.Fatalf("planned %+v, want %+v", got, want)
 			}
@@ -148,7 +154,8 @@ func TestAutoModeAsksNothing(t *testing.T) {
 	}
 }
 
-// D3: the resident form answers each line with the same turn, and takes replies as long as they may be.
+// D3: the resident form answers each line with the same turn, and takes replies as long as they may
+// be.
 func TestTheResidentFormSaysTheSame(t *testing.T) {
 	t.Chdir(t.TempDir())
 	long := strings.Repeat("lemonade ", interaction.MaxReplyText/9)
@@ -213,7 +220,8 @@ func TestATurnComesAgain(t *testing.T) {
 func TestYesAndNo(t *testing.T) {
 	for text, want := range map[string]bool{
 		"yes": true, "Yes, please": true, "ok": true, "I accept the risk": true, "accept": true, "y": true,
-		"no": false, "tent": false, "I do not accept that": false, "I don't accept it": false, "Yesterday I said no": false, "no, I can't accept": false, "": false,
+		"no": false, "tent": false, "I do not accept that": false, "I don't accept it": false,
+		"Yesterday I said no": false, "no, I can't accept": false, "": false,
 		"Nothing to add: accept": true, "I cannot accept": false, "okra": false,
 	} {
 		if got := yes(text); got != want {
@@ -235,7 +243,8 @@ func TestWhatCannotBeGoneOnWith(t *testing.T) {
 	})
 	t.Run("a broken session", func(t *testing.T) {
 		t.Chdir(t.TempDir())
-		for _, body := range []string{"{", `{"id":"party-x","answers":["a","b"],"alone":[true]}`, `{"id":"party-x","answers":["a","b","c","d","e","f"],"alone":[true,true,true,true,true,true]}`} {
+		for _, body := range []string{"{", `{"id":"party-x","answers":["a","b"],"alone":[true]}`,
+			`{"id":"party-x","answers":["a","b","c","d","e","f"],"alone":[true,true,true,true,true,true]}`} {
 			if err := os.WriteFile("session.json", []byte(body), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,8 @@
-// Command host is one host of a case of package crash: it plays its part on a store of its own and ends, by itself or with kill -9.
+// Command host is one host of a case of package crash: it plays its part on a store of its own and
+// ends, by itself or with kill -9.
 //
-// It says what it found as JSON lines on its standard output: the points that it came to, and that the fault has happened.
+// It says what it found as JSON lines on its standard output: the points that it came to, and that
+// the fault has happened.
 package main
 
 import (
@@ -60,7 +62,8 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	host := crash.Host{
-		Scenario: scenario, Case: o.id, Journal: journal, Clock: crash.Quick{Base: time.UnixMicro(o.base)}, Role: crash.Role(o.role),
+		Scenario: scenario, Case: o.id, Journal: journal, Clock: crash.Quick{Base: time.UnixMicro(o.base)},
+		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
 	}
 	before, err := crash.Versions(ctx, s, o.id)

@@ -1,5 +1,5 @@
-// Package chosen is compiled into a package that has all its mutants at once: each operator that can be changed is a call here, and the
-// environment says which one is. It imports nothing of ours.
+// Package chosen is compiled into a package that has all its mutants at once: each operator that
+// can be changed is a call here, and the environment says which one is. It imports nothing of ours.
 package chosen
 
 import (

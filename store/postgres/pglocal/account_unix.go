@@ -32,14 +32,16 @@ func accountFor(name string) (account, error) {
 			return newAccount(u)
 		}
 	}
-	return account{}, fmt.Errorf("pglocal: root may not run PostgreSQL, and there is no user %q to do it: name one in Options.User", names)
+	return account{}, fmt.Errorf("pglocal: root may not run PostgreSQL, and there is no user %q to do it: name one "+
+		"in Options.User", names)
 }
 
 func newAccount(u *user.User) (account, error) {
 	uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
 	gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
 	if uidErr != nil || gidErr != nil || uid == 0 {
-		return account{}, fmt.Errorf("pglocal: user %s (uid %s, gid %s) cannot run PostgreSQL: name another in Options.User", u.Username, u.Uid, u.Gid)
+		return account{}, fmt.Errorf("pglocal: user %s (uid %s, gid %s) cannot run PostgreSQL: name another in "+
+			"Options.User", u.Username, u.Uid, u.Gid)
 	}
 	return account{name: u.Username, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
@@ -52,12 +54,14 @@ func (a account) own(path string) error {
 	return os.Chown(path, int(a.credential.Uid), int(a.credential.Gid))
 }
 
-// attributes are those of a process of the account, in a session of its own: an interrupt at the terminal is the caller's to handle.
+// attributes are those of a process of the account, in a session of its own: an interrupt at the
+// terminal is the caller's to handle.
 func (a account) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: a.credential, Setsid: true}
 }
 
-// reaches reports whether the account may enter the folder, by trying: rights have more sources than the mode.
+// reaches reports whether the account may enter the folder, by trying: rights have more sources
+// than the mode.
 func (a account) reaches(ctx context.Context, dir string) error {
 	if a.credential == nil {
 		return nil
@@ -65,7 +69,8 @@ func (a account) reaches(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `cd -- "$1"`, "sh", dir)
 	cmd.Dir, cmd.SysProcAttr = "/", a.attributes()
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("pglocal: user %s, who runs the server for root, cannot enter %s: name another folder, or let others pass (chmod o+x) on the way to it: %w", a.name, dir, err)
+		return fmt.Errorf("pglocal: user %s, who runs the server for root, cannot enter %s: name another folder, or "+
+			"let others pass (chmod o+x) on the way to it: %w", a.name, dir, err)
 	}
 	return nil
 }

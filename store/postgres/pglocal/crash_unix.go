@@ -15,8 +15,9 @@ type relative struct {
 	state  byte // as ps shows it: T is stopped, Z is dead and not yet buried
 }
 
-// crash kills the program and all its descendants at once, as a loss of power would. The program is stopped first: it starts no
-// more children then, does not see the others die, and buries none, so that no number in the list can become another process's.
+// crash kills the program and all its descendants at once, as a loss of power would. The program is
+// stopped first: it starts no more children then, does not see the others die, and buries none, so
+// that no number in the list can become another process's.
 func (p *process) crash() error {
 	pid := p.cmd.Process.Pid
 	if p.cmd.Process.Signal(syscall.SIGSTOP) != nil { // it has ended

@@ -52,9 +52,14 @@ func TestAServerDiesWithItsCaller(t *testing.T) {
 
 			require.NoError(t, cmd.Process.Kill())
 			require.Error(t, cmd.Wait())
-			require.Eventually(t, func() bool { return len(living(t, pids)) == 0 }, 30*time.Second, 10*time.Millisecond, "the server lives on")
+			require.Eventually(t, func() bool {
+				return len(living(t, pids)) == 0
+			}, 30*time.Second, 10*time.Millisecond, "the server lives on")
 			if !keep {
-				require.Eventually(t, func() bool { _, err := os.Stat(folder); return os.IsNotExist(err) }, 30*time.Second, 10*time.Millisecond, "the folder is left")
+				require.Eventually(t, func() bool {
+					_, err := os.Stat(folder)
+					return os.IsNotExist(err)
+				}, 30*time.Second, 10*time.Millisecond, "the folder is left")
 				return
 			}
 			require.Equal(t, dir, folder)
@@ -78,5 +83,7 @@ func TestInitdbDiesWithItsCaller(t *testing.T) {
 	require.Len(t, leftovers(t), 1)
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	require.Eventually(t, func() bool { return len(leftovers(t)) == 0 }, 30*time.Second, 10*time.Millisecond, "the folder is left")
+	require.Eventually(t, func() bool {
+		return len(leftovers(t)) == 0
+	}, 30*time.Second, 10*time.Millisecond, "the folder is left")
 }

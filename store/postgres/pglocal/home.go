@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// home is the server's folder: data (PostgreSQL's own), settings.conf (Options.Settings) and password (its presence says that initdb
-// came to its end).
+// home is the server's folder: data (PostgreSQL's own), settings.conf (Options.Settings) and
+// password (its presence says that initdb came to its end).
 type home struct {
 	dir       string
 	temporary bool
@@ -57,7 +57,8 @@ func newHome(ctx context.Context, o Options) (home, error) {
 	return h, account.reaches(ctx, h.dir)
 }
 
-// inTemporary makes a folder that only the account can read, where the account can reach it: root's TMPDIR may be root's alone.
+// inTemporary makes a folder that only the account can read, where the account can reach it: root's
+// TMPDIR may be root's alone.
 func (h home) inTemporary(ctx context.Context) (home, error) {
 	var refused []error
 	for _, place := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
@@ -89,8 +90,9 @@ func (h home) prepare(ctx context.Context, o Options) (string, error) {
 	return strings.TrimSpace(string(password)), h.write(h.settings(), o.configuration())
 }
 
-// initialise runs initdb. In a temporary folder it does not wait for the disk, which costs it most of its time. That is sound: flushing protects
-// from the loss of the machine, and a temporary server does not outlive that anyway; from the loss of processes, the system's own cache does. The
+// initialise runs initdb. In a temporary folder it does not wait for the disk, which costs it most
+// of its time. That is sound: flushing protects from the loss of the machine, and a temporary
+// server does not outlive that anyway; from the loss of processes, the system's own cache does. The
 // server flushes as it always does.
 func (h home) initialise(ctx context.Context, o Options) (password string, err error) {
 	found, err := os.ReadDir(h.dir)
@@ -98,18 +100,21 @@ func (h home) initialise(ctx context.Context, o Options) (password string, err e
 		return "", fmt.Errorf("pglocal: folder: %w", err)
 	}
 	if len(found) > 0 {
-		return "", fmt.Errorf("pglocal: folder %s has files (%s, …), and they are no server's of this package: name an empty one", h.dir, found[0].Name())
+		return "", fmt.Errorf("pglocal: folder %s has files (%s, …), and they are no server's of this package: name "+
+			"an empty one", h.dir, found[0].Name())
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(h.data()), os.RemoveAll(h.settings()), os.RemoveAll(h.password()+".new"))
+			err = errors.Join(err, os.RemoveAll(h.data()), os.RemoveAll(h.settings()),
+				os.RemoveAll(h.password()+".new"))
 		}
 	}()
 	password = rand.Text()
 	if err := os.Mkdir(h.data(), 0o700); err != nil {
 		return "", fmt.Errorf("pglocal: folder: %w", err)
 	}
-	err = errors.Join(h.account.own(h.data()), h.write(h.settings(), o.configuration()), h.write(h.password()+".new", password))
+	err = errors.Join(h.account.own(h.data()), h.write(h.settings(), o.configuration()), h.write(h.password()+".new",
+		password))
 	if err != nil {
 		return "", err
 	}
@@ -147,8 +152,9 @@ func (h home) write(path, text string) error {
 	return h.account.own(path)
 }
 
-// leave removes a temporary folder. A server that did not end in order has left shared memory to the system, which only the server finds
-// again: alone and without flushing, PostgreSQL recovers, tidies up and ends.
+// leave removes a temporary folder. A server that did not end in order has left shared memory to
+// the system, which only the server finds again: alone and without flushing, PostgreSQL recovers,
+// tidies up and ends.
 func (h home) leave(ctx context.Context) error {
 	if !h.temporary {
 		return nil
@@ -157,7 +163,8 @@ func (h home) leave(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		// What a damaged server cannot tidy up any more is small, and no reason to keep its files.
-		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(), mainDatabase)
+		_ = h.account.run(ctx, io.Discard, h.watched(), h.program("postgres"), "--single", "-F", "-D", h.data(),
+			mainDatabase)
 	}
 	if err := h.remove(); err != nil {
 		return fmt.Errorf("pglocal: %w", err)

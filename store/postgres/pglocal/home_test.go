@@ -50,7 +50,8 @@ func TestAFolderOfOthersIsLeftAsItIs(t *testing.T) {
 func TestAFolderIsNotHalfFilled(t *testing.T) {
 	bin, dir := open(t), open(t)
 	for _, name := range []string{"initdb", "postgres"} {
-		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"),
+			0o755))
 	}
 	_, err := Start(t.Context(), Options{Dir: dir, Bin: bin})
 	require.ErrorContains(t, err, "no luck today")
@@ -59,8 +60,8 @@ func TestAFolderIsNotHalfFilled(t *testing.T) {
 	require.Empty(t, found)
 }
 
-// Root's own folders are closed to the user who runs the server: the error says so, and what to do. Where root keeps its temporary files,
-// a temporary server goes elsewhere.
+// Root's own folders are closed to the user who runs the server: the error says so, and what to do.
+// Where root keeps its temporary files, a temporary server goes elsewhere.
 func TestAFolderThatTheServerCannotReach(t *testing.T) {
 	closed := open(t)
 	require.NoError(t, os.Chmod(closed, 0o700))

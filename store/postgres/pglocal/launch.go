@@ -14,8 +14,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Ports are taken from below those that systems give to outgoing connections (Linux: from 32768, others: from 49152). Otherwise a client
-// that calls while the server is down can be given the very port as its own, and keep the server from coming back.
+// Ports are taken from below those that systems give to outgoing connections (Linux: from 32768,
+// others: from 49152). Otherwise a client that calls while the server is down can be given the very
+// port as its own, and keep the server from coming back.
 const lowestPort, highestPort = 15000, 32000
 
 // Why a server may not start, and may later.
@@ -24,7 +25,8 @@ var (
 	errInUse = errors.New("pglocal: the children of the last server have not ended yet")
 )
 
-// startSomewhere launches the server on a port that is free. Between the look and the server's own bind somebody may take it.
+// startSomewhere launches the server on a port that is free. Between the look and the server's own
+// bind somebody may take it.
 func (s *Server) startSomewhere(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		port, err := freePort(ctx)
@@ -55,7 +57,8 @@ func freePort(ctx context.Context) (int, error) {
 func (s *Server) launch(ctx context.Context) error {
 	for {
 		err := s.launchOnce(ctx)
-		// The children of a server that others killed end a moment after it; until then its successor does not start.
+		// The children of a server that others killed end a moment after it; until then its
+		// successor does not start.
 		if !errors.Is(err, errInUse) || ctx.Err() != nil {
 			return err
 		}
@@ -66,7 +69,8 @@ func (s *Server) launchOnce(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("pglocal: start: %w", err)
 	}
-	p, err := s.home.account.start(ctx, s.options.Log, s.home.watched(), s.home.program("postgres"), "-D", s.home.data(),
+	p, err := s.home.account.start(ctx, s.options.Log, s.home.watched(), s.home.program("postgres"), "-D",
+		s.home.data(),
 		"-c", "port="+strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 	if err != nil {
 		return err
@@ -99,7 +103,8 @@ func (s *Server) ready(ctx context.Context, p *process) error {
 			_ = conn.Close(ctx) // it has shown what it was for
 			return nil
 		}
-		if full := (*pgconn.PgError)(nil); errors.As(err, &full) && full.Code == "53300" { // clients were quicker, and took all connections
+		// clients were quicker, and took all connections
+		if full := (*pgconn.PgError)(nil); errors.As(err, &full) && full.Code == "53300" {
 			return nil
 		}
 		select {

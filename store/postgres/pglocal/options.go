@@ -11,19 +11,25 @@ import (
 
 // Options configure Start. The zero value is a temporary server with PostgreSQL's own settings.
 type Options struct {
-	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Otherwise Stop keeps it, and a later Start with the
-	// same Dir finds the data again, on another port. It is made when it does not exist; one that exists must be empty or such a
-	// server's. For root, the user that the server runs as must be able to reach it: a folder below one of mode 0700 is refused.
+	// Dir keeps the server's files. Empty: a temporary folder, which Stop removes. Otherwise Stop
+	// keeps it, and a later Start with the same Dir finds the data again, on another port. It is
+	// made when it does not exist; one that exists must be empty or such a server's. For root, the
+	// user that the server runs as must be able to reach it: a folder below one of mode 0700 is
+	// refused.
 	Dir string
-	// Settings are written as postgresql.conf has them: "max_connections": "20", "shared_buffers": "256MB". Not the address, the port and
-	// the sockets, which are the package's. ALTER SYSTEM goes before them.
+	// Settings are written as postgresql.conf has them: "max_connections": "20", "shared_buffers":
+	// "256MB". Not the address, the port and the sockets, which are the package's. ALTER SYSTEM
+	// goes before them.
 	Settings map[string]string
-	// Log receives what the server writes to its log; nil: nobody. It must not block, or it holds the server up.
+	// Log receives what the server writes to its log; nil: nobody. It must not block, or it holds
+	// the server up.
 	Log io.Writer
-	// Bin is the folder of initdb and postgres. Empty: the one that the environment's INTERLUDE_PG_BIN names, else that of initdb in PATH,
-	// else the newest of the places where systems put them.
+	// Bin is the folder of initdb and postgres. Empty: the one that the environment's
+	// INTERLUDE_PG_BIN names, else that of initdb in PATH, else the newest of the places where
+	// systems put them.
 	Bin string
-	// User runs the server when root starts it; empty: postgres if there is one, else nobody. Others run it themselves, whatever it says.
+	// User runs the server when root starts it; empty: postgres if there is one, else nobody.
+	// Others run it themselves, whatever it says.
 	User string
 }
 
@@ -57,11 +63,13 @@ func (o Options) check() (Options, error) {
 	return o, nil
 }
 
-// configuration is the settings as a file that postgresql.conf includes, in the order of their names.
+// configuration is the settings as a file that postgresql.conf includes, in the order of their
+// names.
 func (o Options) configuration() string {
 	var lines []string
 	for name, value := range o.Settings {
-		lines = append(lines, fmt.Sprintf("%s = '%s'\n", name, strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(value)))
+		lines = append(lines, fmt.Sprintf("%s = '%s'\n", name, strings.NewReplacer(`\`, `\\`, `'`,
+			`''`).Replace(value)))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")

@@ -14,11 +14,13 @@ import (
 	"time"
 )
 
-// watch is a shell that becomes the program, after it left a watcher behind. The watcher is orphaned at once, so that the program, which
-// cares about its children, has none that it does not know. It reads a pipe (3) that only the caller's process can write to: a line is a
-// farewell, an end without one is the death of that process. Then it ends the program ($$ is the program's process in the watcher, too),
-// which ends its children within seconds: this is PostgreSQL's "immediate shutdown". A pipe that they all have (6) ends with the last of
-// them, and the watcher's end of it (5) tells. Another (4) ends with the watcher, and tells the caller that nobody is left.
+// watch is a shell that becomes the program, after it left a watcher behind. The watcher is
+// orphaned at once, so that the program, which cares about its children, has none that it does not
+// know. It reads a pipe (3) that only the caller's process can write to: a line is a farewell, an
+// end without one is the death of that process. Then it ends the program ($$ is the program's
+// process in the watcher, too), which ends its children within seconds: this is PostgreSQL's
+// "immediate shutdown". A pipe that they all have (6) ends with the last of them, and the watcher's
+// end of it (5) tells. Another (4) ends with the watcher, and tells the caller that nobody is left.
 const watch = `
 folder=$1
 shift
@@ -41,8 +43,8 @@ type process struct {
 	err      error // how it ended, once done is closed
 }
 
-// start starts the program as the account. If the caller's process dies while it runs, the program ends, and the
-// folder is removed, if one is given.
+// start starts the program as the account. If the caller's process dies while it runs, the program
+// ends, and the folder is removed, if one is given.
 func (a account) start(ctx context.Context, log io.Writer, folder, program string, args ...string) (*process, error) {
 	p := &process{log: &tail{to: log}, done: make(chan struct{})}
 	var pipes [3][2]*os.File // farewell, the watcher's end, everybody's end
@@ -54,7 +56,8 @@ func (a account) start(ctx context.Context, log io.Writer, folder, program strin
 		}
 		pipes[i] = [2]*os.File{r, w}
 	}
-	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", watch, "pglocal", folder, program}, args...)...)
+	p.cmd = exec.CommandContext(context.WithoutCancel(ctx), "/bin/sh", append([]string{"-c", watch, "pglocal", folder,
+		program}, args...)...)
 	p.cmd.Dir = "/" // the caller's own may be closed to the account
 	p.cmd.Env = environment(os.Environ())
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
@@ -105,11 +108,13 @@ func (a account) run(ctx context.Context, log io.Writer, folder, program string,
 	return nil
 }
 
-// patience is how long the server may take to shut down in order: its checkpoint writes all that is in memory.
+// patience is how long the server may take to shut down in order: its checkpoint writes all that is
+// in memory.
 const patience = 30 * time.Second
 
-// end shuts the program down in order (a "fast shutdown": sessions are ended, a checkpoint is written), or less politely if it does not
-// come to its end. The error says that it had to be forced.
+// end shuts the program down in order (a "fast shutdown": sessions are ended, a checkpoint is
+// written), or less politely if it does not come to its end. The error says that it had to be
+// forced.
 func (p *process) end() error {
 	if p.signaled(syscall.SIGINT, patience) {
 		return nil
@@ -117,7 +122,8 @@ func (p *process) end() error {
 	if p.signaled(syscall.SIGQUIT, patience/3) {
 		return fmt.Errorf("pglocal: the server did not shut down in %s, and was ended at once: %s", patience, p.log)
 	}
-	return errors.Join(fmt.Errorf("pglocal: the server did not shut down in %s, and was killed: %s", patience+patience/3, p.log), p.crash())
+	return errors.Join(fmt.Errorf("pglocal: the server did not shut down in %s, and was killed: %s",
+		patience+patience/3, p.log), p.crash())
 }
 
 // signaled sends the signal and reports whether the program ended in time.
@@ -143,12 +149,14 @@ func (p *process) ended() bool {
 	}
 }
 
-// environment is the caller's without what would change a server: PostgreSQL's own variables, language and time zone.
+// environment is the caller's without what would change a server: PostgreSQL's own variables,
+// language and time zone.
 func environment(all []string) []string {
 	kept := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, entry := range all {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, "LC_") && name != "LANG" && name != "LANGUAGE" && name != "TZ" {
+		if !strings.HasPrefix(name, "PG") && !strings.HasPrefix(name, "LC_") && name != "LANG" && name != "LANGUAGE" &&
+			name != "TZ" {
 			kept = append(kept, entry)
 		}
 	}

@@ -18,7 +18,8 @@ const (
 	mainDatabase = "postgres"
 )
 
-// Server is a PostgreSQL server of one's own. Its methods may be called concurrently; those that change its state wait for each other.
+// Server is a PostgreSQL server of one's own. Its methods may be called concurrently; those that
+// change its state wait for each other.
 type Server struct {
 	home     home
 	options  Options
@@ -30,8 +31,9 @@ type Server struct {
 	stopped bool
 }
 
-// Start makes a server and waits until it accepts connections; with PostgreSQL 15, that is a second or two, most of it initdb's. Stop it when
-// done. The context bounds the start, not the server. Errors: ErrMissing, or what the server wrote to its log before it ended.
+// Start makes a server and waits until it accepts connections; with PostgreSQL 15, that is a second
+// or two, most of it initdb's. Stop it when done. The context bounds the start, not the server.
+// Errors: ErrMissing, or what the server wrote to its log before it ended.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -57,18 +59,20 @@ func (s *Server) Addr() string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port))
 }
 
-// DSN is the URL of a database of the server, for its superuser, as pgx reads it; of the database "postgres" when the name is empty. It stays the
-// same until Stop.
+// DSN is the URL of a database of the server, for its superuser, as pgx reads it; of the database
+// "postgres" when the name is empty. It stays the same until Stop.
 func (s *Server) DSN(name string) string {
 	if name == "" {
 		name = mainDatabase
 	}
-	u := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, s.password), Host: s.Addr(), Path: "/" + name, RawQuery: "sslmode=disable"}
+	u := url.URL{Scheme: "postgres", User: url.UserPassword(superuser, s.password), Host: s.Addr(), Path: "/" + name,
+		RawQuery: "sslmode=disable"}
 	return u.String()
 }
 
-// Stop shuts the server down in order, if it runs, and removes its files if they are in a temporary folder. Sessions are ended. Further calls
-// do nothing. The error says that it had to be forced, or that files are left.
+// Stop shuts the server down in order, if it runs, and removes its files if they are in a temporary
+// folder. Sessions are ended. Further calls do nothing. The error says that it had to be forced, or
+// that files are left.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,14 +83,16 @@ func (s *Server) Stop() error {
 	return errors.Join(s.process.end(), s.home.leave(context.Background()))
 }
 
-// Halt shuts the server down in order, as an administrator would ("fast": sessions are ended, a checkpoint is written), and keeps its data.
-// Resume brings it back. One that does not run is left as it is. The error says that it had to be forced; it does not run then either.
+// Halt shuts the server down in order, as an administrator would ("fast": sessions are ended, a
+// checkpoint is written), and keeps its data. Resume brings it back. One that does not run is left
+// as it is. The error says that it had to be forced; it does not run then either.
 func (s *Server) Halt() error {
 	return s.down((*process).end)
 }
 
-// Kill ends the server as a loss of power would: with kill -9 for it and all its children at once. What was committed is on the disk, and Resume
-// recovers it. One that does not run is left as it is. The error says that a process could not be killed.
+// Kill ends the server as a loss of power would: with kill -9 for it and all its children at once.
+// What was committed is on the disk, and Resume recovers it. One that does not run is left as it
+// is. The error says that a process could not be killed.
 func (s *Server) Kill() error {
 	return s.down((*process).crash)
 }
@@ -103,8 +109,9 @@ func (s *Server) down(end func(*process) error) error {
 	return end(s.process)
 }
 
-// Resume starts a server that does not run, on the same port and data, and waits until it accepts connections, after a crash until it has
-// recovered. One that runs is left as it is. When it fails, the server does not run, and Resume may be called again.
+// Resume starts a server that does not run, on the same port and data, and waits until it accepts
+// connections, after a crash until it has recovered. One that runs is left as it is. When it fails,
+// the server does not run, and Resume may be called again.
 func (s *Server) Resume(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

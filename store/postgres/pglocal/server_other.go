@@ -14,7 +14,8 @@ type Server struct{}
 
 // Start fails with errors.ErrUnsupported: this system has no Unix processes.
 func Start(context.Context, Options) (*Server, error) {
-	return nil, fmt.Errorf("pglocal: a server of one's own on %s is an %w: start one yourself, and give its DSN", runtime.GOOS, errors.ErrUnsupported)
+	return nil, fmt.Errorf("pglocal: a server of one's own on %s is an %w: start one yourself, and give its DSN",
+		runtime.GOOS, errors.ErrUnsupported)
 }
 
 // Addr is where the server listens.

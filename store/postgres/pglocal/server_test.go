@@ -20,14 +20,16 @@ import (
 func TestAServerOfOnesOwn(t *testing.T) {
 	var log tail
 	log.to = &strings.Builder{}
-	s, err := Start(t.Context(), Options{Log: &log, Settings: map[string]string{"max_connections": "17", "application_name": `it's a \ name`}})
+	s, err := Start(t.Context(), Options{Log: &log, Settings: map[string]string{"max_connections": "17",
+		"application_name": `it's a \ name`}})
 	require.NoError(t, err)
 	defer s.Stop()
 
 	conn := connect(t, s.DSN(""))
 	for setting, want := range map[string]string{
 		"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", // as shipped: what is measured is durable
-		"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "server_encoding": "UTF8", "lc_collate": "C", "TimeZone": "UTC",
+		"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "server_encoding": "UTF8", "lc_collate": "C",
+		"TimeZone":        "UTC",
 		"max_connections": "17", "application_name": `it's a \ name`,
 	} {
 		require.Equal(t, want, one[string](t, conn, "SELECT current_setting('"+setting+"')"), setting)
@@ -49,7 +51,9 @@ func TestAServerOfOnesOwn(t *testing.T) {
 	require.True(t, log.says("database system is shut down"), "%s", &log)
 
 	require.NoError(t, s.Stop(), "again")
-	for _, f := range []func() error{s.Halt, s.Kill, func() error { return s.Resume(t.Context()) }, func() error { return s.Restart(t.Context()) }} {
+	for _, f := range []func() error{s.Halt, s.Kill, func() error {
+		return s.Resume(t.Context())
+	}, func() error { return s.Restart(t.Context()) }} {
 		require.ErrorIs(t, f(), ErrStopped)
 	}
 }
@@ -79,7 +83,8 @@ func TestARestartKeepsPortAndData(t *testing.T) {
 	require.Equal(t, 7, one[int](t, connect(t, s.DSN("")), "SELECT n FROM kept"))
 }
 
-// Clients are told of a commit, or not; a kill in the middle of it all takes back none that they were told of.
+// Clients are told of a commit, or not; a kill in the middle of it all takes back none that they
+// were told of.
 func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
 	s := start(t, Options{})
 	execute(t, connect(t, s.DSN("")), "CREATE TABLE counted (client int, n int)")
@@ -95,7 +100,8 @@ func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
 			execute(t, conn, "DELETE FROM counted WHERE client = $1", client)
 			clients.Go(func() {
 				for n := int64(1); ; n++ {
-					if _, err := conn.Exec(context.Background(), "INSERT INTO counted VALUES ($1, $2)", client, n); err != nil {
+					if _, err := conn.Exec(context.Background(), "INSERT INTO counted VALUES ($1, $2)", client,
+						n); err != nil {
 						return
 					}
 					told[client].Store(n)
@@ -119,7 +125,8 @@ func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
 		conn := connect(t, s.DSN(""))
 		for client := range told {
 			execute(t, conn, "SELECT set_config('test.client', $1::int::text, false)", client)
-			got := one[int64](t, conn, "SELECT count(*) FROM counted WHERE client = current_setting('test.client')::int")
+			got := one[int64](t, conn,
+				"SELECT count(*) FROM counted WHERE client = current_setting('test.client')::int")
 			require.GreaterOrEqual(t, got, told[client].Load())
 			require.LessOrEqual(t, got, told[client].Load()+1, "one commit may not have been told")
 		}
@@ -188,12 +195,16 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"unknown setting": {t.Context(), Options{Settings: map[string]string{"no_such_setting": "1"}}, `unrecognized configuration parameter "no_such_setting"`},
-		"bad value":       {t.Context(), Options{Settings: map[string]string{"max_connections": "many"}}, `invalid value for parameter "max_connections"`},
-		"our setting":     {t.Context(), Options{Settings: map[string]string{"Port": "5432"}}, "chosen by this package"},
-		"no name":         {t.Context(), Options{Settings: map[string]string{"a = 1 #": "1"}}, "no name of a setting"},
-		"two lines":       {t.Context(), Options{Settings: map[string]string{"work_mem": "1MB\nfsync = off"}}, "has a line's end"},
-		"context ended":   {gone, Options{}, context.Canceled.Error()},
+		"unknown setting": {t.Context(), Options{Settings: map[string]string{"no_such_setting": "1"}},
+			`unrecognized configuration parameter "no_such_setting"`},
+		"bad value": {t.Context(), Options{Settings: map[string]string{"max_connections": "many"}},
+			`invalid value for parameter "max_connections"`},
+		"our setting": {t.Context(), Options{Settings: map[string]string{"Port": "5432"}},
+			"chosen by this package"},
+		"no name": {t.Context(), Options{Settings: map[string]string{"a = 1 #": "1"}}, "no name of a setting"},
+		"two lines": {t.Context(), Options{Settings: map[string]string{"work_mem": "1MB\nfsync = off"}},
+			"has a line's end"},
+		"context ended": {gone, Options{}, context.Canceled.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("TMPDIR", open(t))

@@ -11,9 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby makes a copy of a server that runs, and starts it as its standby: a server of its own, which follows the
-// primary by streaming, can be read, and is promoted by Promote. It has the primary's password. The options are those of
-// Start; a Dir must be empty. Whether the primary's commits wait for it is the primary's to say (synchronous_standby_names).
+// Standby makes a copy of a server that runs, and starts it as its standby: a server of its own,
+// which follows the primary by streaming, can be read, and is promoted by Promote. It has the
+// primary's password. The options are those of Start; a Dir must be empty. Whether the primary's
+// commits wait for it is the primary's to say (synchronous_standby_names).
 func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 	o, err := o.check()
 	if err != nil {
@@ -35,11 +36,13 @@ func (s *Server) Standby(ctx context.Context, o Options) (*Server, error) {
 
 // copyOf fills the folder with a copy of the server, and with what has it follow.
 func (h home) copyOf(ctx context.Context, primary *Server, o Options) error {
-	initdb, err := filepath.EvalSymlinks(h.program("initdb")) // the folder may hold no more than links to the two that a server needs
+	// the folder may hold no more than links to the two that a server needs
+	initdb, err := filepath.EvalSymlinks(h.program("initdb"))
 	if err != nil {
 		return fmt.Errorf("pglocal: %w", err)
 	}
-	err = h.account.run(ctx, o.Log, h.watched(), filepath.Join(filepath.Dir(initdb), "pg_basebackup"), "--pgdata", h.data(), "--dbname", primary.DSN(""),
+	err = h.account.run(ctx, o.Log, h.watched(), filepath.Join(filepath.Dir(initdb), "pg_basebackup"), "--pgdata",
+		h.data(), "--dbname", primary.DSN(""),
 		"--write-recovery-conf", "--checkpoint", "fast", "--wal-method", "stream", "--no-sync")
 	if err != nil {
 		return err

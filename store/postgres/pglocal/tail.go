@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// tailSize is how much of a log is kept for an error: the lines that say why a server ended, and a few before them.
+// tailSize is how much of a log is kept for an error: the lines that say why a server ended, and a
+// few before them.
 const tailSize = 4 << 10
 
 // tail passes a log on and keeps its end.

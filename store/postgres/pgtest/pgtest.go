@@ -1,8 +1,9 @@
 // Package pgtest gives tests an empty PostgreSQL database, or an empty corner of one.
 //
-// The server is the one that the environment's INTERLUDE_POSTGRES names (a DSN as pgx reads it, of a user who may create databases), else a
-// private one of package pglocal, which all tests of the process share and the first to ask for it starts, in a second or two. A test is never
-// skipped: when there is no server to be had, it fails with one line that says what to install.
+// The server is the one that the environment's INTERLUDE_POSTGRES names (a DSN as pgx reads it, of
+// a user who may create databases), else a private one of package pglocal, which all tests of the
+// process share and the first to ask for it starts, in a second or two. A test is never skipped:
+// when there is no server to be had, it fails with one line that says what to install.
 //
 //	func TestMain(m *testing.M) { pgtest.Main(m) }
 //
@@ -31,15 +32,15 @@ const patience = 2 * time.Minute
 // shared is this process's server.
 var shared source
 
-// Main runs a package's tests and stops the server that they shared. A package without it leaves that to the end of the process, which the
-// server does not outlive either.
+// Main runs a package's tests and stops the server that they shared. A package without it leaves
+// that to the end of the process, which the server does not outlive either.
 func Main(m *testing.M) {
 	m.Run()
 	shared.stop()
 }
 
-// DSN is that of a new, empty database (encoding UTF8, locale C), for its owner. It is dropped when the test ends, with whoever is still
-// connected. It takes some 100 ms; Schema takes a tenth.
+// DSN is that of a new, empty database (encoding UTF8, locale C), for its owner. It is dropped when
+// the test ends, with whoever is still connected. It takes some 100 ms; Schema takes a tenth.
 func DSN(tb testing.TB) string {
 	tb.Helper()
 	name := newName()
@@ -49,8 +50,9 @@ func DSN(tb testing.TB) string {
 	return inDatabase(dsn, name)
 }
 
-// Schema is the DSN of a database that the tests share, and the name of a schema that nobody else uses in it. The schema does not exist; if it
-// does when the test ends, it is dropped with all that is in it. Then no transaction may be open that used it.
+// Schema is the DSN of a database that the tests share, and the name of a schema that nobody else
+// uses in it. The schema does not exist; if it does when the test ends, it is dropped with all that
+// is in it. Then no transaction may be open that used it.
 func Schema(tb testing.TB) (dsn, schema string) {
 	tb.Helper()
 	schema = newName()
@@ -75,7 +77,8 @@ func With(dsn string, settings ...string) string {
 	return dsn
 }
 
-// Start starts a server for this test alone, to be restarted and killed, and stops it when the test ends.
+// Start starts a server for this test alone, to be restarted and killed, and stops it when the test
+// ends.
 func Start(tb testing.TB, o pglocal.Options) *pglocal.Server {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), patience)

@@ -45,7 +45,8 @@ func TestEachTestHasADatabase(t *testing.T) {
 		t.Run("test", func(t *testing.T) {
 			var name, encoding, collation string
 			conn := connect(t, DSN(t))
-			err := conn.QueryRow(t.Context(), "SELECT datname, pg_encoding_to_char(encoding), datcollate FROM pg_database WHERE datname = current_database()").
+			err := conn.QueryRow(t.Context(), "SELECT datname, pg_encoding_to_char(encoding), datcollate FROM "+
+				"pg_database WHERE datname = current_database()").
 				Scan(&name, &encoding, &collation)
 			require.NoError(t, err)
 			require.Equal(t, []string{"UTF8", "C"}, []string{encoding, collation})
@@ -83,15 +84,17 @@ func TestEachTestHasASchema(t *testing.T) {
 	}
 }
 
-// A server that is given is used as it is, and outlives the tests; one that was restarted meanwhile is as good.
+// A server that is given is used as it is, and outlives the tests; one that was restarted meanwhile
+// is as good.
 func TestAServerThatIsGiven(t *testing.T) {
 	server := Start(t, pglocal.Options{})
 	u, err := url.Parse(server.DSN(""))
 	require.NoError(t, err)
 	password, _ := u.User.Password()
 	for form, dsn := range map[string]string{
-		"url":      server.DSN("") + "&dbname=postgres",
-		"keywords": fmt.Sprintf("host=127.0.0.1 port=%s user=postgres password=%s dbname=postgres sslmode=disable", u.Port(), password),
+		"url": server.DSN("") + "&dbname=postgres",
+		"keywords": fmt.Sprintf("host=127.0.0.1 port=%s user=postgres password=%s dbname=postgres sslmode=disable",
+			u.Port(), password),
 	} {
 		t.Run(form, func(t *testing.T) {
 			t.Setenv("INTERLUDE_POSTGRES", dsn)
@@ -144,11 +147,15 @@ func TestNoServer(t *testing.T) {
 		require.Contains(t, failure, "INTERLUDE_POSTGRES")
 		require.NotContains(t, failure, "\n")
 	}
-	require.Contains(t, failureOf(t, func(tb testing.TB) { Start(tb, pglocal.Options{}) }), "apt-get install -y postgresql")
+	require.Contains(t, failureOf(t, func(tb testing.TB) {
+		Start(tb, pglocal.Options{})
+	}), "apt-get install -y postgresql")
 
 	t.Setenv("INTERLUDE_POSTGRES", "host=127.0.0.1 port=1 user=nobody sslmode=disable")
 	var unreachable source
-	require.Contains(t, failureOf(t, func(tb testing.TB) { unreachable.do(tb, "") }), "the server of INTERLUDE_POSTGRES cannot be reached")
+	require.Contains(t, failureOf(t, func(tb testing.TB) {
+		unreachable.do(tb, "")
+	}), "the server of INTERLUDE_POSTGRES cannot be reached")
 }
 
 // What stops is gone, with its connection.

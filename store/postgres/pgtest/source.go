@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// source is a server that tests share, and one connection to make and drop things with. The zero value is ready.
+// source is a server that tests share, and one connection to make and drop things with. The zero
+// value is ready.
 type source struct {
 	mu     sync.Mutex // guards all below, and is held while a statement runs
 	dsn    string
@@ -27,7 +28,8 @@ type source struct {
 // do executes the statements and returns the server's DSN, or ends the test.
 func (s *source) do(tb testing.TB, sql string) string {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience) // a test's context ends before its clean-up
+	// a test's context ends before its clean-up
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), patience)
 	defer cancel()
 	dsn, err := s.try(ctx, sql)
 	if err != nil {
@@ -92,7 +94,8 @@ func (s *source) connect(ctx context.Context) error {
 	return err
 }
 
-// stop ends the connection, and the server if it is the tests' own. The next test may start another.
+// stop ends the connection, and the server if it is the tests' own. The next test may start
+// another.
 func (s *source) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +110,8 @@ func (s *source) stop() {
 	s.dsn, s.server, s.conn, s.err = "", nil, nil, nil
 }
 
-// inDatabase is the DSN with another database: a URL, or keywords and values, of which the last wins.
+// inDatabase is the DSN with another database: a URL, or keywords and values, of which the last
+// wins.
 func inDatabase(dsn, name string) string {
 	if !strings.HasPrefix(dsn, "postgres://") && !strings.HasPrefix(dsn, "postgresql://") {
 		return dsn + " dbname=" + name
