@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The second opinion on the model of a run: Rumur explores what contract/explore generates from the contract, and must find nothing, in as many states
+# The second opinion on the model of a run: Rumur explores what proof/explore generates from the contract, and must find nothing, in as many states
 # as our own explorer counts. Arguments are bounds, as modelcheck takes them; without any, they are such that it takes half a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,7 +17,7 @@ ready || { echo "rumur or a C compiler is missing: install them (Debian, Ubuntu:
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-go build -o "$dir/modelcheck" ./contract/explore/modelcheck
+go build -o "$dir/modelcheck" ./proof/explore/modelcheck
 "$dir/modelcheck" "${bounds[@]}" -murphi "$dir/model.murphi"
 rumur --symmetry-reduction off --deadlock-detection off --output "$dir/model.c" "$dir/model.murphi"
 cas=
@@ -30,5 +30,5 @@ cc -std=c11 -O3 -w $cas -o "$dir/model" "$dir/model.c" -lpthread -latomic 2>/dev
 states() { grep -o '[0-9]* states, [0-9]* [tr]' "$1" | tail -n 1 | cut -d' ' -f1; }
 theirs=$(states "$dir/theirs")
 ours=$(states "$dir/ours")
-echo "Rumur: $theirs states; contract/explore: $ours states"
+echo "Rumur: $theirs states; proof/explore: $ours states"
 [ -n "$theirs" ] && [ "$theirs" = "$ours" ] || { echo "the two models differ" >&2; exit 1; }

@@ -3,11 +3,11 @@
 // states and transitions there are; a shortest counter-example, and fails, when something is
 // broken.
 //
-//	go run ./contract/explore/modelcheck                          two nodes, one fault: seconds
-//	go run ./contract/explore/modelcheck -faults 2                two faults: minutes
-//	go run ./contract/explore/modelcheck -nodes 3                 three nodes: minutes
-//	go run ./contract/explore/modelcheck -without version.reply   what would happen without that guard
-//	go run ./contract/explore/modelcheck -without list            which guards there are
+//	go run ./proof/explore/modelcheck                          two nodes, one fault: seconds
+//	go run ./proof/explore/modelcheck -faults 2                two faults: minutes
+//	go run ./proof/explore/modelcheck -nodes 3                 three nodes: minutes
+//	go run ./proof/explore/modelcheck -without version.reply   what would happen without that guard
+//	go run ./proof/explore/modelcheck -without list            which guards there are
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/contract/explore"
+	"github.com/interlude-go/interlude/proof/explore"
 )
 
 func main() {

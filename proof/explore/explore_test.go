@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/contract/explore"
+	"github.com/interlude-go/interlude/proof/explore"
 )
 
 // everywhere explores the scenarios, side by side, and adds up.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/contract/explore"
+	"github.com/interlude-go/interlude/proof/explore"
 )
 
 // mutant is a contract whose transitions or waiting policy say one thing differently.

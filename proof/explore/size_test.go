@@ -2,7 +2,7 @@
 
 package explore_test
 
-import "github.com/interlude-go/interlude/contract/explore"
+import "github.com/interlude-go/interlude/proof/explore"
 
 var (
 	explored = explore.Usual() // by the ordinary test, with

@@ -2,7 +2,7 @@
 
 package explore_test
 
-import "github.com/interlude-go/interlude/contract/explore"
+import "github.com/interlude-go/interlude/proof/explore"
 
 // An exploration is one goroutine, and the race detector makes it ten times as slow: a part is
 // enough to see scenarios side by side. CI runs the whole without it.
