@@ -158,8 +158,8 @@ type Hint struct {
 
 // Meter is implemented by a store that counts what it writes.
 type Meter interface {
-	// Stats returns the counts since the store was opened by this process.
-	Stats() Stats
+	// Counters returns the counts since the store was opened by this process.
+	Counters() Counters
 }
 
 // Identified is implemented by a store that can tell its data from the data of every other store.
@@ -183,8 +183,9 @@ type InteractionReader interface {
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
-// Stats are counts of what was made durable.
-type Stats struct {
+// Counters are what one store object has made durable since it was opened. (A Survey counts the runs
+// that a store keeps.)
+type Counters struct {
 	Commits uint64 // entries of Commit and runs of Claim
 	Flushes uint64 // durable transactions that they shared; 0 for a store that is not durable
 	Rows    uint64 // rows, or what the store has instead, that were written

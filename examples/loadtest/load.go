@@ -52,10 +52,10 @@ func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress
 	bar := p.start("round trips", o.runs)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	stats, begun, cpu := h.store.Stats(), time.Now(), cpuTime()
+	stats, begun, cpu := h.store.Counters(), time.Now(), cpuTime()
 	err := load(ctx, h, o.concurrency, o.follow, upTo(o.runs, bar.at))
 	took, used := time.Since(begun), cpuTime()-cpu
-	written := minus(h.store.Stats(), stats)
+	written := minus(h.store.Counters(), stats)
 	runtime.ReadMemStats(&after)
 	bar.end()
 	replies, refused := h.answerer.take()

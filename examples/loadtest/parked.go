@@ -248,7 +248,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 		if len(orphans) == 0 {
 			break
 		}
-		b.at(int(h.store.Stats().Commits))
+		b.at(int(h.store.Counters().Commits))
 	}
 	r.Recovery = time.Since(begun).Seconds()
 	r.DuringRunsPS = float64(trips) / r.Recovery
@@ -266,12 +266,12 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 
 // warmUp makes some round trips first, and notes how large their rows are.
 func (r *report) warmUp(ctx context.Context, h *host) error {
-	before := h.store.Stats()
+	before := h.store.Counters()
 	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)),
 		func(int) {})); err != nil {
 		return err
 	}
-	r.written = minus(h.store.Stats(), before)
+	r.written = minus(h.store.Counters(), before)
 	runtime.GC()
 	return nil
 }

@@ -53,7 +53,7 @@ type report struct {
 	ReplayHeap   float64 `json:"replay_heap_mb,omitempty"`
 	Soak         *soaked `json:"soak,omitempty"`
 
-	written store.Stats // of the warm-up: how large rows are
+	written store.Counters // of the warm-up: how large rows are
 }
 
 func (r *report) rowBytes() int { return int(r.written.Bytes / max(r.written.Rows, 1)) }
@@ -134,8 +134,8 @@ func each(all []float64) string {
 	return strings.Join(texts, " ")
 }
 
-func minus(a, b store.Stats) store.Stats {
-	return store.Stats{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows,
+func minus(a, b store.Counters) store.Counters {
+	return store.Counters{Commits: a.Commits - b.Commits, Flushes: a.Flushes - b.Flushes, Rows: a.Rows - b.Rows,
 		Bytes: a.Bytes - b.Bytes}
 }
 

@@ -18,15 +18,15 @@ import (
 type Store struct {
 	watchers store.Watchers
 
-	mu     sync.RWMutex // guards everything below
-	closed bool
-	runs   map[string]*entry
-	index  index
-	nodes  map[string]*store.Node
-	pools  map[string]slots.Pool
-	served map[string]string // by pool: the key served last, a hint for fairness
-	first  string            // the pool at which the last claim began, a hint for fairness
-	stats  store.Stats
+	mu       sync.RWMutex // guards everything below
+	closed   bool
+	runs     map[string]*entry
+	index    index
+	nodes    map[string]*store.Node
+	pools    map[string]slots.Pool
+	served   map[string]string // by pool: the key served last, a hint for fairness
+	first    string            // the pool at which the last claim began, a hint for fairness
+	counters store.Counters
 
 	identity string // never changes
 }
@@ -213,26 +213,26 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *copied) {
 
 // count adds a commit to the statistics; the caller holds the lock.
 func (s *Store) count(c *store.Commit) {
-	s.stats.Commits++
-	s.stats.Rows++
-	s.stats.Bytes += uint64(len(c.Spec))
+	s.counters.Commits++
+	s.counters.Rows++
+	s.counters.Bytes += uint64(len(c.Spec))
 	if len(c.Events) > 0 {
-		s.stats.Rows++
+		s.counters.Rows++
 	}
 	for _, event := range c.Events {
-		s.stats.Bytes += uint64(len(event.Body))
+		s.counters.Bytes += uint64(len(event.Body))
 	}
 	if c.Settled != nil {
-		s.stats.Rows++
+		s.counters.Rows++
 	}
 }
 
-// Stats implements store.Meter. Rows are records, the events of a commit, and settled interactions;
+// Counters implements store.Meter. Rows are records, the events of a commit, and settled interactions;
 // bytes are those of events and specs, which alone are kept as bytes. Nothing is ever flushed.
-func (s *Store) Stats() store.Stats {
+func (s *Store) Counters() store.Counters {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.stats
+	return s.counters
 }
 
 // Prune implements store.Writer.

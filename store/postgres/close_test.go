@@ -85,7 +85,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrClosed)
 	}
 	w.requireNothingLeft(application)
-	commits := s.Stats().Commits
+	commits := s.Counters().Commits
 	again := w.open(postgres.Options{})
 	survey, err := again.Survey(t.Context(), noon)
 	require.NoError(t, err)

@@ -237,7 +237,7 @@ func rollBack(ctx context.Context, conn *pgx.Conn) {
 // stored finishes the entries that were stored, tells watchers, and returns the others.
 func (s *Store) stored(entries []*entry) (others []*entry) {
 	hints := make([]store.Hint, 0, len(entries))
-	var done store.Stats
+	var done store.Counters
 	for _, e := range entries {
 		if !e.made {
 			others = append(others, e)

@@ -10,7 +10,7 @@ import (
 type meter struct{ commits, flushes, rows, bytes atomic.Uint64 }
 
 // flushed counts a transaction. One that wrote nothing costs no flush.
-func (m *meter) flushed(done store.Stats) {
+func (m *meter) flushed(done store.Counters) {
 	if done.Rows == 0 {
 		return
 	}
@@ -20,9 +20,9 @@ func (m *meter) flushed(done store.Stats) {
 	m.bytes.Add(done.Bytes)
 }
 
-// Stats implements store.Meter. Rows are those of runs, states, events and settled; bytes are the
+// Counters implements store.Meter. Rows are those of runs, states, events and settled; bytes are the
 // records, events, specs and settled interactions in them.
-func (s *Store) Stats() store.Stats {
+func (s *Store) Counters() store.Counters {
 	m := &s.meter
-	return store.Stats{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}
+	return store.Counters{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}
 }

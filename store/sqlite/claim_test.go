@@ -192,15 +192,15 @@ func TestAClaimsTransactions(t *testing.T) {
 				}
 				return 1
 			}
-			before := s.Stats()
+			before := s.Counters()
 			require.Equal(t, []string{"a", "b", "c"}, ids(start(t, s, 3)))
-			after := s.Stats()
+			after := s.Counters()
 			require.EqualValues(t, 3, after.Commits-before.Commits)
 			require.Equal(t, flushes(3), after.Flushes-before.Flushes)
 			before = after
 			require.Equal(t, []string{"d"}, ids(start(t, s, 3)), "the pool has room for 4")
 			require.Empty(t, start(t, s, 3))
-			after = s.Stats()
+			after = s.Counters()
 			require.EqualValues(t, 1, after.Commits-before.Commits)
 			require.EqualValues(t, 1, after.Flushes-before.Flushes, "a claim that finds nothing writes nothing")
 		})

@@ -9,7 +9,7 @@ import (
 // meter counts what the writer wrote. Pending is the writer's own: what belongs to the transaction
 // under way.
 type meter struct {
-	pending                       store.Stats
+	pending                       store.Counters
 	commits, flushes, rows, bytes atomic.Uint64
 }
 
@@ -22,7 +22,7 @@ func (m *meter) row(bytes int) {
 // flushed counts a transaction that was made durable. One that wrote nothing costs no flush.
 func (m *meter) flushed() {
 	p := m.pending
-	m.pending = store.Stats{}
+	m.pending = store.Counters{}
 	if p.Rows == 0 {
 		return
 	}
@@ -32,9 +32,9 @@ func (m *meter) flushed() {
 	m.bytes.Add(p.Bytes)
 }
 
-// Stats implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the
+// Counters implements store.Meter. Rows are those of runs, log, settled and labels; bytes are the
 // records, events, specs and settled interactions in them.
-func (s *Store) Stats() store.Stats {
+func (s *Store) Counters() store.Counters {
 	m := &s.writer.meter
-	return store.Stats{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}
+	return store.Counters{Commits: m.commits.Load(), Flushes: m.flushes.Load(), Rows: m.rows.Load(), Bytes: m.bytes.Load()}
 }

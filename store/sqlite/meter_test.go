@@ -22,10 +22,10 @@ func written(t *testing.T, db *sql.DB, id string) uint64 {
 
 // The counts are those of what was written, to the row and the byte, in the order of a run's life.
 // What is refused counts nothing, nor does a transaction that writes no run.
-func TestStatsCountWhatWasWritten(t *testing.T) {
+func TestCountersCountWhatWasWritten(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
-	require.Equal(t, store.Stats{}, s.Stats(), "what an earlier process wrote is not counted")
+	require.Equal(t, store.Counters{}, s.Counters(), "what an earlier process wrote is not counted")
 	const full = sqlite.MaxTail
 	join(t, s, "n")
 	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1}))
@@ -155,11 +155,11 @@ func TestStatsCountWhatWasWritten(t *testing.T) {
 			require.Equal(t, 1, n)
 		}, 0, 0, func() uint64 { return 0 }},
 	} {
-		before := s.Stats()
+		before := s.Counters()
 		c.do(t)
-		after := s.Stats()
-		want := store.Stats{Commits: c.commits, Rows: c.rows, Bytes: c.bytes(), Flushes: min(1, c.commits)}
-		require.Equal(t, want, store.Stats{
+		after := s.Counters()
+		want := store.Counters{Commits: c.commits, Rows: c.rows, Bytes: c.bytes(), Flushes: min(1, c.commits)}
+		require.Equal(t, want, store.Counters{
 			Commits: after.Commits - before.Commits, Rows: after.Rows - before.Rows, Bytes: after.Bytes - before.Bytes,
 			Flushes: after.Flushes - before.Flushes,
 		}, c.name)
@@ -168,7 +168,7 @@ func TestStatsCountWhatWasWritten(t *testing.T) {
 
 // What a failed transaction wrote is not counted, also not with the next one; nor is what another
 // process wrote.
-func TestStatsForgetWhatFailed(t *testing.T) {
+func TestCountersForgetWhatFailed(t *testing.T) {
 	a, path := openMade(t, quick)
 	b, err := sqlite.Open(t.Context(), path, quick)
 	require.NoError(t, err)
@@ -176,16 +176,16 @@ func TestStatsForgetWhatFailed(t *testing.T) {
 	poison(t, path, "ABORT")
 	c := newRun("r", 10)
 	put(t, a, c)
-	before := a.Stats()
+	before := a.Counters()
 	for _, err := range a.Commit(t.Context(), []store.Commit{report(c.Run), newRun("next", 10),
 		poisoned(newRun("kept", 10).Run)}) {
 		require.ErrorContains(t, err, "poisoned")
 	}
-	require.Equal(t, before, a.Stats())
+	require.Equal(t, before, a.Counters())
 	put(t, b, newRun("elsewhere", 10))
-	require.Equal(t, before, a.Stats())
+	require.Equal(t, before, a.Counters())
 	put(t, a, report(c.Run))
-	after := a.Stats()
+	after := a.Counters()
 	require.Equal(t, before.Commits+1, after.Commits)
 	require.Equal(t, before.Rows+1, after.Rows)
 	require.Equal(t, before.Flushes+1, after.Flushes)

@@ -187,7 +187,7 @@ func TestATransactionThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 			a, b := newRun("a", 10), newRun("b", 10)
 			put(t, s, a, b)
 			ctx := t.Context()
-			stats := s.Stats()
+			stats := s.Counters()
 
 			free := s.Hold()
 			batch := []store.Commit{report(a.Run), newRun("c", 10)}
@@ -209,7 +209,7 @@ func TestATransactionThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 			}
 			require.ErrorContains(t, <-joined, "poisoned")
 			require.ErrorContains(t, <-changed, "poisoned")
-			require.Equal(t, stats, s.Stats(), "nothing was made durable")
+			require.Equal(t, stats, s.Counters(), "nothing was made durable")
 
 			require.ErrorIs(t, commit(s, elsewhere), store.ErrUnknownPool)
 			_, err := s.Claim(ctx, claim("m"))
