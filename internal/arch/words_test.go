@@ -1,0 +1,179 @@
+package arch_test
+
+import (
+	"go/ast"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// retired are words that docs/concepts.md has taken out of use as a part of a name, each with what
+// to write instead. A name is a file's, or that of a function, method, type, field, package
+// variable or constant. A word of it is what begins with a capital letter or an underscore.
+var retired = map[string]string{
+	"man":      "start (a worker for a run)",
+	"manned":   "executing, or with a worker",
+	"unmanned": "without a worker",
+	"tell":     "encode, publish, notify or describe",
+	"told":     "notified",
+	"teller":   "encoder, or the payload's own name",
+	"telling":  "event, or payload",
+	"tells":    "describes, or reports",
+	"weigh":    "collectEvidence",
+	"stamp":    "commitTime",
+	"rescue":   "recover, or retry",
+	"havoc":    "the fault's own name",
+	"sweep":    "recoveryPass, scanProcesses, cleanUp",
+	"sweeper":  "ProcessCleaner",
+	"unheld":   "without a slot, or released",
+	"unsent":   "notSent",
+	"heed":     "apply, or watch",
+	"doubt":    "unknownOutcome",
+}
+
+// retiredAlone are words that say nothing when they are the whole name.
+var retiredAlone = map[string]string{
+	"look":   "load, scan or poll, and what",
+	"take":   "claim, drain or remove, and what",
+	"begin":  "start, and what",
+	"made":   "created",
+	"known":  "cached, or recent",
+	"again":  "retry, or retryable",
+	"behind": "stuck, or late",
+	"apart":  "separate, and what",
+	"sight":  "what is seen",
+	"front":  "first, or position",
+	"keep":   "store, cache or retain, and what",
+}
+
+// inUse are the retired words that names still have, and in how many places. The list only
+// shrinks: a new use fails, and so does a word whose last use is gone and that comes back.
+var inUse = map[string]int{
+	"again":    3,
+	"apart":    2,
+	"begin":    10,
+	"behind":   3,
+	"doubt":    4,
+	"front":    1,
+	"keep":     9,
+	"known":    13,
+	"look":     9,
+	"made":     5,
+	"man":      1,
+	"rescue":   1,
+	"sight":    2,
+	"stamp":    1,
+	"sweep":    16,
+	"sweeper":  2,
+	"take":     15,
+	"tell":     10,
+	"teller":   5,
+	"telling":  1,
+	"told":     10,
+	"unheld":   2,
+	"unmanned": 2,
+	"unsent":   1,
+	"weigh":    1,
+}
+
+// wordsOf finds the words of a name.
+var wordsOf = regexp.MustCompile(`[A-Z]+[a-z0-9]*|[a-z0-9]+`)
+
+// declared are the names that a file declares.
+func declared(path string, file *ast.File) []string {
+	names := []string{strings.TrimSuffix(filepath.Base(path), ".go")}
+	add := func(idents ...*ast.Ident) {
+		for _, i := range idents {
+			names = append(names, i.Name)
+		}
+	}
+	for _, d := range file.Decls { // variables and constants of a function are its own business
+		if g, ok := d.(*ast.GenDecl); ok {
+			for _, s := range g.Specs {
+				if v, ok := s.(*ast.ValueSpec); ok {
+					add(v.Names...)
+				}
+			}
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			add(n.Name)
+		case *ast.TypeSpec:
+			add(n.Name)
+		case *ast.StructType:
+			for _, f := range n.Fields.List {
+				add(f.Names...)
+			}
+		case *ast.InterfaceType:
+			for _, f := range n.Methods.List {
+				add(f.Names...)
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// retiredIn is the retired word in a name, and what to write instead; empty when there is none.
+func retiredIn(name string) (word, instead string) {
+	alone := strings.ToLower(name)
+	if instead, ok := retiredAlone[alone]; ok {
+		return alone, instead
+	}
+	for _, w := range wordsOf.FindAllString(name, -1) {
+		w = strings.ToLower(w)
+		if instead, ok := retired[w]; ok {
+			return w, instead
+		}
+	}
+	return "", ""
+}
+
+// notProduct are folders whose names may say what they like: what checks the product, and what
+// shows it.
+var notProduct = []string{"proof", "examples", "contract/explore", "engine/internal", "docs"}
+
+// TestRetiredWordsNameNothingNew holds names to the glossary: one term a concept, and none of the
+// words that it has retired.
+func TestRetiredWordsNameNothingNew(t *testing.T) {
+	uses := make(map[string][]string)
+	eachFile(t, "../..", func(path string, file *ast.File) {
+		path = filepath.ToSlash(strings.TrimPrefix(path, "../../"))
+		outside := slices.ContainsFunc(notProduct, func(dir string) bool { return within(path, dir) })
+		if outside || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(file.Name.Name, "test") {
+			return
+		}
+		for _, name := range declared(path, file) {
+			if word, _ := retiredIn(name); word != "" {
+				uses[word] = append(uses[word], path+": "+name)
+			}
+		}
+	})
+	for word, places := range uses {
+		instead := retired[word] + retiredAlone[word]
+		assert.LessOrEqual(t, len(places), inUse[word], "%q is retired (docs/concepts.md); write %s:\n%s", word,
+			instead, strings.Join(places, "\n"))
+	}
+	for word, allowed := range inUse {
+		if n := len(uses[word]); n < allowed {
+			t.Logf("inUse[%q] can be lowered from %d to %d", word, allowed, n)
+		}
+	}
+}
+
+func TestARetiredWordIsFound(t *testing.T) {
+	for name, want := range map[string]string{
+		"tellAll": "tell", "runTold": "told", "sweep_linux": "sweep", "take": "take", "Known": "known",
+		"takeover": "", "timestamp": "", "knownRuns": "", "manual": "", "Stamp": "stamp", "manRun": "man",
+	} {
+		word, _ := retiredIn(name)
+		require.Equal(t, want, word, name)
+	}
+}
