@@ -137,7 +137,7 @@ type Sink interface {
 	// Handle stores the session handle as soon as it is known, before the turn ends.
 	Handle(ctx context.Context, h Handle) error
 	// Warn stores a diagnostic as an event.
-	Warn(ctx context.Context, d Diagnostic) error
+	Warn(ctx context.Context, d interaction.Diagnostic) error
 }
 
 // Message is an intermediate message of the assistant.
@@ -153,14 +153,8 @@ type RawRef struct {
 	Length int64  `json:"length"`
 }
 
-// Diagnostic is something worth knowing that does not end the turn. Code is one of the contract's
-// (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to 60 of A to Z, 0 to 9 and _. Any
-// other is stored as ENGINE_DIAGNOSTIC, with the code in its detail. A run's record lists its first
-// codes, fifty with those of engines; its events have all.
-type Diagnostic struct {
-	Code   fsm.Warning `json:"code"`
-	Detail string      `json:"detail,omitempty"`
-}
+// Diagnostic is interaction.Diagnostic.
+type Diagnostic = interaction.Diagnostic
 
 // Checker is implemented by an engine that can say whether a handle is still good (E2).
 type Checker interface {
@@ -169,13 +163,14 @@ type Checker interface {
 	Check(ctx context.Context, runID string, h Handle) error
 }
 
-// Resident is implemented by an engine whose processes live between turns (profile sticky_process).
+// Resident is implemented by an engine of the profile sticky_process. Such an engine keeps one
+// process for all turns of a run, the run's resident process, which lives while the run waits.
 type Resident interface {
 	// End ends the resident process of a run, if there is one, and returns when it is gone.
 	End(ctx context.Context, runID string) error
-	// OnLoss has fn called, from a goroutine of the engine, once for each resident process that
-	// ends by itself while no turn uses it. The returned function ends that; fn is not called after
-	// it returned.
+	// OnLoss registers fn. The engine calls it, from a goroutine of its own, once for each resident
+	// process that ends by itself while no turn uses it. stop removes fn, which is not called after
+	// stop has returned.
 	OnLoss(fn func(runID string, reason error)) (stop func())
 }
 
@@ -196,11 +191,13 @@ type Scoped interface {
 	Scope() Engine
 }
 
-// Sweeper is implemented by an engine that can end what dead workers left of any run, also of one
-// that has ended meanwhile or was taken over: nobody reaps those.
-type Sweeper interface {
-	// Sweep ends the processes that workers of this machine left which are known to be dead,
-	// identified safely, and removes what is recorded of them. It is called when a host begins to
-	// serve and from time to time, beside turns of other runs. Its error says what may be left.
-	Sweep(ctx context.Context) error
+// ProcessCleaner is implemented by an engine that can end what dead workers left of any run. Reaper
+// is called for runs that this host recovers; a run that has ended, or that another host recovered,
+// is left to CleanUp.
+type ProcessCleaner interface {
+	// CleanUp ends the processes that dead workers of this machine left, identified safely, and
+	// removes their records. A worker counts as dead only when that is certain. CleanUp is called
+	// when a host begins to serve and from time to time, while turns of other runs are executed. The
+	// error says what may be left.
+	CleanUp(ctx context.Context) error
 }

@@ -61,7 +61,7 @@ type Outcome struct {
 	Handle *Handle
 	Usage  Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
-	Diagnostics []Diagnostic
+	Diagnostics []interaction.Diagnostic
 }
 
 // Usage is what the turn cost, as far as the agent tells.

@@ -15,10 +15,15 @@ import (
 // field that is true in its output object.
 const DoneMarker = "__SKILL_DONE__"
 
-// Diagnostic is something odd about an agent's text.
+// Diagnostic is something worth knowing that ends neither a turn nor a run: an oddity of an agent's
+// text, or what an engine reports.
+//
+// Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to 60
+// of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its detail. A
+// run's record lists its first codes, at most fifty with those of engines; its events have all.
 type Diagnostic struct {
-	Code   fsm.Warning
-	Detail string
+	Code   fsm.Warning `json:"code"`
+	Detail string      `json:"detail,omitempty"`
 }
 
 // Reading is what an agent's final text says.

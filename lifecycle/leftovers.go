@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// sweepLimit bounds one call of Sweep.
+// sweepLimit bounds one call of CleanUp.
 const sweepLimit = time.Minute
 
 // leftovers has the engines end what dead workers of this machine left, at the start and from time
@@ -20,7 +20,7 @@ func (n *node) leftovers(ctx context.Context) error {
 	said := make(map[string]string) // by engine: what was logged last
 	for {
 		for _, name := range slices.Sorted(maps.Keys(n.engines)) {
-			s, ok := n.engines[name].(engine.Sweeper)
+			s, ok := n.engines[name].(engine.ProcessCleaner)
 			if !ok {
 				continue
 			}
@@ -39,12 +39,12 @@ func (n *node) leftovers(ctx context.Context) error {
 	}
 }
 
-func (n *node) sweepEngine(ctx context.Context, name string, s engine.Sweeper) error {
-	what := EngineCall{Engine: name, Method: "Sweep"}
+func (n *node) sweepEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
+	what := EngineCall{Engine: name, Method: "CleanUp"}
 	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool {
 		return c.Engine == name && c.Method == what.Method
 	}) {
 		return errors.New("the last call has not returned yet")
 	}
-	return n.call(ctx, sweepLimit, what, s.Sweep)
+	return n.call(ctx, sweepLimit, what, s.CleanUp)
 }

@@ -28,12 +28,12 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine   = (*Engine)(nil)
-	_ engine.Checker  = (*Engine)(nil)
-	_ engine.Resident = (*Engine)(nil)
-	_ engine.Reaper   = (*Engine)(nil)
-	_ engine.Scoped   = (*Engine)(nil)
-	_ engine.Sweeper  = (*Engine)(nil)
+	_ engine.Engine         = (*Engine)(nil)
+	_ engine.Checker        = (*Engine)(nil)
+	_ engine.Resident       = (*Engine)(nil)
+	_ engine.Reaper         = (*Engine)(nil)
+	_ engine.Scoped         = (*Engine)(nil)
+	_ engine.ProcessCleaner = (*Engine)(nil)
 )
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
@@ -177,5 +177,5 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
 // Reap ends the processes that a dead host left for the run.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
 
-// Sweep ends what dead hosts left of any run.
-func (e *Engine) Sweep(ctx context.Context) error { return e.processes.Sweep(ctx) }
+// CleanUp ends what dead hosts left of any run.
+func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }

@@ -32,7 +32,7 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 		}, code: fsm.CodeEngineUnavailable, detail: "no-such-agent"},
 		"it speaks no protocol": {can: "broken", code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
 		"nor when it is resident": {can: "broken", change: func(c *acp.Config) {
-			c.Sticky = true
+			c.Resident = true
 		}, code: fsm.CodeEngineUnavailable, detail: "unknown flag --acp"},
 		"it says nothing": {can: "silent", change: func(c *acp.Config) {
 			c.StartLimit = 100 * time.Millisecond

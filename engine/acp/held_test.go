@@ -17,7 +17,7 @@ import (
 // holding is a run of a resident agent whose requests stay open for so long.
 func holding(tb testing.TB, d time.Duration) *run {
 	tb.Helper()
-	return newRun(tb, "load", func(c *acp.Config) { c.Sticky, c.HoldPermission = true, d })
+	return newRun(tb, "load", func(c *acp.Config) { c.Resident, c.HoldPermission = true, d })
 }
 
 // D4: a request that is held open takes the answer in the middle of its turn: the agent is told

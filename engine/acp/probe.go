@@ -30,7 +30,7 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	if err != nil {
 		return engine.Profile{}, unavailable("the agent's program cannot be started", err)
 	}
-	if e.cfg.Sticky {
+	if e.cfg.Resident {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: path + " is configured to stay resident"}, nil
 	}
 	file, err := os.Stat(path)

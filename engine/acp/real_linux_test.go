@@ -25,7 +25,7 @@ import (
 func TestARunOfAResidentQwen(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
-	cfg.Sticky = true
+	cfg.Resident = true
 	for name, story := range map[string]func(h *host){
 		"strict": func(h *host) {
 			h.submit(nil, "note alpha", "ask What next?")

@@ -109,7 +109,7 @@ func qwen(program, url string) acp.Config {
 func TestQwenIsAResidentEngine(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
-	cfg.Sticky, cfg.StateDir = true, t.TempDir()
+	cfg.Resident, cfg.StateDir = true, t.TempDir()
 	e := started(t, cfg)
 	enginetest.Run(t, enginetest.Harness{Model: m, New: func(testing.TB, string) engine.Engine { return e }})
 }

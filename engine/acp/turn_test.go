@@ -115,7 +115,7 @@ func TestTheProfileIsProbed(t *testing.T) {
 		}
 		require.Equal(t, 1, asked)
 	}
-	r := newRun(t, "load", func(c *acp.Config) { c.Sticky = true })
+	r := newRun(t, "load", func(c *acp.Config) { c.Resident = true })
 	p, err := r.engine.Profile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, fsm.ProfileStickyProcess, p.Kind)

@@ -34,12 +34,12 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine   = (*Engine)(nil)
-	_ engine.Checker  = (*Engine)(nil)
-	_ engine.Resident = (*Engine)(nil)
-	_ engine.Reaper   = (*Engine)(nil)
-	_ engine.Scoped   = (*Engine)(nil)
-	_ engine.Sweeper  = (*Engine)(nil)
+	_ engine.Engine         = (*Engine)(nil)
+	_ engine.Checker        = (*Engine)(nil)
+	_ engine.Resident       = (*Engine)(nil)
+	_ engine.Reaper         = (*Engine)(nil)
+	_ engine.Scoped         = (*Engine)(nil)
+	_ engine.ProcessCleaner = (*Engine)(nil)
 )
 
 // answer is what a program's help said.
@@ -198,8 +198,8 @@ func (e *Engine) Scope() engine.Engine {
 	return scope
 }
 
-// Sweep ends what dead hosts left of any run.
-func (e *Engine) Sweep(ctx context.Context) error { return e.turns.Sweep(ctx) }
+// CleanUp ends what dead hosts left of any run.
+func (e *Engine) CleanUp(ctx context.Context) error { return e.turns.CleanUp(ctx) }
 
 // Close ends all resident processes.
 func (e *Engine) Close() error {

@@ -33,12 +33,12 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine   = (*Engine)(nil)
-	_ engine.Checker  = (*Engine)(nil)
-	_ engine.Resident = (*Engine)(nil)
-	_ engine.Reaper   = (*Engine)(nil)
-	_ engine.Scoped   = (*Engine)(nil)
-	_ engine.Sweeper  = (*Engine)(nil)
+	_ engine.Engine         = (*Engine)(nil)
+	_ engine.Checker        = (*Engine)(nil)
+	_ engine.Resident       = (*Engine)(nil)
+	_ engine.Reaper         = (*Engine)(nil)
+	_ engine.Scoped         = (*Engine)(nil)
+	_ engine.ProcessCleaner = (*Engine)(nil)
 )
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.

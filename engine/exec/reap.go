@@ -5,5 +5,5 @@ import "context"
 // Reap ends the processes that a dead host left for the run; see process.Table.
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
 
-// Sweep ends what dead hosts left of any run; see process.Table.
-func (e *Engine) Sweep(ctx context.Context) error { return e.processes.Sweep(ctx) }
+// CleanUp ends what dead hosts left of any run; see process.Table.
+func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }

@@ -77,7 +77,7 @@ func TestNothingOutlivesTheHostOfWhatIsContained(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	require.Eventually(t, func() bool { return len(sleeping(t, forTime)) == 0 }, time.Minute, time.Millisecond)
-	require.NoError(t, process.NewTable(dir).Sweep(t.Context()))
+	require.NoError(t, process.NewTable(dir).CleanUp(t.Context()))
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

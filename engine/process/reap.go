@@ -17,10 +17,10 @@ func (t *Table) Reap(ctx context.Context, runID string) error {
 	return t.endRecorded(ctx, runID, func(worker string) bool { return procid.Alive(worker) != procid.Living })
 }
 
-// Sweep ends what dead hosts left, of every run on record, whatever became of it, and removes their
+// CleanUp ends what dead hosts left, of every run on record, whatever became of it, and removes their
 // records. Only hosts that are known to be dead count: one of another container that shares the
 // folder may live. Where a system cannot tell (see the package), nothing is ended.
-func (t *Table) Sweep(ctx context.Context) error {
+func (t *Table) CleanUp(ctx context.Context) error {
 	return t.endRecorded(ctx, "", func(worker string) bool {
 		return procid.Alive(worker) == procid.Dead || procid.OfEarlierBoot(worker)
 	})

@@ -162,7 +162,7 @@ func TestASweepIsForHostsThatAreKnownToBeDead(t *testing.T) {
 		".new")
 	require.NoError(t, os.WriteFile(half, nil, 0o600))
 
-	require.NoError(t, process.NewTable(dir).Sweep(t.Context()))
+	require.NoError(t, process.NewTable(dir).CleanUp(t.Context()))
 	for _, gone := range []string{dead.record, former, half} {
 		require.NoFileExists(t, gone)
 	}
@@ -178,7 +178,7 @@ func TestAPipeInThePlaceOfARecordIsReported(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "r@token.json"), 0o600))
 	dead := recorded(t, dir, "other", "t", deadIdentity(t), deadIdentity(t))
-	require.ErrorContains(t, process.NewTable(dir).Sweep(t.Context()), "named pipe")
+	require.ErrorContains(t, process.NewTable(dir).CleanUp(t.Context()), "named pipe")
 	require.NoFileExists(t, dead)
 	require.ErrorContains(t, process.NewTable(dir).Reap(t.Context(), "r"), "named pipe")
 }
