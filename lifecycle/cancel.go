@@ -13,7 +13,7 @@ import (
 
 // Cancel ends the run, whatever it is doing. A queued run is never started; a running turn's engine
 // is ended by its worker, and whatever it still returns changes nothing; a waiting run's question
-// is closed (I.6). For a run that has ended it returns a *TerminalError and tells no event (I.7).
+// is closed (I6). For a run that has ended it returns a *TerminalError and tells no event (I7).
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	for {
 		run, err := c.store.Run(ctx, id)

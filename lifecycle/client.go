@@ -72,7 +72,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 func (c *Client) Close() { c.hub.close() }
 
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
-// moment (I.10).
+// moment (I10).
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
 	return c.store.Run(ctx, id)
 }

@@ -26,7 +26,7 @@ const doubt = 16
 // while it is parked, or long after its end (F8, F9). An error ends the sequence; go on from the
 // last event's Seq. A cursor beyond the last event of a run that has ended is ErrCursorBeyondEnd;
 // one beyond the events of a run that goes on is waited for, and judged by the run's end. A
-// follower holds nothing that a run needs: a slow one delays nobody (I.5).
+// follower holds nothing that a run needs: a slow one delays nobody (I5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f := c.hub.read(id)

@@ -63,7 +63,7 @@ type Spec struct {
 	// AutoDecide lets the engine decide when nobody replies in time. Its zero value is strict:
 	// interactive_require_user_reply is true (section D).
 	AutoDecide bool `json:"auto_decide,omitempty"`
-	// MaxAutoDecisions bounds automatic decisions (I.12); 0 stands for DefaultMaxAutoDecisions. The
+	// MaxAutoDecisions bounds automatic decisions (I12); 0 stands for DefaultMaxAutoDecisions. The
 	// run fails at the deadline after the last one.
 	MaxAutoDecisions int `json:"max_auto_decisions"`
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed

@@ -186,7 +186,7 @@ func interrupted(cause error, p engine.Process) engine.Process {
 // conclude stores what the turn's evidence leads to, and returns the run as it then stands.
 func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 	if errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
-		return t.reload() // whatever came late changes nothing (I.6)
+		return t.reload() // whatever came late changes nothing (I6)
 	}
 	ch := t.verdict(o)
 	if errors.Is(cause, engine.ErrShutdown) {

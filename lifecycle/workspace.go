@@ -17,7 +17,7 @@ type workspace struct {
 }
 
 // folders makes the run's folders until it has a session. From then on they must be there: a turn
-// that goes on without its files would go on with something else (I.3, I.4). They are for the
+// that goes on without its files would go on with something else (I3, I4). They are for the
 // host's user alone, and none may be a link: the agent could have put it there.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	w, err := l.workspace(run, spec)

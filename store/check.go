@@ -122,7 +122,7 @@ func sameSubmission(a, b *Run) bool {
 		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
 }
 
-// Coherent says whether the record agrees with itself (I.10); the error matches ErrInvalid.
+// Coherent says whether the record agrees with itself (I10); the error matches ErrInvalid.
 func (r *Run) Coherent() error {
 	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
 	switch {

@@ -3,7 +3,7 @@ package store
 import "time"
 
 // checkQuestion follows the run's questions: they are numbered without a gap, and each stays until
-// it is settled (I.8). So no interaction is ever settled twice.
+// it is settled (I8). So no interaction is ever settled twice.
 func (r *Run) checkQuestion(prev *Run) error {
 	asked := 0
 	if prev.Pending == nil && r.Pending != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Run is the stored truth of one run. It is one record: what it says of state, slot, question and
-// deadline always agrees (I.10).
+// deadline always agrees (I10).
 type Run struct {
 	ID string `json:"id"`
 	// Version counts the commits of the run, from 1.

@@ -32,7 +32,7 @@ func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
 	}{
 		"a comment":              {"// D3, F2: the slot is held\nfunc TestX() {}", []string{"D3", "F2"}},
 		"an id beyond the seeds": {"// J10: the node goes on\nfunc TestJ8J12X() {}", []string{"J10", "J12", "J8"}},
-		"a range and an owner": {"// B1–B11, and G4's checker (I.9).\nfunc TestX() {}", []string{"B1", "B11", "G4",
+		"a range and an owner": {"// B1–B11, and G4's checker (I9).\nfunc TestX() {}", []string{"B1", "B11", "G4",
 			"I9"}},
 		"a sub-test": {"func TestX() { run(\"D3/F2: it waits\"); run(\"C4\") }", []string{"C4", "D3",
 			"F2"}},
@@ -41,7 +41,7 @@ func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
 		"a name of parts":         {"func Test_D3_sticky() {}\nfunc TestSticky_F2() {}", []string{"D3", "F2"}},
 		"a fuzz target":           {"func FuzzC2Question() {}", []string{"C2"}},
 		"a moment is no id":       {"// T1 comes before T2\nfunc TestT1Later() {}", nil},
-		"an id that is not":       {"// B12, D0, H9\nfunc TestB12() {}", nil},
+		"an id that is not":       {"// B12, D0, H9, I.9\nfunc TestB12() {}", nil},
 		"a longer word":           {"// SHA1 utf-B7x AD3 D3x\nfunc TestX() {}", nil},
 		"base64":                  {"var x = \"c2VlZA+A1/x==B7=\"", nil},
 		"hexadecimal":             {"var x = \"0xA1 deadbeefA1 a1-E4-ff\"", nil},

@@ -10,7 +10,7 @@ import (
 // UUIDs. So an id counts only where a person would have written one: as a word of a sentence or of
 // a list, or as the beginning of a part of a function's name.
 var (
-	word   = regexp.MustCompile(`[A-J]\.?[0-9]{1,2}`)
+	word   = regexp.MustCompile(`[A-J][0-9]{1,2}`)
 	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-J][0-9]{1,2})+)(?:[A-Z_]|$)`)
 )
 
@@ -20,8 +20,7 @@ const (
 	after  = " \t\n),;:./]\"'`–’"
 )
 
-// idsInText finds the ids that are words of a comment, of a sub-test's name or of a story. "I.9" is
-// I9.
+// idsInText finds the ids that are words of a comment, of a sub-test's name or of a story.
 func idsInText(text string) []string {
 	var ids []string
 	for _, at := range word.FindAllStringIndex(text, -1) {
@@ -29,7 +28,7 @@ func idsInText(text string) []string {
 		right, _ := utf8.DecodeRuneInString(text[at[1]:])
 		if (at[0] == 0 || strings.ContainsRune(before, left)) && (at[1] == len(text) || strings.ContainsRune(after,
 			right)) {
-			ids = append(ids, strings.ReplaceAll(text[at[0]:at[1]], ".", ""))
+			ids = append(ids, text[at[0]:at[1]])
 		}
 	}
 	return ids

@@ -195,7 +195,7 @@ func follows(prev, next *store.Run, c *store.Commit) string {
 	return ""
 }
 
-// coherent says why what a record says of state, slot and question does not agree (I.10); empty
+// coherent says why what a record says of state, slot and question does not agree (I10); empty
 // when it does.
 func coherent(r *store.Run) string {
 	waits := r.State == fsm.StateWaitingUser

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// reader is store.Reader. Each call is one statement, and so of one moment (I.10).
+// reader is store.Reader. Each call is one statement, and so of one moment (I10).
 type reader struct {
 	texts []string
 	// on begins a call: where to ask, and within what bounds. Done ends it.

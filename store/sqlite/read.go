@@ -24,7 +24,7 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 }
 
 // readOn calls do with one of the connections, once one is free. Do is to look with one statement,
-// or in a snapshot: what a call sees is of one moment (I.10).
+// or in a snapshot: what a call sees is of one moment (I10).
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already
