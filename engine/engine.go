@@ -188,7 +188,11 @@ type Scoped interface {
 	// of what others keep under the same ids. lifecycle.New calls it once for each name that the
 	// engine has. What ends all that the engine keeps, a Close say, also ends what is kept for its
 	// hosts.
-	Scope() Engine
+	//
+	// The argument is the engine as the host configured it. When that is another one, a type of the
+	// host's that embeds this engine, Scope returns the argument: methods that the host has
+	// overridden must not be lost. Such a type can have a Scope of its own.
+	Scope(configured Engine) Engine
 }
 
 // ProcessCleaner is implemented by an engine that can end what dead workers left of any run. Reaper

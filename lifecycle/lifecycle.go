@@ -96,7 +96,7 @@ func New(cfg Config) (*Lifecycle, error) {
 	// what an engine keeps of runs is this Lifecycle's: another one may have runs of the same ids
 	for name, e := range engines {
 		if s, ok := e.(engine.Scoped); ok {
-			engines[name] = s.Scope()
+			engines[name] = s.Scope(e)
 		}
 	}
 	for _, p := range cfg.Pools {

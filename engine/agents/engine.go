@@ -189,11 +189,14 @@ func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
 func (e *Engine) Reap(ctx context.Context, runID string) error { return e.turns.Reap(ctx, runID) }
 
 // Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
-func (e *Engine) Scope() engine.Engine {
+func (e *Engine) Scope(configured engine.Engine) engine.Engine {
+	if configured != engine.Engine(e) {
+		return configured
+	}
 	scope := &Engine{name: e.name, command: e.command, help: e.help, resumes: e.resumes, only: e.only}
-	scope.turns, _ = e.turns.Scope().(*exec.Engine) // it is nothing else
+	scope.turns, _ = e.turns.Scope(e.turns).(*exec.Engine) // it is nothing else
 	if e.resident != nil {
-		scope.resident, _ = e.resident.Scope().(*exec.Engine)
+		scope.resident, _ = e.resident.Scope(e.resident).(*exec.Engine)
 	}
 	return scope
 }

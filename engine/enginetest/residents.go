@@ -49,6 +49,9 @@ var residents = []scene{
 			e, ok := w.engine.(engine.Scoped)
 			require.True(w, ok, "an engine that keeps processes between turns can keep them for one host: see "+
 				"engine.Scoped")
+			type overriding struct{ engine.Engine }
+			own := &overriding{w.engine}
+			require.Same(w, own, e.Scope(own), "a host's type that embeds the engine keeps what it overrides")
 			type host struct {
 				*run
 				engine engine.Engine
@@ -58,7 +61,7 @@ var residents = []scene{
 			var hosts []*host
 			var mu sync.Mutex // guards what is lost
 			for _, name := range []string{"r1", "r2"} {
-				h := &host{run: w.newRun(name), engine: e.Scope()}
+				h := &host{run: w.newRun(name), engine: e.Scope(w.engine)}
 				if len(hosts) > 0 {
 					h.turn.RunID = hosts[0].turn.RunID
 				}

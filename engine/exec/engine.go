@@ -63,7 +63,10 @@ func newEngine(cfg Config, processes *process.Table) *Engine {
 }
 
 // Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
-func (e *Engine) Scope() engine.Engine {
+func (e *Engine) Scope(configured engine.Engine) engine.Engine {
+	if configured != engine.Engine(e) {
+		return configured
+	}
 	scope := newEngine(e.cfg, e.processes)
 	e.mu.Lock()
 	defer e.mu.Unlock()
