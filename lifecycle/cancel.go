@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -47,13 +45,4 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 			return nil
 		}
 	}
-}
-
-// abandoned closes the record of the open question of a run that ends, if it has one.
-func abandoned(run *Run, at time.Time) *interaction.Record {
-	if run.Pending == nil {
-		return nil
-	}
-	r := interaction.Abandon(*run.Pending, at)
-	return &r
 }

@@ -2,9 +2,12 @@ package lifecycle
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -71,6 +74,86 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // Close ends the client's watch on its store. Followers go on by polling.
 func (c *Client) Close() { c.hub.close() }
 
+// On returns the same client on another view of its store: one inside the caller's transaction, for
+// example, which a store that sits on the caller's database offers. What is submitted, answered and
+// canceled through it is stored, or is not, with that transaction.
+//
+// It costs next to nothing, so make one for each transaction. It has this client's clock, logger
+// and engines, and needs no Close. It watches nothing: Wait and Events look once in a poll, and see
+// what the view sees.
+func (c *Client) On(view store.Store) *Client {
+	on := *c // the alarm too: Serve may look for a deadline that is not committed yet, and finds it a poll later
+	on.store, on.hub = view, newHub(nil)
+	return &on
+}
+
+// Submit stores a new run in state queued and returns it. With an ID of the caller's own it is
+// idempotent: the same id and spec again returns the run as it is by then; another spec is
+// ErrSpecConflict. A spec that is wrong is a *SpecError, a pool that nobody configured
+// ErrUnknownPool; nothing is stored then.
+func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
+	var err error
+	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
+		return Run{}, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not known",
+			err}
+	}
+	if err := spec.Validate(); err != nil {
+		return Run{}, err
+	}
+	now := stamp(c.clock)
+	run, body, err := spec.record(now)
+	if err != nil {
+		return Run{}, err
+	}
+	if run.ID == "" {
+		run.ID = newID(now)
+	}
+	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
+		return Run{}, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
+	}
+	cm, err := submission(run, body)
+	if err != nil {
+		return Run{}, err
+	}
+	err = c.commit(ctx, cm)
+	if errors.Is(err, store.ErrExists) {
+		return c.again(ctx, run)
+	}
+	if err != nil {
+		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
+	}
+	c.alarm.at(run.NotBefore)
+	return cm.Run, nil
+}
+
+// again answers a submission whose id is taken. The caller may never submit it again, so what is
+// found must be durable (J8).
+func (c *Client) again(ctx context.Context, wanted Run) (stored Run, _ error) {
+	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+		stored, err = r.Run(ctx, wanted.ID)
+		return err
+	})
+	if err != nil {
+		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", wanted.ID, err)
+	}
+	if stored.SpecDigest != wanted.SpecDigest {
+		return Run{}, fmt.Errorf("%w: %s; use another id or the same spec", ErrSpecConflict, wanted.ID)
+	}
+	return stored, nil
+}
+
+// idEncoding keeps the byte order in the text, so that ids sort by time.
+var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// newID is 48 bits of milliseconds and 80 random bits: unique without coordination, and near its
+// neighbours in every index.
+func newID(now time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(b[6:]) // never fails
+	return idEncoding.EncodeToString(b[:])
+}
+
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
 // moment (I10).
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
@@ -100,20 +183,6 @@ func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, 
 	return records, err
 }
 
-// Prune deletes runs that ended before the given time, with their events and history, and returns
-// how many. It works in batches, so that it never holds up others for long; their folders stay.
-func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
-	const batch = 500
-	total := 0
-	for {
-		n, err := c.store.Prune(ctx, before, batch)
-		total += n
-		if err != nil || n < batch {
-			return total, err
-		}
-	}
-}
-
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	f := c.hub.await(id)
@@ -138,15 +207,34 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 // store.
 func (c *Client) pause(f *follower) idle { return idle{clock: c.clock, wake: f.hints, d: c.poll} }
 
-// single holds batches of one commit, one after the other: a store keeps nothing of a batch.
-var single = sync.Pool{New: func() any { return new([1]store.Commit) }}
+// Prune deletes runs that ended before the given time, with their events and history, and returns
+// how many. It works in batches, so that it never holds up others for long; their folders stay.
+func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
+	const batch = 500
+	total := 0
+	for {
+		n, err := c.store.Prune(ctx, before, batch)
+		total += n
+		if err != nil || n < batch {
+			return total, err
+		}
+	}
+}
 
-// commit stores one commit.
-func (c *Client) commit(ctx context.Context, cm store.Commit) error {
-	batch := single.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
-	batch[0] = cm
-	err := c.store.Commit(ctx, batch[:])[0]
-	batch[0] = store.Commit{}
-	single.Put(batch)
-	return err
+// Stats are the figures of all nodes' queues, waits and pools at one moment.
+type Stats = store.Survey
+
+// ErrNoStats: the store cannot count what it keeps. Those of this project can.
+var ErrNoStats = fmt.Errorf("lifecycle: the store is no store.Surveyor and has no figures: %w", errors.ErrUnsupported)
+
+// Stats counts what has not ended, for those who operate the host: how much is queued, running and
+// waiting, for how long the oldest has been, and how the pools are used. It costs more the more
+// runs have not ended, and nothing for those that have: look every ten seconds or so, not for each
+// request. ErrNoStats when the store cannot tell.
+func (c *Client) Stats(ctx context.Context) (Stats, error) {
+	s, ok := c.store.(store.Surveyor)
+	if !ok {
+		return Stats{}, ErrNoStats
+	}
+	return s.Survey(ctx, stamp(c.clock))
 }

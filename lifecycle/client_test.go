@@ -3,7 +3,9 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -174,5 +176,225 @@ func TestAWaiterWithoutHintsLooksOncePerPoll(t *testing.T) {
 		_, err = c.Wait(ctx, "r")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualValues(t, 11, s.looks.Load())
+	})
+}
+
+func TestAStoreThatCannotCountSaysSo(t *testing.T) {
+	c := clientOf(t, hintless{newStore(t)})
+	_, err := c.Stats(t.Context())
+	require.ErrorIs(t, err, ErrNoStats)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// TestStatsAreOfTheClientsTime: what is delayed is judged by the clock that the client was given.
+func TestStatsAreOfTheClientsTime(t *testing.T) {
+	s := newStore(t)
+	clock := wrongBy(0)
+	c, err := NewClient(ClientConfig{Store: s, Clock: clock})
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Submit(t.Context(), Spec{Prompt: "x", NotBefore: clock.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	for _, at := range []struct {
+		off            time.Duration
+		delayed, ready int
+	}{{0, 1, 0}, {time.Hour, 0, 1}} {
+		clock.off.Store(int64(at.off))
+		stats, err := c.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []int{1, at.delayed, at.ready}, []int{stats.Queued, stats.Delayed, stats.Ready})
+	}
+}
+
+// view is a store as a transaction of the caller's sees it: what is written through it is stored at
+// the caller's commit.
+type view struct {
+	store.Store
+	tb testing.TB
+
+	mu      sync.Mutex
+	written []store.Commit // guarded by mu
+}
+
+func viewOf(tb testing.TB, s store.Store) *view { return &view{Store: s, tb: tb} }
+
+// Commit implements store.Writer.
+func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := make([]error, len(batch))
+	for i := range batch {
+		switch before, err := v.Run(ctx, batch[i].Run.ID); {
+		case batch[i].Expect == 0 && err == nil:
+			errs[i] = store.ErrExists
+		case batch[i].Expect != before.Version:
+			errs[i] = store.ErrConflict
+		default:
+			v.mu.Lock()
+			v.written = append(v.written, batch[i])
+			v.mu.Unlock()
+		}
+	}
+	return errs
+}
+
+// Run implements store.Reader.
+func (v *view) Run(ctx context.Context, id string) (Run, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range slices.Backward(v.written) {
+		if c.Run.ID == id {
+			return c.Run.Clone(), nil
+		}
+	}
+	return v.Store.Run(ctx, id)
+}
+
+// Confirm implements store.Confirmer, with what this view shows.
+func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	return v.Store.Confirm(ctx, func(store.Reader) error { return read(v) })
+}
+
+// Events implements store.Reader.
+func (v *view) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	stored, err := v.Store.Events(ctx, id, after, limit)
+	if errors.Is(err, store.ErrNotFound) {
+		_, err = v.Run(ctx, id)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, c := range v.written {
+		for _, e := range c.Events {
+			if c.Run.ID == id && e.Seq > after {
+				stored = append(stored, e)
+			}
+		}
+	}
+	return stored, err
+}
+
+// Watch implements store.Watcher, for nobody.
+func (v *view) Watch(func(store.Hint)) func() {
+	v.tb.Error("a view that ends with its transaction is watched")
+	return func() {}
+}
+
+// end commits the transaction.
+func (v *view) end() {
+	v.tb.Helper()
+	for i, err := range v.Store.Commit(v.tb.Context(), v.written) {
+		require.NoError(v.tb, err, v.written[i].Run.ID)
+	}
+}
+
+// TestInTheCallersTransaction: C8, what a client does on a view is there for all when the view's
+// owner commits, and was never there when the owner does not.
+func TestInTheCallersTransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: s, Engine: asksOnce()})
+		reply := interaction.Reply{ID: 1, Text: "yes", Key: "k"}
+		var receipt interaction.Receipt
+		for _, committed := range []bool{false, true} {
+			end := func(v *view) {
+				if committed {
+					v.end()
+				}
+				synctest.Wait()
+			}
+			tx := viewOf(t, s)
+			run, err := lc.On(tx).Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+			require.NoError(t, err)
+			again, err := lc.On(tx).Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+			require.NoError(t, err)
+			require.Equal(t, run, again, "the transaction sees it")
+			synctest.Wait()
+			_, err = lc.Get(t.Context(), "r")
+			require.ErrorIs(t, err, ErrNotFound, "nobody else does")
+			if end(tx); !committed {
+				_, err = lc.Get(t.Context(), "r")
+				require.ErrorIs(t, err, ErrNotFound)
+			}
+		}
+		for _, committed := range []bool{false, true} {
+			in(t, lc.Client, "r", fsm.StateWaitingUser)
+			tx := viewOf(t, s)
+			var err error
+			receipt, err = lc.On(tx).Reply(t.Context(), "r", reply)
+			require.NoError(t, err)
+			in(t, lc.On(tx), "r", fsm.StateQueued)
+			synctest.Wait()
+			in(t, lc.Client, "r", fsm.StateWaitingUser)
+			if committed {
+				tx.end()
+			}
+			synctest.Wait()
+		}
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		replayed, err := lc.On(viewOf(t, s)).Reply(t.Context(), "r", reply)
+		require.NoError(t, err)
+		receipt.Replayed = true
+		require.Equal(t, receipt, replayed)
+
+		submit(t, lc, "canceled")
+		synctest.Wait()
+		tx := viewOf(t, s)
+		require.NoError(t, lc.On(tx).Cancel(t.Context(), "canceled", "not needed"))
+		in(t, lc.Client, "canceled", fsm.StateWaitingUser)
+		tx.end()
+		in(t, lc.Client, "canceled", fsm.StateCanceled)
+		stop()
+	})
+}
+
+// TestAViewIsTheSameClient: it has the clock, and the engines that a spec may name.
+func TestAViewIsTheSameClient(t *testing.T) {
+	s := newStore(t)
+	clock := wrongBy(-24 * time.Hour)
+	lc, err := New(Config{Store: s, Engine: agent{}, Clock: clock})
+	require.NoError(t, err)
+	defer lc.Close()
+	on := lc.On(viewOf(t, s))
+	_, err = on.Submit(t.Context(), Spec{Prompt: "x", Engine: "unknown"})
+	require.ErrorIs(t, err, ErrInvalidSpec)
+	run, err := on.Submit(t.Context(), Spec{Prompt: "x"})
+	require.NoError(t, err)
+	require.True(t, run.CreatedAt.Before(time.Now().Add(-23*time.Hour)))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { lc.On(s) }), 6.0)
+}
+
+// TestAFollowerOfAViewLooksByItself: nothing wakes it, and what it sees is what the view sees.
+func TestAFollowerOfAViewLooksByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		c := clientOf(t, s)
+		tx := viewOf(t, s)
+		on := c.On(tx)
+		_, err := on.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		var both sync.WaitGroup
+		both.Go(func() {
+			run, err := on.Wait(t.Context(), "r")
+			if err != nil || run.State != fsm.StateCanceled {
+				t.Errorf("%v: %v", run.State, err)
+			}
+		})
+		both.Go(func() {
+			last := errors.New("no event")
+			for event, err := range on.Events(t.Context(), "r", 0) {
+				if last = err; err == nil && !event.Terminal() {
+					last = fmt.Errorf("%s is the last event", event.Type)
+				}
+			}
+			if last != nil {
+				t.Error(last)
+			}
+		})
+		pass(10 * time.Second)
+		require.NoError(t, on.Cancel(t.Context(), "r", "not needed"))
+		canceled := time.Now()
+		both.Wait()
+		require.LessOrEqual(t, time.Since(canceled), time.Second, "a poll")
+		on.Close()
+		_, err = c.Get(t.Context(), "r")
+		require.ErrorIs(t, err, ErrNotFound)
 	})
 }

@@ -1,272 +1,175 @@
 package lifecycle
 
 import (
-	"cmp"
+	"context"
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"sync"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
-// change is a transition that somebody wants, and what it brings.
-type change struct {
-	event fsm.Event
-	facts fsm.Facts // those that the record does not tell
-	now   time.Time
+// single holds batches of one commit, one after the other: a store keeps nothing of a batch.
+var single = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
-	node string // who starts, parks or recovers the run
-
-	// the turn was interrupted by a shutdown of its host: that is no fault of its own, and neither
-	// counts as a repeat nor needs one that is left
-	orderly bool
-
-	code     fsm.Code // overrides the transition's error code
-	message  string
-	warnings []engine.Diagnostic
-	final    *finalMessage
-
-	session  *store.Session
-	profile  fsm.Profile
-	question *interaction.Question
-	answer   *interaction.Answer
-	settled  *interaction.Record
-	output   []byte
-
-	recovery store.RecoveryState
-	reason   string // of a recovery or a cancel
+// commit stores one commit.
+func (c *Client) commit(ctx context.Context, cm store.Commit) error {
+	batch := single.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
+	batch[0] = cm
+	err := c.store.Commit(ctx, batch[:])[0]
+	batch[0] = store.Commit{}
+	single.Put(batch)
+	return err
 }
 
-// finalMessage is the assistant's last message of a turn.
-type finalMessage struct {
-	text      string
-	truncated bool
-	ref       *engine.RawRef
+// commit stores a change of this worker. It returns the run as it then stands.
+func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.put(build)
 }
 
-// facts are what a record tells about itself.
-func facts(r *store.Run) fsm.Facts {
-	var f fsm.Facts
-	set := func(is bool, fact fsm.Facts) {
-		if is {
-			f |= fact
+// put stores the change under the worker's fence, and tries again as long as the store is out of
+// order and the node lives. The caller holds mu.
+func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+	wait := 20 * time.Millisecond
+	unknown := false // whether an earlier try was stored
+	for {
+		cm, err := build(&t.run, stamp(t.node.clock))
+		if err != nil {
+			return t.run, err
 		}
-	}
-	set(r.Slot, fsm.FactSlotHeld)
-	set(r.Mode == fsm.ModeInteractive, fsm.FactInteractive)
-	set(r.Profile == fsm.ProfileStickyProcess, fsm.FactSticky)
-	set(r.Session != nil, fsm.FactHandlePresent)
-	set(r.Strict, fsm.FactStrict)
-	set(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft)
-	set(r.Repeatable, fsm.FactRepeatable)
-	set(r.MaxAttempts > 0 && r.Attempt >= r.MaxAttempts, fsm.FactAttemptsExhausted)
-	set(r.Repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats), fsm.FactRepeatsExhausted)
-	return f
-}
-
-// factsOf are what the record and the change tell together. A shutdown in good order uses up no
-// repeat, so it asks for none that is left (J3).
-func (ch *change) factsOf(r *store.Run) fsm.Facts {
-	f := facts(r) | ch.facts
-	if ch.orderly {
-		f &^= fsm.FactRepeatsExhausted
-	}
-	return f
-}
-
-// transition is the one place that turns a decision into a commit: the record as it will stand and
-// the events that tell of it, in the contract's order. It is pure. The error is a *fsm.Refusal or a
-// *contract.SchemaViolation; nothing of the change is kept then (A7, F7). Records and changes are
-// large, so they are passed by reference; neither is changed.
-func transition(prev *store.Run, ch *change) (store.Commit, error) {
-	c := store.Commit{Run: *prev, Expect: prev.Version, Settled: ch.settled}
-	next := &c.Run
-	if ch.profile != "" {
-		next.Profile = ch.profile
-	}
-	if ch.session != nil {
-		next.Session = ch.session
-	}
-	row, err := fsm.Next(prev.State, ch.event, ch.factsOf(next))
-	if err != nil {
-		return store.Commit{}, err
-	}
-	now := notBefore(ch.now, prev.UpdatedAt)
-	next.Version++
-	next.UpdatedAt = now
-	next.State = row.To
-	for _, w := range ch.warnings {
-		next.Warnings = warned(next.Warnings, w.Code)
-	}
-	if ch.recovery != "" {
-		next.Recovery, next.RecoveredAt, next.RecoveryReason = ch.recovery, now, ch.reason
-	}
-	enter(next, prev, &row, ch, now)
-	err = emit(&c, row.Emits, &teller{from: prev.State, event: row.Event, ch: ch})
-	return c, err
-}
-
-// enter sets what the new state implies, so that state, slot, question and deadline always agree.
-func enter(next, prev *store.Run, row *fsm.Transition, ch *change, now time.Time) {
-	if row.Slot == fsm.SlotRelease {
-		next.Slot = false
-	}
-	if prev.State == fsm.StateWaitingUser && row.To != fsm.StateWaitingUser {
-		next.Pending, next.Deadline = nil, time.Time{}
-	}
-	switch row.To {
-	case fsm.StateQueued:
-		next.QueuedAt = now
-		if !next.Slot {
-			next.Owner = ""
+		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
+		if err = t.node.commit(t.node.live, cm); err == nil {
+			t.run = cm.Run
+			t.node.alarm.run(&t.run)
+			return t.run, nil
 		}
-		if row.Event == fsm.EventRestartRequeue && !ch.orderly {
-			next.Repeats++
-			next.NotBefore = now.Add(backoff(next.Repeats))
+		stale := errors.Is(err, store.ErrStaleEpoch)
+		if stale && !unknown {
+			t.cancel(engine.ErrStale)
+			return t.run, err
 		}
-		if ch.answer != nil {
-			next.Answer = ch.answer
-			if ch.answer.Resolution == interaction.AutoDecideTimeout {
-				next.AutoDecisions++
-				next.LastAutoDecisionAt = now
-			}
+		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
+			return t.run, err
 		}
-	case fsm.StateRunning:
-		next.Attempt++
-		next.LocalSeq = 0
-	case fsm.StateWaitingUser:
-		next.Owner = ch.node
-		if ch.question != nil {
-			next.Answer, next.Repeats = nil, 0
-			ask(next, *ch.question, now)
+		if !stale {
+			unknown = true
+			t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
 		}
-	default:
-		finish(next, row, ch, now)
-	}
-}
-
-// backoff is how long a turn that lost its worker stays in the queue, by how often that happened in
-// a row: one second, and twice as long each time, up to a minute. So the other runs go first (J3).
-func backoff(repeats int) time.Duration {
-	return min(time.Second<<min(repeats-1, 6), time.Minute)
-}
-
-// ask makes the question the run's pending one, with the deadline that the waiting policy gives it.
-func ask(next *store.Run, q interaction.Question, now time.Time) {
-	next.Interactions++
-	q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
-	next.Pending = &q
-	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
-		next.Deadline = now.Add(next.SessionTimeout)
-	}
-}
-
-// finish sets the terminal fields.
-func finish(next *store.Run, row *fsm.Transition, ch *change, now time.Time) {
-	next.FinishedAt = now
-	next.Slot, next.Owner, next.Answer = false, "", nil
-	if ch.final != nil {
-		next.FinalText = ch.final.text
-	}
-	switch row.To {
-	case fsm.StateSucceeded:
-		next.Output, next.Repeats = ch.output, 0
-	case fsm.StateCanceled:
-		next.CancelReason = ch.reason
-		next.Error = &store.Failure{Code: row.Error, Message: orText(utf8Text(ch.message), "canceled")}
-	default:
-		code, message := row.Error, ch.message
+		if t.node.rest(t.node.live, wait) != nil {
+			return t.run, err
+		}
+		wait = min(2*wait, t.node.cfg.Poll)
+		arrived, looked := t.arrived(&cm.Run)
 		switch {
-		case row.Allows(ch.code):
-			code = ch.code
-		case ch.code != "": // one that the contract does not have here counts as the transition's
-			message = shortened(strings.TrimSuffix(string(ch.code)+": "+message, ": "))
-		}
-		next.Error = &store.Failure{Code: code, Message: orText(utf8Text(message), string(code))}
-	}
-}
-
-// utf8Text makes a text that may hold an engine's or a store's own words one that every store keeps
-// as it is.
-func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
-
-func orText(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// begun says how a run begins.
-var begun = fsm.Begin()
-
-// submission is the commit that creates a run.
-func submission(r store.Run, spec []byte) (store.Commit, error) {
-	r.Version = 1
-	c := store.Commit{Run: r, Spec: spec}
-	err := emit(&c, begun.Emits, &teller{ch: &change{}})
-	return c, err
-}
-
-// report is a commit of a running turn that changes no state: messages, diagnostics, the session
-// handle.
-func report(prev *store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
-	next := *prev
-	next.Version++
-	if now.After(prev.UpdatedAt) {
-		next.UpdatedAt = now
-	}
-	if session != nil {
-		next.Session = session
-	}
-	c := store.Commit{Run: next, Expect: prev.Version}
-	for _, e := range events {
-		if code, isWarning := e.data["code"].(string); isWarning { // a message has none
-			c.Run.Warnings = warned(c.Run.Warnings, fsm.Warning(code))
-		}
-		if err := tell(&c, e.kind, e.data); err != nil {
-			return store.Commit{}, err
+		case errors.Is(looked, errForgotten):
+			t.cancel(looked)
+			return t.run, looked
+		case arrived:
+			t.node.alarm.run(&t.run)
+			return t.run, nil
+		case stale && looked == nil:
+			t.cancel(engine.ErrStale)
+			return t.run, err
 		}
 	}
-	return c, nil
 }
 
-// warned are the codes with one more, unless they have it, or many of engines' own. They share
-// nothing that is changed.
-func warned(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
-	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
-		return codes
-	}
-	return append(slices.Clip(codes), code)
-}
+// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby
+// without the last ones took over, or a backup was restored. It is settled as one that was
+// interrupted.
+var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// emit adds the events of a transition in the contract's order.
-func emit(c *store.Commit, emits []fsm.Emission, t *teller) error {
-	c.Events = make([]store.Event, 0, len(emits)+len(t.ch.warnings))
-	for _, e := range emits {
-		if err := t.tell(c, e.Type); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// errUnchanged: the commit was not made, or is undone, and the run is the worker's still.
+var errUnchanged = errors.New("the run is as its worker stored it last")
 
-// tell encodes one event with the next numbers of the run.
-func tell(c *store.Commit, kind string, data map[string]any) error {
-	c.Run.Seq++
-	c.Run.LocalSeq++
-	body, err := contract.Encode(contract.Header{
-		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
-		LocalSeq: c.Run.LocalSeq,
-	}, kind, data)
+// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the
+// tries before it, which differ in their time alone. Nobody but this worker changes a run under its
+// epoch but to end it, until it waits; so version and state tell. The error says that the run is as
+// it was, or that nobody can tell yet.
+func (t *turn) arrived(run *store.Run) (bool, error) {
+	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
-		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
+		return false, err
 	}
-	c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
-	return nil
+	if stored.Epoch == t.epoch && stored.Version < t.run.Version {
+		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version,
+			t.run.Version)
+	}
+	if stored.Epoch == t.epoch && stored.Version == t.run.Version {
+		return false, errUnchanged
+	}
+	// The worker is about to forget the turn's outcome, so what stands there instead must be
+	// durable (J8).
+	err = t.node.store.Confirm(t.node.live, func(r store.Reader) (err error) {
+		stored, err = r.Run(t.node.live, run.ID)
+		return err
+	})
+	if err != nil || !t.made(run, &stored) {
+		return false, err
+	}
+	t.run = stored
+	return true, nil
+}
+
+// made reports whether the stored record is what the commit was to make, or what has become of
+// that.
+func (t *turn) made(run, stored *store.Run) bool {
+	if stored.Epoch != t.epoch {
+		return false
+	}
+	if stored.Version == run.Version {
+		return stored.State == run.State
+	}
+	// What waited for a person was answered meanwhile, and is still ours: its process is here.
+	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
+}
+
+// stored is the run as this worker has stored it last, and the engine's profile.
+func (t *turn) stored() (store.Run, fsm.Profile) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run, t.profile
+}
+
+// commitLock is a mutex that is held while a commit is stored, which takes as long as the store
+// does. Who waits for it waits in a sync.Cond: a bubble of testing/synctest then knows that it
+// waits, and lets the time pass in which the store answers. For a sync.Mutex it would stand still.
+// The zero value is unlocked.
+type commitLock struct {
+	mu   sync.Mutex
+	held bool // guarded by mu
+	free sync.Cond
+}
+
+func (l *commitLock) Lock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free.L = &l.mu
+	for l.held {
+		l.free.Wait()
+	}
+	l.held = true
+}
+
+// TryLock takes the lock unless somebody holds it.
+func (l *commitLock) TryLock() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held {
+		return false
+	}
+	l.held = true
+	return true
+}
+
+func (l *commitLock) Unlock() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = false
+	l.free.Signal()
 }

@@ -3,10 +3,10 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -89,25 +89,54 @@ func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
 	return fired
 }
 
-// expire is what a passed deadline makes of a waiting run (section D).
-func expire(run Run, now time.Time) (store.Commit, error) {
-	if run.Pending == nil {
-		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
+// alarm holds the earliest time at which this process knows that something falls due, so that Serve
+// can sleep until then. It is a hint: Serve also looks at every poll.
+type alarm struct {
+	rung chan struct{}
+
+	mu   sync.Mutex
+	next time.Time // guarded by mu; zero: none known
+}
+
+func newAlarm() *alarm { return &alarm{rung: make(chan struct{}, 1)} }
+
+// at tells of a time; it wakes the sleeper when that is earlier than what it knows.
+func (a *alarm) at(t time.Time) {
+	if t.IsZero() {
+		return
 	}
-	passed := !run.Deadline.After(now)
-	now = notBefore(now, run.UpdatedAt)
-	ch := change{event: fsm.EventInteractionWaitTimeout, facts: fsm.FactPendingMatches, now: now}
-	if passed {
-		ch.facts |= fsm.FactDeadlinePassed
+	a.mu.Lock()
+	earlier := a.next.IsZero() || t.Before(a.next)
+	if earlier {
+		a.next = t
 	}
-	rule, _ := fsm.Wait(run.Profile, run.Strict)
-	if rule.OnDeadline == fsm.DeadlineAutoDecide && facts(&run).Has(fsm.FactAutoDecisionLeft) {
-		answer := interaction.NewAutoDecision(*run.Pending).Answer(now)
-		record := interaction.Settle(*run.Pending, answer, "", "")
-		ch.event, ch.answer, ch.settled = fsm.EventInteractionAutoDecideTimeout, &answer, &record
-	} else {
-		ch.settled = abandoned(&run, now)
-		ch.message = "nobody replied within " + run.SessionTimeout.String()
+	a.mu.Unlock()
+	if earlier {
+		select {
+		case a.rung <- struct{}{}:
+		default:
+		}
 	}
-	return transition(&run, &ch)
+}
+
+// run tells of the time at which something is due for a run as it was just stored.
+func (a *alarm) run(r *Run) {
+	if r.State == fsm.StateQueued {
+		a.at(r.NotBefore)
+		return
+	}
+	a.at(r.Deadline)
+}
+
+// clear forgets what is known, before the store is asked: what is told from then on is kept.
+func (a *alarm) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.next = time.Time{}
+}
+
+func (a *alarm) known() time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.next
 }

@@ -5,11 +5,12 @@
 // exactly once, and the run goes on, whatever process died in between. Events follows a run from
 // any point, live or long after.
 //
-// The way of the data is one way: a command loads the run (client.go, turn.go, recover.go), decides
-// on it with fsm (pure), turns the decision into one store.Commit (commit.go), and publishes
-// nothing: followers read what was stored, or are handed it by the store's hint (events.go,
-// hub.go). There is no timer, semaphore or cache that has to agree with the store; the goroutines
-// of Serve (serve.go) only look at it and act.
+// The way of the data is one way. A command loads the run (client.go, reply.go, cancel.go, turn.go,
+// recovery.go), decides on it (decide.go, pure, with the tables of package fsm), and stores the
+// decision as one store.Commit (commit.go). Nothing is published beside the commit: followers read
+// the events that were stored, or are handed them by the store's hints (events.go). There is no
+// timer, semaphore or cache that has to agree with the store; the goroutines of Serve (serve.go)
+// only read it and act.
 //
 // Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front
 // ends.

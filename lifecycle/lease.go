@@ -96,3 +96,49 @@ func (n *node) compare(held []store.Hold, asked time.Time) {
 		n.man(h)
 	}
 }
+
+// man sees to a run that is held here without a worker. Where its claim was not acknowledged, its
+// turn begins now. Where its turn was executed here and dropped, because the lease could not be
+// renewed for its whole length or the outcome could not be stored, it was interrupted: it is not
+// executed again but as E4 says.
+func (n *node) man(h store.Hold) {
+	n.mu.Lock()
+	leaving, dropped := n.leaving, n.dropped[h]
+	n.mu.Unlock()
+	if leaving {
+		return // the lease is given back soon, and recovery settles the run
+	}
+	run, err := n.store.Run(n.live, h.RunID)
+	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
+		return // the next renewal sees it again
+	}
+	if dropped {
+		n.settleDropped(run)
+		return
+	}
+	if !n.slots.TryAcquire(1) {
+		return
+	}
+	spec, err := n.store.Spec(n.live, run.ID)
+	if err != nil {
+		n.slots.Release(1)
+		return
+	}
+	n.log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
+	n.begin(store.Claimed{Run: run, Spec: spec})
+}
+
+// settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next
+// renewal.
+func (n *node) settleDropped(run store.Run) {
+	ch := broken(&run, false, "the host could not renew its lease, or store the outcome, during the turn")
+	ch.now, ch.node = stamp(n.clock), n.id
+	cm, err := transition(&run, &ch)
+	if err == nil {
+		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
+		if err = n.commit(n.live, cm); err == nil {
+			n.alarm.run(&cm.Run)
+		}
+	}
+	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
+}

@@ -16,10 +16,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// claimBatch bounds how many runs one claim starts, so that a large node does not hold the store
-// for long.
-const claimBatch = 256
-
 // afterGrace is the most that Serve takes beyond Config.Grace: for turns to return once they were
 // interrupted, to store what became of them, to end resident processes and to give the lease back.
 // Engines that take longer are left behind.
@@ -189,65 +185,6 @@ func (n *node) hint(h store.Hint) {
 	if resident && t == nil {
 		n.dropResident(h.RunID)
 	}
-}
-
-func (n *node) wakeClaims() {
-	select {
-	case n.ready <- struct{}{}:
-	default:
-	}
-}
-
-// claims takes runs from the store as long as there is room to execute them.
-func (n *node) claims(ctx context.Context) error {
-	idle := idle{clock: n.clock, wake: n.ready, d: n.cfg.Poll}
-	defer idle.end()
-	for {
-		if n.slots.Acquire(ctx, 1) != nil {
-			return nil // ctx ended
-		}
-		room := 1 + n.spare(claimBatch-1)
-		claimed, err := n.claim(ctx, room)
-		n.slots.Release(int64(room - len(claimed)))
-		for _, c := range claimed {
-			n.begin(c)
-		}
-		if over(err) {
-			return err
-		}
-		if err != nil {
-			n.log.Error("claim failed; trying again", "err", err)
-		} else if len(claimed) == room {
-			continue
-		}
-		if idle.wait(ctx) != nil {
-			return nil
-		}
-	}
-}
-
-// spare takes up to limit more permits, as far as there are any.
-func (n *node) spare(limit int) (taken int) {
-	for part := limit; part > 0; part /= 2 {
-		for taken+part <= limit && n.slots.TryAcquire(int64(part)) {
-			taken += part
-		}
-	}
-	return taken
-}
-
-// claim starts runs whose engines this process has; runs of others stay queued (J4). It is not cut
-// short by a shutdown, so that no claimed run is left without its worker.
-func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
-	if ctx.Err() != nil {
-		return nil, nil
-	}
-	now := stamp(n.clock)
-	start := func(r store.Run, _ []byte) (store.Commit, error) {
-		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: n.id})
-	}
-	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.told.Swap(false), Start: start}
-	return n.store.Claim(n.live, req)
 }
 
 // drain ends the node in good order, in a time that is bounded (see afterGrace).

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,96 +182,107 @@ func interrupted(cause error, p engine.Process) engine.Process {
 	return p
 }
 
-// conclude stores what the turn's evidence leads to, and returns the run as it then stands.
-func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
-	if errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
-		return t.reload() // whatever came late changes nothing (I6)
-	}
-	ch := t.verdict(o)
-	if errors.Is(cause, engine.ErrShutdown) {
-		run, _ := t.stored()
-		ch = broken(&run, true, "the host shut down during the turn")
-	} else if cause == nil && o.Process.Status == engine.Interrupted {
-		ch = t.lostAgent(ch)
-	}
-	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-		ch.now, ch.node = now, t.node.id
-		return transition(run, &ch)
-	})
-	var violation *contract.SchemaViolation
-	var refusal *fsm.Refusal
-	if errors.As(err, &violation) || errors.As(err, &refusal) || errors.Is(err, store.ErrInvalid) {
-		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
-		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-			return transition(run, &change{
-				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation,
-				message: shortened(err.Error()),
-			})
-		})
-	}
-	if errors.Is(err, store.ErrStaleEpoch) {
-		return t.reload() // others ended or took it, or it was stored after all, and went on
-	}
-	t.settled = err == nil
+// input is what the engine is given for the attempt.
+func (t *turn) input(spec Spec) (engine.Turn, error) {
+	dirs, err := t.node.folders(t.run, spec)
 	if err != nil {
-		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
-			"err", err)
+		return engine.Turn{}, err
 	}
-	return run
+	how := t.spoken()
+	in := engine.Turn{
+		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
+		Prompt: how.prompt(spec, dirs.artifacts),
+		Plain:  how.plain, Nonce: how.nonce,
+		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
+		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
+	}
+	if s := t.run.Session; s != nil {
+		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+	}
+	return in, nil
 }
 
-// statusCodes are the codes of a process that names none.
-var statusCodes = map[engine.Status]fsm.Code{engine.Interrupted: fsm.CodeTurnInterrupted,
-	engine.TimedOut: fsm.CodeTurnTimeout}
+// prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
+func (how speech) prompt(spec Spec, artifacts string) string {
+	if how.plain {
+		return spec.Prompt
+	}
+	return interaction.Patch(interaction.PromptParts{
+		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: how.nonce,
+	})
+}
 
-// verdict puts the turn's evidence before the completion gate.
-func (t *turn) verdict(o engine.Outcome) change {
-	run, profile := t.stored()
-	ev := weigh(t.spec, run, profile, t.spoken(), o)
-	rule := fsm.Decide(ev.facts)
-	ch := change{
-		event: rule.Outcome, facts: ev.facts, code: rule.Error, profile: profile, session: ev.session,
-		warnings: ev.warnings, final: ev.final, output: ev.reading.Output,
+// answers are what the turn goes on with.
+func answers(run Run) []interaction.Answer {
+	if run.Answer == nil {
+		return nil
 	}
-	for _, w := range rule.Warnings {
-		ch.warnings = append(ch.warnings, engine.Diagnostic{Code: w})
-	}
-	switch rule.Outcome {
-	case fsm.EventTurnNeedsInput:
-		ch.question = &ev.question
-		ch.warnings = append(ch.warnings, ev.asking...)
-	case fsm.EventTurnFailed:
-		ch.message = ev.reason(rule)
-		if o.Process.Status != engine.OK {
-			ch.code = cmp.Or(o.Process.Code, statusCodes[o.Process.Status])
+	return []interaction.Answer{*run.Answer}
+}
+
+// repair has the agent give an output again that is not valid, in rounds of the same attempt, as
+// often as the spec allows (B3, B5). The last round's outcome is the turn's.
+func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, profile fsm.Profile,
+	o engine.Outcome) engine.Outcome {
+	for round := 1; round <= t.spec.RepairRounds; round++ {
+		ev, goesOn := t.repairable(profile, o)
+		if !goesOn {
+			return o
 		}
+		why := shortened(ev.invalid.Error())
+		if t.askAgain(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, why)) != nil ||
+			ctx.Err() != nil {
+			o.Process = engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+				Detail: "the turn was interrupted before its output was repaired"}
+			return o
+		}
+		in.Repair, in.Answers, in.Handle = t.repairText(why), nil, o.Handle
+		if s := t.session(); in.Handle == nil && s != nil {
+			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+		}
+		next := t.runEngine(ctx, e, in)
+		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
+		o = next // without a handle, where it has none: that of the round before is stored
 	}
-	return ch
+	return o
 }
 
-// lostAgent is what becomes of a turn whose agent was ended by somebody else while its host lives:
-// a repeatable one is treated as if its worker were lost (E4, J3), any other has failed.
-func (t *turn) lostAgent(otherwise change) change {
+// repairText is what the engine is told: why its output is not valid, and where it is no plain code
+// what to do.
+func (t *turn) repairText(why string) string {
+	how := t.spoken()
+	if how.plain {
+		return why
+	}
+	return interaction.RepairText(t.spec.Mode, how.nonce, why)
+}
+
+// session is the run's, as last stored.
+func (t *turn) session() *store.Session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.run.Session
+}
+
+// repairable weighs what the round left, and reports whether the gate would fail the turn for its
+// output and there is a session that can be told so.
+func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, goesOn bool) {
 	run, _ := t.stored()
-	ch := broken(&run, false, orText(otherwise.message, "the agent was interrupted"))
-	if ch.event == fsm.EventRestartRequeue || facts(&run).Has(fsm.FactRepeatsExhausted) {
-		ch.session = otherwise.session
-		return ch
-	}
-	return otherwise
+	ev = weigh(t.spec, run, profile, t.spoken(), o)
+	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
+	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && ev.lost == nil
 }
 
-// reload returns the run as others left it.
-func (t *turn) reload() store.Run {
-	known, _ := t.stored()
-	if run, err := t.node.store.Run(t.node.live, known.ID); err == nil {
-		return run
+// askAgain stores that a round of repair begins: what the agent said until then, and the session
+// that it goes on with.
+func (t *turn) askAgain(ctx context.Context, ev evidence, why string) error {
+	var events []telling
+	if f := ev.final; f != nil {
+		text, cut := bounded(f.text, maxMessage)
+		data := make(map[string]any, 3)
+		message(data, text, cut, f.ref)
+		events = append(events, telling{contract.TypeMessageIntermediate, data})
 	}
-	return known
-}
-
-// shortened bounds a text for an error message.
-func shortened(s string) string {
-	s, _ = bounded(s, maxDetail)
-	return s
+	events = append(events, told(engine.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
+	return (*sink)(t).report(ctx, ev.session, events...)
 }

@@ -2,46 +2,14 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
-
-// assignment is a turn for a worker.
-type assignment struct {
-	turn *turn
-	ctx  context.Context //nolint:containedctx // it is handed to the worker with its turn
-	spec []byte
-}
-
-// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a
-// permit of n.slots for it, and the node does not leave yet.
-func (n *node) begin(c store.Claimed) {
-	ctx, cancel := context.WithCancelCause(n.live)
-	t := &turn{
-		node: n, epoch: c.Run.Epoch, begun: instant(n.clock), cancel: cancel, run: c.Run, profile: c.Run.Profile,
-		what: EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
-	}
-	n.mu.Lock()
-	n.turns[c.Run.ID] = t
-	idle := n.idle > 0
-	if idle {
-		n.idle--
-	}
-	n.mu.Unlock()
-	a := assignment{t, ctx, c.Spec}
-	if idle {
-		select {
-		case n.next <- a: // it listens, or is about to
-			return
-		case <-n.left: // it may have gone: man looked just before the node began to leave
-		}
-	}
-	n.workers.Add(1)
-	go n.work(a)
-}
 
 // work executes one turn after the other, until the node leaves and there is none: a goroutine that
 // has grown its stack is worth keeping. There are no more of them than turns that executed at one
@@ -187,4 +155,79 @@ func (t *turn) settle(cause error, o engine.Outcome) {
 		o.Process = interrupted(cause, o.Process)
 	}
 	t.node.release(t, t.conclude(cause, o))
+}
+
+// conclude stores what the turn's evidence leads to, and returns the run as it then stands.
+func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
+	if errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
+		return t.reload() // whatever came late changes nothing (I6)
+	}
+	ch := t.verdict(o)
+	if errors.Is(cause, engine.ErrShutdown) {
+		run, _ := t.stored()
+		ch = broken(&run, true, "the host shut down during the turn")
+	} else if cause == nil && o.Process.Status == engine.Interrupted {
+		ch = t.lostAgent(ch)
+	}
+	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
+		ch.now, ch.node = now, t.node.id
+		return transition(run, &ch)
+	})
+	var violation *contract.SchemaViolation
+	var refusal *fsm.Refusal
+	if errors.As(err, &violation) || errors.As(err, &refusal) || errors.Is(err, store.ErrInvalid) {
+		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
+		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
+			return transition(run, &change{
+				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation,
+				message: shortened(err.Error()),
+			})
+		})
+	}
+	if errors.Is(err, store.ErrStaleEpoch) {
+		return t.reload() // others ended or took it, or it was stored after all, and went on
+	}
+	t.settled = err == nil
+	if err != nil {
+		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
+			"err", err)
+	}
+	return run
+}
+
+// reload returns the run as others left it.
+func (t *turn) reload() store.Run {
+	known, _ := t.stored()
+	if run, err := t.node.store.Run(t.node.live, known.ID); err == nil {
+		return run
+	}
+	return known
+}
+
+// release takes the turn off the node's books, and ends a resident process that nobody needs any
+// more.
+func (n *node) release(t *turn, run store.Run) {
+	n.mu.Lock()
+	latest := n.turns[run.ID]
+	if latest == t {
+		delete(n.turns, run.ID)
+	}
+	if latest == t && !t.settled {
+		// Whatever the record says now: it may not be durable, and the turn must not be executed
+		// again because a failover shows it running. The next renewal that does not list it forgets
+		// this.
+		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
+	}
+	orphaned := t.orphaned
+	n.mu.Unlock()
+	if latest != nil && latest != t {
+		return // the run went on here before this turn knew that its outcome was stored: its process is the next turn's
+	}
+	if orphaned {
+		n.settleLoss(n.live, run.ID, lostWhileWaiting)
+	}
+	keeps := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
+	if !keeps || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
+		n.loseResident(run.ID)
+	}
 }

@@ -1,14 +1,19 @@
 package lifecycle
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
-	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
 // workspace is a run's folders; all empty when Config.Dir is.
@@ -89,40 +94,150 @@ func isFolder(dir string, look func(string) (fs.FileInfo, error)) error {
 	return err
 }
 
-// input is what the engine is given for the attempt.
-func (t *turn) input(spec Spec) (engine.Turn, error) {
-	dirs, err := t.node.folders(t.run, spec)
+// markFile in a run's folder says whose folder it is.
+const markFile = "run.json"
+
+// maxMark bounds the mark in bytes: an agent could have written it.
+const maxMark = 4 << 10
+
+// mark tells a run from all others, also from one of the same id in another store, and from one
+// that was pruned before its id was used again.
+type mark struct {
+	RunID     string    `json:"run_id"`
+	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func (l *Lifecycle) markOf(run Run) mark {
+	return mark{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
+}
+
+// is reports whether the marks are of one run. A store that has an identity since may have had
+// none.
+func (m mark) is(o mark) bool {
+	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" ||
+		o.Store == "")
+}
+
+// aside is the name of the run's folder where the one with its id is another's. No id holds the
+// sign in it.
+func (m mark) aside() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
+	return m.RunID + "~" + hex.EncodeToString(sum[:8])
+}
+
+// Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
+// DIR/<run id>, or, where that is another run's, DIR/<run id>~<digest>. It is empty when Config.Dir
+// is, and need not exist before the run's first turn.
+func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
+	run, err := l.Get(ctx, id)
+	if err != nil || l.cfg.Dir == "" {
+		return "", err
+	}
+	base, _, err := l.folderOf(run)
+	return base, err
+}
+
+// folderOf is where the run's folder is or is to be, and whether it is marked as the run's.
+func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
+	mine := l.markOf(run)
+	aside := filepath.Join(l.cfg.Dir, mine.aside())
+	if exists(aside) {
+		return aside, true, nil
+	}
+	base = filepath.Join(l.cfg.Dir, run.ID)
+	is, found, err := readMark(base)
+	switch {
+	case err != nil:
+		return "", false, err
+	case !found:
+		return base, false, nil
+	case is.is(mine):
+		return base, true, nil
+	default:
+		return aside, false, nil
+	}
+}
+
+// claimFolder finds the run's folder, or makes it and marks it as the run's. A folder without a
+// mark is the host's preparation, or was made by an earlier release: it becomes the run's. Of
+// several hosts that want it at one time one gets it.
+func (l *Lifecycle) claimFolder(run Run) (string, error) {
+	for {
+		base, own, err := l.folderOf(run)
+		if err != nil {
+			return "", err
+		}
+		if own {
+			return base, isFolder(base, os.Lstat)
+		}
+		if run.Session != nil && filepath.Base(base) != run.ID { // it is not there
+			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing",
+				filepath.Join(l.cfg.Dir, run.ID), base)
+		}
+		if err := made(base); err != nil {
+			return "", err
+		}
+		if err := writeMark(base, l.markOf(run)); err == nil || !errors.Is(err, fs.ErrExist) {
+			return base, err
+		}
+	}
+}
+
+// readMark reads the mark of a folder, if it has one.
+func readMark(base string) (m mark, found bool, _ error) {
+	if err := isFolder(base, os.Lstat); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return m, false, nil
+		}
+		return m, false, err
+	}
+	body, err := plainfile.Read(base, markFile, maxMark)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, false, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(body, &m)
+	}
 	if err != nil {
-		return engine.Turn{}, err
+		return m, false, fmt.Errorf("%s does not say whose folder it is: %w", filepath.Join(base, markFile), err)
 	}
-	how := t.spoken()
-	in := engine.Turn{
-		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
-		Prompt: how.prompt(spec, dirs.artifacts),
-		Plain:  how.plain, Nonce: how.nonce,
-		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
-		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-	}
-	if s := t.run.Session; s != nil {
-		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
-	}
-	return in, nil
+	return m, true, nil
 }
 
-// prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
-func (how speech) prompt(spec Spec, artifacts string) string {
-	if how.plain {
-		return spec.Prompt
+// writeMark marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not
+// at all.
+func writeMark(base string, m mark) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
 	}
-	return interaction.Patch(interaction.PromptParts{
-		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: how.nonce,
-	})
+	root, err := plainfile.Root(base)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written to it
+	half := markFile + "." + rand.Text()
+	f, err := root.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Remove(half) }() // it has its name
+	_, err = f.Write(body)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = root.Link(half, markFile); err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// A file system without hard links: two hosts that come at one time are not told apart.
+	if _, err := root.Lstat(markFile); err == nil {
+		return fs.ErrExist
+	}
+	return root.Rename(half, markFile)
 }
 
-// answers are what the turn goes on with.
-func answers(run Run) []interaction.Answer {
-	if run.Answer == nil {
-		return nil
-	}
-	return []interaction.Answer{*run.Answer}
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

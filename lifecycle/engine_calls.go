@@ -169,6 +169,7 @@ type engineError struct {
 }
 
 func (e *engineError) Error() string { return e.text }
+
 func (e *engineError) Unwrap() error { return e.is }
 
 func flat(err error) error {

@@ -390,3 +390,88 @@ func TestDeadlinesThatCannotBeStoredAreTriedOncePerPoll(t *testing.T) {
 		stop()
 	})
 }
+
+// TestWhatATurnLeavesOnItsNode when it has ended: its process stays only with a run that goes on
+// here, and is never taken from the run's next turn; and a run that is still said to execute is
+// remembered as one that does not.
+func TestWhatATurnLeavesOnItsNode(t *testing.T) {
+	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
+		return store.Run{ID: "r", State: state, Profile: profile, Owner: owner, Epoch: epoch}
+	}
+	sticky, resumable := fsm.ProfileStickyProcess, fsm.ProfileResumable
+	for name, c := range map[string]struct {
+		run      store.Run
+		next     bool // another turn of the run executes here by now
+		unsure   bool // its outcome was not acknowledged
+		survives bool
+	}{
+		"it waits here":                            {run: run(fsm.StateWaitingUser, sticky, "n", 1), survives: true},
+		"it was answered and is queued here":       {run: run(fsm.StateQueued, sticky, "n", 1), survives: true},
+		"it waits elsewhere":                       {run: run(fsm.StateWaitingUser, sticky, "m", 1)},
+		"it is queued elsewhere":                   {run: run(fsm.StateQueued, sticky, "m", 1)},
+		"it waits, and needs no process":           {run: run(fsm.StateWaitingUser, resumable, "n", 1)},
+		"it is queued, and needs no process":       {run: run(fsm.StateQueued, resumable, "", 1)},
+		"it has ended":                             {run: run(fsm.StateSucceeded, sticky, "", 1)},
+		"it was canceled":                          {run: run(fsm.StateCanceled, sticky, "n", 1)},
+		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1), unsure: true},
+		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1), unsure: true},
+		"it executes in another attempt elsewhere": {run: run(fsm.StateRunning, sticky, "m", 2)},
+		"its next turn executes here": {run: run(fsm.StateRunning, sticky, "n", 2), next: true,
+			survives: true},
+		"its next turn executes here already": {run: run(fsm.StateRunning, sticky, "n", 1), next: true,
+			survives: true},
+		"its next turn has ended it": {run: run(fsm.StateSucceeded, sticky, "", 2), next: true,
+			survives: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newMortal()
+				e.alive["r"] = true
+				n := alone(t, newStore(t), e)
+				defer n.die(nil)
+				n.holdResident("r", DefaultEngine)
+				ended, next := &turn{node: n, epoch: 1, settled: !c.unsure}, &turn{node: n, epoch: 2}
+				n.turns["r"] = ended
+				if c.next {
+					n.turns["r"] = next
+				}
+				n.release(ended, c.run)
+				n.workers.Wait()
+				require.Equal(t, c.survives, e.alive["r"])
+				require.Equal(t, c.next, n.turns["r"] != nil)
+				require.Equal(t, c.unsure, n.dropped[store.Hold{RunID: "r", Epoch: 1, State: fsm.StateRunning}])
+				require.Equal(t, c.unsure, len(n.dropped) > 0)
+			})
+		})
+	}
+}
+
+// TestAWorkerThatIsChosenIsNotIdle: two turns that last, after one that did not, execute at the
+// same time.
+func TestAWorkerThatIsChosenIsNotIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		goOn := make(chan struct{})
+		started := make(chan string, 10)
+		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
+			turn engine.Turn) (engine.Outcome, error) {
+			started <- turn.RunID
+			if turn.RunID != "short" {
+				<-goOn
+			}
+			return finished(), nil
+		}}})
+		submit(t, lc, "short")
+		synctest.Wait()
+		for i := range 4 {
+			submit(t, lc, fmt.Sprint("long", i))
+			synctest.Wait()
+			require.Len(t, started, 2+i, "nobody waits for a worker that is busy")
+		}
+		close(goOn)
+		pass(time.Second)
+		for i := range 4 {
+			in(t, lc.Client, fmt.Sprint("long", i), fsm.StateSucceeded)
+		}
+		stop()
+	})
+}

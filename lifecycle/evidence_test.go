@@ -3,16 +3,23 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // forged are texts that say what only an agent may say.
@@ -174,4 +181,156 @@ func TestARepairKeepsTheNonce(t *testing.T) {
 		require.Equal(t, nonces[0], nonces[1])
 		stop()
 	})
+}
+
+// TestATextIsCutBetweenItsCharacters: what is kept is as much as fits, and still UTF-8.
+func TestATextIsCutBetweenItsCharacters(t *testing.T) {
+	text := "aé€😀" + strings.Repeat("€b", 5)
+	for limit := range len(text) + 3 {
+		kept, cut := bounded(text, limit)
+		require.Equal(t, limit < len(text), cut, "%d bytes", limit)
+		require.True(t, utf8.ValidString(kept), "%d bytes", limit)
+		require.True(t, strings.HasPrefix(text, kept))
+		if require.LessOrEqual(t, len(kept), limit); cut {
+			_, next := utf8.DecodeRuneInString(text[len(kept):])
+			require.Greater(t, len(kept)+next, limit, "the next character would not fit")
+		}
+	}
+	kept, cut := bounded("a\xffb", 5)
+	require.Equal(t, "a\uFFFDb", kept)
+	require.False(t, cut)
+}
+
+// TestALongOutputIsCutAndSaysSo: each text is kept up to its limit; a longer one is cut, and its
+// event says that it was.
+func TestALongOutputIsCutAndSaysSo(t *testing.T) {
+	const message, final, detail = 65_536, 262_144, 4_096
+	for name, over := range map[string]int{"just as long": 0, "one byte longer": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := sinking(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+					o := asking("?")
+					o.FinalText = strings.Repeat("f", final+over)
+					return o, errors.Join(
+						s.Message(ctx, engine.Message{Text: strings.Repeat("m", message+over)}),
+						s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w",
+							detail+over)}),
+					)
+				})
+				lc, stop := serve(t, Config{Store: newStore(t), Engine: e})
+				submit(t, lc, "r")
+				synctest.Wait()
+				require.NoError(t, lc.Cancel(t.Context(), "r", strings.Repeat("c", detail+over)))
+				require.Equal(t, strings.Repeat("c", detail), in(t, lc.Client, "r", fsm.StateCanceled).CancelReason)
+				told := make(map[string]bool)
+				for event, err := range lc.Events(t.Context(), "r", 0) {
+					require.NoError(t, err)
+					var data struct {
+						Text, Detail string
+						Truncated    bool
+					}
+					require.NoError(t, event.Decode(&data))
+					limit := map[string]int{
+						contract.TypeMessageIntermediate: message, contract.TypeMessageFinal: final,
+						contract.TypeWarning: detail,
+					}[event.Type]
+					if limit == 0 {
+						continue
+					}
+					told[event.Type] = true
+					require.Len(t, data.Text+data.Detail, limit)
+					require.Equal(t, over > 0 && data.Text != "", data.Truncated, event.Type)
+				}
+				require.Len(t, told, 3)
+				stop()
+			})
+		})
+	}
+}
+
+func schemaText(n int) []byte {
+	return fmt.Appendf(nil, `{"type":"object","required":["f%d"]}`, n)
+}
+
+func TestALargeSchemaDelaysNobodyWhoAsksForAKnownOne(t *testing.T) {
+	compiling, goOn := make(chan struct{}), make(chan struct{})
+	c := schemaCache{compile: func(raw []byte) (*schema.Schema, error) {
+		if string(raw) == string(schemaText(1)) {
+			close(compiling)
+			<-goOn
+		}
+		return schema.Compile(raw)
+	}}
+	known, err := c.get(schemaText(0))
+	require.NoError(t, err)
+	var large sync.WaitGroup
+	large.Go(func() {
+		s, err := c.get(schemaText(1))
+		if err != nil || s.ValidateJSON([]byte(`{"f1":1}`)) != nil {
+			t.Errorf("the large schema: %v", err)
+		}
+	})
+	<-compiling
+	again, err := c.get(schemaText(0))
+	require.NoError(t, err)
+	require.Same(t, known, again)
+	other, err := c.get(schemaText(2))
+	require.NoError(t, err, "nor who asks for a new one")
+	require.NoError(t, other.ValidateJSON([]byte(`{"f2":1}`)))
+	close(goOn)
+	large.Wait()
+}
+
+func TestManyAskForTheSameSchemasAtOneTime(t *testing.T) {
+	const texts = 20
+	var compiles atomic.Int32
+	c := schemaCache{compile: func(raw []byte) (*schema.Schema, error) {
+		compiles.Add(1)
+		return schema.Compile(raw)
+	}}
+	var mu sync.Mutex
+	got := make(map[int]map[*schema.Schema]bool)
+	var all sync.WaitGroup
+	for caller := range 8 {
+		all.Go(func() {
+			for i := range 5 * texts {
+				n := (i + caller) % texts
+				s, err := c.get(schemaText(n))
+				if err != nil || s.ValidateJSON(fmt.Appendf(nil, `{"f%d":true}`, n)) != nil ||
+					s.ValidateJSON([]byte(`{}`)) == nil {
+					t.Errorf("schema %d: %v", n, err)
+					return
+				}
+				mu.Lock()
+				if got[n] == nil {
+					got[n] = make(map[*schema.Schema]bool)
+				}
+				got[n][s] = true
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	for n, different := range got {
+		require.Len(t, different, 1, "all share schema %d", n)
+	}
+	before := compiles.Load()
+	_, err := c.get(schemaText(0))
+	require.NoError(t, err)
+	require.Equal(t, before, compiles.Load(), "what is known is not compiled again")
+}
+
+func TestTheSchemasThatAreKeptAreBounded(t *testing.T) {
+	one, err := schema.Compile([]byte(`{}`))
+	require.NoError(t, err)
+	c := schemaCache{compile: func([]byte) (*schema.Schema, error) { return one, nil }}
+	for n := range 2*schemasKept + 10 {
+		_, err := c.get(schemaText(n))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(c.byText), schemasKept)
+	}
+	require.Len(t, c.byText, 10)
+	_, err = compiled([]byte(`{"type":"objekt"}`))
+	require.Error(t, err)
+	require.Nil(t, schemas.known([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
 }
