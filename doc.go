@@ -16,6 +16,7 @@
 //	slots        who may execute: pools, keys, fairness, priorities
 //	fsm          the states and what leads from one to the next, generated
 //	contract     the one machine-readable source of all behaviour, the event protocol, and the checker of event logs
+//	cmd          the programs: interlude and interlude-bench
 //	examples     hosts to start from
 //
 // Every transition is one atomic commit of state, slot, question, deadline, session, history,

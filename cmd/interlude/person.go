@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/interlude-go/interlude/examples/terminal"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/interaction"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/engine/agents"
 )
 
-// known are the agents that are command lines.
-var known = []struct {
+// commandLines are the agents that are command lines.
+var commandLines = []struct {
 	name    string // also the program's
 	install string // the npm package
 	// keys: it logs in with one of these variables.
@@ -34,8 +34,8 @@ var known = []struct {
 const acpPrefix = "acp:"
 
 func agentNames() []string {
-	names := make([]string, 0, len(known)+2)
-	for _, k := range known {
+	names := make([]string, 0, len(commandLines)+2)
+	for _, k := range commandLines {
 		names = append(names, k.name)
 	}
 	return append(names, acpPrefix+"CMD", demo)
@@ -55,7 +55,7 @@ func (j *job) engine(d *death) (engine.Engine, error) {
 	if cmd, ok := strings.CutPrefix(j.agent, acpPrefix); ok {
 		return j.acpAgent(cmd)
 	}
-	for _, k := range known {
+	for _, k := range commandLines {
 		if k.name != j.agent {
 			continue
 		}

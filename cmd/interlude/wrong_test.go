@@ -56,7 +56,7 @@ func TestWrongInput(t *testing.T) {
 		"data in a file":    {[]string{"-data", file, good}, "choose another folder with -data"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := call(t, "", c.args...)
+			s := play(t, "", c.args...)
 			require.Equal(t, misused, s.status, s.out+s.side)
 			require.Contains(t, s.side, c.want)
 			require.Equal(t, 1, strings.Count(s.side, "\n"), s.side)
@@ -65,12 +65,60 @@ func TestWrongInput(t *testing.T) {
 	}
 }
 
-// Help is no error.
+// Help is no error: of the program, and of a verb, in either order.
 func TestHelp(t *testing.T) {
-	s := call(t, "", "-help")
+	for _, args := range [][]string{{"run", "-help"}, {"help", "run"}} {
+		s := called(t, "", args...)
+		require.Equal(t, succeeded, s.status, s.side)
+		require.Contains(t, s.out, "interlude run -agent demo DIR")
+		require.Contains(t, s.out, "-auto-decide")
+	}
+	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}} {
+		s := called(t, "", args...)
+		require.Equal(t, succeeded, s.status, s.side)
+		for _, v := range verbs() {
+			require.Contains(t, s.out, "interlude "+v.name)
+		}
+	}
+	s := called(t, "", "version")
 	require.Equal(t, succeeded, s.status, s.side)
-	require.Contains(t, s.out, "go run ./examples/skill -agent demo")
-	require.Contains(t, s.out, "-auto-decide")
+	require.True(t, strings.HasPrefix(s.out, "interlude "), s.out)
+}
+
+// What is no verb, or too much for one, is said in one line, with status 2.
+func TestWrongVerbs(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"none":               {nil, "name a verb: run, new, version, help"},
+		"an unknown one":     {[]string{"dance"}, `there is no verb "dance": want run, new`},
+		"a flag before it":   {[]string{"-agent", "demo", "run"}, `there is no verb "-agent"`},
+		"help for none":      {[]string{"help", "dance"}, `there is no verb "dance"`},
+		"help for two":       {[]string{"help", "run", "new"}, "want one verb after help"},
+		"new without folder": {[]string{"new"}, "want: interlude new DIR"},
+		"new with a flag":    {[]string{"new", "-dance", "x"}, "flag provided but not defined: -dance"},
+		"new over another":   {[]string{"new", hello(t)}, "has such files already"},
+		"version of what":    {[]string{"version", "x"}, "want: interlude version"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := called(t, "", c.args...)
+			require.Equal(t, misused, s.status, s.out+s.side)
+			require.Contains(t, s.side, c.want)
+			require.Equal(t, 1, strings.Count(s.side, "\n"), s.side)
+			require.Empty(t, s.out)
+		})
+	}
+}
+
+// A new skill folder can be run.
+func TestNewSkill(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "a b", "mine")
+	s := called(t, "", "new", folder)
+	require.Equal(t, succeeded, s.status, s.side)
+	require.Contains(t, s.out, " run '"+folder+"'\n")
+	done := play(t, "1\nno\n", folder)
+	require.Equal(t, succeeded, done.status, done.out+done.side)
 }
 
 // An output that the skill's schema refuses fails the run, with status 1.
@@ -78,7 +126,7 @@ func TestAFailedRun(t *testing.T) {
 	folder := hello(t)
 	schema := []byte(`{"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^[0-9]+$"}}}`)
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "assets", "output.schema.json"), schema, 0o600))
-	s := call(t, "", "-mode", "auto", folder)
+	s := play(t, "", "-mode", "auto", folder)
 	require.Equal(t, failed, s.status, s.out+s.side)
 	require.Contains(t, s.out, "✗ failed: OUTPUT_INVALID: ")
 }

@@ -29,13 +29,13 @@ func TestSpan(t *testing.T) {
 // The command that goes on has what the run needs, and nothing that is done once.
 func TestAgain(t *testing.T) {
 	for want, args := range map[string][]string{
-		"./skill -agent demo hello": {"./skill", "-new", "-agent", "demo",
+		"./interlude run -agent demo hello": {"./interlude", "-new", "-agent", "demo",
 			"-kill", "parked", "hello", "--reply=yes", "-reply", "no"},
-		"go run ./examples/skill -offline -agent 'acp:opencode acp' 'a b'": {"/tmp/go-build1/b001/exe/skill",
+		"go run ./cmd/interlude run -offline -agent 'acp:opencode acp' 'a b'": {"/tmp/go-build1/b001/exe/interlude",
 			"-offline", "-agent", "acp:opencode acp", "a b"},
-		`skill 'it'\''s'`: {"skill", "it's"},
+		`interlude run 'it'\''s'`: {"interlude", "it's"},
 	} {
-		require.Equal(t, want, again(args))
+		require.Equal(t, want, resumeCommand(args[0], args[1:]))
 	}
 }
 

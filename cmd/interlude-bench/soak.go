@@ -38,7 +38,7 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 	pace := &pace{begun: begun, perS: rate}
 	group.Go(func() error {
 		err := load(context.WithoutCancel(ctx), h, o.concurrency, o.follow, func() bool { return pace.wait(ctx) })
-		_, refused := h.answerer.take()
+		_, refused := h.answerer.drain()
 		return errors.Join(err, refused)
 	})
 	group.Go(func() error { return h.pruneOften(ctx, s) })
@@ -48,9 +48,9 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 		for {
 			select {
 			case <-tick.C:
-				s.look(p)
-				h.store.take() // what is measured is not kept
-				if _, err := h.answerer.take(); err != nil {
+				s.sampleUse(p)
+				h.store.drain() // what is measured is not kept
+				if _, err := h.answerer.drain(); err != nil {
 					return err
 				}
 				b.at(int(time.Since(begun).Seconds()))
@@ -68,7 +68,7 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 	return nil
 }
 
-func (s *soaked) look(p *place) {
+func (s *soaked) sampleUse(p *place) {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

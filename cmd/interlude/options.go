@@ -35,20 +35,49 @@ type options struct {
 	given map[string]bool // the flags that were given
 }
 
-const usage = `Runs a skill folder with an agent, and asks on the terminal. The same command goes on with a run that has not ended.
+const runUsage = `interlude run [flags] DIR
 
-  go run ./examples/skill -agent demo examples/skill/hello
-  go run ./examples/skill -agent codex -offline examples/skill/hello
+Runs a skill folder with an agent, durably, and asks on the terminal. The same command goes on with a run that
+has not ended. Without a terminal, replies are those of -reply, in order, and then the lines of standard input.
+
+  interlude run -agent demo DIR
+  interlude run -agent codex -offline DIR
 
 `
+
+// flagSet is a verb's flags. Its errors are misuse, and -help prints the usage.
+type flagSet struct {
+	*flag.FlagSet
+	out   io.Writer
+	usage string
+}
+
+func newFlags(out io.Writer, usage string) flagSet {
+	f := flagSet{flag.NewFlagSet("", flag.ContinueOnError), out, usage}
+	f.SetOutput(io.Discard)
+	return f
+}
+
+func (f flagSet) parse(args []string) error {
+	err := f.Parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(f.out, f.usage)
+		f.SetOutput(f.out)
+		f.PrintDefaults()
+		return err
+	}
+	if err != nil {
+		return misusef("%w; see -help", err)
+	}
+	return nil
+}
 
 // parse reads the command line. Flags may stand before and after the folder.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{given: make(map[string]bool)}
 	var mode string
 	var folders []string
-	flags := flag.NewFlagSet("skill", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
+	flags := newFlags(out, runUsage)
 	flags.StringVar(&o.agent, "agent", "", strings.Join(agentNames(), ", ")+"; the skill's own choice when there is "+
 		"one, otherwise demo")
 	flags.StringVar(&o.command, "command", "", "the agent's `program`, when PATH does not find it")
@@ -74,13 +103,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.kill, "kill", "", "kill -9 this program and its agent: `when` the run is parked, or running "+
 		"(a turn)")
 	for {
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(out, usage)
-			flags.SetOutput(out)
-			flags.PrintDefaults()
+		if err := flags.parse(args); err != nil {
 			return nil, err
-		} else if err != nil {
-			return nil, misusef("%w; see -help", err)
 		}
 		if flags.NArg() == 0 {
 			break
@@ -106,7 +130,7 @@ func (o *options) check(folders []string) error {
 	}
 	switch {
 	case len(folders) == 0:
-		return misusef("name a skill folder, one with a SKILL.md: examples/skill/hello, say; see -help")
+		return misusef("name a skill folder, one with a SKILL.md (interlude new DIR writes one); see -help")
 	case len(folders) > 1:
 		return misusef("want one skill folder, not %d: %.200q", len(folders), folders)
 	case o.given["mode"] && !slices.Contains(fsm.Modes(), o.mode):

@@ -14,7 +14,7 @@ import (
 
 // serve starts a private server, unless there is one.
 func (p *place) serve(ctx context.Context) error {
-	p.dsn, p.schema = p.o.dsn, "loadtest_"+rand.Text()
+	p.dsn, p.schema = p.o.dsn, "interlude_bench_"+rand.Text()
 	if p.dsn != "" {
 		return nil
 	}

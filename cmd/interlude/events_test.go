@@ -14,11 +14,11 @@ import (
 // resumed, and keeps the contract.
 func TestEventsAsLines(t *testing.T) {
 	folder := hello(t)
-	first := call(t, "", "-json", folder)
+	first := play(t, "", "-json", folder)
 	require.Equal(t, goesOn, first.status, first.side)
 	require.Contains(t, first.side, "? How shall it sound?", "a person is asked beside the events")
 	require.Contains(t, first.side, "‖ parked")
-	s := call(t, "pirate\nyes\n", "-json", folder)
+	s := play(t, "pirate\nyes\n", "-json", folder)
 	require.Equal(t, succeeded, s.status, s.side)
 	require.True(t, strings.HasPrefix(s.out, first.out), "the log goes on")
 	kept(t, s.out)

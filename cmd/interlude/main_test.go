@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// asProgram has this test program be the example.
-const asProgram = "INTERLUDE_EXAMPLE_SKILL"
+// asProgram has this test program be interlude.
+const asProgram = "INTERLUDE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
@@ -56,8 +56,14 @@ func (s said) id(t *testing.T) string {
 	return found[1]
 }
 
-// call runs the program to its end, with lines to read.
-func call(t *testing.T, stdin string, args ...string) said {
+// play runs a skill to the end of the call, with lines to read.
+func play(t *testing.T, stdin string, args ...string) said {
+	t.Helper()
+	return called(t, stdin, append([]string{"run"}, args...)...)
+}
+
+// called calls the program.
+func called(t *testing.T, stdin string, args ...string) said {
 	t.Helper()
 	cmd := command(t, args...)
 	var out, side bytes.Buffer
@@ -73,7 +79,7 @@ func call(t *testing.T, stdin string, args ...string) said {
 // begun begins a call that goes on until it is ended, and returns it once it has shown the text.
 func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
-	cmd := command(t, args...)
+	cmd := command(t, append([]string{"run"}, args...)...)
 	_, err := cmd.StdinPipe() // stays open: somebody thinks about it
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -114,7 +120,7 @@ func artifact(t *testing.T, folder, agent, id string) string {
 // A4, C3: two questions are answered by lines of standard input, the first by an option's number.
 func TestDemoAsksAndIsDone(t *testing.T) {
 	folder := hello(t)
-	s := call(t, "\n3\nyes, please\n", "-agent", "demo", folder)
+	s := play(t, "\n3\nyes, please\n", "-agent", "demo", folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Empty(t, s.side)
 	require.Contains(t, s.out, "  3  Like a pirate\n")
@@ -129,24 +135,24 @@ func TestDemoAsksAndIsDone(t *testing.T) {
 func survives(t *testing.T, folder, engine string, args ...string) {
 	t.Helper()
 	args = append(args, folder)
-	parked := call(t, "", append(args, "-kill", "parked")...)
+	parked := play(t, "", append(args, "-kill", "parked")...)
 	require.Equal(t, -1, parked.status, parked.out+parked.side)
 	require.Contains(t, parked.out, "? How shall it sound?")
 	require.Contains(t, parked.out, "kill -9 while the run is parked")
 	id := parked.id(t)
 
-	asks := call(t, "", args...)
+	asks := play(t, "", args...)
 	require.Equal(t, goesOn, asks.status, asks.out+asks.side)
 	require.Equal(t, id, asks.id(t), "the same run goes on")
 	require.Contains(t, asks.out, "? How shall it sound?")
 	require.Contains(t, asks.out, "‖ parked")
 
-	running := call(t, "2\n", append(args, "-kill", "running")...)
+	running := play(t, "2\n", append(args, "-kill", "running")...)
 	require.Equal(t, -1, running.status, running.out+running.side)
 	require.Equal(t, id, running.id(t))
 	require.Contains(t, running.out, "kill -9 in the middle of turn 2")
 
-	done := call(t, "", append(args, "-reply", "ok")...)
+	done := play(t, "", append(args, "-reply", "ok")...)
 	require.Equal(t, succeeded, done.status, done.out+done.side)
 	require.Equal(t, id, done.id(t))
 	require.Contains(t, done.out, "the turn was interrupted and is repeated")
@@ -155,11 +161,11 @@ func survives(t *testing.T, folder, engine string, args ...string) {
 	require.Equal(t, "Good day. I trust this finds you well.\n", artifact(t, folder, engine, id))
 
 	require.Empty(t, left(id), "processes of the run are left")
-	log := call(t, "", append(args, "-json", "-run", id)...)
+	log := play(t, "", append(args, "-json", "-run", id)...)
 	require.Equal(t, succeeded, log.status, log.side)
 	kept(t, log.out)
 
-	another := call(t, "", args...)
+	another := play(t, "", args...)
 	require.NotEqual(t, id, another.id(t), "a run that has ended is not begun again")
 }
 
@@ -187,7 +193,7 @@ func TestAHostIsKilledWhileAPersonThinks(t *testing.T) {
 	require.NoError(t, cmd.Process.Kill())
 	first := said{out: <-rest}
 	require.Error(t, cmd.Wait())
-	s := call(t, "friendly\nno\n", "-agent", "demo", folder)
+	s := play(t, "friendly\nno\n", "-agent", "demo", folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Equal(t, first.id(t), s.id(t))
 	require.Contains(t, s.out, `"written": false`)
@@ -208,7 +214,7 @@ func TestCtrlCLeavesTheRunParked(t *testing.T) {
 
 // A6, H1: in auto mode nobody is asked.
 func TestAutoModeAsksNobody(t *testing.T) {
-	s := call(t, "", "-mode", "auto", hello(t))
+	s := play(t, "", "-mode", "auto", hello(t))
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.NotContains(t, s.out, "? ")
 	require.Contains(t, s.out, "1 turn,")
@@ -216,7 +222,7 @@ func TestAutoModeAsksNobody(t *testing.T) {
 
 // C6, D2: the agent decides when nobody replies in time.
 func TestNobodyReplies(t *testing.T) {
-	s := call(t, "", "-auto-decide", "-timeout", "1s", hello(t))
+	s := play(t, "", "-auto-decide", "-timeout", "1s", hello(t))
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Contains(t, s.out, "then the agent decides")
 	require.Contains(t, s.out, "! the agent decides: nobody replied in 1.0 s")
@@ -226,17 +232,17 @@ func TestNobodyReplies(t *testing.T) {
 // D1: another run is begun beside one that waits, and each is gone on with.
 func TestTwoRunsOfASkill(t *testing.T) {
 	folder := hello(t)
-	one := call(t, "", folder).id(t)
-	two := call(t, "", "-new", folder).id(t)
+	one := play(t, "", folder).id(t)
+	two := play(t, "", "-new", folder).id(t)
 	require.NotEqual(t, one, two)
-	newest := call(t, "", folder, "-timeout", "9s", "-mode", "interactive")
+	newest := play(t, "", folder, "-timeout", "9s", "-mode", "interactive")
 	require.Equal(t, two, newest.id(t))
 	require.Contains(t, newest.out, "! -timeout counts for a new run")
 	require.NotContains(t, newest.out, "-mode counts", "it is the same")
-	s := call(t, "1\nno\n", folder, "-run", one)
+	s := play(t, "1\nno\n", folder, "-run", one)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Equal(t, one, s.id(t))
-	require.Equal(t, two, call(t, "", folder).id(t))
+	require.Equal(t, two, play(t, "", folder).id(t))
 }
 
 // What a person writes and an agent repeats does nothing to the terminal: neither in what is shown
@@ -244,12 +250,12 @@ func TestTwoRunsOfASkill(t *testing.T) {
 func TestWhatIsSaidDoesNothingToTheTerminal(t *testing.T) {
 	folder := hello(t)
 	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`
-	s := call(t, hostile+"\n", "-reply", hostile, folder)
+	s := play(t, hostile+"\n", "-reply", hostile, folder)
 	require.Equal(t, succeeded, s.status, s.out+s.side)
 	require.Contains(t, s.out, "> "+visible+"\n")
 	require.Contains(t, s.out, "  Noted: "+visible+".\n")
 	require.Contains(t, s.out, `"greeting": "Hello, \u001b]0;x\u0007\u009b31m \u202eeman!"`)
-	log := call(t, "", "-json", "-run", s.id(t), folder)
+	log := play(t, "", "-json", "-run", s.id(t), folder)
 	require.Equal(t, succeeded, log.status, log.side)
 	for _, shown := range []string{s.out, log.out} {
 		require.NotContains(t, shown, "\x1b")

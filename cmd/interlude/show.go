@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -56,7 +56,7 @@ func (c *conversation) show(e contract.Event) error {
 			c.settled(a.AcceptedAt, "! the agent decides: nobody replied in ", amber, fresh)
 		})
 	case contract.TypeMessageIntermediate, contract.TypeMessageFinal:
-		return read(e, func(m contract.MessageFinal) { c.tell(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
+		return read(e, func(m contract.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
 	case contract.TypeWarning:
 		return read(e, func(w contract.Warning) { c.warn(w, fresh) })
 	}
@@ -83,11 +83,11 @@ func (c *conversation) warn(w contract.Warning, fresh bool) {
 	if fresh {
 		c.warned[w] = true
 	}
-	c.tell(amber, "! "+w.Code+": "+w.Detail, fresh)
+	c.say(amber, "! "+w.Code+": "+w.Detail, fresh)
 }
 
-// tell shows a text, unless only events are wanted.
-func (c *conversation) tell(style, text string, fresh bool) {
+// say shows a text, unless only events are wanted.
+func (c *conversation) say(style, text string, fresh bool) {
 	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
 		c.screen.text(style, brief(text))
 	}

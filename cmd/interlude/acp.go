@@ -40,7 +40,7 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	case j.offline:
 		maps.Copy(cfg.Set, offlineEnv(j.server.URL))
 	default:
-		for _, k := range known {
+		for _, k := range commandLines {
 			cfg.Env = append(cfg.Env, k.keys...)
 		}
 		cfg.Env = append(cfg.Env, "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_BASE_URL")

@@ -44,8 +44,8 @@ func upTo(n int, done func(int)) func() bool {
 
 // roundTrips is the main measurement.
 func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress) error {
-	h.store.take()
-	if _, err := h.answerer.take(); err != nil {
+	h.store.drain()
+	if _, err := h.answerer.drain(); err != nil {
 		return err
 	}
 	runtime.GC()
@@ -58,14 +58,14 @@ func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress
 	written := minus(h.store.Counters(), stats)
 	runtime.ReadMemStats(&after)
 	bar.end()
-	replies, refused := h.answerer.take()
+	replies, refused := h.answerer.drain()
 	if err := errors.Join(err, refused); err != nil {
 		return err
 	}
 	n := float64(o.runs)
 	r.RunsPerS = n / took.Seconds()
 	r.ReplyP50, r.ReplyP99 = percentile(replies, 50), percentile(replies, 99)
-	r.ClaimP50 = percentile(h.store.take(), 50)
+	r.ClaimP50 = percentile(h.store.drain(), 50)
 	r.CommitsPerRun, r.FlushesPerRun = float64(written.Commits)/n, float64(written.Flushes)/n
 	r.RowsPerRun, r.BytesPerRun = float64(written.Rows)/n, float64(written.Bytes)/n
 	r.AllocsPerRun = float64(after.Mallocs-before.Mallocs) / n

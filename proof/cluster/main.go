@@ -3,11 +3,11 @@
 // connections, and takes the server away, also with kill -9, while runs are submitted, answered,
 // canceled and time out. Then it checks everything that is left, and says how it went.
 //
-//	go run ./examples/cluster -nodes 3 -runs 2000 -chaos
-//	go run ./examples/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
-//	go run ./examples/cluster -nodes 3 -runs 2000 -chaos -dsn postgres://user@host/database
-//	go run ./examples/cluster -nodes 3 -runs 20000                        without chaos: how fast is it?
-//	go run ./examples/cluster -nodes 2 -runs 200 -break event             do the checks find what is wrong?
+//	go run ./proof/cluster -nodes 3 -runs 2000 -chaos
+//	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
+//	go run ./proof/cluster -nodes 3 -runs 2000 -chaos -dsn postgres://user@host/database
+//	go run ./proof/cluster -nodes 3 -runs 20000                        without chaos: how fast is it?
+//	go run ./proof/cluster -nodes 2 -runs 200 -break event             do the checks find what is wrong?
 //
 // What it proves, run by run: each ended, or waits, as it should; no accepted reply was lost or
 // executed twice; the log has no gap and breaks no invariant of the contract; never were more slots
@@ -29,8 +29,6 @@ import (
 	"os"
 	"os/signal"
 	"time"
-
-	"github.com/interlude-go/interlude/examples/terminal"
 )
 
 // options are the command line.
@@ -95,7 +93,7 @@ func main() {
 		os.Exit(0)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", terminal.Text(err.Error()))
+		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -108,7 +106,7 @@ func main() {
 		err = v.print(os.Stdout, o.asJSON)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", terminal.Text(err.Error()))
+		fmt.Fprintln(os.Stderr, "cluster:", err)
 		os.Exit(1)
 	}
 	if !v.Correct {

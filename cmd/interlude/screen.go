@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/examples/terminal"
 )
 
 // screen is where things are shown: lines, and on a terminal a last one that says what is going on.

@@ -34,7 +34,7 @@ func (o *options) job() (*job, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(abs); err != nil || !info.IsDir() {
-		return nil, misusef("%s is no folder: name one with a SKILL.md, examples/skill/hello, say", o.folder)
+		return nil, misusef("%s is no folder: name one with a SKILL.md (interlude new DIR writes one)", o.folder)
 	}
 	spec, err := o.read(os.DirFS(abs))
 	if err != nil {
@@ -134,8 +134,8 @@ func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})
 }
 
-// begin goes on with a run that has not ended, or begins one; begun says which.
-func (j *job) begin(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
+// resumeOrSubmit goes on with a run that has not ended, or begins one; begun says which.
+func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
 	if j.run != "" {
 		r, err := lc.Get(ctx, j.run)
 		if errors.Is(err, lifecycle.ErrNotFound) {

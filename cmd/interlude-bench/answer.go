@@ -65,8 +65,8 @@ func (a *answerer) fail(err error) {
 	a.failed = errors.Join(a.failed, err)
 }
 
-// take returns the delays so far and forgets them; its error is that of a reply which was refused.
-func (a *answerer) take() ([]time.Duration, error) {
+// drain returns the delays so far and forgets them; its error is that of a reply which was refused.
+func (a *answerer) drain() ([]time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delays := a.delays

@@ -42,7 +42,7 @@ func newPlace(ctx context.Context, o options) (*place, error) {
 	case o.store == "postgres":
 		return p, p.serve(ctx)
 	case o.db == "":
-		dir, err := os.MkdirTemp("", "loadtest")
+		dir, err := os.MkdirTemp("", "interlude-bench-")
 		if err != nil {
 			return nil, err
 		}
@@ -114,8 +114,8 @@ func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
-// take returns the claims so far and forgets them.
-func (t *timed) take() []time.Duration {
+// drain returns the claims so far and forgets them.
+func (t *timed) drain() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	claims := t.claims

@@ -1,11 +1,11 @@
-// Command loadtest measures the round trip that interlude is for: submit, a turn that asks, a reply
+// Interlude-bench measures the round trip that interlude is for: submit, a turn that asks, a reply
 // at once, a turn that finishes. The engine does nothing, so what is measured is the library and
 // its store.
 //
-//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256
-//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -parked 1000000
-//	go run ./examples/loadtest -store sqlite -runs 10000 -concurrency 256 -group-commit=false
-//	go run ./examples/loadtest -store postgres -runs 10000 -concurrency 256
+//	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256
+//	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -parked 1000000
+//	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -group-commit=false
+//	go run ./cmd/interlude-bench -store postgres -runs 10000 -concurrency 256
 //
 // With -store postgres it starts a private server of the installed binaries, durable as PostgreSQL
 // is by default, unless -dsn names one.
@@ -26,7 +26,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/interlude-go/interlude/examples/terminal"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 )
 
 // options are the command line.
@@ -55,7 +55,7 @@ type options struct {
 
 func parse(args []string) (options, error) {
 	o := options{probeFor: 1500 * time.Millisecond, followFor: 10 * time.Second}
-	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
+	f := flag.NewFlagSet("interlude-bench", flag.ContinueOnError)
 	f.StringVar(&o.store, "store", "sqlite", "where runs are kept: memory, sqlite or postgres")
 	f.StringVar(&o.db, "db", "", "the SQLite `file`; a temporary one when empty")
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
@@ -101,7 +101,7 @@ func main() {
 		os.Exit(0)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "loadtest:", terminal.Text(err.Error()))
+		fmt.Fprintln(os.Stderr, "interlude-bench:", terminal.Text(err.Error()))
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -112,7 +112,7 @@ func main() {
 			err = errors.New("interrupted; nothing was measured to its end")
 		}
 		stop()
-		fmt.Fprintln(os.Stderr, "loadtest:", terminal.Text(err.Error()))
+		fmt.Fprintln(os.Stderr, "interlude-bench:", terminal.Text(err.Error()))
 		os.Exit(1) //nolint:gocritic // stop was called
 	}
 	if err := r.print(os.Stdout, o.asJSON); err != nil {

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/interlude-go/interlude/examples/terminal"
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -60,7 +60,7 @@ func (c *conversation) stands(r lifecycle.Run) int {
 	default:
 		c.screen.line(green, "‖ interrupted: the turn will be repeated")
 	}
-	c.screen.line(plain, "  go on: "+c.again)
+	c.screen.line(plain, "  go on: "+c.resume)
 	return goesOn
 }
 
@@ -117,15 +117,11 @@ func near(path string) string {
 	return path
 }
 
-// again is the command that goes on with the run: this one, without what is done once.
-func again(args []string) string {
-	program := args[0]
-	if strings.Contains(program, string(filepath.Separator)+"go-build") {
-		program = "go run ./examples/skill"
-	}
-	words := []string{program}
+// resumeCommand is the command that goes on with the run: this one, without what is done once.
+func resumeCommand(name string, args []string) string {
+	words := []string{program(name), "run"}
 	once := map[string]bool{"kill": true, "reply": true}
-	for i := 1; i < len(args); i++ {
+	for i := 0; i < len(args); i++ {
 		name, value := flagName(args[i])
 		switch {
 		case name == "new":
@@ -137,6 +133,14 @@ func again(args []string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// program is how a person calls this program.
+func program(name string) string {
+	if strings.Contains(name, string(filepath.Separator)+"go-build") {
+		return "go run ./cmd/interlude"
+	}
+	return name
 }
 
 // flagName is the name of the flag that the argument is, and whether its value stands in it too.

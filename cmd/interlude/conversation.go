@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/interlude-go/interlude/cmd/internal/terminal"
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -23,7 +23,7 @@ type conversation struct {
 	screen *screen
 	death  *death
 	dir    string       // where runs are kept
-	again  string       // how to go on
+	resume string       // how to go on
 	served <-chan error // how the serving ended, once; then closed
 	leave  func()       // ends the serving
 
@@ -64,14 +64,14 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 			death = nil // its turn has begun, and is shown first
 		}
 		select {
-		case told, more := <-events:
+		case next, more := <-events:
 			if !more || ctx.Err() != nil {
 				return c.end(ctx)
 			}
-			if told.err != nil {
-				return failed, told.err
+			if next.err != nil {
+				return failed, next.err
 			}
-			if err := c.show(told.Event); err != nil {
+			if err := c.show(next.Event); err != nil {
 				return failed, err
 			}
 		case text, more := <-lines:
@@ -101,20 +101,20 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	}
 }
 
-// told is an event, or why there are no more.
-type told struct {
+// followed is an event, or why there are no more.
+type followed struct {
 	contract.Event
 	err error
 }
 
 // watch follows the run from its first event.
-func (c *conversation) watch(ctx context.Context) <-chan told {
-	events := make(chan told)
+func (c *conversation) watch(ctx context.Context) <-chan followed {
+	events := make(chan followed)
 	go func() {
 		defer close(events)
 		for e, err := range c.lc.Events(ctx, c.run.ID, 0) {
 			select {
-			case events <- told{e, err}:
+			case events <- followed{e, err}:
 			case <-ctx.Done():
 				return
 			}
@@ -172,6 +172,6 @@ func choose(q *contract.InputRequired, text string) string {
 // kill ends the program as nothing else would.
 func (c *conversation) kill(when string) {
 	c.screen.line(red, "✗ kill -9 "+when)
-	c.screen.line(plain, "  go on: "+c.again)
+	c.screen.line(plain, "  go on: "+c.resume)
 	die()
 }

@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -78,7 +77,7 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out, "%s\n", terminal.JSON(line))
+		_, err = fmt.Fprintf(out, "%s\n", line)
 		return err
 	}
 	for i, found := range v.Violations {
@@ -86,9 +85,9 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 			fmt.Fprintf(out, "… and %d more\n", len(v.Violations)-i)
 			break
 		}
-		fmt.Fprintf(out, "\nVIOLATION (%s) %s: %s\n", found.Check, found.Run, terminal.Text(found.What))
+		fmt.Fprintf(out, "\nVIOLATION (%s) %s: %s\n", found.Check, found.Run, found.What)
 		for _, e := range found.log {
-			fmt.Fprintf(out, "  %s\n", terminal.JSON(e.Body))
+			fmt.Fprintf(out, "  %s\n", e.Body)
 		}
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -1,0 +1,219 @@
+// Release lays the modules of this repository out as a module proxy would serve them once they are
+// tagged, so that a release can be tried before there is one: .ci/publish.sh does.
+//
+//	go run ./proof/release -to DIR       GOPROXY=file://DIR serves every module in its next version
+//	go run ./proof/release -modules      list the modules in the order of their tags, with that version
+//
+// The next version is the one that the modules require of each other. It is one for all.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
+)
+
+func main() {
+	root := flag.String("root", ".", "`folder` of the repository")
+	to := flag.String("to", "", "`folder` to lay the proxy out in")
+	list := flag.Bool("modules", false, "list the modules")
+	flag.Parse()
+	if flag.NArg() > 0 || (*to == "") == !*list {
+		fmt.Fprintln(os.Stderr, "release: want either -to DIR or -modules")
+		os.Exit(2)
+	}
+	if err := run(*root, *to, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// run lists the modules, or lays them out where to is given.
+func run(root, to string, out io.Writer) error {
+	files, err := tracked(root)
+	if err != nil {
+		return err
+	}
+	modules, err := find(root, files)
+	if err != nil {
+		return err
+	}
+	version, err := nextVersion(modules)
+	if err != nil {
+		return err
+	}
+	for _, m := range modules {
+		if to == "" {
+			fmt.Fprintln(out, m.dir, m.path(), version, m.tag(version))
+		} else if err := m.layOut(root, to, version, files); err != nil {
+			return fmt.Errorf("%s: %w", m.path(), err)
+		}
+	}
+	return nil
+}
+
+// tracked lists the files of the repository as they stand here, with slashes. What is ignored, and
+// what was deleted, is not among them.
+func tracked(root string) ([]string, error) {
+	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	names, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("git ls-files: %w", err)
+	}
+	files := strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
+	return slices.DeleteFunc(files, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
+		return err != nil
+	}), nil
+}
+
+// mod is a module of the repository.
+type mod struct {
+	dir  string // from the root, with slashes; "." for the root itself
+	file *modfile.File
+	text []byte // of its go.mod
+}
+
+func (m mod) path() string { return m.file.Module.Mod.Path }
+
+// tag is the name of the git tag that publishes the module.
+func (m mod) tag(version string) string { return path.Join(m.dir, version) }
+
+// replaces reports whether the module replaces others: who does cannot be installed by its path.
+func (m mod) replaces() bool { return len(m.file.Replace) > 0 }
+
+// find reads every go.mod. The root comes first, then the libraries, and the programs last, as they
+// are tagged: a program's go.sum has the sums of the others.
+func find(root string, files []string) ([]mod, error) {
+	var all []mod
+	for _, name := range files {
+		if path.Base(name) != "go.mod" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		file, err := modfile.Parse(name, text, nil)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, mod{path.Dir(name), file, text})
+	}
+	rank := func(m mod) int {
+		switch {
+		case m.dir == ".":
+			return 0
+		case m.replaces():
+			return 1
+		default:
+			return 2
+		}
+	}
+	slices.SortStableFunc(all, func(a, b mod) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.dir, b.dir))
+	})
+	if len(all) == 0 || all[0].dir != "." {
+		return nil, errors.New("there is no go.mod at the root")
+	}
+	return all, nil
+}
+
+// nextVersion is the version that all modules require of each other.
+func nextVersion(modules []mod) (string, error) {
+	ours := make(map[string]bool)
+	for _, m := range modules {
+		ours[m.path()] = true
+	}
+	version := ""
+	for _, m := range modules {
+		for _, r := range m.file.Require {
+			switch {
+			case !ours[r.Mod.Path], r.Mod.Version == version:
+			case version == "":
+				version = r.Mod.Version
+			default:
+				return "", fmt.Errorf("%s requires %s, others require %s of it: one version for all", m.path(), r.Mod,
+					version)
+			}
+		}
+	}
+	if version == "" {
+		return "", errors.New("no module requires another one")
+	}
+	return version, nil
+}
+
+// layOut writes what the proxy protocol serves of a module: see https://go.dev/ref/mod#goproxy-protocol.
+func (m mod) layOut(root, to, version string, files []string) error {
+	escaped, err := module.EscapePath(m.path())
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(to, filepath.FromSlash(escaped), "@v")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	info := fmt.Sprintf("{\"Version\":%q,\"Time\":%q}\n", version, time.Now().UTC().Format(time.RFC3339))
+	for name, text := range map[string]string{
+		"list": version + "\n", version + ".info": info, version + ".mod": string(m.text),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	archive, err := os.Create(filepath.Join(dir, version+".zip"))
+	if err != nil {
+		return err
+	}
+	err = zip.Create(archive, module.Version{Path: m.path(), Version: version}, m.content(root, files))
+	return errors.Join(err, archive.Close())
+}
+
+// content lists a module's files; zip.Create leaves those of nested modules out. As the go command does,
+// it gives the repository's licence to a module without one.
+func (m mod) content(root string, files []string) []zip.File {
+	var all []zip.File
+	licensed := false
+	for _, name := range files {
+		inside := name
+		if m.dir != "." {
+			var ok bool
+			if inside, ok = strings.CutPrefix(name, m.dir+"/"); !ok {
+				continue
+			}
+		}
+		licensed = licensed || inside == "LICENSE"
+		all = append(all, content{inside, filepath.Join(root, filepath.FromSlash(name))})
+	}
+	if !licensed {
+		all = append(all, content{"LICENSE", filepath.Join(root, "LICENSE")})
+	}
+	return all
+}
+
+// content is a file of a module: its name there, and where it is kept.
+type content struct{ name, file string }
+
+// Path returns the name in the module.
+func (c content) Path() string { return c.name }
+
+// Lstat describes the file.
+func (c content) Lstat() (os.FileInfo, error) { return os.Lstat(c.file) }
+
+// Open opens the file.
+func (c content) Open() (io.ReadCloser, error) { return os.Open(c.file) }
