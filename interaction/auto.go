@@ -11,9 +11,9 @@ const (
 // AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied
 // in time (C6).
 type AutoDecision struct {
-	Source        string         `json:"source"` // SourceAutoDecide
+	Source        string         `json:"source" plain:"word"` // SourceAutoDecide
 	InteractionID int            `json:"interaction_id"`
-	Reason        string         `json:"reason"` // ReasonUserNoReply
+	Reason        string         `json:"reason" plain:"word"` // ReasonUserNoReply
 	Policy        DecisionPolicy `json:"policy"`
 	Instruction   string         `json:"instruction"`
 }

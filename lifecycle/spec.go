@@ -49,11 +49,11 @@ type Spec struct {
 	// Empty: one is made, sortable by time.
 	ID string `json:"-"`
 	// Prompt is what the agent is to do; 1 byte to MaxPrompt of UTF-8.
-	Prompt string `json:"prompt"`
+	Prompt string `json:"prompt" plain:"own"`
 	// Mode is Interactive when empty.
 	Mode Mode `json:"mode"`
 	// Engine names one of Config.Engines; empty stands for Config.Engine.
-	Engine string `json:"engine,omitempty"`
+	Engine string `json:"engine,omitempty" plain:"word"`
 
 	// OutputSchema is a JSON Schema (draft 2020-12) that the final output must pass; empty declares
 	// none.
@@ -90,7 +90,7 @@ type Spec struct {
 
 	// Pool and Key say in which pool the run executes, and for whom (a tenant, say). Empty Pool:
 	// the default pool.
-	Pool string `json:"pool"`
+	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
 	// Priority orders runs of one pool, higher first; -1000 to 1000. It is strict: a run does not
 	// age, and waits for as long as runs of a higher priority keep the pool's slots taken. Work

@@ -72,7 +72,7 @@ func BenchmarkReadSpec(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := readSpec("job-1", body); err != nil {
+				if _, err := decodeSpec("job-1", body); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,10 +9,12 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// A specification is written when it is submitted and read in each turn, so this is done by hand:
-// the members in the order of the fields, as encoding/json writes them, byte for byte. The digest
-// of these bytes decides whether a submission is the same one again, so they must not change. The
-// tests hold all this against encoding/json and against the fields that Spec has.
+// A specification is written when it is submitted and read in each turn, so its code is generated
+// from the struct: the members in the order of the fields, as encoding/json writes them, byte for
+// byte. The digest of these bytes decides whether a submission is the same one again, so they must
+// not change.
+
+//go:generate go run ../internal/plainjson/gen -read Spec
 
 // encodeSpec returns the stored form.
 func encodeSpec(s *Spec) ([]byte, error) {
@@ -25,25 +27,7 @@ const besidePrompt = 512
 
 func appendSpec(dst []byte, s *Spec) ([]byte, error) {
 	w := plainjson.Writer{Buf: slices.Grow(dst, len(s.Prompt)+len(s.Prompt)/16+len(s.OutputSchema)+besidePrompt)}
-	w.Text(`{"prompt":`, s.Prompt)
-	w.Text(`,"mode":`, string(s.Mode))
-	w.TextIf(`,"engine":`, s.Engine)
-	w.RawIf(`,"output_schema":`, s.OutputSchema)
-	w.IntIf(`,"max_attempts":`, s.MaxAttempts)
-	w.Duration(`,"session_timeout":`, s.SessionTimeout)
-	w.FlagIf(`,"auto_decide":`, s.AutoDecide)
-	w.Int(`,"max_auto_decisions":`, int64(s.MaxAutoDecisions))
-	w.FlagIf(`,"repeatable":`, s.Repeatable)
-	w.IntIf(`,"max_repeats":`, s.MaxRepeats)
-	w.DurationIf(`,"turn_timeout":`, s.TurnTimeout)
-	w.IntIf(`,"repair_rounds":`, s.RepairRounds)
-	w.Text(`,"pool":`, s.Pool)
-	w.TextIf(`,"key":`, s.Key)
-	w.IntIf(`,"priority":`, s.Priority)
-	w.TimeIf(`,"not_before":`, s.NotBefore)
-	w.LabelsIf(`,"labels":`, s.Labels)
-	w.TextIf(`,"work_dir":`, s.WorkDir)
-	w.Put(`}`)
+	writeSpec(&w, s)
 	return w.Buf, w.Err
 }
 
@@ -55,8 +39,8 @@ var knownWords = func() plainjson.Words {
 	return words
 }()
 
-// readSpec decodes a stored spec. It shares no memory with the body.
-func readSpec(id string, body []byte) (Spec, error) {
+// decodeSpec decodes a stored spec. It shares no memory with the body.
+func decodeSpec(id string, body []byte) (Spec, error) {
 	s, ok := scanSpec(body)
 	if !ok {
 		var err error
@@ -73,26 +57,7 @@ func readSpec(id string, body []byte) (Spec, error) {
 func scanSpec(body []byte) (Spec, bool) {
 	var v Spec
 	s := plainjson.Scanner{Body: body, Known: knownWords}
-	s.Need(`{"prompt":`)
-	v.Prompt = s.OwnText()
-	plainjson.Word(&s, `,"mode":`, &v.Mode)
-	plainjson.Word(&s, `,"engine":`, &v.Engine)
-	s.Raw(`,"output_schema":`, &v.OutputSchema)
-	s.Int(`,"max_attempts":`, &v.MaxAttempts)
-	s.Duration(`,"session_timeout":`, &v.SessionTimeout)
-	s.Flag(`,"auto_decide":`, &v.AutoDecide)
-	s.Int(`,"max_auto_decisions":`, &v.MaxAutoDecisions)
-	s.Flag(`,"repeatable":`, &v.Repeatable)
-	s.Int(`,"max_repeats":`, &v.MaxRepeats)
-	s.Duration(`,"turn_timeout":`, &v.TurnTimeout)
-	s.Int(`,"repair_rounds":`, &v.RepairRounds)
-	plainjson.Word(&s, `,"pool":`, &v.Pool)
-	s.Text(`,"key":`, &v.Key)
-	s.Int(`,"priority":`, &v.Priority)
-	s.Time(`,"not_before":`, &v.NotBefore)
-	s.Labels(`,"labels":`, &v.Labels)
-	s.Text(`,"work_dir":`, &v.WorkDir)
-	s.Need(`}`)
+	readSpec(&s, &v)
 	return v, s.Done()
 }
 

@@ -29,11 +29,11 @@ func requireScanned(t require.TestingT, body []byte) bool {
 	return true
 }
 
-// requireRead says that readSpec gives what it would give with encoding/json alone, errors too.
+// requireRead says that decodeSpec gives what it would give with encoding/json alone, errors too.
 func requireRead(t require.TestingT, body []byte) {
 	var want Spec
 	err := json.Unmarshal(body, &want)
-	got, gotErr := readSpec("job-1", body)
+	got, gotErr := decodeSpec("job-1", body)
 	if err != nil {
 		require.EqualError(t, gotErr, fmt.Sprintf("lifecycle: stored spec of run job-1: %v", err), "%s", body)
 		require.Equal(t, Spec{}, got)
@@ -148,7 +148,7 @@ func TestWhatIsRecordedSharesNothing(t *testing.T) {
 	s := whole()
 	run, body, err := s.record(noon)
 	require.NoError(t, err)
-	got, err := readSpec(s.ID, body)
+	got, err := decodeSpec(s.ID, body)
 	require.NoError(t, err)
 	before := bytes.Clone(body)
 
@@ -231,7 +231,7 @@ func TestASpecCostsFewAllocations(t *testing.T) {
 	_, body, err := s.record(noon)
 	require.NoError(t, err)
 	require.LessOrEqual(t, testing.AllocsPerRun(10, func() {
-		_, err = readSpec(s.ID, body)
+		_, err = decodeSpec(s.ID, body)
 	}), 2.0, "the prompt, and the short texts together")
 	require.NoError(t, err)
 }
@@ -249,7 +249,7 @@ func FuzzReadSpec(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		requireScanned(t, body)
 		requireRead(t, body)
-		s, err := readSpec("job-1", body)
+		s, err := decodeSpec("job-1", body)
 		if err != nil {
 			return
 		}

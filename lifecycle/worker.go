@@ -51,7 +51,7 @@ func (n *node) execute(a assignment) (goesOn bool) {
 // turn was interrupted is looked at once, when the engine is through with it: an outcome of a turn
 // whose context had ended by then is none (B1).
 func (t *turn) work(ctx context.Context, body []byte) {
-	spec, err := readSpec(t.run.ID, body)
+	spec, err := decodeSpec(t.run.ID, body)
 	t.spec = spec
 	if spec.TurnTimeout > 0 {
 		var stop context.CancelFunc

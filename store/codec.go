@@ -4,22 +4,34 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
 )
 
-// Records are written and read several times in each turn, so this is done by hand: codec_run.go
-// and codec_question.go name the members, codec_words.go knows the words that they repeat, and
-// package plainjson writes them as encoding/json would, byte for byte, and reads them in just that
-// form; what is stored in any other is left to encoding/json. Only an output is written as it is.
-// The tests hold all this against encoding/json and against the fields that the structs have.
+// Records are written and read several times in each turn, so their code is generated from the
+// structs (codec.gen.go): package plainjson writes them as encoding/json would, byte for byte, and
+// reads them in just that form; what is stored in any other is left to encoding/json. Only an
+// output is written as it is.
 
-// writer and scanner have a method for each object that records hold, beside those for plain
-// values.
-type (
-	writer  struct{ plainjson.Writer }
-	scanner struct{ plainjson.Scanner }
-)
+//go:generate go run ../internal/plainjson/gen -write interaction.Record -read Run
+
+// knownWords are the words that records repeat.
+var knownWords = func() plainjson.Words {
+	words := plainjson.Words{}
+	plainjson.Learn(words, fsm.ContractVersion, interaction.SourceAutoDecide, interaction.ReasonUserNoReply)
+	plainjson.Learn(words, fsm.States()...)
+	plainjson.Learn(words, fsm.Modes()...)
+	plainjson.Learn(words, fsm.Profiles()...)
+	plainjson.Learn(words, fsm.Codes()...)
+	plainjson.Learn(words, fsm.Warnings()...)
+	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
+	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
+		interaction.RiskAck)
+	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
+	plainjson.Learn(words, interaction.UserReply, interaction.AutoDecideTimeout, interaction.Abandoned)
+	return words
+}()
 
 // Encode returns the record's stored form, exactly as large as needed. It is what json.Marshal
 // gives, except that the output stands in it byte for byte, with whatever blanks and line breaks it
@@ -32,8 +44,8 @@ func Encode(r Run) ([]byte, error) {
 // buffer. A record that cannot be encoded is ErrInvalid, and dst is returned as it was. The result
 // shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
-	w := writer{plainjson.Writer{Buf: dst}}
-	w.run(r)
+	w := plainjson.Writer{Buf: dst}
+	writeRun(&w, r)
 	if w.Err != nil {
 		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
 	}
@@ -44,8 +56,8 @@ func AppendRun(dst []byte, r *Run) ([]byte, error) {
 // and returns the longer buffer. An entry that cannot be encoded is ErrInvalid, and dst is returned
 // as it was. The result shares nothing with the entry.
 func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
-	w := writer{plainjson.Writer{Buf: dst}}
-	w.record(r)
+	w := plainjson.Writer{Buf: dst}
+	writeRecord(&w, r)
 	if w.Err != nil {
 		return dst, fmt.Errorf("%w: interaction %d cannot be encoded: %w", ErrInvalid, r.Question.ID, w.Err)
 	}
@@ -71,8 +83,8 @@ func Decode(body []byte) (Run, error) {
 // scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it
 // says false, and into means nothing.
 func scanRun(body []byte, into *Run) bool {
-	s := scanner{plainjson.Scanner{Body: body, Known: known}}
-	s.run(into)
+	s := plainjson.Scanner{Body: body, Known: knownWords}
+	readRun(&s, into)
 	return s.Done()
 }
 

@@ -11,11 +11,11 @@ import (
 // Run is the stored truth of one run. It is one record: what it says of state, slot, question and
 // deadline always agrees (I10).
 type Run struct {
-	ID string `json:"id"`
+	ID string `json:"id" plain:"own"`
 	// Version counts the commits of the run, from 1.
 	Version uint64 `json:"version"`
 	// Contract is the version of the contract that the run was made under.
-	Contract string `json:"contract"`
+	Contract string `json:"contract" plain:"word"`
 
 	// Fixed at submission.
 	SpecDigest       string        `json:"spec_digest"`
@@ -27,8 +27,8 @@ type Run struct {
 	MaxAutoDecisions int           `json:"max_auto_decisions,omitempty"` // 0: none allowed
 	Repeatable       bool          `json:"repeatable,omitempty"`
 	MaxRepeats       int           `json:"max_repeats,omitempty"` // 0: the lifecycle's default
-	Pool             string        `json:"pool"`
-	Key              string        `json:"key,omitempty"`
+	Pool             string        `json:"pool" plain:"own"`
+	Key              string        `json:"key,omitempty" plain:"own"`
 	Priority         int           `json:"priority,omitempty"` // higher first
 	// moves when an interrupted turn goes back to the queue
 	NotBefore time.Time         `json:"not_before,omitzero"`
@@ -74,7 +74,7 @@ type Run struct {
 	RecoveryReason string        `json:"recovery_reason,omitempty"`
 
 	// The end.
-	Output       json.RawMessage `json:"output,omitempty"`
+	Output       json.RawMessage `json:"output,omitempty" plain:"exact"`
 	FinalText    string          `json:"final_text,omitempty"`
 	Error        *Failure        `json:"error,omitempty"`
 	Warnings     []fsm.Warning   `json:"warnings,omitempty"` // each code once, in order of appearance

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -69,6 +70,24 @@ func Word[T ~string](s *Scanner, name string, into *T) {
 	if s.Member(name) {
 		*into = T(s.AWord())
 	}
+}
+
+// FewElements is how many elements a list has room for before it grows.
+const FewElements = 4
+
+// ReadWords reads a list of texts that are probably known.
+func ReadWords[T ~string](s *Scanner, name string, into *[]T) {
+	if !s.Member(name) {
+		return
+	}
+	var few [FewElements]T
+	list := few[:0]
+	s.Need(`[`)
+	for more := s.Going(); more; more = s.Member(`,`) {
+		list = append(list, T(s.AWord()))
+	}
+	s.Need(`]`)
+	*into = slices.Clone(list)
 }
 
 // Int reads a number that may be negative.

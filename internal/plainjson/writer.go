@@ -1,8 +1,10 @@
 package plainjson
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -150,6 +152,64 @@ func (w *Writer) ValuesIf(name string, v map[string]any) {
 	if len(v) > 0 {
 		w.other(name, v)
 	}
+}
+
+// ExactIf writes JSON that somebody else made byte for byte, whatever blanks and escapes it has
+// inside. It leaves out what has no bytes. What is not Embeddable is a failure.
+func (w *Writer) ExactIf(name string, v json.RawMessage) {
+	switch {
+	case len(v) == 0:
+	case !Embeddable(v):
+		w.fail(name, errNotEmbeddable)
+	default:
+		w.Buf = append(append(w.Buf, name...), v...)
+	}
+}
+
+var errNotEmbeddable = errors.New("it is not JSON, or has blanks around it")
+
+// maxDecodeDepth is how deep encoding/json follows what it decodes.
+const maxDecodeDepth = 10_000
+
+// Embeddable reports whether v is JSON that can stand in an object byte for byte: without blanks
+// around it, and nested no deeper than encoding/json can read it there.
+func Embeddable(v json.RawMessage) bool {
+	const blanks = " \t\r\n"
+	if len(v) == 0 || strings.IndexByte(blanks, v[0]) >= 0 || strings.IndexByte(blanks, v[len(v)-1]) >= 0 ||
+		!json.Valid(v) {
+		return false
+	}
+	// one deeper, as in the object
+	return len(v) < maxDecodeDepth || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil))
+}
+
+// WriteTexts writes a list of texts and leaves out an empty one.
+func WriteTexts[T ~string](w *Writer, name string, list []T) {
+	if len(list) == 0 {
+		return
+	}
+	w.Put(name)
+	before := byte('[')
+	for _, s := range list {
+		w.Buf = AppendText(append(w.Buf, before), string(s))
+		before = ','
+	}
+	w.Put(`]`)
+}
+
+// WriteList writes a list of objects, each with write, and leaves out an empty one.
+func WriteList[T any](w *Writer, name string, list []T, write func(*Writer, *T)) {
+	if len(list) == 0 {
+		return
+	}
+	w.Put(name)
+	before := `[`
+	for i := range list {
+		w.Put(before)
+		write(w, &list[i])
+		before = `,`
+	}
+	w.Put(`]`)
 }
 
 // other leaves to encoding/json what is rare or of unknown shape.

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+const plainjson = "github.com/interlude-go/interlude/internal/plainjson"
+
+// generator collects the functions of all structs that are reached.
+type generator struct {
+	source  *source
+	structs []*structure
+	imports map[string]bool
+	body    bytes.Buffer
+}
+
+type structure struct {
+	name    string // as the generated file says it
+	members []member
+	read    bool
+}
+
+// function is the end of the names of a struct's functions: write and read stand before it.
+func (s *structure) function() string { return s.name[strings.LastIndexByte(s.name, '.')+1:] }
+
+// reach adds the struct and all that it holds.
+func (g *generator) reach(name string, read bool) error {
+	i := slices.IndexFunc(g.structs, func(s *structure) bool { return s.name == name })
+	if i >= 0 && (g.structs[i].read || !read) {
+		return nil
+	}
+	if i < 0 {
+		members, err := g.source.members(name)
+		if err != nil {
+			return err
+		}
+		i = len(g.structs)
+		g.structs = append(g.structs, &structure{name: name, members: members})
+	}
+	s := g.structs[i]
+	s.read = s.read || read
+	g.importOf(name)
+	for _, m := range s.members {
+		if inner := strings.TrimPrefix(strings.TrimPrefix(m.typ, "*"), "[]"); g.isStruct(inner) {
+			if err := g.reach(inner, read); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// importOf has the generated file import the package of a type that it names.
+func (g *generator) importOf(name string) {
+	if pkg, _, qualified := strings.Cut(name, "."); qualified {
+		g.imports[g.source.imports[pkg]] = true
+	}
+}
+
+func (g *generator) isStruct(name string) bool {
+	t, err := g.source.lookup(name)
+	_, is := t.(*ast.StructType)
+	return err == nil && is
+}
+
+// isText reports whether the type's underlying type is string.
+func (g *generator) isText(name string) bool {
+	if name == "string" {
+		return true
+	}
+	t, err := g.source.lookup(name)
+	if err != nil {
+		return false
+	}
+	switch t.(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		pkg, _, qualified := strings.Cut(name, ".")
+		if !qualified {
+			pkg = ""
+		}
+		return g.isText(typeName(t, pkg))
+	}
+	return false
+}
+
+// methods are the methods of Writer and Scanner for the types that need no conversion, without the
+// If for what is left out when it is empty.
+var methods = map[string]string{
+	"uint64": "Uint", "bool": "Flag", "time.Duration": "Duration", "time.Time": "Time", "[]byte": "Bytes",
+	"map[string]string": "Labels", "map[string]any": "Values", "json.RawMessage": "Raw", "int": "Int",
+}
+
+// always are the types that Writer only has a method with If for, and never those that it has none
+// with If for.
+var (
+	always = []string{"map[string]string", "map[string]any", "json.RawMessage"}
+	never  = []string{"[]byte"}
+)
+
+// before is what stands before the value of member i.
+func (s *structure) before(i int) string {
+	opening := ","
+	if i == 0 {
+		opening = "{"
+	}
+	return fmt.Sprintf("`%s%q:`", opening, s.members[i].name)
+}
+
+func (g *generator) printf(format string, a ...any) { fmt.Fprintf(&g.body, format, a...) }
+
+// writer generates the function that writes the struct.
+func (g *generator) writer(s *structure) error {
+	g.printf("\nfunc write%s(w *plainjson.Writer, v *%s) {\n", s.function(), s.name)
+	for i, m := range s.members {
+		line, err := g.write(s, i, m)
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", s.name, m.field, err)
+		}
+		g.printf("%s\n", line)
+	}
+	g.printf("w.Put(`}`)\n}\n")
+	return nil
+}
+
+func (g *generator) write(s *structure, i int, m member) (string, error) {
+	before, value, suffix := s.before(i), "v."+m.field, ""
+	if m.optional {
+		suffix = "If"
+	}
+	method, known := methods[m.typ]
+	element, isList := strings.CutPrefix(m.typ, "[]")
+	inner, isPointer := strings.CutPrefix(m.typ, "*")
+	switch {
+	case m.optional && slices.Contains(never, m.typ), !m.optional && slices.Contains(always, m.typ),
+		(isList || isPointer) && !known && !m.optional:
+		return "", fmt.Errorf("a member of type %s cannot be optional=%t", m.typ, m.optional)
+	case m.plain == "exact":
+		return fmt.Sprintf("w.ExactIf(%s, %s)", before, value), nil
+	case m.typ == "int" && !m.optional:
+		return fmt.Sprintf("w.Int(%s, int64(%s))", before, value), nil
+	case known:
+		return fmt.Sprintf("w.%s%s(%s, %s)", method, suffix, before, value), nil
+	case m.typ == "string":
+		return fmt.Sprintf("w.Text%s(%s, %s)", suffix, before, value), nil
+	case g.isText(m.typ):
+		return fmt.Sprintf("w.Text%s(%s, string(%s))", suffix, before, value), nil
+	case isList && g.isText(element):
+		return fmt.Sprintf("plainjson.WriteTexts(w, %s, %s)", before, value), nil
+	case isList && g.isStruct(element):
+		return fmt.Sprintf("plainjson.WriteList(w, %s, %s, write%s)", before, value, base(element)), nil
+	case isPointer && g.isStruct(inner):
+		return fmt.Sprintf("if %s != nil {\nw.Put(%s)\nwrite%s(w, %s)\n}", value, before, base(inner), value), nil
+	case g.isStruct(m.typ) && !m.optional:
+		return fmt.Sprintf("w.Put(%s)\nwrite%s(w, &%s)", before, base(m.typ), value), nil
+	}
+	return "", fmt.Errorf("nobody has thought of type %s yet", m.typ)
+}
+
+// reader generates the function that reads the struct.
+func (g *generator) reader(s *structure) {
+	g.printf("\nfunc read%s(s *plainjson.Scanner, v *%s) {\n", s.function(), s.name)
+	for i, m := range s.members {
+		g.printf("%s\n", g.read(s, i, m))
+	}
+	g.printf("s.Need(`}`)\n}\n")
+}
+
+// read generates for types that write has accepted. A member that is left out is not read; the
+// first one never is.
+func (g *generator) read(s *structure, i int, m member) string {
+	before, into := s.before(i), "&v."+m.field
+	if i == 0 {
+		return fmt.Sprintf("s.Need(%s)\n%s", before, g.readFirst(m))
+	}
+	element, isList := strings.CutPrefix(m.typ, "[]")
+	inner, isPointer := strings.CutPrefix(m.typ, "*")
+	method, known := methods[m.typ]
+	switch {
+	case m.plain == "exact":
+		return fmt.Sprintf("s.Exact(%s, %s)", before, into)
+	case m.plain == "own":
+		return fmt.Sprintf("s.Own(%s, %s)", before, into)
+	case known:
+		return fmt.Sprintf("s.%s(%s, %s)", method, before, into)
+	case m.typ == "string" && m.plain == "":
+		return fmt.Sprintf("s.Text(%s, %s)", before, into)
+	case g.isText(m.typ):
+		return fmt.Sprintf("plainjson.Word(s, %s, %s)", before, into)
+	case isList && g.isText(element):
+		return fmt.Sprintf("plainjson.ReadWords(s, %s, %s)", before, into)
+	case isList:
+		g.importOf(element)
+		return fmt.Sprintf(readList, before, element, element, base(element), m.field)
+	case isPointer:
+		return fmt.Sprintf("if s.Member(%s) {\nv.%s = new(%s)\nread%s(s, v.%s)\n}", before, m.field, inner,
+			base(inner), m.field)
+	}
+	return fmt.Sprintf("s.Need(%s)\nread%s(s, %s)", before, base(m.typ), into)
+}
+
+// readList stands in the generated code: a function that is given another one would have the
+// scanner allocated.
+const readList = "if s.Member(%s) {\nlist := make([]%s, 0, plainjson.FewElements)\ns.Need(`[`)\n" +
+	"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %s{})\n" +
+	"read%s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%s = list\n}"
+
+// readFirst reads the value of an object's first member, behind its name.
+func (g *generator) readFirst(m member) string {
+	switch {
+	case m.plain == "own":
+		return fmt.Sprintf("v.%s = s.OwnText()", m.field)
+	case m.typ == "int":
+		return fmt.Sprintf("v.%s = s.AnInt()", m.field)
+	case m.typ == "string" && m.plain == "":
+		return fmt.Sprintf("v.%s = s.AText()", m.field)
+	case g.isText(m.typ):
+		g.importOf(m.typ)
+		return fmt.Sprintf("v.%s = %s(s.AWord())", m.field, m.typ)
+	}
+	return fmt.Sprintf("read%s(s, &v.%s)", base(m.typ), m.field)
+}
+
+// base is the name of a struct's functions behind write or read.
+func base(name string) string { return (&structure{name: name}).function() }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// packageOf makes a module with one file.
+func packageOf(t *testing.T, source string) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/m\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "m.go"), []byte("package m\n"+source), 0o600))
+	return dir
+}
+
+// The generated code of the library's own structs is held against encoding/json in package store
+// and lifecycle. Here is what must not be generated.
+func TestAStructThatCannotBeWrittenIsRefused(t *testing.T) {
+	for source, want := range map[string]string{
+		"type T struct { A float64 `json:\"a\"` }":                         "T.A: nobody has thought of type float64 yet",
+		"type T struct { A int `json:\"a,omitempty\"` }":                   "want a first member that is never left out",
+		"type T struct { A int }":                                          "T: want a field with a name and a json tag",
+		"type T struct { U }; type U struct{}":                             "T: want a field with a name and a json tag",
+		"type T struct { A int `json:\"a\"`; B *U `json:\"b,omitempty\"`}": "T.B: nobody has thought of type *U yet",
+		"type T struct { A int `json:\"a\"`; B []string `json:\"b\"` }":    "T.B: a member of type []string cannot be",
+		"type T struct { A int `json:\"a\"`; B []byte `json:\"b,omit\"`}":  "T.B: a member of type []byte cannot be",
+		"type T int":             "T is not a struct",
+		"type U struct{}":        "there is no type T in package m",
+		"type T struct { A int ": "m.go",
+	} {
+		_, err := generate(packageOf(t, source), nil, []string{"T"})
+		require.ErrorContains(t, err, want, source)
+	}
+}
+
+func TestANamedTextIsAWordAndAFieldWithoutANameInJSONIsLeftOut(t *testing.T) {
+	dir := packageOf(t, "type T struct { ID string `json:\"id\"`; Skipped func() `json:\"-\"`; K Kind `json:\"kind\"` }\n"+
+		"type Kind = kind\ntype kind string")
+	body, err := generate(dir, nil, []string{"T"})
+	require.NoError(t, err)
+	require.Contains(t, string(body), "w.Text(`,\"kind\":`, string(v.K))")
+	require.Contains(t, string(body), "plainjson.Word(s, `,\"kind\":`, &v.K)")
+	require.NotContains(t, string(body), "Skipped")
+}
