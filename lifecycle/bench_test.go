@@ -15,39 +15,40 @@ import (
 )
 
 // The decision alone: what a commit is made of, its events validated and encoded.
-func BenchmarkTransition(b *testing.B) {
+func BenchmarkDecide(b *testing.B) {
 	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	run, body, err := Spec{ID: "run-1", Prompt: "Build the release, ask, and ship it."}.record(now)
 	require.NoError(b, err)
 	created, err := submission(run, body)
 	require.NoError(b, err)
 	claimed := created.Run.Claim("node-1")
-	running, err := transition(&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"})
+	running, err := decideStart(&claimed, "node-1", now)
 	require.NoError(b, err)
-	ask := &change{
-		event: fsm.EventTurnNeedsInput, now: now, node: "node-1", profile: fsm.ProfileResumable,
+	ask := &evidence{
+		now: now, node: "node-1", profile: fsm.ProfileResumable,
 		facts:   fsm.FactProcessOK,
 		session: &store.Session{Engine: "agent", Data: []byte("session-1")},
 		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?",
 			DefaultPolicy: interaction.EngineJudgement},
 	}
-	parked, err := transition(&running.Run, ask)
+	parked, err := decide(&running.Run, fsm.EventTurnNeedsInput, ask)
 	require.NoError(b, err)
 	answer := interaction.Reply{ID: 1, Text: "yes", Actor: "ada"}.Answer(now)
 	record := interaction.Settle(*parked.Run.Pending, answer, "key", "digest")
 	for name, c := range map[string]struct {
-		prev *store.Run
-		ch   *change
+		run   *store.Run
+		event fsm.Event
+		ev    *evidence
 	}{
-		"start": {&claimed, &change{event: fsm.EventTurnStarted, now: now, node: "node-1"}},
-		"ask":   {&running.Run, ask},
-		"reply": {&parked.Run, &change{event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches,
-			now: now, answer: &answer, settled: &record}},
+		"start": {&claimed, fsm.EventTurnStarted, &evidence{now: now, node: "node-1"}},
+		"ask":   {&running.Run, fsm.EventTurnNeedsInput, ask},
+		"reply": {&parked.Run, fsm.EventInteractionReplyAccepted, &evidence{facts: fsm.FactPendingMatches, now: now,
+			answer: &answer, settled: &record}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := transition(c.prev, c.ch); err != nil {
+				if _, err := decide(c.run, c.event, c.ev); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -30,11 +29,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 				return &TerminalError{RunID: id, State: run.State}
 			}
 		}
-		now := stamp(c.clock)
-		text, _ := bounded(reason, maxDetail)
-		cm, err := transition(&run, &change{
-			event: fsm.EventRunCanceled, now: now, reason: text, message: text, settled: abandoned(&run, now),
-		})
+		cm, err := decideCancel(&run, shortened(reason), stamp(c.clock))
 		if err != nil {
 			return err
 		}

@@ -129,11 +129,11 @@ func (t *turn) made(run, stored *store.Run) bool {
 	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 }
 
-// stored is the run as this worker has stored it last, and the engine's profile.
-func (t *turn) stored() (store.Run, fsm.Profile) {
+// stored is the run as this worker has stored it last.
+func (t *turn) stored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.run, t.profile
+	return t.run
 }
 
 // commitLock is a mutex that is held while a commit is stored, which takes as long as the store

@@ -69,7 +69,7 @@ func (n *node) untilDue(ctx context.Context) error {
 func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
-		cm, err := expire(run, now)
+		cm, err := decideDeadline(&run, now)
 		if err != nil {
 			n.log.Error("deadline cannot be fired", "run", run.ID, "err", err)
 			continue

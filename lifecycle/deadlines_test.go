@@ -183,7 +183,7 @@ func TestDeadlinesThatCannotBeReadAreToldOncePerPoll(t *testing.T) {
 func TestADeadlineIsFiredAtItsMoment(t *testing.T) {
 	run := parked(t, "r")
 	for off, fires := range map[time.Duration]bool{-time.Microsecond: false, 0: true, time.Microsecond: true} {
-		cm, err := expire(run, run.Deadline.Add(off))
+		cm, err := decideDeadline(&run, run.Deadline.Add(off))
 		if !fires {
 			var early *fsm.Refusal
 			require.ErrorAs(t, err, &early)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -15,18 +16,30 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// evidence is what a finished turn shows, ready for the gate.
-type evidence struct {
-	facts    fsm.Facts
-	reading  interaction.Reading
-	question interaction.Question // explicit, or the baseline
-	session  *store.Session
-	final    *finalMessage
-	warnings []engine.Diagnostic
-	asking   []engine.Diagnostic // matter only when the run asks
-	process  engine.Process
-	invalid  error // why the output fails the schema
-	lost     error // why the session that the engine handed over cannot be stored
+// turnEvidence is what the outcome of a turn shows, ready for a decision.
+type turnEvidence struct {
+	facts   fsm.Facts // about the outcome; those about the run come from its record
+	profile fsm.Profile
+	process engine.Process
+	// interruption is why the library ended the turn; nil when it ended by itself.
+	interruption error
+
+	reading          interaction.Reading
+	question         interaction.Question // explicit, or the baseline
+	session          *store.Session
+	final            *finalMessage
+	warnings         []interaction.Diagnostic
+	questionWarnings []interaction.Diagnostic // matter only when the run asks
+	outputFault      error                    // why the output fails the schema
+	sessionFault     error                    // why the session that the engine handed over cannot be stored
+}
+
+// evidence is what every decision about the turn knows of it.
+func (t *turnEvidence) evidence() evidence {
+	return evidence{
+		facts: t.facts, profile: t.profile, session: t.session, sessionLost: t.sessionFault != nil,
+		warnings: t.warnings, final: t.final, output: t.reading.Output,
+	}
 }
 
 // speech is how an engine says what it means in one attempt.
@@ -52,52 +65,60 @@ func (t *turn) spoken() speech {
 	return t.speech
 }
 
-// weigh reads the outcome of a turn. It decides nothing.
-func weigh(spec Spec, run store.Run, profile fsm.Profile, how speech, o engine.Outcome) evidence {
-	ev := evidence{reading: how.read(o), process: o.Process, warnings: allDeclared(o.Diagnostics)}
-	session, err := sessionOf(o.Handle)
-	if err != nil {
-		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: err.Error()})
+// collectEvidence reads the outcome of a turn, or of one round of it. It decides nothing.
+func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
+	t.mu.Lock()
+	profile, how := t.profile, t.speech
+	t.mu.Unlock()
+	ev := &turnEvidence{profile: profile, reading: how.read(o), warnings: allDeclared(o.Diagnostics)}
+	ev.session, ev.sessionFault = sessionOf(o.Handle)
+	if ev.sessionFault != nil {
+		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
+			Detail: ev.sessionFault.Error()})
 	}
-	ev.session, ev.lost = session, err
 	if f := ev.reading.OutputFault; f != nil {
-		ev.warnings = append(ev.warnings, engine.Diagnostic{Code: f.Code, Detail: f.Detail})
+		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: f.Code, Detail: f.Detail})
 	}
 	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
-	ev.ask(o)
-
-	then := run
-	then.Profile = profile
-	if session != nil {
-		then.Session = session
-	}
-	if err != nil { // an earlier one is not what the engine would go on with
-		then.Session = nil
-	}
-	ev.facts = facts(&then)
-	set := func(is bool, fact fsm.Facts) {
-		if is {
-			ev.facts |= fact
-		}
-	}
-	set(o.Process.Status == engine.OK, fsm.FactProcessOK)
-	set(ev.reading.Done, fsm.FactDoneMarker)
-	set(ev.reading.NotDone, fsm.FactNotDoneSaid)
-	set(ev.reading.Question != nil, fsm.FactQuestionAsked)
-	if len(spec.OutputSchema) > 0 {
-		declared, err := compiled(spec.OutputSchema)
+	ev.findQuestion(o)
+	ev.setProcess(o.Process)
+	ev.set(ev.reading.Done, fsm.FactDoneMarker)
+	ev.set(ev.reading.NotDone, fsm.FactNotDoneSaid)
+	ev.set(ev.reading.Question != nil, fsm.FactQuestionAsked)
+	if len(t.spec.OutputSchema) > 0 {
+		declared, err := compiled(t.spec.OutputSchema)
 		ev.facts |= fsm.FactSchemaDeclared
-		ev.invalid = err
+		ev.outputFault = err
 		if err == nil {
-			set(declared.Permissive(), fsm.FactSchemaPermissive)
-			ev.invalid = how.validOutput(declared, ev.reading)
+			ev.set(declared.Permissive(), fsm.FactSchemaPermissive)
+			ev.outputFault = how.validOutput(declared, ev.reading)
 		}
-		set(ev.invalid == nil, fsm.FactOutputValid)
+		ev.set(ev.outputFault == nil, fsm.FactOutputValid)
 	}
 	return ev
+}
+
+func (t *turnEvidence) set(is bool, fact fsm.Facts) {
+	if is {
+		t.facts |= fact
+	}
+}
+
+// setProcess says how the turn's process ended.
+func (t *turnEvidence) setProcess(p engine.Process) {
+	t.process = p
+	t.facts &^= fsm.FactProcessOK
+	t.set(p.Status == engine.OK, fsm.FactProcessOK)
+}
+
+// interrupt notes that the library ended the turn: whatever the engine brought then is no success
+// (B1).
+func (t *turnEvidence) interrupt(cause error) {
+	t.interruption = cause
+	t.setProcess(interrupted(cause, t.process))
 }
 
 // read is what the outcome says: by its fields, and, unless the engine is plain code, by its text
@@ -111,47 +132,47 @@ func (how speech) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// ask finds the question that the run would park with: the engine's, the one in its text, or the
+// findQuestion finds the question that the run would park with: the engine's, the one in its text, or the
 // baseline (C2).
-func (ev *evidence) ask(o engine.Outcome) {
-	ev.asking = make([]engine.Diagnostic, 0, len(ev.reading.Diagnostics))
-	for _, d := range ev.reading.Diagnostics {
-		ev.asking = append(ev.asking, engine.Diagnostic{Code: d.Code, Detail: d.Detail})
-	}
+func (t *turnEvidence) findQuestion(o engine.Outcome) {
+	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	if len(o.Questions) > 0 {
 		q, diagnostics := interaction.Normalize(o.Questions[0])
-		ev.reading.Question = &q
-		for _, d := range diagnostics {
-			ev.asking = append(ev.asking, engine.Diagnostic{Code: d.Code, Detail: d.Detail})
-		}
+		t.reading.Question = &q
+		t.questionWarnings = append(t.questionWarnings, diagnostics...)
 		if len(o.Questions) > 1 {
-			ev.asking = append(ev.asking, engine.Diagnostic{
+			t.questionWarnings = append(t.questionWarnings, interaction.Diagnostic{
 				Code: fsm.WarnAskUserSurplus, Detail: fmt.Sprintf("%d questions in one turn; only the first is asked",
 					len(o.Questions)),
 			})
 		}
 	}
-	if ev.reading.Question != nil {
-		ev.question = *ev.reading.Question
+	if t.reading.Question != nil {
+		t.question = *t.reading.Question
 		return
 	}
-	ev.question = ev.reading.Baseline()
+	t.question = t.reading.Baseline()
 }
 
-// reason says why the gate failed the turn, for a person.
-func (ev *evidence) reason(rule fsm.GateRule) string {
-	if ev.process.Status != engine.OK {
-		return shortened(orText(ev.process.Detail, "the turn's process "+string(ev.process.Status)))
+// processFault says how a process failed, for a person.
+func (t *turnEvidence) processFault() string {
+	return shortened(orText(t.process.Detail, "the turn's process "+string(t.process.Status)))
+}
+
+// failureMessage says why the gate fails the turn, for a person.
+func (t *turnEvidence) failureMessage(rule fsm.GateRule) string {
+	if t.process.Status != engine.OK {
+		return t.processFault()
 	}
 	switch rule.Error {
 	case fsm.CodeOutputInvalid:
-		return shortened(fmt.Sprintf("the output is not valid: %v", ev.invalid))
+		return shortened(fmt.Sprintf("the output is not valid: %v", t.outputFault))
 	case fsm.CodeInteractiveMaxAttemptExceeded:
 		return "max_attempt is reached and the run is not complete"
 	case fsm.CodeSessionResumeFailed:
-		if ev.lost != nil {
+		if t.sessionFault != nil {
 			return fmt.Sprintf("the session that the engine handed over cannot be stored, so a wait could never be "+
-				"resumed: %v", ev.lost)
+				"resumed: %v", t.sessionFault)
 		}
 		return "the engine gave no session handle, so a wait could never be resumed"
 	}

@@ -131,9 +131,7 @@ func (n *node) man(h store.Hold) {
 // settleDropped stores that a turn was dropped. What cannot be stored now is seen again by the next
 // renewal.
 func (n *node) settleDropped(run store.Run) {
-	ch := broken(&run, false, "the host could not renew its lease, or store the outcome, during the turn")
-	ch.now, ch.node = stamp(n.clock), n.id
-	cm, err := transition(&run, &ch)
+	cm, err := decideDroppedTurn(&run, n.id, stamp(n.clock))
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
 		if err = n.commit(n.live, cm); err == nil {

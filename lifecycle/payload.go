@@ -21,7 +21,7 @@ type telling struct {
 type teller struct {
 	from  fsm.State
 	event fsm.Event
-	ch    *change
+	ev    *evidence
 }
 
 // payloads are maps for the data of one event after the other: encoding keeps none.
@@ -40,18 +40,18 @@ func (t *teller) tell(c *store.Commit, kind string) error {
 	case contract.TypeStateChanged:
 		t.stateChanged(data, &c.Run)
 	case contract.TypeReplyAccepted:
-		replyAccepted(data, t.ch.answer)
+		replyAccepted(data, t.ev.answer)
 	case contract.TypeAutoDecided:
-		autoDecided(data, t.ch.answer, &c.Run)
+		autoDecided(data, t.ev.answer, &c.Run)
 	case contract.TypeInputRequired:
 		inputRequired(data, &c.Run)
 	case contract.TypeMessageFinal:
-		if t.ch.final == nil {
+		if t.ev.final == nil {
 			return nil
 		}
-		message(data, t.ch.final.text, t.ch.final.truncated, t.ch.final.ref)
+		message(data, t.ev.final.text, t.ev.final.truncated, t.ev.final.ref)
 	case contract.TypeWarning:
-		for _, w := range t.ch.warnings {
+		for _, w := range t.ev.warnings {
 			clear(data)
 			warning(data, w)
 			if err := tell(c, kind, data); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 )
@@ -210,12 +211,12 @@ func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
 	asked := 0
-	for i, ch := range s.decide(ctx, orphans) {
-		if ch == nil {
+	for i, found := range s.inspect(ctx, orphans) {
+		if found == nil {
 			asked++
 			continue
 		}
-		cm, err := transition(&orphans[i], ch)
+		cm, err := decideOrphan(&orphans[i], found, s.node)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -249,37 +250,38 @@ func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 // atOnce is how long a part of a sweep waits for engines.
 const atOnce = time.Second
 
-// decide says what becomes of each of the orphans. Engines are asked all at one time; nil stands
-// for an orphan whose engine has not answered soon, and which is settled by itself when it has.
-func (s *sweep) decide(ctx context.Context, orphans []Run) []*change {
-	changes := make([]*change, len(orphans))
-	var mu sync.Mutex // guards changes and soon
+// inspect collects the evidence about each of the orphans. Engines are asked all at one time; nil
+// stands for an orphan whose engine has not answered soon, and which is settled by itself when it
+// has.
+func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
+	found := make([]*orphanEvidence, len(orphans))
+	var mu sync.Mutex // guards found and soon
 	var answers sync.WaitGroup
 	soon, asked := true, false
 	for i := range orphans {
 		run := &orphans[i]
 		if !s.client.asksEngine(run) {
-			changes[i] = s.client.rescue(ctx, run, s.node)
+			found[i] = s.client.inspectOrphan(ctx, run)
 			continue
 		}
 		asked = true
 		answers.Add(1)
 		s.slow.Go(func() {
-			ch := s.client.rescue(s.base, run, s.node)
+			one := s.client.inspectOrphan(s.base, run)
 			mu.Lock()
 			inTime := soon
 			if inTime {
-				changes[i] = ch
+				found[i] = one
 			}
 			mu.Unlock()
 			answers.Done()
 			if !inTime {
-				s.settle(run, ch)
+				s.settle(run, one)
 			}
 		})
 	}
 	if !asked {
-		return changes
+		return found
 	}
 	all := make(chan struct{})
 	s.slow.Go(func() {
@@ -298,20 +300,20 @@ func (s *sweep) decide(ctx context.Context, orphans []Run) []*change {
 	soon = false
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, ch := range changes {
-		if ch == nil {
+	for i, one := range found {
+		if one == nil {
 			if s.asked == nil {
 				s.asked = make(map[string]bool)
 			}
 			s.asked[orphans[i].ID] = true
 		}
 	}
-	return changes
+	return found
 }
 
 // settle settles one orphan by itself.
-func (s *sweep) settle(run *Run, ch *change) {
-	cm, err := transition(run, ch)
+func (s *sweep) settle(run *Run, found *orphanEvidence) {
+	cm, err := decideOrphan(run, found, s.node)
 	if err == nil {
 		err = s.client.commit(s.base, cm)
 	}
@@ -357,7 +359,7 @@ func (r *Recovery) count(run Run) {
 	}
 }
 
-// asksEngine reports whether rescue calls code of the run's engine.
+// asksEngine reports whether inspectOrphan calls code of the run's engine.
 func (c *Client) asksEngine(run *Run) bool {
 	e := c.engines[run.Engine]
 	_, reaps := e.(engine.Reaper)
@@ -365,52 +367,30 @@ func (c *Client) asksEngine(run *Run) bool {
 	return run.Slot && reaps || run.State == fsm.StateWaitingUser && checks
 }
 
-// rescue says what becomes of an orphan, after what its worker left was ended (E7).
-func (c *Client) rescue(ctx context.Context, run *Run, node string) *change {
-	var warnings []engine.Diagnostic
-	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
-		warnings = c.reap(ctx, run)
-	}
-	why := ""
-	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
-		why = c.unresumable(ctx, run)
-	}
-	now := stamp(c.clock)
-	ch := &change{
-		event: fsm.EventRestartReconcileFailed, facts: fsm.FactContextLost | fsm.FactWorkerGone, now: now, node: node,
-		recovery: store.FailedReconciled, settled: abandoned(run, now), warnings: warnings,
-	}
-	switch {
-	case run.State == fsm.StateRunning:
-		again := &change{
-			event: fsm.EventRestartRequeue, facts: fsm.FactWorkerGone, now: now, node: node,
-			warnings: append(ch.warnings, engine.Diagnostic{Code: fsm.WarnTurnRepeated,
-				Detail: "the worker died during the turn"}),
-		}
-		if allowed(run, again) {
-			return again
-		}
-		ch.reason, ch.message = "worker gone", "the worker died during the turn, which may not be repeated"
-		if facts(run).Has(fsm.FactRepeatsExhausted) {
-			ch.message = unrepeated(run, "the worker died during the turn")
-		}
-	case run.Profile == fsm.ProfileStickyProcess:
-		ch.reason, ch.message = "process gone", "the process that held the session died with its host"
-	case run.State == fsm.StateWaitingUser:
-		if why == "" {
-			return &change{
-				event: fsm.EventRestartPreserveWaiting, facts: fsm.FactPendingMatches, now: now, node: node,
-				recovery: store.RecoveredWaiting, reason: "pending question and session are intact",
-			}
-		}
-		ch.reason, ch.message = "session lost", why
-	}
-	return ch
+// orphanEvidence is what an orphan's engine says about it.
+type orphanEvidence struct {
+	at           time.Time
+	warnings     []interaction.Diagnostic
+	sessionFault string // why a parked run cannot go on; empty when it can
 }
 
-// unresumable says why a parked run cannot go on; empty when it can. Only a definite refusal
+// inspectOrphan ends what the orphan's worker left (E7), and asks the engine whether the session is
+// still good.
+func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
+	found := new(orphanEvidence)
+	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
+		found.warnings = c.reap(ctx, run)
+	}
+	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
+		found.sessionFault = c.sessionFault(ctx, run)
+	}
+	found.at = stamp(c.clock)
+	return found
+}
+
+// sessionFault says why a parked run cannot go on; empty when it can. Only a definite refusal
 // counts: an engine that cannot tell now is asked again by the turn itself.
-func (c *Client) unresumable(ctx context.Context, run *Run) string {
+func (c *Client) sessionFault(ctx context.Context, run *Run) string {
 	switch {
 	case run.Pending == nil:
 		return "the pending question is missing"
@@ -431,10 +411,10 @@ func (c *Client) unresumable(ctx context.Context, run *Run) string {
 }
 
 // reap ends what the dead worker left; that it could not is a warning (E7).
-func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
+func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	e, known := c.engines[run.Engine]
 	if !known && len(c.engines) > 0 { // a node of the same machine might have been able to
-		return []engine.Diagnostic{{
+		return []interaction.Diagnostic{{
 			Code: fsm.WarnOrphanReapFailed,
 			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
 				"left processes, they were not ended", run.Engine),
@@ -446,7 +426,7 @@ func (c *Client) reap(ctx context.Context, run *Run) []engine.Diagnostic {
 	}
 	what := EngineCall{Engine: run.Engine, Method: "Reap", RunID: run.ID}
 	if err := c.call(ctx, reapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
-		return []engine.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
+		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 	for started < n {
 		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "dead", Now: now, Max: store.MaxBatch,
 			Start: func(r store.Run, _ []byte) (store.Commit, error) {
-				return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: "dead"})
+				return decideStart(&r, "dead", now)
 			}})
 		require.NoError(tb, err)
 		require.NotEmpty(tb, claimed)
@@ -247,8 +247,8 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	run, err := below.Run(t.Context(), ids[0])
 	require.NoError(t, err)
 	question := interaction.Baseline("Go on?")
-	cm, err := transition(&run, &change{
-		event: fsm.EventTurnNeedsInput, now: stamp(SystemClock{}), node: "dead", profile: fsm.ProfileResumable,
+	cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: stamp(SystemClock{}), node: "dead",
+		profile: fsm.ProfileResumable,
 		session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
 	})
 	require.NoError(t, err)
@@ -340,8 +340,8 @@ func TestWhatARecoveryDidIsCounted(t *testing.T) {
 	for _, id := range ids[:parked] {
 		run, err := s.Run(t.Context(), id)
 		require.NoError(t, err)
-		cm, err := transition(&run, &change{
-			event: fsm.EventTurnNeedsInput, now: stamp(SystemClock{}), node: "dead", profile: fsm.ProfileResumable,
+		cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: stamp(SystemClock{}), node: "dead",
+			profile: fsm.ProfileResumable,
 			session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
 		})
 		require.NoError(t, err)
@@ -417,7 +417,7 @@ func TestWhyAWaitIsOverIsSaid(t *testing.T) {
 			run.Profile, run.Slot, run.Session, run.Pending, run.Engine = fsm.ProfileResumable, false, session,
 				&question, DefaultEngine
 			c.change(&run)
-			cm, err := transition(&run, n.rescue(t.Context(), &run, "n"))
+			cm, err := decideOrphan(&run, n.inspectOrphan(t.Context(), &run), "n")
 			require.NoError(t, err)
 			require.Equal(t, c.state, cm.Run.State)
 			require.Equal(t, c.reason, cm.Run.RecoveryReason)

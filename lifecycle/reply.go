@@ -83,20 +83,14 @@ func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Re
 // settle commits an accepted reply.
 func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
 	error) {
-	now := notBefore(stamp(c.clock), run.UpdatedAt)
-	answer := reply.Answer(now)
-	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
-	cm, err := transition(&run, &change{
-		event: fsm.EventInteractionReplyAccepted, facts: fsm.FactPendingMatches, now: now, answer: &answer,
-		settled: &record,
-	})
+	cm, err := decideReply(&run, reply, digest, stamp(c.clock))
 	if err != nil {
 		return interaction.Receipt{}, err
 	}
 	if err := c.commit(ctx, cm); err != nil {
 		return interaction.Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
-	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: record.ResolvedAt}, nil
+	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
 }
 
 // replayed is the receipt of the accepted reply with the same key, whose body must be the same.

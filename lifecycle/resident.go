@@ -171,11 +171,8 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 			return
 		}
 		if err == nil {
-			now := stamp(n.clock)
 			var cm store.Commit
-			cm, err = transition(&run, &change{
-				event: fsm.EventInteractionProcessLost, now: now, message: why, settled: abandoned(&run, now),
-			})
+			cm, err = decideLostProcess(&run, why, stamp(n.clock))
 			if err == nil {
 				err = n.commit(ctx, cm)
 			}

@@ -172,12 +172,12 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))
 	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: nodeID, Now: now, Max: 1, Start: func(r store.Run,
 		_ []byte) (store.Commit, error) {
-		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: nodeID})
+		return decideStart(&r, nodeID, now)
 	}})
 	require.NoError(tb, err)
 	require.Len(tb, claimed, 1)
 	question := interaction.Baseline("Go on?")
-	cm, err = transition(&claimed[0].Run, &change{event: fsm.EventTurnNeedsInput, now: now, node: nodeID,
+	cm, err = decide(&claimed[0].Run, fsm.EventTurnNeedsInput, &evidence{now: now, node: nodeID,
 		profile: fsm.ProfileStickyProcess, question: &question})
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])

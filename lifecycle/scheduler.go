@@ -3,7 +3,6 @@ package lifecycle
 import (
 	"context"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -57,7 +56,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	}
 	now := stamp(n.clock)
 	start := func(r store.Run, _ []byte) (store.Commit, error) {
-		return transition(&r, &change{event: fsm.EventTurnStarted, now: now, node: n.id})
+		return decideStart(&r, n.id, now)
 	}
 	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.told.Swap(false), Start: start}
 	return n.store.Claim(n.live, req)

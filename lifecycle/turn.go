@@ -40,31 +40,37 @@ type turn struct {
 // lasted is how long the turn has been executing.
 func (t *turn) lasted() time.Duration { return instant(t.node.clock).Sub(t.begun) }
 
-// execute runs the engine. What the engine cannot do is evidence too: a failed process.
-func (t *turn) execute(ctx context.Context) engine.Outcome {
+// execute has the engine execute the turn. What the engine cannot do is evidence too: a failed
+// process.
+func (t *turn) execute(ctx context.Context) *turnEvidence {
 	e := t.node.engines[t.what.Engine]
 	if e == nil {
-		return failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
+		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
 			t.what.Engine))
 	}
 	if t.node.stuck.turnOf(t.what.RunID) { // RunTurn is never called concurrently for one run
-		return engine.Outcome{Process: engine.Process{
+		return t.collectEvidence(engine.Outcome{Process: engine.Process{
 			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
 				"returned from its engine in this process",
-		}}
+		}})
 	}
-	profile, why := t.askProfile(ctx, e)
-	if why != nil {
-		return *why
+	profile, err := t.askProfile(ctx, e)
+	if err != nil {
+		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
 	input, err := t.input(t.spec)
 	if err != nil {
-		return failed(fsm.CodeWorkspaceMissing, err)
+		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
 	if profile == fsm.ProfileStickyProcess {
 		t.node.holdResident(t.what.RunID, t.what.Engine)
 	}
-	return t.repair(ctx, e, input, profile, t.runEngine(ctx, e, input))
+	return t.runRounds(ctx, e, input)
+}
+
+// failed is the evidence of a turn that the engine could not execute.
+func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
+	return t.collectEvidence(failed(code, err))
 }
 
 // within bounds a turn by the node's clock.
@@ -118,37 +124,33 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	return o
 }
 
-// askProfile asks the engine how it goes on after a wait, and remembers it. When the engine cannot
-// say, that is the turn's outcome.
-func (t *turn) askProfile(ctx context.Context, e engine.Engine) (kind fsm.Profile, why *engine.Outcome) {
-	what := t.calls("Profile")
-	var unavailable engine.Outcome
-	var how speech
-	err := t.node.guarded(what, func() error {
-		profile, err := e.Profile(ctx)
+// askProfile asks the engine how it goes on after a wait, and remembers it for the turn.
+func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
+	var profile engine.Profile
+	var fault error
+	err := t.node.guarded(t.calls("Profile"), func() error {
+		given, err := e.Profile(ctx)
 		if err != nil {
-			unavailable = failed(fsm.CodeEngineUnavailable, err)
-			why = &unavailable
+			o := failed(fsm.CodeEngineUnavailable, err) // reads the error, which is code of the engine
+			fault = &engine.Failure{Code: o.Process.Code, Detail: o.Process.Detail}
 		}
-		kind, how = profile.Kind, speechOf(profile, t.spec.Mode)
-		if why == nil && kind != fsm.ProfileResumable && kind != fsm.ProfileStickyProcess {
-			unavailable = failed(fsm.CodeEngineUnavailable,
-				fmt.Errorf("the engine's Profile has Kind %q, want %q or %q",
-					kind, fsm.ProfileResumable, fsm.ProfileStickyProcess))
-			why = &unavailable
-		}
+		profile = given
 		return nil
 	})
+	if err == nil {
+		err = fault
+	}
+	if err == nil && profile.Kind != fsm.ProfileResumable && profile.Kind != fsm.ProfileStickyProcess {
+		err = fmt.Errorf("the engine's Profile has Kind %q, want %q or %q", profile.Kind, fsm.ProfileResumable,
+			fsm.ProfileStickyProcess)
+	}
 	if err != nil {
-		unavailable = failed(fsm.CodeEngineUnavailable, err)
-		why = &unavailable
+		return "", err
 	}
-	if why == nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.profile, t.speech = kind, how
-	}
-	return kind, why
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.profile, t.speech = profile.Kind, speechOf(profile, t.spec.Mode)
+	return profile.Kind, nil
 }
 
 // calls notes which method of the engine the worker is in, for who leaves it behind.
@@ -220,31 +222,31 @@ func answers(run Run) []interaction.Answer {
 	return []interaction.Answer{*run.Answer}
 }
 
-// repair has the agent give an output again that is not valid, in rounds of the same attempt, as
-// often as the spec allows (B3, B5). The last round's outcome is the turn's.
-func (t *turn) repair(ctx context.Context, e engine.Engine, in engine.Turn, profile fsm.Profile,
-	o engine.Outcome) engine.Outcome {
-	for round := 1; round <= t.spec.RepairRounds; round++ {
-		ev, goesOn := t.repairable(profile, o)
-		if !goesOn {
-			return o
+// runRounds has the engine execute the turn, and gives an agent whose output is not valid further
+// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is that
+// of the last round.
+func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
+	o := t.runEngine(ctx, e, in)
+	for round := 1; ; round++ {
+		ev := t.collectEvidence(o)
+		if round > t.spec.RepairRounds || !t.repairable(ev) {
+			return ev
 		}
-		why := shortened(ev.invalid.Error())
-		if t.askAgain(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, why)) != nil ||
+		fault := shortened(ev.outputFault.Error())
+		if t.reportRepair(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, fault)) != nil ||
 			ctx.Err() != nil {
-			o.Process = engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
-				Detail: "the turn was interrupted before its output was repaired"}
-			return o
+			ev.setProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+				Detail: "the turn was interrupted before its output was repaired"})
+			return ev
 		}
-		in.Repair, in.Answers, in.Handle = t.repairText(why), nil, o.Handle
-		if s := t.session(); in.Handle == nil && s != nil {
+		in.Repair, in.Answers, in.Handle = t.repairText(fault), nil, o.Handle
+		if s := t.stored().Session; in.Handle == nil && s != nil {
 			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 		}
 		next := t.runEngine(ctx, e, in)
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
 		o = next // without a handle, where it has none: that of the round before is stored
 	}
-	return o
 }
 
 // repairText is what the engine is told: why its output is not valid, and where it is no plain code
@@ -257,25 +259,22 @@ func (t *turn) repairText(why string) string {
 	return interaction.RepairText(t.spec.Mode, how.nonce, why)
 }
 
-// session is the run's, as last stored.
-func (t *turn) session() *store.Session {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.run.Session
+// repairable reports whether the gate would fail the turn for its output, and there is a session
+// that can be told why.
+func (t *turn) repairable(turn *turnEvidence) bool {
+	if turn.outputFault == nil || turn.sessionFault != nil {
+		return false
+	}
+	run := t.stored()
+	ev := turn.evidence()
+	facts := factsOf(&run, &ev)
+	return (facts.Has(fsm.FactSticky) || facts.Has(fsm.FactHandlePresent)) &&
+		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }
 
-// repairable weighs what the round left, and reports whether the gate would fail the turn for its
-// output and there is a session that can be told so.
-func (t *turn) repairable(profile fsm.Profile, o engine.Outcome) (ev evidence, goesOn bool) {
-	run, _ := t.stored()
-	ev = weigh(t.spec, run, profile, t.spoken(), o)
-	known := profile == fsm.ProfileStickyProcess || ev.facts&fsm.FactHandlePresent != 0
-	return ev, fsm.Decide(ev.facts).Error == fsm.CodeOutputInvalid && known && ev.lost == nil
-}
-
-// askAgain stores that a round of repair begins: what the agent said until then, and the session
+// reportRepair stores that a round of repair begins: what the agent said until then, and the session
 // that it goes on with.
-func (t *turn) askAgain(ctx context.Context, ev evidence, why string) error {
+func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) error {
 	var events []telling
 	if f := ev.final; f != nil {
 		text, cut := bounded(f.text, maxMessage)

@@ -59,23 +59,26 @@ func (t *turn) work(ctx context.Context, body []byte) {
 		defer stop()
 	}
 	unwatch := t.watch(ctx)
-	outcome := failed(fsm.CodeEngineFailed, errExited)
+	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() {
 		cause := context.Cause(ctx)
 		first := t.close(nil)
 		unwatch()
 		if first {
-			t.settle(cause, outcome)
+			if ev == nil {
+				ev = t.failed(fsm.CodeEngineFailed, errExited)
+			}
+			t.settle(cause, ev)
 			return
 		}
 		t.node.stuck.remove(t.leftBehind())
 		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.what.String())
 	}()
 	if err != nil {
-		outcome = failed(fsm.CodeEngineFailed, err)
+		ev = t.failed(fsm.CodeEngineFailed, err)
 		return
 	}
-	outcome = t.execute(ctx)
+	ev = t.execute(ctx)
 }
 
 // close ends the turn for its engine, whose reports are refused from then on, and reports whether
@@ -145,42 +148,33 @@ func (n *node) leaveBehind(t *turn, cause error, behind *stuckCall) {
 	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
 		"until it returns",
 		"call", behind.String(), "cause", cause)
-	t.settle(cause, engine.Outcome{})
+	t.settle(cause, t.collectEvidence(engine.Outcome{}))
 }
 
 // settle stores what follows from the turn and takes it off the node's books. The cause is why the
 // turn was interrupted, nil when it was not.
-func (t *turn) settle(cause error, o engine.Outcome) {
+func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
-		o.Process = interrupted(cause, o.Process)
+		ev.interrupt(cause)
 	}
-	t.node.release(t, t.conclude(cause, o))
+	t.node.release(t, t.finish(ev))
 }
 
-// conclude stores what the turn's evidence leads to, and returns the run as it then stands.
-func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
-	if errors.Is(cause, engine.ErrCanceled) || errors.Is(cause, engine.ErrStale) {
+// finish stores what follows from the turn's evidence, and returns the run as it then stands.
+func (t *turn) finish(ev *turnEvidence) store.Run {
+	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
 		return t.reload() // whatever came late changes nothing (I6)
 	}
-	ch := t.verdict(o)
-	if errors.Is(cause, engine.ErrShutdown) {
-		run, _ := t.stored()
-		ch = broken(&run, true, "the host shut down during the turn")
-	} else if cause == nil && o.Process.Status == engine.Interrupted {
-		ch = t.lostAgent(ch)
-	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-		ch.now, ch.node = now, t.node.id
-		return transition(run, &ch)
+		return decideTurn(run, ev, t.node.id, now)
 	})
 	var violation *contract.SchemaViolation
-	var refusal *fsm.Refusal
-	if errors.As(err, &violation) || errors.As(err, &refusal) || errors.Is(err, store.ErrInvalid) {
+	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
+		message := shortened(err.Error())
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-			return transition(run, &change{
-				event: fsm.EventTurnFailed, now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation,
-				message: shortened(err.Error()),
+			return decide(run, fsm.EventTurnFailed, &evidence{
+				now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation, message: message,
 			})
 		})
 	}
@@ -197,7 +191,7 @@ func (t *turn) conclude(cause error, o engine.Outcome) store.Run {
 
 // reload returns the run as others left it.
 func (t *turn) reload() store.Run {
-	known, _ := t.stored()
+	known := t.stored()
 	if run, err := t.node.store.Run(t.node.live, known.ID); err == nil {
 		return run
 	}
