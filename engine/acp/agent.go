@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +26,7 @@ type agent struct {
 	*process.Process
 	*wire
 	feed    *feed
-	lines   *lines
+	lines   *process.LineReader
 	errs    *transcript.File // of the error output; closed with the process
 	secrets *redact.Redactor
 	grace   time.Duration
@@ -40,49 +38,29 @@ type agent struct {
 	hear sync.Mutex // held while a line is dealt with
 	turn *turn      // guarded by hear; nil between turns
 	held *held      // guarded by hear; a permission request that stays open between two turns
-
-	mu   sync.Mutex
-	busy bool // guarded by mu; a turn uses it, and finds out by itself when it ends
-	told bool // guarded by mu; its end is expected or was reported
-}
-
-// program is the agent's file. It is looked for each time: a few calls of the system, and an agent
-// that was installed or removed meanwhile is noticed. Absolute, since the agent starts in another
-// folder.
-func (e *Engine) program() (string, error) {
-	path, err := exec.LookPath(e.cfg.Command)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(path)
-}
-
-func unavailable(detail string, err error) error {
-	return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: detail, Err: err}
 }
 
 // launch starts the agent for a turn. errs takes its error output, and is closed with it.
 func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
-	path, err := e.program()
+	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
 		errs.Close()
-		return nil, unavailable("the agent's program cannot be started", err)
+		return nil, process.NotStarted(err)
 	}
 	values := e.cfg.values(t)
-	around, err := e.surroundings(values)
+	env, secrets, err := e.cfg.environment().Resolve(values)
 	if err != nil {
 		errs.Close()
 		return nil, err
 	}
-	a := &agent{errs: errs, secrets: around.secrets, grace: e.cfg.Grace}
+	a := &agent{errs: errs, secrets: secrets, grace: e.cfg.Grace}
 	args := make([]string, 0, len(e.cfg.Args))
 	for _, arg := range e.cfg.Args {
-		args = append(args, expand(arg, values))
+		args = append(args, process.ExpandArgument(arg, values))
 	}
 	cmd := process.Command{
-		RunID: t.RunID, Path: path, Args: args, Dir: t.WorkDir, Env: around.env, Channel: true, Stderr: errs,
-		Redact: a.secrets,
-		Grace:  e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
+		RunID: t.RunID, Path: program.Path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: errs,
+		Redact: secrets, Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	}
 	if e.cfg.Sandbox != nil {
 		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t) }
@@ -90,12 +68,12 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	a.Process, err = e.processes.Start(cmd)
 	if err != nil {
 		errs.Close()
-		return nil, unavailable("the agent's program cannot be started", err)
+		return nil, process.NotStarted(err)
 	}
 	a.wire = newWire(a.Ended(), func(line string) { a.script.Load().Line(toAgent, []byte(a.text(line))) })
 	a.feed = &feed{out: a.Stdout, running: a.Running}
-	a.lines = newLines(a.feed, e.cfg.MaxLine)
-	a.lines.left.Store(int64(e.cfg.MaxStream))
+	a.lines = process.NewLineReader(a.feed, nil, e.cfg.MaxLine)
+	a.lines.Allow(e.cfg.MaxStream)
 	go a.write() // all end with the process
 	go a.listen()
 	go a.mind()
@@ -150,9 +128,9 @@ func (a *agent) write() {
 func (a *agent) listen() {
 	defer close(a.gone)
 	for {
-		l, err := a.lines.next()
-		if errors.Is(err, errFlood) {
-			a.fail(errFlood)
+		l, err := a.lines.Next()
+		if errors.Is(err, process.ErrFlood) {
+			a.fail(process.ErrFlood)
 			_, _ = io.Copy(io.Discard, a.feed)
 		}
 		if err != nil {
@@ -164,20 +142,20 @@ func (a *agent) listen() {
 }
 
 // take deals with one line. It never waits for the agent, which may wait for nobody but us.
-func (a *agent) take(l line) {
+func (a *agent) take(l process.Line) {
 	a.hear.Lock()
 	defer a.hear.Unlock()
 	t := a.turn
 	if t != nil {
 		t.heard = true
 	}
-	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.text))))
-	if l.cut {
-		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.length))
-		a.half(l.text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.length))
+	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.Text))))
+	if l.Cut {
+		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.Length))
+		a.half(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
 		return
 	}
-	text := bytes.TrimSpace(l.text)
+	text := bytes.TrimSpace(l.Text)
 	if len(text) == 0 {
 		return
 	}
@@ -186,11 +164,11 @@ func (a *agent) take(l line) {
 	err := json.Unmarshal(text, &e)
 	if err != nil || e.Method == "" && len(e.ID) == 0 {
 		t.diagnose(fsm.WarnEngineOutputMalformed, "a line of output is no message of the protocol: "+
-			a.text(clip(string(text), 200)))
+			a.text(process.Clip(string(text), 200)))
 	}
 	switch {
 	case err != nil:
-		a.half(text, "a message cannot be read: "+clip(err.Error(), 200))
+		a.half(text, "a message cannot be read: "+process.Clip(err.Error(), 200))
 		return
 	case e.Method == "" && len(e.ID) == 0:
 		return
@@ -216,7 +194,7 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 		defer t.wake()
 		a.permission(t, e)
 	default: // no sign of work: an agent that asks on and on for what is not offered is idle
-		_ = a.refuse(e.ID, sdk.NewMethodNotFound(clip(e.Method, maxLabel)))
+		_ = a.refuse(e.ID, sdk.NewMethodNotFound(process.Clip(e.Method, maxLabel)))
 	}
 }
 
@@ -276,7 +254,7 @@ func (a *agent) attach(t *turn, maxStream int) {
 	if t != nil {
 		t.agent = a
 		a.script.Store(t.transcript)
-		a.lines.left.Store(int64(maxStream))
+		a.lines.Allow(maxStream)
 	}
 	switch { // mind has told another turn, or none
 	case !a.useless():
@@ -299,15 +277,18 @@ func (a *agent) leave() {
 	}
 }
 
-// release gives back what is kept for an ended agent.
-func (a *agent) release() {
-	a.Release()
+// Release gives back what is kept for an ended agent.
+func (a *agent) Release() {
+	a.Process.Release()
 	<-a.gone
 	a.errs.Close()
 }
 
+// text is s without the agent's secrets.
+func (a *agent) text(s string) string { return a.secrets.String(s) }
+
 // lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as
 // it comes.
 func (a *agent) lastWords() string {
-	return clip(strings.ToValidUTF8(strings.TrimSpace(a.ErrorText()), "\uFFFD"), 2000)
+	return process.ForPeople(a.ErrorText(), 2000)
 }

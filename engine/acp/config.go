@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -94,8 +93,6 @@ type Config struct {
 	MaxMemory int64
 }
 
-var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
-
 // checked fills in defaults and says what is wrong.
 func (c Config) checked() (Config, error) {
 	if c.Command == "" {
@@ -128,22 +125,18 @@ func (c Config) checked() (Config, error) {
 
 // checkTexts finds unknown placeholders, and variables that cannot be.
 func (c Config) checkTexts() error {
-	all := slices.Clone(c.Args)
-	for name, v := range c.Set {
-		if name == "" || strings.ContainsAny(name, "=\x00") || name == process.EnvRun || name == process.EnvToken {
-			return fmt.Errorf("acp: Config.Set: %q is no variable that can be set", name)
-		}
-		all = append(all, v)
+	if err := c.environment().Check(); err != nil {
+		return fmt.Errorf("acp: %w", err)
 	}
 	known := c.values(engine.Turn{})
-	for _, text := range all {
-		for _, name := range placeholder.FindAllString(text, -1) {
+	for _, text := range slices.Concat(c.Args, slices.Collect(maps.Values(c.Set))) {
+		for _, name := range process.Placeholders(text) {
 			if _, ok := known[name]; !ok {
 				return fmt.Errorf("acp: Config: unknown placeholder %s in %q", name, text)
 			}
 		}
 	}
-	return c.checkSecrets()
+	return nil
 }
 
 // values are what the placeholders stand for.
@@ -155,27 +148,13 @@ func (c Config) values(t engine.Turn) map[string]string {
 	}
 }
 
-// expand puts the values in, each once: what a value holds is never read as a placeholder.
-func expand(template string, values map[string]string) string {
-	text := placeholder.ReplaceAllStringFunc(template, func(name string) string {
-		if v, ok := values[name]; ok {
-			return v
-		}
-		return name
-	})
-	return strings.ReplaceAll(text, "\x00", "\uFFFD") // no argument and no variable can hold a NUL
+// environment is what the agent sees of its host.
+func (c Config) environment() process.Environment {
+	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }
 
 // usesHome reports whether the agent keeps something in the run's HomeDir.
-func (c Config) usesHome() bool {
-	has := func(s string) bool { return strings.Contains(s, "{home}") }
-	for _, v := range c.Set {
-		if has(v) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(c.Args, has)
-}
+func (c Config) usesHome() bool { return process.UsesPlaceholder("{home}", c.Set, c.Args...) }
 
 func orDefault[T int | time.Duration](n *T, otherwise T) {
 	if *n == 0 {

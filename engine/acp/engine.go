@@ -2,9 +2,7 @@ package acp
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
@@ -18,13 +16,10 @@ type Engine struct {
 	cfg       Config
 	processes *process.Table
 
+	residents *process.Residents[*agent]
+
 	asking sync.Mutex // held while the program is asked what it is
 	known  installed  // guarded by asking
-
-	mu        sync.Mutex
-	residents map[string]*agent     // guarded by mu; by run id
-	watchers  map[*watcher]struct{} // guarded by mu; who wants to know of lost processes
-	scopes    []*Engine             // guarded by mu; for hosts of their own
 }
 
 var (
@@ -45,13 +40,8 @@ func New(cfg Config) (*Engine, error) {
 	if !process.Supported {
 		return nil, process.ErrUnsupported
 	}
-	return newEngine(cfg, process.NewTable(cfg.StateDir)), nil
-}
-
-func newEngine(cfg Config, processes *process.Table) *Engine {
-	return &Engine{
-		cfg: cfg, processes: processes, residents: make(map[string]*agent), watchers: make(map[*watcher]struct{}),
-	}
+	return &Engine{cfg: cfg, processes: process.NewTable(cfg.StateDir),
+		residents: process.NewResidents[*agent]("acp")}, nil
 }
 
 // Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
@@ -59,17 +49,18 @@ func (e *Engine) Scope(configured engine.Engine) engine.Engine {
 	if configured != engine.Engine(e) {
 		return configured
 	}
-	scope := newEngine(e.cfg, e.processes)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.scopes = append(e.scopes, scope)
-	return scope
+	return &Engine{cfg: e.cfg, processes: e.processes, residents: e.residents.Scope()}
 }
 
 // RunTurn executes one attempt.
 func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) (engine.Outcome, error) {
-	if err := e.place(in); err != nil {
+	if err := process.CheckFolders(in); err != nil {
 		return engine.Outcome{}, err
+	}
+	if e.cfg.usesHome() {
+		if err := process.CheckHome(in, in.Handle != nil); err != nil {
+			return engine.Outcome{}, err
+		}
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
 		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
@@ -94,51 +85,9 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 	return e.singleTurn(t)
 }
 
-// place finds what of the run's folders is missing.
-func (e *Engine) place(in engine.Turn) error {
-	if in.WorkDir == "" || in.TranscriptDir == "" || e.cfg.usesHome() && in.HomeDir == "" {
-		return unavailable("an agent that is a child process needs folders: set lifecycle.Config.Dir", nil)
-	}
-	if err := folder(in.WorkDir); err != nil {
-		return &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing", Err: err}
-	}
-	if !e.cfg.usesHome() {
-		return nil
-	}
-	if err := folder(in.HomeDir); err != nil {
-		code := fsm.CodeWorkspaceMissing
-		if in.Handle != nil {
-			code = fsm.CodeSessionResumeFailed
-		}
-		return &engine.Failure{Code: code, Detail: "the agent's home is missing", Err: err}
-	}
-	return nil
-}
-
-func folder(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is no folder", path)
-	}
-	return err
-}
-
-// prepare has the host put the agent's settings in place.
-func (e *Engine) prepare(ctx context.Context, in engine.Turn) error {
-	if e.cfg.Prepare == nil {
-		return nil
-	}
-	err := e.cfg.Prepare(ctx, in)
-	var f *engine.Failure
-	if err == nil || errors.As(err, &f) {
-		return err
-	}
-	return unavailable("the agent could not be prepared", err)
-}
-
 // start starts the agent for a turn that opens a session in it.
 func (e *Engine) start(t *turn) (*agent, error) {
-	if err := e.prepare(t.ctx, t.in); err != nil {
+	if err := process.CallPrepare(t.ctx, e.cfg.Prepare, t.in); err != nil {
 		return nil, err
 	}
 	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
@@ -164,8 +113,63 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	}
 	end := t.part(err)
 	a.attach(nil, 0)
-	a.release()
+	a.Release()
 	return t.outcome(end)
+}
+
+// residentTurn gives the input to the run's process, starting it for the first turn.
+func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
+	kept, err := e.residentOf(t)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	a := kept.Process
+	opened := a.session != ""
+	if !opened {
+		err = t.open()
+		opened = err == nil
+	}
+	if err == nil {
+		err = t.goOn(a.takeHeld())
+	}
+	end := ending{why: err}
+	if !opened || !mayStay(err) || t.parent.Err() != nil {
+		kept.ExpectEnd()
+		end = t.end(err)
+	}
+	a.attach(nil, 0)
+	if !a.Running() {
+		kept.Remove()
+	}
+	o, err := t.outcome(end)
+	kept.TurnOver()
+	return o, err
+}
+
+// residentOf finds the run's process, or starts it for a run that was not answered yet.
+func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
+	id := t.in.RunID
+	if kept := e.residents.Acquire(id); kept != nil {
+		a := kept.Process
+		if !a.useless() {
+			if t.state.Session != a.session {
+				t.state = state{Session: a.session}
+			}
+			a.attach(t, e.cfg.MaxStream)
+			return kept, nil
+		}
+		a.End()
+		kept.TurnOver()
+	}
+	if t.in.GoesOn() {
+		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
+			"is gone"}
+	}
+	a, err := e.start(t)
+	if err != nil {
+		return nil, err
+	}
+	return e.residents.Add(id, a), nil
 }
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
@@ -182,3 +186,22 @@ func (e *Engine) Reap(ctx context.Context, runID string) error { return e.proces
 
 // CleanUp ends what dead hosts left of any run.
 func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }
+
+// End ends the run's resident process, if there is one, and returns when it is gone.
+func (e *Engine) End(_ context.Context, runID string) error {
+	e.residents.End(runID)
+	return nil
+}
+
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
+// call the function that is returned.
+func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	return e.residents.OnLoss(fn)
+}
+
+// Close ends all resident processes, together, so that it takes one grace however many there are.
+// Serve does so for the runs that it knows.
+func (e *Engine) Close() error {
+	e.residents.Close()
+	return nil
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/process"
 )
 
 // J10, J11: whatever an agent writes, reading it neither panics nor waits for anybody, and a call
@@ -31,8 +32,8 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, output []byte, sticky bool) {
 		a := &agent{wire: newWire(make(chan struct{}), func(string) {}), session: "s"}
-		a.lines = newLines(bytes.NewReader(output), 4096)
-		a.lines.left.Store(1 << 20)
+		a.lines = process.NewLineReader(bytes.NewReader(output), nil, 4096)
+		a.lines.Allow(1 << 20)
 		cfg, err := Config{Command: "agent", HoldPermission: 1 << 50}.checked()
 		require.NoError(t, err)
 		turn := &turn{
@@ -48,13 +49,13 @@ func FuzzReader(f *testing.F) {
 		}()
 		<-a.out // the call is made
 		for {
-			l, err := a.lines.next()
+			l, err := a.lines.Next()
 			if err != nil {
 				break
 			}
 			a.take(l)
 		}
-		a.take(line{text: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
+		a.take(process.Line{Text: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
 		var said *sdk.RequestError
 		if err := <-called; err != nil && !errors.As(err, &said) {
 			require.True(t, spoiled(err), "%v", err)

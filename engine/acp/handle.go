@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/approval"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -69,7 +70,7 @@ type grant struct {
 func usable(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
-			clip(session, 40), maxSession)
+			process.Clip(session, 40), maxSession)
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func (t *turn) handle() *engine.Handle {
 	}
 	version := t.cfg.Version
 	if version == "" {
-		version = clip(t.agent.hello.Info.Version, 100)
+		version = process.Clip(t.agent.hello.Info.Version, 100)
 	}
 	t.state.Grants = t.state.Grants[max(0, len(t.state.Grants)-maxGrants):]
 	body, _ := json.Marshal(t.state) // texts can be encoded
@@ -98,7 +99,7 @@ func (t *turn) store() error { return t.sink.Handle(t.ctx, *t.handle()) }
 // stateOf reads a handle of this engine.
 func (c Config) stateOf(h engine.Handle) (s state, _ error) {
 	if h.Engine != c.Name {
-		return s, fmt.Errorf("the handle is of engine %q, this is %q", clip(h.Engine, 40), c.Name)
+		return s, fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
 	}
 	if err := json.Unmarshal(h.Data, &s); err != nil {
 		return s, fmt.Errorf("the handle cannot be read: %w", err)

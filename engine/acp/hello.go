@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/interlude-go/interlude/engine/process"
 )
 
 // hello is an agent's answer to initialize, as far as it is used: what else it holds may be of any
@@ -38,7 +40,7 @@ func (h hello) String() string {
 	if name == "" {
 		name = "an agent without a name"
 	}
-	return clip(strings.TrimSpace(name+" "+h.Info.Version), 200)
+	return process.Clip(strings.TrimSpace(name+" "+h.Info.Version), 200)
 }
 
 // resumes reports whether the agent announces session/resume.
@@ -68,5 +70,5 @@ func (h hello) methods() string {
 	if len(ids) == 0 {
 		return "none"
 	}
-	return clip(strings.Join(ids, ", "), 500)
+	return process.Clip(strings.Join(ids, ", "), 500)
 }

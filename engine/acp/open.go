@@ -9,6 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -60,9 +61,9 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	case lost(ctx, err):
 		return err
 	case err != nil:
-		return unavailable("the agent does not speak the Agent Client Protocol: "+a.text(reason(err)), nil)
+		return process.Unavailable("the agent does not speak the Agent Client Protocol: "+a.text(reason(err)), nil)
 	case a.hello.ProtocolVersion != sdk.ProtocolVersionNumber:
-		return unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
+		return process.Unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
 			a.hello.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
 	case method == "":
 		return nil
@@ -71,7 +72,7 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 	if err == nil || lost(ctx, err) {
 		return err
 	}
-	return unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method,
+	return process.Unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method,
 		a.hello.methods(), a.text(reason(err))), nil)
 }
 
@@ -83,7 +84,7 @@ func lost(ctx context.Context, err error) bool {
 // spoiled reports whether a connection was given up for this reason.
 func spoiled(err error) bool {
 	var odd errProtocol
-	return errors.Is(err, errFlood) || errors.Is(err, errUnread) || errors.As(err, &odd)
+	return errors.Is(err, process.ErrFlood) || errors.Is(err, errUnread) || errors.As(err, &odd)
 }
 
 // begin opens a new session, and stores it at once.
@@ -99,10 +100,10 @@ func (t *turn) begin(ctx context.Context) error {
 	case needsLogin(err):
 		return t.agent.login(err)
 	case err != nil:
-		return unavailable("the agent opens no session: "+t.agent.text(reason(err)), nil)
+		return process.Unavailable("the agent opens no session: "+t.agent.text(reason(err)), nil)
 	}
 	if err := usable(opened.SessionID); err != nil {
-		return unavailable("the agent opened a session that cannot be kept", err)
+		return process.Unavailable("the agent opened a session that cannot be kept", err)
 	}
 	t.agent.hear.Lock()
 	t.state = state{Session: opened.SessionID}
@@ -118,7 +119,8 @@ func needsLogin(err error) bool {
 
 // login says what the agent wants to be told before it works.
 func (a *agent) login(err error) error {
-	return unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its methods "+
+	return process.Unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its "+
+		"methods "+
 		"(%s), or give it its keys: %s", a.hello.methods(), a.text(reason(err))), nil)
 }
 

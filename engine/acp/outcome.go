@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // ending is how a turn stands when the agent is not used any more.
@@ -47,6 +48,15 @@ func (t *turn) part(why error) ending {
 	return end
 }
 
+// end ends the process in the middle of its run.
+func (t *turn) end(why error) ending {
+	if errors.Is(why, errGone) {
+		return t.part(why)
+	}
+	t.agent.End()
+	return ending{why: why, stderr: t.agent.lastWords()}
+}
+
 // mayStay reports whether the agent is in order when its turn has ended so.
 func mayStay(why error) bool {
 	var said *sdk.RequestError
@@ -62,13 +72,8 @@ func mayStay(why error) bool {
 
 // outcome is the evidence of the turn.
 func (t *turn) outcome(end ending) (engine.Outcome, error) {
-	if t.odd > maxOdd {
-		t.out.Diagnostics = append(t.out.Diagnostics, engine.Diagnostic{
-			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed",
-				t.odd-maxOdd),
-		})
-	}
 	o := &t.out
+	o.Diagnostics = t.odd.List()
 	asking := errors.Is(end.why, errAsked) || errors.Is(end.why, errHeld)
 	if !asking {
 		t.asked, o.Questions = nil, nil
@@ -76,9 +81,9 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	if err := t.conclude(asking); err != nil && (end.why == nil || asking) {
 		end.why = err
 	}
-	if errors.Is(end.why, errFlood) {
-		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
-			Detail: errFlood.Error()})
+	if errors.Is(end.why, process.ErrFlood) {
+		o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
+			Detail: "acp: " + process.ErrFlood.Error()})
 	}
 	t.state.Asked = t.asked
 	o.Handle = t.handle()
@@ -146,7 +151,7 @@ func (t *turn) process(end ending) engine.Process {
 	case t.parent.Err() != nil, errors.Is(why, engine.ErrStale):
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 			Detail: "the turn was interrupted"}
-	case errors.Is(why, errFlood):
+	case errors.Is(why, process.ErrFlood):
 		return failed(fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream))
 	case spoiled(why):
 		return failed(why.Error())

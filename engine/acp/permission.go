@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -41,7 +42,7 @@ type permissionRequest struct {
 func (a *agent) permission(t *turn, e envelope) {
 	var r permissionRequest
 	if err := json.Unmarshal(e.Params, &r); err != nil {
-		_ = a.refuse(e.ID, sdk.NewInvalidParams(clip(err.Error(), 200)))
+		_ = a.refuse(e.ID, sdk.NewInvalidParams(process.Clip(err.Error(), 200)))
 		return
 	}
 	if a.held != nil { // the person sees one at a time
@@ -93,7 +94,7 @@ func (r permissionRequest) choices() []choice {
 			continue
 		}
 		seen[o.ID] = true
-		all = append(all, choice{ID: o.ID, Name: clip(o.Name, maxLabel), Kind: clip(o.Kind, maxLabel)})
+		all = append(all, choice{ID: o.ID, Name: process.Clip(o.Name, maxLabel), Kind: process.Clip(o.Kind, maxLabel)})
 	}
 	if !distinct(all) {
 		for i := range all {

@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
 // installed is the agent's program as it was found, and what it says that it can do.
 type installed struct {
-	path    string
-	size    int64
-	changed time.Time
+	program process.Program
 	profile engine.Profile
 }
 
@@ -26,30 +24,25 @@ const nobody = "acp-probe"
 // Profile looks for the agent and says how it goes on after a wait. The program is started and
 // asked once for each version that is installed, which takes as long as it takes to start.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
-	path, err := e.program()
+	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
-		return engine.Profile{}, unavailable("the agent's program cannot be started", err)
+		return engine.Profile{}, process.NotStarted(err)
 	}
 	if e.cfg.Resident {
-		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: path + " is configured to stay resident"}, nil
+		return engine.Profile{Kind: fsm.ProfileStickyProcess,
+			Reason: program.Path + " is configured to stay resident"}, nil
 	}
-	file, err := os.Stat(path)
-	if err != nil {
-		return engine.Profile{}, unavailable("the agent's program cannot be started", err)
-	}
-	found := installed{path: path, size: file.Size(), changed: file.ModTime()}
 	e.asking.Lock()
 	defer e.asking.Unlock()
-	if known := e.known; known.path == path && known.size == found.size && known.changed.Equal(found.changed) {
-		return known.profile, nil
+	if e.known.program == program {
+		return e.known.profile, nil
 	}
 	hello, err := e.probe(ctx)
 	if err != nil {
 		return engine.Profile{}, err
 	}
-	found.profile = profileOf(path, hello)
-	e.known = found
-	return found.profile, nil
+	e.known = installed{program: program, profile: profileOf(program.Path, hello)}
+	return e.known.profile, nil
 }
 
 // forgetful are agents, by the name that they announce, that lose the end of a session which they
@@ -80,13 +73,13 @@ func profileOf(path string, h hello) engine.Profile {
 func (e *Engine) probe(ctx context.Context) (hello, error) {
 	dir, err := os.MkdirTemp("", "interlude-probe-")
 	if err != nil {
-		return hello{}, unavailable("the agent cannot be asked what it is", err)
+		return hello{}, process.Unavailable("the agent cannot be asked what it is", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	_ = e.processes.Reap(ctx, nobody) // what cannot be ended is found again
 	in := engine.Turn{RunID: nobody, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir,
 		TranscriptDir: dir}
-	if err := e.prepare(ctx, in); err != nil {
+	if err := process.CallPrepare(ctx, e.cfg.Prepare, in); err != nil {
 		return hello{}, err
 	}
 	a, err := e.launch(in, nil)
@@ -101,10 +94,11 @@ func (e *Engine) probe(ctx context.Context) (hello, error) {
 	} else {
 		a.End()
 	}
-	a.release()
+	a.Release()
 	var known *engine.Failure
 	if err != nil && !errors.As(err, &known) {
-		return hello{}, unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err, a.lastWords()), nil)
+		return hello{}, process.Unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err,
+			a.lastWords()), nil)
 	}
 	return a.hello, err
 }

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -121,5 +122,5 @@ func reason(err error) string {
 	if body, err := json.Marshal(said.Data); err == nil && said.Data != nil {
 		text += ": " + string(body)
 	}
-	return clip(text, 2000)
+	return process.Clip(text, 2000)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/engine/approval"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -42,7 +43,7 @@ func (s subject) name() string {
 	if title == "" {
 		title = "something that it does not name"
 	}
-	return clip(title, maxLabel)
+	return process.Clip(title, maxLabel)
 }
 
 // question is the request as a person is asked. whole names the file that has all of a subject that

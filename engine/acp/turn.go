@@ -1,19 +1,17 @@
 package acp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/engine/transcript"
 	"github.com/interlude-go/interlude/fsm"
 )
-
-// maxOdd bounds how many oddities of a turn are reported.
-const maxOdd = 20
 
 // turn is one attempt. What the agent's lines change is changed under agent.hear; when the turn is
 // detached, it belongs to RunTurn.
@@ -27,7 +25,7 @@ type turn struct {
 	sink       engine.Sink
 	sticky     bool
 	transcript *transcript.File
-	idle       *time.Timer // nil: no limit
+	timer      *process.TurnTimer
 
 	state    state
 	speaking bool // what the agent says is the turn's: its history has been replayed
@@ -37,7 +35,7 @@ type turn struct {
 	tools    tools
 	asked    *asked
 	out      engine.Outcome
-	odd      int
+	odd      process.Diagnostics
 }
 
 // errLimit is why the engine itself ended a turn.
@@ -48,45 +46,32 @@ func (e errLimit) Error() string { return "acp: " + e.what }
 // bound gives the turn its context and its limits, until the function that it returns is called.
 func (t *turn) bound() (stop func()) {
 	t.ctx, t.halt = context.WithCancelCause(t.parent)
-	timer := func(d time.Duration, what string) *time.Timer {
-		if d == 0 {
-			return nil
-		}
-		return time.AfterFunc(d, func() { t.halt(errLimit{what + d.String()}) })
-	}
-	wall := timer(t.cfg.TurnLimit, "the turn exceeded its limit of ")
-	t.idle = timer(t.cfg.IdleLimit, "no sign of work for ")
+	t.timer = process.StartTurnTimer(t.cfg.TurnLimit, t.cfg.IdleLimit, "no sign of work",
+		func(what string) { t.halt(errLimit{what}) })
 	return func() {
 		t.halt(nil)
-		for _, timer := range []*time.Timer{wall, t.idle} {
-			if timer != nil {
-				timer.Stop()
-			}
-		}
+		t.timer.Stop()
 	}
 }
 
 // rest stops the idle clock while a sign of work is dealt with: a slow store is not an idle agent.
 // wake sets it again.
 func (t *turn) rest() {
-	if t != nil && t.idle != nil {
-		t.idle.Stop()
+	if t != nil {
+		t.timer.PauseIdle()
 	}
 }
 
 func (t *turn) wake() {
-	if t != nil && t.idle != nil && t.ctx.Err() == nil {
-		t.idle.Reset(t.cfg.IdleLimit)
+	if t != nil && t.ctx.Err() == nil {
+		t.timer.RestartIdle()
 	}
 }
 
 // diagnose notes an oddity. Between turns nobody is told.
 func (t *turn) diagnose(code fsm.Warning, detail string) {
-	if t == nil {
-		return
-	}
-	if t.odd++; t.odd <= maxOdd {
-		t.out.Diagnostics = append(t.out.Diagnostics, engine.Diagnostic{Code: code, Detail: detail})
+	if t != nil {
+		t.odd.Add(code, detail)
 	}
 }
 
@@ -95,8 +80,10 @@ func (t *turn) valid(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
 	}
-	t.diagnose(fsm.WarnEngineOutputInvalidUTF8, "invalid UTF-8 in the agent's output was replaced")
-	return []byte(strings.ToValidUTF8(string(text), "\uFFFD"))
+	if t == nil {
+		return bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	return []byte(t.odd.ValidUTF8(string(text)))
 }
 
 // goOn gives the agent the turn's input, and waits for what comes of it. h is the permission
@@ -174,22 +161,3 @@ func (t *turn) ended(p *prompting) error {
 
 // errUnstopped says that the agent did not stop its work when it was told to.
 var errUnstopped = errors.New("acp: the agent did not stop when it was told to")
-
-// clip shortens s for people.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return cutAt(s, limit) + "…"
-}
-
-// cutAt cuts s at limit bytes, or a little before, between two characters.
-func cutAt(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:max(limit, 0)]
-}

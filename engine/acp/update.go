@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -25,7 +26,7 @@ type notification struct {
 func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	var n notification
 	if err := json.Unmarshal(params, &n); err != nil {
-		t.diagnose(fsm.WarnEngineOutputMalformed, "an update cannot be read: "+clip(err.Error(), 200))
+		t.diagnose(fsm.WarnEngineOutputMalformed, "an update cannot be read: "+process.Clip(err.Error(), 200))
 		return
 	}
 	if n.SessionID != t.state.Session {
@@ -97,7 +98,7 @@ func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool
 	}
 	m.id, m.last = id, ref
 	if room := limit - m.text.Len(); len(text) > room {
-		text, cut, m.cut = cutAt(text, room), true, true
+		text, cut, m.cut = process.Cut(text, room), true, true
 	}
 	m.text.WriteString(text)
 	return cut

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/interlude-go/interlude/engine/process"
 )
 
 // errGone says that the agent's output has ended.
@@ -53,7 +55,7 @@ func (e envelope) failure() *sdk.RequestError {
 	}
 	said = &sdk.RequestError{Code: codeInternal}
 	if err := json.Unmarshal(e.Error, &said.Message); err != nil {
-		said.Message = clip(string(e.Error), 2000)
+		said.Message = process.Clip(string(e.Error), 2000)
 	}
 	return said
 }
@@ -249,7 +251,7 @@ func (w *wire) deliver(e envelope) (waitedFor bool) {
 		reply <- e
 		return true
 	case !known && waiting:
-		what := "it answered a call that was not made, with the id " + clip(string(e.ID), 100)
+		what := "it answered a call that was not made, with the id " + process.Clip(string(e.ID), 100)
 		if said := e.failure(); said != nil {
 			what += ": " + reason(said)
 		}

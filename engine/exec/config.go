@@ -137,7 +137,10 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("exec: a resident agent has no ResumeArgs, is answered by Stdin, and writes JSON lines " +
 			"with a TurnEnd rule")
 	}
-	if err := errors.Join(c.checkTemplates(), c.checkSecrets()); err != nil {
+	if err := c.environment().Check(); err != nil {
+		return c, fmt.Errorf("exec: %w", err)
+	}
+	if err := c.checkTemplates(); err != nil {
 		return c, err
 	}
 	ends := false

@@ -4,12 +4,12 @@ package exec
 
 import "syscall"
 
-// drainBatch bounds what drain passes over, so that an agent that never stops cannot keep it.
+// drainBatch bounds what drain reads, so that an agent that never stops cannot keep it.
 const drainBatch = 16 << 20
 
-// drain passes over what the agent wrote since its last turn: it does not belong to the next one.
+// drain drops what the agent wrote since its last turn: it does not belong to the next one.
 func (p *resident) drain() {
-	p.lines.pass(nil)
+	p.lines.Skip(nil)
 	out, err := p.Stdout.SyscallConn()
 	if err != nil {
 		return
@@ -21,7 +21,7 @@ func (p *resident) drain() {
 			if n <= 0 || err != nil {
 				break
 			}
-			p.lines.pass(buf[:n])
+			p.lines.Skip(buf[:n])
 			taken += n
 		}
 		return true

@@ -2,12 +2,9 @@ package exec
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,13 +20,10 @@ type Engine struct {
 	cfg       Config
 	processes *process.Table
 
+	residents *process.Residents[*resident]
+
 	asking sync.Mutex // held while the program is asked for its version, so that it is asked once
 	known  installed  // guarded by asking; the program that was asked last
-
-	mu        sync.Mutex
-	residents map[string]*resident  // guarded by mu; by run id
-	watchers  map[*watcher]struct{} // guarded by mu; who wants to know of lost processes
-	scopes    []*Engine             // guarded by mu; for hosts of their own
 }
 
 var (
@@ -53,13 +47,8 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.MaxMemory > 0 && !process.MeasuresMemory {
 		return nil, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
 	}
-	return newEngine(cfg, process.NewTable(cfg.StateDir)), nil
-}
-
-func newEngine(cfg Config, processes *process.Table) *Engine {
-	return &Engine{
-		cfg: cfg, processes: processes, residents: make(map[string]*resident), watchers: make(map[*watcher]struct{}),
-	}
+	return &Engine{cfg: cfg, processes: process.NewTable(cfg.StateDir),
+		residents: process.NewResidents[*resident]("exec")}, nil
 }
 
 // Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
@@ -67,11 +56,7 @@ func (e *Engine) Scope(configured engine.Engine) engine.Engine {
 	if configured != engine.Engine(e) {
 		return configured
 	}
-	scope := newEngine(e.cfg, e.processes)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.scopes = append(e.scopes, scope)
-	return scope
+	return &Engine{cfg: e.cfg, processes: e.processes, residents: e.residents.Scope()}
 }
 
 // Profile looks for the agent and says how it goes on after a wait.
@@ -79,7 +64,7 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	agent, err := e.installed(ctx)
 	switch what := agent.String(); {
 	case err != nil:
-		return engine.Profile{}, unavailable(err)
+		return engine.Profile{}, process.NotStarted(err)
 	case e.cfg.Resident:
 		return engine.Profile{Kind: fsm.ProfileStickyProcess, Reason: what + " is configured to stay resident"}, nil
 	case len(e.cfg.ResumeArgs) == 0:
@@ -91,88 +76,67 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	}
 }
 
-// program is the agent's file. It is looked for each time: a few calls of the system, and an agent
-// that was installed or removed meanwhile is noticed. Absolute, since the agent starts in another
-// folder.
-func (e *Engine) program() (string, error) {
-	path, err := exec.LookPath(e.cfg.Command)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(path)
-}
-
-func unavailable(err error) error {
-	return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent's program cannot be started", Err: err}
-}
-
 // RunTurn executes one attempt.
-func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if t.WorkDir == "" || t.TranscriptDir == "" {
-		return engine.Outcome{}, &engine.Failure{
-			Code: fsm.CodeEngineUnavailable, Detail: "an agent that is a child process needs folders: set " +
-				"lifecycle.Config.Dir",
-		}
-	}
-	if info, err := os.Stat(t.WorkDir); err != nil || !info.IsDir() {
-		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing",
-			Err: err}
+func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if err := process.CheckFolders(in); err != nil {
+		return engine.Outcome{}, err
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
 		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 			Detail: "the turn was interrupted before it began"}}, nil
 	}
-	r := &reading{cfg: &e.cfg, ctx: ctx, turn: t, sink: s}
-	if err := r.resume(); err != nil {
+	t := newTurn(ctx, &e.cfg, in, s)
+	if err := t.resume(); err != nil {
 		return engine.Outcome{}, err
 	}
-	o, err := e.turn(ctx, r)
-	return r.redacted(o), redactError(r.secrets, err)
+	o, err := e.execute(t)
+	return t.redacted(o), redactError(t.secrets, err)
 }
 
-// turn executes what can be executed.
-func (e *Engine) turn(ctx context.Context, r *reading) (engine.Outcome, error) {
-	if err := e.checkHome(r); err != nil {
-		return engine.Outcome{}, err
+// execute finds the agent and has it execute the turn.
+func (e *Engine) execute(t *turn) (engine.Outcome, error) {
+	if e.cfg.usesHome() {
+		if err := process.CheckHome(t.in, t.resumed); err != nil {
+			return engine.Outcome{}, err
+		}
 	}
-	agent, err := e.installed(ctx)
+	agent, err := e.installed(t.ctx)
 	if err != nil {
-		return engine.Outcome{}, unavailable(err)
+		return engine.Outcome{}, process.NotStarted(err)
 	}
-	r.version = agent.version
-	if odd := e.cfg.untried(agent.version); odd != "" && !r.resumed {
-		r.diagnose(fsm.WarnEngineDiagnostic, odd)
+	t.version = agent.version
+	if odd := e.cfg.untried(agent.version); odd != "" && !t.resumed {
+		t.odd.Add(fsm.WarnEngineDiagnostic, odd)
 	}
-	if r.transcript, err = transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "out",
-		e.cfg.MaxTranscript); err != nil {
+	if t.transcript, err = transcript.Open(t.in.TranscriptDir, t.in.Attempt, "out", e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
 	}
-	defer r.transcript.Close()
+	defer t.transcript.Close()
 	if e.cfg.Resident {
-		return e.residentTurn(ctx, r)
+		return e.residentTurn(t)
 	}
-	return e.singleTurn(ctx, r)
+	return e.singleTurn(t)
 }
 
 // singleTurn runs one process for the turn.
-func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, error) {
-	errs, err := transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
+func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
+	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	defer errs.Close()
 	templates := e.cfg.Args
-	if r.resumed {
+	if t.resumed {
 		templates = e.cfg.ResumeArgs
 	}
-	p, err := e.launch(r, templates, errs, false)
+	p, err := e.launch(t, templates, errs)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	stop := r.bound(ctx, p)
-	out := newLines(p.Stdout, r.secrets, e.cfg.MaxLine)
-	out.allow(e.cfg.MaxStream)
-	err = r.read(out)
+	stop := t.startLimits(p)
+	out := process.NewLineReader(p.Stdout, t.secrets, e.cfg.MaxLine)
+	out.Allow(e.cfg.MaxStream)
+	err = t.readOutput(out)
 	if err != nil { // the sink refused, or the output cannot be read: nothing more is wanted of it
 		p.End()
 	}
@@ -180,32 +144,34 @@ func (e *Engine) singleTurn(ctx context.Context, r *reading) (engine.Outcome, er
 	stop()
 	p.End() // also what left the group
 	p.Release()
-	return r.outcome(ctx, endingOf(p), err)
+	return t.outcome(endingOf(p), err)
 }
 
-// launch starts the agent with what is remembered for a later host.
-func (e *Engine) launch(r *reading, templates []string, errs *transcript.File, channel bool) (*process.Process, error) {
-	values := r.values()
-	program, err := e.program()
+// launch starts the agent, with a record for a later host.
+func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*process.Process, error) {
+	values := t.values()
+	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, process.NotStarted(err)
 	}
-	if r.surroundings, err = e.surroundings(values); err != nil {
+	env, secrets, err := e.cfg.environment().Resolve(values)
+	if err != nil {
 		return nil, err
 	}
-	if err := e.prepare(r); err != nil {
+	t.setSecrets(secrets)
+	if err := process.CallPrepare(t.ctx, e.cfg.Prepare, t.in); err != nil {
 		return nil, err
 	}
 	cmd := process.Command{
-		RunID: r.turn.RunID, Path: program, Args: e.cfg.arguments(templates, values, r.turn.Mode),
-		Dir: r.turn.WorkDir, Env: r.env, Channel: channel, Stderr: errs, Redact: r.secrets, Grace: e.cfg.Grace,
+		RunID: t.in.RunID, Path: program.Path, Args: e.cfg.arguments(templates, values, t.in.Mode),
+		Dir: t.in.WorkDir, Env: env, Channel: e.cfg.Resident, Stderr: errs, Redact: secrets, Grace: e.cfg.Grace,
 		MaxMemory: e.cfg.MaxMemory,
 	}
-	if !channel && e.cfg.Stdin != "" {
-		cmd.Stdin = strings.NewReader(expand(e.cfg.Stdin, e.quoted(values)))
+	if !e.cfg.Resident && e.cfg.Stdin != "" {
+		cmd.Stdin = strings.NewReader(process.Expand(e.cfg.Stdin, e.cfg.quoted(values)))
 	}
 	if e.cfg.Sandbox != nil {
-		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, r.turn) }
+		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t.in) }
 	}
 	p, err := e.processes.Start(cmd)
 	switch {
@@ -213,24 +179,13 @@ func (e *Engine) launch(r *reading, templates []string, errs *transcript.File, c
 		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the input is longer than this system takes " +
 			"as an argument: use Config.Stdin", Err: err}
 	case err != nil:
-		return nil, unavailable(err)
+		return nil, process.NotStarted(err)
 	}
 	return p, nil
 }
 
-// quoted are the values as they are put into Stdin: as JSON, when it is JSON.
-func (e *Engine) quoted(values map[string]string) map[string]string {
-	if !e.cfg.StdinJSON {
-		return values
-	}
-	quoted := make(map[string]string, len(values))
-	for name, v := range values {
-		if name == "{attempt}" || name == "{interaction}" {
-			quoted[name] = v
-			continue
-		}
-		body, _ := json.Marshal(v) // a string can be encoded
-		quoted[name] = string(body)
-	}
-	return quoted
-}
+// Reap ends the processes that a dead host left for the run; see process.Table.
+func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
+
+// CleanUp ends what dead hosts left of any run; see process.Table.
+func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/redact"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // ending is how the turn's process stands when its output has been read.
@@ -28,56 +29,37 @@ func endingOf(p *process.Process) ending {
 
 // outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a
 // flood.
-func (r *reading) outcome(ctx context.Context, end ending, broken error) (engine.Outcome, error) {
-	if r.odd > maxOdd {
-		r.out.Diagnostics = append(r.out.Diagnostics, engine.Diagnostic{
-			Code: fsm.WarnEngineDiagnostic, Detail: fmt.Sprintf("%d more oddities of the output are not listed",
-				r.odd-maxOdd),
-		})
-	}
+func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 	if errors.Is(broken, errOtherSession) {
-		broken = nil // r.lost says it
+		broken = nil // t.shown.sessionLost says it
 	}
-	if broken == nil && r.final != nil {
-		broken = r.flush()
+	final, err := t.messages.conclude(broken == nil)
+	if broken == nil {
+		broken = err
 	}
-	o := r.out
-	o.Handle = r.handle()
-	switch {
-	case r.final != nil:
-		o.FinalText, o.FinalRef = *r.final, r.ref
-		if r.held != nil && r.held.Text != *r.final && broken == nil {
-			broken = r.sink.Message(r.ctx, *r.held)
-		}
-	case r.delta.Len() > 0:
-		if r.held != nil && broken == nil {
-			broken = r.sink.Message(r.ctx, *r.held)
-		}
-		o.FinalText = r.pieces()
-	case r.held != nil:
-		o.FinalText, o.FinalRef = r.held.Text, r.held.RawRef
-	}
-	if errors.Is(broken, errFlood) {
-		o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
-			Detail: broken.Error()})
-	} else if broken != nil && !errors.Is(broken, engine.ErrStale) && ctx.Err() == nil {
+	o := engine.Outcome{FinalText: final.Text, FinalRef: final.RawRef, Output: t.shown.output, Usage: t.shown.usage,
+		Handle: t.handle(), Diagnostics: t.odd.List()}
+	if errors.Is(broken, process.ErrFlood) {
+		o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
+			Detail: "exec: " + broken.Error()})
+	} else if broken != nil && !errors.Is(broken, engine.ErrStale) && t.ctx.Err() == nil {
 		return o, broken
 	}
-	o.Process = r.process(ctx, end, broken)
+	o.Process = t.process(end, broken)
 	return o, nil
 }
 
 // process says how the turn's process ended.
-func (r *reading) process(ctx context.Context, end ending, broken error) engine.Process {
+func (t *turn) process(end ending, broken error) engine.Process {
 	var memory *process.MemoryError
-	switch limit := r.limit(); {
-	case errors.Is(context.Cause(ctx), engine.ErrTurnTimeout):
+	switch limit := t.limits.exceeded(); {
+	case errors.Is(context.Cause(t.ctx), engine.ErrTurnTimeout):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout,
 			Detail: "the turn exceeded its time limit"}
-	case errors.Is(broken, errFlood):
+	case errors.Is(broken, process.ErrFlood):
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
-			Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", r.cfg.MaxStream)}
-	case ctx.Err() != nil || broken != nil:
+			Detail: fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream)}
+	case t.ctx.Err() != nil || broken != nil:
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
 			Detail: "the turn was interrupted"}
 	case errors.As(end.err, &memory):
@@ -86,27 +68,27 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 	case limit != nil && !errors.Is(limit, errLingers):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	}
-	lingered := r.limit() != nil
-	stderr := clip(strings.ToValidUTF8(strings.TrimSpace(end.stderr), "\uFFFD"), 2000)
+	lingered := t.limits.exceeded() != nil
+	stderr := process.ForPeople(end.stderr, 2000)
 	var exit *exec.ExitError
 	code := 0
 	if !lingered && errors.As(end.err, &exit) { // the end of one that lingered was the engine's
 		code = exit.ExitCode()
 	}
 	switch {
-	case r.lost || r.refusedToResume(code, stderr):
+	case t.shown.sessionLost || t.refusedToResume(code, stderr):
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed,
-			Detail: "the agent cannot resume its session: " + r.why(stderr), ExitCode: code}
-	case r.failed != nil:
-		r.failed.ExitCode = code
-		return *r.failed
-	case r.ended && r.untaken:
+			Detail: "the agent cannot resume its session: " + t.why(stderr), ExitCode: code}
+	case t.shown.failed != nil:
+		t.shown.failed.ExitCode = code
+		return *t.shown.failed
+	case t.shown.ended && t.shown.inputUnread:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
 			Detail: "the agent ended its turn without taking its input", ExitCode: code}
-	case lingered, r.ended && r.cfg.Resident:
+	case lingered, t.shown.ended && t.cfg.Resident:
 		// its turn is over by its own word; what its process does then is not the turn's
 		return engine.Process{Status: engine.OK}
-	case r.cfg.Resident && r.turn.GoesOn() && !r.heard:
+	case t.cfg.Resident && t.in.GoesOn() && !t.shown.wrote:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
 			Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
 	case end.err != nil && !errors.Is(end.err, exec.ErrWaitDelay):
@@ -119,10 +101,10 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 				ExitCode: code}
 		}
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: detail, ExitCode: code}
-	case r.cfg.Resident:
+	case t.cfg.Resident:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
 			Detail: "the resident process ended during its turn: " + stderr}
-	case !r.complete && r.cfg.completes():
+	case !t.shown.complete && t.cfg.completes():
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent's process ended " +
 			"before its turn was complete: " + stderr}
 	}
@@ -130,19 +112,19 @@ func (r *reading) process(ctx context.Context, end ending, broken error) engine.
 }
 
 // refusedToResume reports whether a resumed turn failed because its session is gone.
-func (r *reading) refusedToResume(code int, stderr string) bool {
-	if !r.resumed || code == 0 && r.failed == nil {
+func (t *turn) refusedToResume(code int, stderr string) bool {
+	if !t.resumed || code == 0 && t.shown.failed == nil {
 		return false
 	}
-	gone := r.cfg.ResumeFailed
-	return slices.Contains(r.cfg.ResumeFailedStatus, code) ||
-		gone != nil && (gone.MatchString(stderr) || r.failed != nil && gone.MatchString(r.failed.Detail))
+	gone := t.cfg.ResumeFailed
+	return slices.Contains(t.cfg.ResumeFailedStatus, code) ||
+		gone != nil && (gone.MatchString(stderr) || t.shown.failed != nil && gone.MatchString(t.shown.failed.Detail))
 }
 
 // why is the agent's own reason of a failure: its failure line, otherwise its error output.
-func (r *reading) why(stderr string) string {
-	if r.failed != nil && r.failed.Detail != "" {
-		return clip(r.failed.Detail, 2000)
+func (t *turn) why(stderr string) string {
+	if t.shown.failed != nil && t.shown.failed.Detail != "" {
+		return process.Clip(t.shown.failed.Detail, 2000)
 	}
 	return stderr
 }
@@ -150,4 +132,37 @@ func (r *reading) why(stderr string) string {
 // completes reports whether the agent says that a turn is complete.
 func (c Config) completes() bool {
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Do == Complete })
+}
+
+// redacted is the outcome without secrets, whichever way they came into it.
+func (t *turn) redacted(o engine.Outcome) engine.Outcome {
+	o.FinalText = process.Cut(t.secrets.String(o.FinalText), t.cfg.MaxOutput)
+	o.Process.Detail = t.secrets.String(o.Process.Detail)
+	for i := range o.Diagnostics {
+		o.Diagnostics[i].Detail = t.secrets.String(o.Diagnostics[i].Detail)
+	}
+	return o
+}
+
+// errRedacted is an error whose text held a secret.
+type errRedacted struct {
+	text string
+	err  error
+}
+
+func (e *errRedacted) Error() string { return e.text }
+
+// Is reports whether the error is of a kind. There is no Unwrap: its cause's text holds the secret.
+func (e *errRedacted) Is(target error) bool { return errors.Is(e.err, target) }
+
+// redactError is the error without secrets; it keeps the code that a turn ends with.
+func redactError(secrets *redact.Redactor, err error) error {
+	if err == nil || secrets.String(err.Error()) == err.Error() {
+		return err
+	}
+	var f *engine.Failure
+	if errors.As(err, &f) {
+		return &engine.Failure{Code: f.Code, Detail: secrets.String(f.Detail), Err: redactError(secrets, f.Err)}
+	}
+	return &errRedacted{text: secrets.String(err.Error()), err: err}
 }

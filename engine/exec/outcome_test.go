@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -26,9 +28,9 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 		"crashed over the answer":     {answered, true, fsm.CodeEngineFailed},
 		"crashed in the first turn":   {engine.Turn{}, false, fsm.CodeEngineFailed},
 	} {
-		r := &reading{cfg: &Config{Resident: true}, ctx: t.Context(), sink: &enginetest.Recorder{}, turn: tc.turn,
-			heard: tc.heard}
-		o, err := r.outcome(t.Context(), gone, nil)
+		r := newTurn(t.Context(), &Config{Resident: true}, tc.turn, &enginetest.Recorder{})
+		r.shown.wrote = tc.heard
+		o, err := r.outcome(gone, nil)
 		require.NoError(t, err)
 		require.Equal(t, engine.Failed, o.Process.Status, name)
 		require.Equal(t, tc.want, o.Process.Code, name)
@@ -38,22 +40,25 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 // B1, I2: what ended a turn goes before what the agent said.
 func TestWhatEndedATurnGoesBeforeWhatWasSaid(t *testing.T) {
 	fine := ending{}
-	said := "all is well"
-	r := func() *reading {
-		return &reading{cfg: &Config{MaxStream: 7}, ctx: t.Context(), sink: &enginetest.Recorder{}, final: &said}
+	r := func() *turn {
+		r := newTurn(t.Context(), &Config{MaxStream: 7}, engine.Turn{}, &enginetest.Recorder{})
+		r.messages.final = &engine.Message{Text: "all is well"}
+		return r
 	}
-	o, err := r().outcome(t.Context(), fine, engine.ErrStale)
+	o, err := r().outcome(fine, engine.ErrStale)
 	require.NoError(t, err)
 	require.Equal(t, engine.Interrupted, o.Process.Status)
-	o, err = r().outcome(t.Context(), fine, errFlood)
+	o, err = r().outcome(fine, process.ErrFlood)
 	require.NoError(t, err)
 	require.Equal(t, engine.Failed, o.Process.Status)
 	full := errors.New("disk full")
-	_, err = r().outcome(t.Context(), fine, full)
+	_, err = r().outcome(fine, full)
 	require.ErrorIs(t, err, full)
 	limited := r()
-	limited.limited = errLimit{"no output for 1s"}
-	o, err = limited.outcome(t.Context(), fine, nil)
+	ctx, exceed := context.WithCancelCause(t.Context())
+	exceed(errLimit{"no output for 1s"})
+	limited.limits.ctx = ctx
+	o, err = limited.outcome(fine, nil)
 	require.NoError(t, err)
 	require.Equal(t, engine.TimedOut, o.Process.Status)
 }

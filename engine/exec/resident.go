@@ -3,10 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
@@ -16,162 +13,110 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// resident is an agent that lives through the turns of its run.
+// resident is a resident process: an agent that lives through the turns of its run.
 type resident struct {
 	*process.Process
-	lines *lines
-	errs  *transcript.File
-	// secrets are those that it was started with.
-	secrets *redact.Redactor
 
-	mu   sync.Mutex
-	busy bool // guarded by mu; a turn uses it, and finds out by itself when it ends
-	told bool // guarded by mu; its end is expected or was reported
+	lines   *process.LineReader
+	errs    *transcript.File // of the error output
+	secrets *redact.Redactor // that the process was started with
 }
 
-// errUntaken says that the agent has not read all of its input.
-var errUntaken = errors.New("exec: the agent did not read its input")
+// Release gives back what is kept for the ended process.
+func (p *resident) Release() {
+	p.Process.Release()
+	p.errs.Close()
+}
+
+// errUnread says that the agent has not read all of its input.
+var errUnread = errors.New("exec: the agent did not read its input")
 
 // residentTurn gives the input to the run's process, starting it for the first turn.
-func (e *Engine) residentTurn(ctx context.Context, r *reading) (engine.Outcome, error) {
-	p, err := e.residentOf(r)
+func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
+	kept, err := e.residentOf(t)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	r.secrets = p.secrets
-	stop := r.bound(ctx, p.Process)
-	if r.turn.GoesOn() {
+	p := kept.Process
+	t.setSecrets(p.secrets)
+	stop := t.startLimits(p.Process)
+	if t.in.GoesOn() {
 		p.drain()
 	}
-	p.lines.allow(e.cfg.MaxStream)
-	taken := make(chan error, 1)
+	p.lines.Allow(e.cfg.MaxStream)
+	written := make(chan error, 1)
 	// An agent that writes much before it reads must not wait for the reader, which waits for it.
-	go func() { taken <- p.tell(expand(e.cfg.Stdin, e.quoted(r.values()))) }()
-	err = r.read(p.lines)
-	refused := errUntaken
-	if r.ended && err == nil {
+	go func() { written <- p.writeInput(process.Expand(e.cfg.Stdin, e.cfg.quoted(t.values()))) }()
+	err = t.readOutput(p.lines)
+	notWritten := errUnread
+	if t.shown.ended && err == nil {
 		patience := time.NewTimer(e.cfg.Grace)
 		select {
-		case refused = <-taken:
+		case notWritten = <-written:
 		case <-patience.C: // half an input would be the beginning of the next one
-		case <-ctx.Done():
+		case <-t.ctx.Done():
 		}
 		patience.Stop()
 	}
 	stop()
-	if err != nil || refused != nil || ctx.Err() != nil || r.limit() != nil {
-		p.expectEnd()
-		p.End()
-		e.drop(r.turn.RunID, p)
+	if err != nil || notWritten != nil || t.ctx.Err() != nil || t.limits.exceeded() != nil {
+		kept.End()
 	}
-	if errors.Is(refused, errUntaken) {
-		refused = <-taken // nothing holds it any more
+	if errors.Is(notWritten, errUnread) {
+		notWritten = <-written // nothing holds it any more
 	}
-	if refused != nil {
-		r.untaken = true
-		r.diagnose(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+refused.Error())
+	if notWritten != nil {
+		t.shown.inputUnread = true
+		t.odd.Add(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+notWritten.Error())
 	}
-	o, err := r.outcome(ctx, endingOf(p.Process), err)
-	p.mu.Lock()
-	p.busy = false
-	p.mu.Unlock()
-	if !p.Running() {
-		e.lose(r.turn.RunID, p)
-	}
+	o, err := t.outcome(endingOf(p.Process), err)
+	kept.TurnOver()
 	return o, err
 }
 
 // residentOf finds the run's process, or starts it for a run that was not answered yet.
-func (e *Engine) residentOf(r *reading) (*resident, error) {
-	e.mu.Lock()
-	p := e.residents[r.turn.RunID]
-	e.mu.Unlock()
-	if p != nil {
-		p.mu.Lock()
-		p.busy = true
-		p.mu.Unlock()
-		if p.Running() {
-			return p, nil
-		}
-		e.lose(r.turn.RunID, p) // it ended while the run waited; whoever notices first reports it
+func (e *Engine) residentOf(t *turn) (*process.Resident[*resident], error) {
+	if kept := e.residents.Acquire(t.in.RunID); kept != nil {
+		return kept, nil
 	}
-	if r.turn.GoesOn() {
+	if t.in.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
 			"is gone"}
 	}
-	errs, err := transcript.Open(r.turn.TranscriptDir, r.turn.Attempt, "err", e.cfg.MaxTranscript)
+	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return nil, err
 	}
-	started, err := e.launch(r, e.cfg.Args, errs, true)
+	p, err := e.launch(t, e.cfg.Args, errs)
 	if err != nil {
 		errs.Close()
 		return nil, err
 	}
-	p = &resident{Process: started, lines: newLines(started.Stdout, r.secrets, e.cfg.MaxLine), errs: errs,
-		secrets: r.secrets, busy: true}
-	e.mu.Lock()
-	e.residents[r.turn.RunID] = p
-	e.mu.Unlock()
-	go e.attend(r.turn.RunID, p) // ends with the process
-	return p, nil
+	return e.residents.Add(t.in.RunID, &resident{Process: p, errs: errs, secrets: t.secrets,
+		lines: process.NewLineReader(p.Stdout, t.secrets, e.cfg.MaxLine)}), nil
 }
 
-// tell writes one line to the agent.
-func (p *resident) tell(text string) error {
+// writeInput writes one line to the agent.
+func (p *resident) writeInput(text string) error {
 	_, err := p.Stdin.WriteString(strings.TrimRight(text, "\n") + "\n")
 	return err
 }
 
-// drop forgets an ended process.
-func (e *Engine) drop(runID string, p *resident) {
-	e.mu.Lock()
-	mine := e.residents[runID] == p
-	if mine {
-		delete(e.residents, runID)
-	}
-	e.mu.Unlock()
-	if mine {
-		p.Release()
-		p.errs.Close()
-	}
-}
-
-// expectEnd says that the process's end is wanted.
-func (p *resident) expectEnd() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.told = true
-}
-
 // End ends the run's resident process, if there is one, and returns when it is gone.
 func (e *Engine) End(_ context.Context, runID string) error {
-	e.mu.Lock()
-	p := e.residents[runID]
-	e.mu.Unlock()
-	if p == nil {
-		return nil
-	}
-	p.expectEnd()
-	p.End()
-	e.drop(runID, p)
+	e.residents.End(runID)
 	return nil
+}
+
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
+// call the function that is returned.
+func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	return e.residents.OnLoss(fn)
 }
 
 // Close ends all resident processes, together, so that it takes one grace however many there are.
 // Serve does so for the runs that it knows.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	ids, scopes := slices.Collect(maps.Keys(e.residents)), slices.Clone(e.scopes)
-	e.mu.Unlock()
-	ended := make([]error, len(ids)+len(scopes))
-	var all sync.WaitGroup
-	for i, id := range ids {
-		all.Go(func() { ended[i] = e.End(context.Background(), id) })
-	}
-	for i, s := range scopes {
-		all.Go(func() { ended[len(ids)+i] = s.Close() })
-	}
-	all.Wait()
-	return errors.Join(ended...)
+	e.residents.Close()
+	return nil
 }

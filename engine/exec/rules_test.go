@@ -9,12 +9,13 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
 // heard is what a turn makes of an output.
 type heard struct {
-	*reading
+	*turn
 	sink *enginetest.Recorder
 	o    engine.Outcome
 }
@@ -26,11 +27,11 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 	cfg, err := cfg.checked()
 	require.NoError(tb, err)
 	h := heard{sink: &enginetest.Recorder{}}
-	h.reading = &reading{cfg: &cfg, ctx: tb.Context(), sink: h.sink}
-	in := newLines(strings.NewReader(output), nil, cfg.MaxLine)
-	in.allow(cfg.MaxStream)
-	broken := h.read(in)
-	h.o, err = h.outcome(tb.Context(), ending{}, broken)
+	h.turn = newTurn(tb.Context(), &cfg, engine.Turn{}, h.sink)
+	in := process.NewLineReader(strings.NewReader(output), nil, cfg.MaxLine)
+	in.Allow(cfg.MaxStream)
+	broken := h.readOutput(in)
+	h.o, err = h.outcome(ending{}, broken)
 	require.NoError(tb, err)
 	return h
 }
@@ -250,8 +251,8 @@ func TestPlainTextIsTheFinalText(t *testing.T) {
 func TestDiagnosticsAreBounded(t *testing.T) {
 	h := hear(t, Config{Rules: []Rule{{Do: Final, Path: "x"}}}, strings.Repeat("oops\n", 1000)+`{"x":1} {"x":2}`+"\n"+
 		`{"x":"y"}`)
-	require.Len(t, h.o.Diagnostics, maxOdd+1)
-	require.Contains(t, h.o.Diagnostics[maxOdd].Detail, "981 more")
+	require.Len(t, h.o.Diagnostics, process.MaxDiagnostics+1)
+	require.Contains(t, h.o.Diagnostics[process.MaxDiagnostics].Detail, "981 more")
 	require.Equal(t, "y", h.o.FinalText)
 }
 
@@ -276,6 +277,6 @@ func FuzzRules(f *testing.F) {
 			require.Equal(t, strings.ToValidUTF8(text, ""), text)
 		}
 		require.LessOrEqual(t, len(h.o.Output), cfg.MaxOutput)
-		require.LessOrEqual(t, len(h.o.Diagnostics), maxOdd+1)
+		require.LessOrEqual(t, len(h.o.Diagnostics), process.MaxDiagnostics+1)
 	})
 }

@@ -1,17 +1,16 @@
 package exec
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
-
-var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
 var placeholders = map[string]bool{
 	"{prompt}": true, "{input}": true, "{session}": true, "{workdir}": true, "{artifacts}": true, "{transcripts}": true,
@@ -24,15 +23,9 @@ const autoArg = "{auto}"
 
 // checkTemplates finds unknown placeholders, and full-auto flags that have no place.
 func (c Config) checkTemplates() error {
-	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)
-	for name, v := range c.Set {
-		if name == "" || strings.ContainsAny(name, "=\x00") || name == process.EnvRun || name == process.EnvToken {
-			return fmt.Errorf("exec: Config.Set: %q is no variable that can be set", name)
-		}
-		all = append(all, v)
-	}
+	all := slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs, slices.Collect(maps.Values(c.Set)))
 	for _, text := range all {
-		for _, name := range placeholder.FindAllString(text, -1) {
+		for _, name := range process.Placeholders(text) {
 			if !placeholders[name] && text != autoArg { // {auto} stands for whole arguments only
 				return fmt.Errorf("exec: Config: unknown placeholder %s in %q", name, text)
 			}
@@ -57,7 +50,7 @@ func (c Config) arguments(templates []string, values map[string]string, mode fsm
 			}
 			continue
 		}
-		arg := strings.ReplaceAll(expand(t, values), "\x00", "\uFFFD") // no argument can hold a NUL
+		arg := process.ExpandArgument(t, values)
 		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(t, "-") && !flagsOver {
 			arg = " " + arg
 		}
@@ -67,12 +60,29 @@ func (c Config) arguments(templates []string, values map[string]string, mode fsm
 	return args
 }
 
-// expand puts the values in, each once: what a value holds is never read as a placeholder.
-func expand(template string, values map[string]string) string {
-	return placeholder.ReplaceAllStringFunc(template, func(name string) string {
-		if v, ok := values[name]; ok {
-			return v
+// quoted are the values as they are put into Stdin: as JSON, when it is JSON.
+func (c Config) quoted(values map[string]string) map[string]string {
+	if !c.StdinJSON {
+		return values
+	}
+	quoted := make(map[string]string, len(values))
+	for name, v := range values {
+		if name == "{attempt}" || name == "{interaction}" {
+			quoted[name] = v
+			continue
 		}
-		return name
-	})
+		body, _ := json.Marshal(v) // a string can be encoded
+		quoted[name] = string(body)
+	}
+	return quoted
+}
+
+// environment is what the agent sees of its host.
+func (c Config) environment() process.Environment {
+	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
+}
+
+// usesHome reports whether the agent keeps something in the run's HomeDir.
+func (c Config) usesHome() bool {
+	return process.UsesPlaceholder("{home}", c.Set, slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)...)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -110,7 +111,7 @@ func FuzzExpand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, template, input, session string) {
 		values := map[string]string{"{input}": input, "{session}": session}
 		want := strings.NewReplacer("{input}", input, "{session}", session).Replace(template)
-		require.Equal(t, want, expand(template, values), "each placeholder once, nothing else")
+		require.Equal(t, want, process.Expand(template, values), "each placeholder once, nothing else")
 		args := Config{}.arguments([]string{template, "end"}, values, fsm.ModeInteractive)
 		if template != autoArg {
 			require.Len(t, args, 2, "a value never splits an argument")

@@ -22,39 +22,33 @@ const (
 
 // installed is the agent's program as it was found.
 type installed struct {
-	path    string
-	size    int64
-	changed time.Time
+	process.Program
+
 	version string
 }
 
 func (i installed) String() string {
 	if i.version == "" {
-		return i.path
+		return i.Path
 	}
-	return i.path + " (version " + i.version + ")"
+	return i.Path + " (version " + i.version + ")"
 }
 
-// installed looks for the program each time, which is a few calls of the system, and asks for its
-// version when it is another one than before: an agent that was updated or removed meanwhile is
-// noticed.
+// installed looks for the program, and asks for its version when the file is another one than
+// before.
 func (e *Engine) installed(ctx context.Context) (installed, error) {
-	path, err := e.program()
+	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
 		return installed{}, err
 	}
-	file, err := os.Stat(path)
-	if err != nil {
-		return installed{}, err
-	}
-	found := installed{path: path, size: file.Size(), changed: file.ModTime(), version: e.cfg.Version}
+	found := installed{Program: program, version: e.cfg.Version}
 	if len(e.cfg.VersionArgs) == 0 {
 		return found, nil
 	}
 	e.asking.Lock()
 	defer e.asking.Unlock()
-	if known := e.known; known.path == path && known.size == found.size && known.changed.Equal(found.changed) {
-		return known, nil
+	if e.known.Program == program {
+		return e.known, nil
 	}
 	answer, err := e.Query(ctx, e.cfg.VersionArgs...)
 	if err != nil {
@@ -72,7 +66,7 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 // that is all it writes, as some programs do with their help. It has the environment of a turn, a
 // home that is removed afterwards, and half a minute. The error says how it ended.
 func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
-	path, err := e.program()
+	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
 		return "", err
 	}
@@ -88,31 +82,31 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	for _, folder := range []string{"{home}", "{workdir}", "{artifacts}", "{transcripts}"} {
 		values[folder] = home
 	}
-	with, err := e.surroundings(values)
+	env, secrets, err := e.cfg.environment().Resolve(values)
 	if err != nil {
 		return "", err
 	}
 	const nobody = "query" // no run; what a dead host left of one is ended by the next
 	_ = e.processes.Reap(ctx, nobody)
-	p, err := e.processes.Start(process.Command{RunID: nobody, Path: path, Args: args, Dir: home, Env: with.env,
-		Redact: with.secrets, Grace: e.cfg.Grace})
+	p, err := e.processes.Start(process.Command{RunID: nobody, Path: program.Path, Args: args, Dir: home,
+		Env: env, Redact: secrets, Grace: e.cfg.Grace})
 	if err != nil {
 		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, p.End)
-	answer, _ := io.ReadAll(io.LimitReader(with.secrets.Reader(p.Stdout), maxAnswer)) // how it ended says more
+	answer, _ := io.ReadAll(io.LimitReader(secrets.Reader(p.Stdout), maxAnswer)) // how it ended says more
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	defer p.Release() // waits for its end
 	<-p.Ended()
 	stop()
 	if ctx.Err() != nil {
-		return "", fmt.Errorf("exec: %s %s: %w", path, strings.Join(args, " "), context.Cause(ctx))
+		return "", fmt.Errorf("exec: %s %s: %w", program.Path, strings.Join(args, " "), context.Cause(ctx))
 	}
 	if err := p.Err(); err != nil && len(answer) == 0 {
-		said := clip(strings.ToValidUTF8(strings.TrimSpace(p.ErrorText()), "\uFFFD"), 500)
-		return "", fmt.Errorf("exec: %s %s: %w: %s", path, strings.Join(args, " "), err, said)
+		said := process.ForPeople(p.ErrorText(), 500)
+		return "", fmt.Errorf("exec: %s %s: %w: %s", program.Path, strings.Join(args, " "), err, said)
 	}
 	if len(answer) == 0 {
 		answer = []byte(p.ErrorText())

@@ -15,6 +15,10 @@
 // group or a machine of its own, which are the host's to give (Command.Sandbox); so is a bound on
 // memory that cannot be passed for a moment, as Command.MaxMemory can.
 //
+// Engines whose agents are child processes share more than the process: Residents keeps processes
+// between turns and reports their loss, Environment builds what an agent sees, LineReader bounds
+// what it writes, TurnTimer bounds its time, Diagnostics collects what is odd about its output.
+//
 // Neighbours: engine/exec and engine/acp run agents with it; engine/redact takes secrets out of
 // their output; internal/procid tells processes apart.
 package process

@@ -58,8 +58,8 @@ func awaitExit(pid int) {
 	const byPID, noWait = 1, 0x1000000
 	var info [128]byte
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), uintptr(unsafe.Pointer(&info)),
-			syscall.WEXITED|noWait, 0, 0) //nolint:gosec // the kernel fills in siginfo
+		into := uintptr(unsafe.Pointer(&info)) //nolint:gosec // the kernel fills in siginfo
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPID, uintptr(pid), into, syscall.WEXITED|noWait, 0, 0)
 		if !errors.Is(errno, syscall.EINTR) {
 			return
 		}

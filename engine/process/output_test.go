@@ -1,4 +1,4 @@
-package exec
+package process
 
 import (
 	"bytes"
@@ -13,18 +13,18 @@ import (
 )
 
 // allLines reads every line.
-func allLines(tb testing.TB, r io.Reader, limit int) []line {
+func allLines(tb testing.TB, r io.Reader, limit int) []Line {
 	tb.Helper()
-	l := newLines(r, nil, limit)
-	l.allow(1 << 30)
-	var got []line
+	l := NewLineReader(r, nil, limit)
+	l.Allow(1 << 30)
+	var got []Line
 	for {
-		next, err := l.next()
+		next, err := l.Next()
 		if errors.Is(err, io.EOF) {
 			return got
 		}
 		require.NoError(tb, err)
-		next.text = bytes.Clone(next.text)
+		next.Text = bytes.Clone(next.Text)
 		got = append(got, next)
 	}
 }
@@ -34,20 +34,19 @@ func TestALongLineIsCutAndTheNextIsWhole(t *testing.T) {
 	for _, n := range []int{9, 10, 11, 64 << 10, 64<<10 + 1, 10 << 20} {
 		got := allLines(t, io.MultiReader(strings.NewReader(strings.Repeat("x", n)), strings.NewReader("\nnext")), 10)
 		require.Len(t, got, 2)
-		require.Equal(t, strings.Repeat("x", min(n, 10)), string(got[0].text))
-		require.Equal(t, n > 10, got[0].cut)
-		require.Equal(t, int64(n+1), got[0].length)
-		require.Equal(t, "next", string(got[1].text))
-		require.Equal(t, int64(n+1), got[1].offset)
+		require.Equal(t, strings.Repeat("x", min(n, 10)), string(got[0].Text))
+		require.Equal(t, n > 10, got[0].Cut)
+		require.Equal(t, int64(n+1), got[0].Length)
+		require.Equal(t, "next", string(got[1].Text))
 	}
 }
 
 // I11: a stream without line breaks ends at its allowance.
 func TestAFloodWithoutLineBreaksEnds(t *testing.T) {
-	l := newLines(endless{}, nil, 10)
-	l.allow(1 << 20)
-	_, err := l.next()
-	require.ErrorIs(t, err, errFlood)
+	l := NewLineReader(endless{}, nil, 10)
+	l.Allow(1 << 20)
+	_, err := l.Next()
+	require.ErrorIs(t, err, ErrFlood)
 	require.LessOrEqual(t, cap(l.buf), 1<<10)
 }
 
@@ -72,14 +71,13 @@ func FuzzLines(f *testing.F) {
 		require.Equal(t, whole, pieces)
 		var offset int64
 		for _, l := range whole {
-			require.Equal(t, offset, l.offset)
-			require.LessOrEqual(t, len(l.text), limit)
-			raw := text[offset : offset+l.length]
-			require.True(t, strings.HasPrefix(raw, string(l.text)))
+			require.LessOrEqual(t, len(l.Text), limit)
+			raw := text[offset : offset+l.Length]
+			require.True(t, strings.HasPrefix(raw, string(l.Text)))
 			if utf8.ValidString(raw) {
-				require.True(t, utf8.Valid(l.text), "a cut splits no character")
+				require.True(t, utf8.Valid(l.Text), "a cut splits no character")
 			}
-			offset += l.length
+			offset += l.Length
 		}
 		require.Equal(t, int64(len(text)), offset)
 	})
@@ -94,10 +92,10 @@ func BenchmarkLines(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				l := newLines(strings.NewReader(text), nil, 1<<20)
-				l.allow(1 << 30)
+				l := NewLineReader(strings.NewReader(text), nil, 1<<20)
+				l.Allow(1 << 30)
 				for {
-					if _, err := l.next(); err != nil {
+					if _, err := l.Next(); err != nil {
 						break
 					}
 				}

@@ -1,0 +1,126 @@
+package exec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// messages are the texts of the assistant in one turn. The last one is the final text, so that a
+// message is sent only when the next one has come.
+type messages struct {
+	limit   int // bytes of a text
+	secrets *redact.Redactor
+	odd     *process.Diagnostics
+	send    func(engine.Message) error
+
+	last      *engine.Message // not sent yet
+	final     *engine.Message // a rule says that this is the final text
+	pieces    strings.Builder // of a message that is still being written
+	piecesCut bool            // pieces were left out
+	text      strings.Builder // the output so far, in Format Text
+}
+
+// add takes a whole message, and sends the one before it.
+func (m *messages) add(text string, ref *engine.RawRef) error {
+	if err := m.joinPieces(); err != nil {
+		return err
+	}
+	before := m.last
+	m.last = &engine.Message{Text: text, RawRef: ref}
+	if before == nil {
+		return nil
+	}
+	return m.send(*before)
+}
+
+// addPiece takes a piece of a message.
+func (m *messages) addPiece(text string) {
+	if room := m.limit - m.pieces.Len(); len(text) > room {
+		m.reportCut()
+		text, m.piecesCut = process.Cut(text, room), true
+	}
+	m.pieces.WriteString(text)
+}
+
+// joinPieces makes a message of the pieces that came so far.
+func (m *messages) joinPieces() error {
+	if m.pieces.Len() == 0 {
+		return nil
+	}
+	text := m.joined()
+	m.pieces.Reset()
+	m.piecesCut = false
+	return m.add(text, nil)
+}
+
+// joined is the text of the pieces, without secrets: one may be spread over several pieces.
+func (m *messages) joined() string {
+	text := m.pieces.String()
+	if m.secrets == nil {
+		return text
+	}
+	var b strings.Builder
+	w := m.secrets.Writer(&b)
+	_, _ = w.Write([]byte(text)) // a Builder takes all
+	if m.piecesCut {
+		w.Drop() // the end may be the beginning of a secret
+	}
+	_ = w.Close()
+	return process.Cut(b.String(), m.limit)
+}
+
+// addText takes a line of plain text. The text grows beyond the limit by one line at most; endText
+// cuts it.
+func (m *messages) addText(line string) {
+	if m.text.Len() <= m.limit {
+		m.text.WriteString(m.odd.ValidUTF8(line) + "\n")
+	}
+}
+
+// endText makes the plain text the final one.
+func (m *messages) endText() {
+	if m.text.Len() > 0 {
+		m.final = &engine.Message{Text: m.bounded(m.secrets.String(m.text.String()))}
+	}
+}
+
+// conclude returns the final text, and sends the messages before it. When send is false, the turn
+// is over already and nothing is sent.
+func (m *messages) conclude(send bool) (final engine.Message, err error) {
+	if m.final != nil && send {
+		err = m.joinPieces()
+	}
+	before := m.last
+	switch {
+	case m.final != nil:
+		final = *m.final
+		if before != nil && before.Text == final.Text {
+			before = nil
+		}
+	case m.pieces.Len() > 0:
+		final.Text = m.joined()
+	case m.last != nil:
+		final, before = *m.last, nil
+	}
+	if before != nil && send && err == nil {
+		err = m.send(*before)
+	}
+	return final, err
+}
+
+// bounded cuts a text at the limit.
+func (m *messages) bounded(s string) string {
+	if len(s) > m.limit {
+		m.reportCut()
+	}
+	return process.Cut(s, m.limit)
+}
+
+func (m *messages) reportCut() {
+	m.odd.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", m.limit))
+}

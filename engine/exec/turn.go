@@ -1,0 +1,240 @@
+package exec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
+	"github.com/interlude-go/interlude/engine/redact"
+	"github.com/interlude-go/interlude/engine/transcript"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// turn is one attempt. It belongs to RunTurn; only limits are used by other goroutines.
+type turn struct {
+	cfg        *Config
+	ctx        context.Context //nolint:containedctx // a turn lives as long as its call
+	in         engine.Turn
+	sink       engine.Sink
+	transcript *transcript.File
+
+	secrets *redact.Redactor // of the process
+	session string           // the id; empty when none is known
+	resumed bool             // the turn resumes a session
+	version string           // of the agent, for its handle
+
+	limits   limits
+	messages messages
+	shown    evidence
+	odd      process.Diagnostics
+}
+
+// evidence is what the agent's output showed, apart from its messages.
+type evidence struct {
+	wrote       bool            // the agent wrote a line in this turn
+	ended       bool            // a rule says that the turn has ended
+	complete    bool            // a rule says that all was said
+	sessionLost bool            // a rule says that the session is gone
+	inputUnread bool            // the resident agent did not read its input
+	failed      *engine.Process // a rule says that the turn failed
+	output      json.RawMessage
+	usage       engine.Usage
+}
+
+func newTurn(ctx context.Context, cfg *Config, in engine.Turn, sink engine.Sink) *turn {
+	t := &turn{cfg: cfg, ctx: ctx, in: in, sink: sink}
+	t.messages = messages{limit: cfg.MaxOutput, odd: &t.odd,
+		send: func(m engine.Message) error { return sink.Message(ctx, m) }}
+	return t
+}
+
+// setSecrets has these secrets taken out of all that the turn hands over.
+func (t *turn) setSecrets(r *redact.Redactor) { t.secrets, t.messages.secrets = r, r }
+
+// values are what the placeholders stand for.
+func (t *turn) values() map[string]string {
+	interaction := 0
+	if n := len(t.in.Answers); n > 0 {
+		interaction = t.in.Answers[n-1].ID
+	}
+	return map[string]string{
+		"{prompt}": t.in.Prompt, "{input}": t.in.Input(), "{session}": t.session,
+		"{workdir}": t.in.WorkDir, "{artifacts}": t.in.ArtifactDir, "{transcripts}": t.in.TranscriptDir,
+		"{home}": t.in.HomeDir, "{run}": t.in.RunID, "{attempt}": strconv.Itoa(t.in.Attempt),
+		"{mode}": string(t.in.Mode), "{interaction}": strconv.Itoa(interaction),
+	}
+}
+
+// maxSession is the longest session id that is accepted, in bytes.
+const maxSession = 4 << 10
+
+// errOtherSession ends a turn that would go on with nothing.
+var errOtherSession = errors.New("exec: the agent began another session than the one to resume")
+
+// storeSession stores the session id as soon as the agent names it.
+func (t *turn) storeSession(id string) error {
+	if id == "" || id == t.session {
+		return nil
+	}
+	if err := checkSession(id); err != nil {
+		t.odd.Add(fsm.WarnEngineDiagnostic, err.Error())
+		return nil
+	}
+	if t.resumed && t.cfg.KeepsSession {
+		t.shown.sessionLost = true
+		t.shown.failed = &engine.Process{Detail: "it began another one, " + process.Clip(id, 100)}
+		return errOtherSession
+	}
+	t.session = id
+	if h := t.handle(); h != nil {
+		return t.sink.Handle(t.ctx, *h)
+	}
+	return nil
+}
+
+// checkSession refuses a session id that would be something else on a command line: the agent
+// writes it, and it comes back to the agent as an argument.
+func checkSession(id string) error {
+	if len(id) > maxSession || strings.HasPrefix(id, "-") || strings.ContainsFunc(id, unicode.IsControl) {
+		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no "+
+			"control characters", process.Clip(id, 40), maxSession)
+	}
+	return nil
+}
+
+// handle is the session as it is stored, nil when there is none to resume. A resident agent goes on
+// in its process; its handle only names the session.
+func (t *turn) handle() *engine.Handle {
+	switch {
+	case t.cfg.Resident:
+	case len(t.cfg.ResumeArgs) == 0, t.session == "" && t.cfg.namesSession():
+		return nil
+	}
+	body, _ := json.Marshal(t.session) // a string can be encoded
+	return &engine.Handle{Engine: t.cfg.Name, Version: t.version, Data: body}
+}
+
+// namesSession reports whether a turn is resumed by a session id. Some agents find their session in
+// the working folder.
+func (c Config) namesSession() bool {
+	return process.UsesPlaceholder("{session}", c.Set, append([]string{c.Stdin}, c.ResumeArgs...)...)
+}
+
+// sessionOf is the session id in a handle of this engine.
+func (c Config) sessionOf(h engine.Handle) (session string, _ error) {
+	switch {
+	case h.Engine != c.Name:
+		return "", fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
+	case len(c.ResumeArgs) == 0:
+		return "", errors.New("the agent cannot resume a session: Config has no ResumeArgs")
+	}
+	if err := json.Unmarshal(h.Data, &session); err != nil {
+		return "", fmt.Errorf("the handle cannot be read: %w", err)
+	}
+	if session == "" && c.namesSession() {
+		return "", errors.New("the handle names no session")
+	}
+	return session, checkSession(session)
+}
+
+// resume finds the session that the turn resumes. A resident agent goes on in its process.
+func (t *turn) resume() error {
+	if t.cfg.Resident {
+		return nil
+	}
+	var err error
+	switch {
+	case t.in.Handle != nil:
+		t.resumed = true
+		t.session, err = t.cfg.sessionOf(*t.in.Handle)
+	case t.in.GoesOn():
+		err = errors.New("there is no session to go on with")
+	}
+	if err != nil {
+		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: err.Error()}
+	}
+	return nil
+}
+
+// Check refuses a handle that is not this engine's or names no session. Whether the agent still has
+// the session is known when it is asked to go on.
+func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
+	if e.cfg.Resident {
+		return nil
+	}
+	if _, err := e.cfg.sessionOf(h); err != nil {
+		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)
+	}
+	return nil
+}
+
+// limits end the process of a turn that takes too long.
+type limits struct {
+	*process.TurnTimer
+
+	ctx    context.Context //nolint:containedctx // ends with the turn's, or because of a limit
+	exceed context.CancelCauseFunc
+	linger *time.Timer // started when the agent said that its turn is over; nil before
+}
+
+// errLimit is why the engine itself ended a turn.
+type errLimit struct{ what string }
+
+func (e errLimit) Error() string { return "exec: " + e.what }
+
+// errLingers is why the engine ended a process that went on after its turn.
+var errLingers = errors.New("exec: the agent said that its turn is over, and did not end")
+
+// startLimits ends the process when the turn is canceled or exceeds a limit, until stop is called.
+func (t *turn) startLimits(p *process.Process) (stop func()) {
+	l := &t.limits
+	l.ctx, l.exceed = context.WithCancelCause(t.ctx)
+	l.TurnTimer = process.StartTurnTimer(t.cfg.TurnLimit, t.cfg.IdleLimit, "no output",
+		func(what string) { l.exceed(errLimit{what}) })
+	done := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-l.ctx.Done():
+			p.End()
+		case <-done:
+		}
+	})
+	return func() {
+		l.Stop()
+		if l.linger != nil {
+			l.linger.Stop()
+		}
+		close(done)
+		watch.Wait()
+		l.exceed(nil)
+	}
+}
+
+// limitLinger gives a process that serves one turn a grace to end when its turn is over.
+func (t *turn) limitLinger() {
+	if !t.cfg.Resident && t.limits.exceed != nil {
+		t.limits.linger = time.AfterFunc(t.cfg.Grace, func() { t.limits.exceed(errLingers) })
+	}
+}
+
+// exceeded is the limit because of which the process was ended, nil when it was none.
+func (l *limits) exceeded() error {
+	if l.ctx == nil { // no process was started
+		return nil
+	}
+	why := context.Cause(l.ctx)
+	var limit errLimit
+	if errors.As(why, &limit) || errors.Is(why, errLingers) {
+		return why
+	}
+	return nil
+}

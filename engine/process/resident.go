@@ -1,0 +1,224 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// ResidentProcess is a process that an engine keeps between the turns of a run. A type that embeds
+// *Process has these methods.
+type ResidentProcess interface {
+	Running() bool
+	Ended() <-chan struct{}
+	Err() error
+	// End ends the process and returns when it is gone.
+	End()
+	// Release gives back what is kept for the ended process.
+	Release()
+}
+
+// Residents are the resident processes of an engine, one a run, and the functions that are called
+// when one ends by itself. It does the work of engine.Resident. It is safe for concurrent use.
+type Residents[P ResidentProcess] struct {
+	owner string // the package of the engine; it begins the reason of a loss
+
+	mu       sync.Mutex
+	byRun    map[string]*Resident[P]   // guarded by mu
+	watchers map[*lossWatcher]struct{} // guarded by mu
+	scopes   []*Residents[P]           // guarded by mu
+}
+
+// NewResidents returns a registry without processes. owner is the engine's package.
+func NewResidents[P ResidentProcess](owner string) *Residents[P] {
+	return &Residents[P]{
+		owner: owner, byRun: make(map[string]*Resident[P]), watchers: make(map[*lossWatcher]struct{}),
+	}
+}
+
+// Resident is the entry of one process. Its methods are called by the turn that uses the process.
+type Resident[P ResidentProcess] struct {
+	Process P
+
+	registry *Residents[P]
+	runID    string
+
+	mu sync.Mutex
+	// busy says that a turn uses the process, and notices by itself when it ends.
+	busy bool // guarded by mu
+	// noLoss says that the end is wanted, or was reported.
+	noLoss bool // guarded by mu
+}
+
+// lossWatcher is a function that OnLoss registered.
+type lossWatcher struct {
+	mu sync.Mutex // held while fn is called, so that stop waits for the call
+	fn func(runID string, reason error)
+}
+
+// Scope returns an empty registry for one host; see engine.Scoped. Close of r also ends the
+// processes of its scopes.
+func (r *Residents[P]) Scope() *Residents[P] {
+	scope := NewResidents[P](r.owner)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scopes = append(r.scopes, scope)
+	return scope
+}
+
+// Add registers the process of a run for the turn that started it.
+func (r *Residents[P]) Add(runID string, p P) *Resident[P] {
+	e := &Resident[P]{Process: p, registry: r, runID: runID, busy: true}
+	r.mu.Lock()
+	r.byRun[runID] = e
+	r.mu.Unlock()
+	go e.awaitEnd() // ends with the process
+	return e
+}
+
+// Acquire returns the run's process for a turn. It is nil when the run has none, or when its
+// process has ended: then the loss is reported, unless it was before.
+func (r *Residents[P]) Acquire(runID string) *Resident[P] {
+	e := r.find(runID)
+	if e == nil {
+		return nil
+	}
+	e.mu.Lock()
+	e.busy = true
+	e.mu.Unlock()
+	if !e.Process.Running() {
+		e.reportLoss()
+		return nil
+	}
+	return e
+}
+
+func (r *Residents[P]) find(runID string) *Resident[P] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byRun[runID]
+}
+
+// End ends the run's process, if there is one, and returns when it is gone; see engine.Resident.
+func (r *Residents[P]) End(runID string) {
+	if e := r.find(runID); e != nil {
+		e.End()
+	}
+}
+
+// Close ends all processes, also those of the scopes. They end at the same time, so that it takes
+// one grace however many there are.
+func (r *Residents[P]) Close() {
+	r.mu.Lock()
+	runs, scopes := slices.Collect(maps.Keys(r.byRun)), slices.Clone(r.scopes)
+	r.mu.Unlock()
+	var all sync.WaitGroup
+	for _, id := range runs {
+		all.Go(func() { r.End(id) })
+	}
+	for _, s := range scopes {
+		all.Go(s.Close)
+	}
+	all.Wait()
+}
+
+// OnLoss has fn called for each process that ends by itself while no turn uses it; see
+// engine.Resident. fn must not call stop.
+func (r *Residents[P]) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	w := &lossWatcher{fn: fn}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[w] = struct{}{}
+	return func() {
+		r.mu.Lock()
+		delete(r.watchers, w)
+		r.mu.Unlock()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.fn = nil
+	}
+}
+
+// ExpectEnd says that the process is about to be ended on purpose: its end is no loss.
+func (e *Resident[P]) ExpectEnd() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.noLoss = true
+}
+
+// End ends the process, and returns when it is gone. That is no loss.
+func (e *Resident[P]) End() {
+	e.ExpectEnd()
+	e.Process.End()
+	e.Remove()
+}
+
+// TurnOver says that the turn does not use the process any more, and reports the loss of one that
+// has ended by itself.
+func (e *Resident[P]) TurnOver() {
+	e.mu.Lock()
+	e.busy = false
+	e.mu.Unlock()
+	if !e.Process.Running() {
+		e.reportLoss()
+	}
+}
+
+// Remove takes an ended process out of the registry and releases it.
+func (e *Resident[P]) Remove() {
+	r := e.registry
+	r.mu.Lock()
+	registered := r.byRun[e.runID] == e
+	if registered {
+		delete(r.byRun, e.runID)
+	}
+	r.mu.Unlock()
+	if registered {
+		e.Process.Release()
+	}
+}
+
+// awaitEnd reports the loss of a process that ends while no turn uses it.
+func (e *Resident[P]) awaitEnd() {
+	<-e.Process.Ended()
+	e.mu.Lock()
+	busy := e.busy
+	e.mu.Unlock()
+	if !busy {
+		e.reportLoss()
+	}
+}
+
+// reportLoss removes the ended process, and tells the watchers once that it ended by itself.
+func (e *Resident[P]) reportLoss() {
+	e.mu.Lock()
+	reported := e.noLoss
+	e.noLoss = true
+	e.mu.Unlock()
+	e.Remove()
+	if reported {
+		return
+	}
+	reason := errors.New(e.registry.owner + ": the resident process ended")
+	if err := e.Process.Err(); err != nil {
+		reason = fmt.Errorf("%w: %w", reason, err)
+	}
+	r := e.registry
+	r.mu.Lock()
+	watchers := slices.Collect(maps.Keys(r.watchers))
+	r.mu.Unlock()
+	for _, w := range watchers {
+		w.call(e.runID, reason)
+	}
+}
+
+// call calls the function unless it was removed meanwhile.
+func (w *lossWatcher) call(runID string, reason error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fn != nil {
+		w.fn(runID, reason)
+	}
+}
