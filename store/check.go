@@ -175,6 +175,23 @@ func (q ClaimRequest) Check() error {
 	return checkEngines(q.Engines)
 }
 
+// CheckLimit says whether a call may return or delete so many; the error matches ErrInvalid.
+func CheckLimit(limit int) error {
+	if limit < 1 {
+		return fmt.Errorf("%w: limit is %d, want at least 1", ErrInvalid, limit)
+	}
+	return nil
+}
+
+// CheckSkip says whether a call may pass over so many and return so many; the error matches
+// ErrInvalid.
+func CheckSkip(skip, limit int) error {
+	if skip < 0 {
+		return fmt.Errorf("%w: skip is %d, want at least 0", ErrInvalid, skip)
+	}
+	return CheckLimit(limit)
+}
+
 // Claim is the record as it is given to Start: with slot, owner and the next epoch.
 func (r Run) Claim(node string) Run {
 	r.Slot, r.Owner = true, node

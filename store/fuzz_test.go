@@ -66,7 +66,7 @@ func FuzzLines(f *testing.F) {
 		}
 		lines, parts := store.JoinEvents(given)
 		require.Equal(t, given, parts)
-		x := store.Excerpt{After: after, Limit: limit}
+		x := store.EventPage{After: after, Limit: limit}
 		x.Add(first, lines)
 		require.Equal(t, want, x.Events)
 	})

@@ -25,9 +25,9 @@ func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	return lines, parts
 }
 
-// Excerpt collects the events that a call of Reader.Events returns, from lines that are added in
+// EventPage collects the events that a call of Reader.Events returns, from lines that are added in
 // order: those after After, at most Limit, and no more once they are larger than MinPage together.
-type Excerpt struct {
+type EventPage struct {
 	After  uint64
 	Limit  int
 	Events []Event
@@ -35,17 +35,17 @@ type Excerpt struct {
 	size int
 }
 
-// Full reports whether the reader gets no more this time.
-func (x *Excerpt) Full() bool { return len(x.Events) == x.Limit || x.size > MinPage }
+// Full reports whether the page takes no more.
+func (p *EventPage) Full() bool { return len(p.Events) == p.Limit || p.size > MinPage }
 
-// Add takes those of some events that the reader wants. First is the number of the first line's
+// Add adds those of some events that belong to the page. First is the number of the first line's
 // event. The bodies stay parts of lines.
-func (x *Excerpt) Add(first uint64, lines []byte) {
-	for len(lines) > 0 && !x.Full() {
+func (p *EventPage) Add(first uint64, lines []byte) {
+	for len(lines) > 0 && !p.Full() {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})
-		if first > x.After {
-			x.size += len(body)
-			x.Events = append(x.Events, Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
+		if first > p.After {
+			p.size += len(body)
+			p.Events = append(p.Events, Event{Seq: first, Body: slices.Clip(body)}) // what a reader appends is its own
 		}
 		first, lines = first+1, rest
 	}

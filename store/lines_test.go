@@ -34,7 +34,7 @@ func TestEventsAsLines(t *testing.T) {
 				wanted = append(wanted, e)
 			}
 		}
-		x := store.Excerpt{After: after, Limit: limit}
+		x := store.EventPage{After: after, Limit: limit}
 		x.Add(first, lines)
 		require.Equal(t, wanted, x.Events)
 		require.Equal(t, len(wanted) == limit, x.Full())
@@ -46,8 +46,8 @@ func TestEventsAsLines(t *testing.T) {
 }
 
 // F8: an excerpt ends once it is larger than a page, with the event that made it so.
-func TestAnExcerptIsBounded(t *testing.T) {
-	x := store.Excerpt{Limit: 100}
+func TestAnEventPageIsBounded(t *testing.T) {
+	x := store.EventPage{Limit: 100}
 	for seq := uint64(1); seq <= 5; seq++ {
 		x.Add(seq, bytes.Repeat([]byte{'x'}, store.MinPage/2))
 	}

@@ -46,6 +46,16 @@ func (q Query) Matches(r *Run) bool {
 	return true
 }
 
+// NewPage makes a page of the runs that a listing found, of which stores read one more than the
+// limit: that one says that another page follows. Key is the time that the listing is ordered by.
+func NewPage(found []Run, limit int, key func(*Run) time.Time) Page {
+	if len(found) <= limit {
+		return Page{Runs: found}
+	}
+	last := &found[limit-1]
+	return Page{Runs: found[:limit], Next: Cursor{At: key(last), ID: last.ID}.String()}
+}
+
 // Cursor is a place in a listing that is ordered by a time and the run's id.
 type Cursor struct {
 	At time.Time

@@ -3,22 +3,22 @@ package memory
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// look returns the entry of a run; the caller holds the lock.
-func (s *Store) look(ctx context.Context, id string) (*entry, error) {
-	if err := s.open(ctx); err != nil {
+// load returns the entry of a run. The caller holds the lock.
+func (s *Store) load(ctx context.Context, id string) (*entry, error) {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	e := s.runs[id]
 	if e == nil {
-		return nil, fmt.Errorf("%w: run %.128s", store.ErrNotFound, id)
+		return nil, refuse.NotFound(id)
 	}
 	return e, nil
 }
@@ -27,7 +27,7 @@ func (s *Store) look(ctx context.Context, id string) (*entry, error) {
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return store.Run{}, err
 	}
@@ -38,7 +38,7 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
 	key func(*store.Run) time.Time) (store.Page, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return store.Page{}, err
 	}
 	q, err := q.Normal()
@@ -103,12 +103,12 @@ func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
 func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if limit < 1 {
-		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
 	}
 	if after >= uint64(len(e.events)) {
 		return nil, nil
@@ -130,7 +130,7 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 func (s *Store) History(ctx context.Context, id string) (store.Run, []interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return store.Run{}, nil, err
 	}
@@ -145,13 +145,13 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return interaction.Record{}, err
 	}
 	i, ok := e.keys[key]
 	if !ok || key == "" {
-		return interaction.Record{}, fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
+		return interaction.Record{}, refuse.NoReply(id)
 	}
 	return store.CloneRecord(e.settled[i]), nil
 }
@@ -160,11 +160,11 @@ func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, time.Time{}, err
 	}
-	if limit < 1 {
-		return nil, time.Time{}, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, time.Time{}, err
 	}
 	s.index.deadlines.from(start, func(m moment) bool {
 		if m.at > now.UnixMicro() || len(due) == limit {
@@ -186,11 +186,11 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
-	if limit < 1 || skip < 0 {
-		return nil, fmt.Errorf("%w: skip is %d, limit %d, want at least 0 and 1", store.ErrInvalid, skip, limit)
+	if err := store.CheckSkip(skip, limit); err != nil {
+		return nil, err
 	}
 	var holding, parked []*store.Run
 	for owner := ""; ; {
@@ -228,13 +228,12 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 func (s *Store) Interaction(ctx context.Context, id string, number int) (interaction.Record, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	e, err := s.look(ctx, id)
+	e, err := s.load(ctx, id)
 	if err != nil {
 		return interaction.Record{}, err
 	}
 	if number < 1 || number > len(e.settled) {
-		return interaction.Record{}, fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id,
-			number)
+		return interaction.Record{}, refuse.NoInteraction(id, number)
 	}
 	return store.CloneRecord(e.settled[number-1]), nil
 }
@@ -242,7 +241,7 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (interac
 // Confirm implements store.Confirmer. Nothing here outlives the process, so nothing can be undone.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	s.mu.RLock()
-	err := s.open(ctx)
+	err := s.checkOpen(ctx)
 	s.mu.RUnlock()
 	if err != nil {
 		return err

@@ -9,20 +9,21 @@ import (
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // Join implements store.Registry.
 func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
 	if err := n.Check(); err != nil {
 		return err
 	}
 	if s.nodes[n.ID] != nil {
-		return fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
+		return refuse.NodeExists(n.ID)
 	}
 	n.Until = now.Add(n.Lease)
 	n.Engines = slices.Clone(n.Engines)
@@ -34,12 +35,12 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Hold, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	n := s.nodes[id]
 	if n == nil {
-		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
+		return nil, refuse.NotRegistered(id)
 	}
 	n.Until = now.Add(n.Lease)
 	var holds []store.Hold
@@ -58,24 +59,24 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
-	var gone []store.Node
+	var expired []store.Node
 	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
 		if n := s.nodes[id]; n.Until.Before(now) || slices.Contains(ids, id) {
-			gone = append(gone, *n)
+			expired = append(expired, *n)
 			delete(s.nodes, id)
 		}
 	}
-	return gone, nil
+	return expired, nil
 }
 
 // Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	all := make([]store.Node, 0, len(s.nodes))
@@ -94,7 +95,7 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return err
 	}
 	s.pools[p.Name] = p
@@ -105,7 +106,7 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
 	all := make([]store.PoolUse, 0, len(s.pools))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // Store keeps runs in memory. Use New.
@@ -24,10 +25,9 @@ type Store struct {
 	index    index
 	nodes    map[string]*store.Node
 	pools    map[string]slots.Pool
-	served   map[string]string // by pool: the key served last, a hint for fairness
-	first    string            // the pool at which the last claim began, a hint for fairness
 	counters store.Counters
 
+	rotation claim.Rotation
 	identity string // never changes
 }
 
@@ -53,7 +53,7 @@ var (
 func New() *Store {
 	return &Store{
 		runs: make(map[string]*entry), index: newIndex(), nodes: make(map[string]*store.Node),
-		pools: make(map[string]slots.Pool), served: make(map[string]string), identity: rand.Text(),
+		pools: make(map[string]slots.Pool), identity: rand.Text(),
 	}
 }
 
@@ -61,7 +61,7 @@ func New() *Store {
 func (s *Store) Identity(ctx context.Context) (string, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.identity, s.open(ctx)
+	return s.identity, s.checkOpen(ctx)
 }
 
 // Close ends the store; every later call answers store.ErrClosed.
@@ -72,58 +72,59 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// open says whether a call may go on.
-func (s *Store) open(ctx context.Context) error {
+// checkOpen returns why no call can be served, nil when one can. The caller holds the lock.
+func (s *Store) checkOpen(ctx context.Context) error {
 	if s.closed {
 		return store.ErrClosed
 	}
 	return ctx.Err()
 }
 
-// Commit implements store.Writer. What needs no look at the store is done before the lock is taken.
-// Nobody sees a part of a batch.
+// Commit implements store.Writer. Whatever does not depend on the store's content is done before the
+// lock is taken. Nobody sees a part of a batch.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
-	var one [1]copied // the usual batch
-	own := one[:0]
+	var one [1]commitCopy // most batches have one commit
+	copies := one[:0]
 	for i := range batch {
 		if errs[i] = batch[i].CheckSelf(); errs[i] == nil {
-			own = append(own, copyOf(&batch[i]))
+			copies = append(copies, copyOf(&batch[i]))
 		} else {
-			own = append(own, copied{})
+			copies = append(copies, commitCopy{})
 		}
 	}
-	s.watchers.Tell(s.commitAll(ctx, batch, own, errs))
+	s.watchers.Tell(s.commitAll(ctx, batch, copies, errs))
 	return errs
 }
 
-func (s *Store) commitAll(ctx context.Context, batch []store.Commit, own []copied, errs []error) []store.Hint {
+// commitAll stores the commits of a batch that have no error yet, and returns their hints.
+func (s *Store) commitAll(ctx context.Context, batch []store.Commit, copies []commitCopy, errs []error) []store.Hint {
 	hints := make([]store.Hint, 0, len(batch))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range batch {
-		if err := s.open(ctx); err != nil {
+		if err := s.checkOpen(ctx); err != nil {
 			errs[i] = err
 		} else if errs[i] == nil {
-			errs[i] = s.commit(&batch[i], &own[i])
+			errs[i] = s.commit(&batch[i], &copies[i])
 		}
 		if errs[i] == nil {
-			hints = append(hints, s.hint(&batch[i]))
+			hints = append(hints, s.hintOf(&batch[i]))
 		}
 	}
 	return hints
 }
 
-// copied is the store's own copy of what a commit brings.
-type copied struct {
+// commitCopy is the store's own copy of what a commit brings.
+type commitCopy struct {
 	run     store.Run
 	spec    []byte
-	bodies  []byte // of the events, one behind the other
+	bodies  []byte // of all events together
 	settled interaction.Record
 }
 
-func copyOf(c *store.Commit) copied {
-	own := copied{run: c.Run.Clone(), spec: bytes.Clone(c.Spec)}
+func copyOf(c *store.Commit) commitCopy {
+	own := commitCopy{run: c.Run.Clone(), spec: bytes.Clone(c.Spec)}
 	size := 0
 	for i := range c.Events {
 		size += len(c.Events[i].Body)
@@ -138,26 +139,27 @@ func copyOf(c *store.Commit) copied {
 	return own
 }
 
-// hint tells of a commit that was just stored; the caller holds the lock.
-func (s *Store) hint(c *store.Commit) store.Hint {
+// hintOf returns the hint of a commit that was just stored. The caller holds the lock.
+func (s *Store) hintOf(c *store.Commit) store.Hint {
 	e := s.runs[c.Run.ID]
 	events := e.events
 	var last *store.Run
-	if c.Run.State.Terminal() { // which nobody changes any more
+	if c.Run.State.Terminal() { // it changes no more, so that it can be shared
 		last = &e.run
 	}
 	return store.Hint{Run: last, RunID: c.Run.ID, State: c.Run.State, Seq: c.Run.Seq,
 		Events: slices.Clip(events[len(events)-len(c.Events):])}
 }
 
-func (s *Store) commit(c *store.Commit, own *copied) error {
+// commit stores a commit, or returns why it is refused.
+func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 	e := s.runs[c.Run.ID]
 	if c.Expect == 0 {
 		if e != nil {
-			return fmt.Errorf("%w: run %s", store.ErrExists, c.Run.ID)
+			return refuse.Exists(c.Run.ID)
 		}
 		if _, ok := s.pools[c.Run.Pool]; !ok {
-			return fmt.Errorf("%w: %s", store.ErrUnknownPool, c.Run.Pool)
+			return refuse.UnknownPool(c.Run.Pool)
 		}
 		e = &entry{spec: own.spec, events: make([]store.Event, 0, 8)} // as a run with one question has
 		s.runs[c.Run.ID] = e
@@ -165,28 +167,22 @@ func (s *Store) commit(c *store.Commit, own *copied) error {
 		return nil
 	}
 	if e == nil {
-		return fmt.Errorf("%w: run %s", store.ErrNotFound, c.Run.ID)
+		return refuse.NotFound(c.Run.ID)
 	}
-	if f := c.Fence; f != nil && (e.run.Owner != f.Node || e.run.Epoch != f.Epoch || s.nodes[f.Node] == nil) {
-		return fmt.Errorf("%w: run %s", store.ErrStaleEpoch, c.Run.ID)
+	registered := func(node string) (bool, error) { return s.nodes[node] != nil, nil }
+	keyUsed := func(key string) (bool, error) {
+		_, used := e.keys[key]
+		return used, nil
 	}
-	if e.run.Version != c.Expect {
-		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, e.run.Version, c.Expect)
-	}
-	if err := c.CheckNext(&e.run, false); err != nil {
-		return err
-	}
-	if c.Settled != nil && c.Settled.Key != "" {
-		if _, taken := e.keys[c.Settled.Key]; taken {
-			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, c.Run.ID)
-		}
+	if refused, _ := refuse.Change(c, &e.run, registered, keyUsed); refused != nil {
+		return refused
 	}
 	s.write(e, &e.run, c, own)
 	return nil
 }
 
 // write stores a checked commit.
-func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *copied) {
+func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCopy) {
 	if prev == nil {
 		s.index.created.add(at(own.run.CreatedAt, own.run.ID))
 	} else {
@@ -211,7 +207,7 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *copied) {
 	}
 }
 
-// count adds a commit to the statistics; the caller holds the lock.
+// count adds a commit to the counters. The caller holds the lock.
 func (s *Store) count(c *store.Commit) {
 	s.counters.Commits++
 	s.counters.Rows++
@@ -239,11 +235,11 @@ func (s *Store) Counters() store.Counters {
 func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return 0, err
 	}
-	if limit < 1 {
-		return 0, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	if err := store.CheckLimit(limit); err != nil {
+		return 0, err
 	}
 	var old []string
 	s.index.finished.from(start, func(m moment) bool {

@@ -15,7 +15,7 @@ import (
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if err := s.open(ctx); err != nil {
+	if err := s.checkOpen(ctx); err != nil {
 		return store.Survey{}, err
 	}
 	x := &s.index

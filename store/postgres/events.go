@@ -26,7 +26,7 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 	if !storable(id) {
 		return nil, unknown(id)
 	}
-	x := store.Excerpt{After: min(after, maxSeq), Limit: limit}
+	x := store.EventPage{After: min(after, maxSeq), Limit: limit}
 	_, err := one(ctx, r, id, r.texts[eventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var first *uint64
 		var bodies []byte

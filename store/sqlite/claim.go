@@ -9,6 +9,9 @@ import (
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // Claim implements store.Writer.
@@ -16,41 +19,19 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	if s.writer.alone {
-		return s.claimOneByOne(ctx, req)
+	once := func(req store.ClaimRequest) ([]store.Claimed, error, error) { return s.claimOnce(ctx, req) }
+	if !s.writer.grouped {
+		return claim.OneByOne(req, once)
 	}
-	claimed, failed, err := s.claim(ctx, req)
+	claimed, failed, err := once(req)
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next
-// again: what is left then goes together, so that it holds up no other.
-func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
-	for left := req.Max; left > 0; left-- {
-		req.Max = 1
-		some, failed, err := s.claim(ctx, req)
-		if failed != nil {
-			req.Max = left - len(some) // some of another pool, perhaps
-			claimed = append(claimed, some...)
-			if req.Max == 0 {
-				return claimed, failed
-			}
-			some, failed, err = s.claim(ctx, req)
-			return append(claimed, some...), errors.Join(failed, err)
-		}
-		if err != nil || len(some) == 0 {
-			return claimed, err
-		}
-		claimed = append(claimed, some...)
-	}
-	return claimed, nil
-}
-
-// claim makes one transaction, or a part of one. Failed are the errors of single runs.
-func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
-	var c *claim
+// claimOnce makes one transaction, or a part of one. Failed are the errors of single runs.
+func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
+	var c *claimTx
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
-		c = &claim{writer: w, req: req}
+		c = &claimTx{writer: w, req: req}
 		return c.run()
 	})
 	switch {
@@ -62,32 +43,33 @@ func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (claimed []st
 	return c.claimed, errors.Join(c.failures...), nil
 }
 
-// claim is one Claim inside its transaction.
-type claim struct {
+// claimTx is one claim inside its transaction.
+type claimTx struct {
 	*writer
+
 	req      store.ClaimRequest
 	claimed  []store.Claimed
 	hints    []store.Hint
-	failures []error // of Start
+	failures []error // of single runs
 	refused  error
 }
 
-func (c *claim) run() ([]store.Hint, error) {
+// run claims the node's own sticky runs first, and then from one pool after the other.
+func (c *claimTx) run() ([]store.Hint, error) {
 	registered, err := c.registered(c.req.Node)
 	if err != nil {
 		return nil, err
 	}
 	if !registered {
-		c.refused = fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+		c.refused = refuse.NotRegistered(c.req.Node)
 		return nil, nil
 	}
-	if err := c.release(); err != nil {
+	if err := c.releaseDelayed(); err != nil {
 		return nil, err
 	}
-	ids, err := c.ids(`SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id
-		LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
+	sticky, err := c.stickyRuns()
 	if err == nil {
-		err = c.take(ids)
+		err = c.startRuns(sticky)
 	}
 	if err != nil {
 		return nil, err
@@ -96,19 +78,19 @@ func (c *claim) run() ([]store.Hint, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range c.inTurn(pools) {
+	for _, p := range claim.Rotate(&c.rotation, pools, func(p slots.Pool) string { return p.Name }) {
 		if len(c.claimed) >= c.req.Max {
 			break
 		}
-		if err := c.pool(p); err != nil {
+		if err := c.claimFrom(p); err != nil {
 			return nil, err
 		}
 	}
 	return c.hints, nil
 }
 
-// release puts runs whose not-before time has come among the ready ones.
-func (c *claim) release() error {
+// releaseDelayed makes runs ready whose not-before time has come.
+func (c *claimTx) releaseDelayed() error {
 	due, err := c.exists(`SELECT 1 FROM runs WHERE delayed_until IS NOT NULL AND delayed_until <= ? LIMIT 1`,
 		c.req.Now.UnixMicro())
 	if err != nil || !due {
@@ -119,89 +101,70 @@ func (c *claim) release() error {
 	return err
 }
 
-// pool claims from one pool.
-func (c *claim) pool(p slots.Pool) error {
-	total, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
-	if err != nil {
-		return err
-	}
-	want := c.req.Max - len(c.claimed)
-	free := min(want, p.Capacity-total)
-	if free <= 0 {
+// stickyRuns are queued runs whose slot and process the node holds, oldest first.
+func (c *claimTx) stickyRuns() (ids []string, _ error) {
+	err := c.each(context.Background(), func(r row) error {
+		ids = append(ids, r.text(0))
 		return nil
-	}
-	q, err := c.queue(p)
-	if err != nil {
-		return err
-	}
-	if p.KeyCapacity == 0 {
-		ids, all, err := q.upTo(free)
-		if err != nil {
-			return err
-		}
-		if all { // there is room for all, and nothing to choose
-			return c.take(ids)
-		}
-	}
-	ids, served, err := slots.Select(p, total, q, want, c.served[p.Name])
-	if err != nil {
-		return err
-	}
-	c.served[p.Name] = served
-	return c.take(ids)
+	}, `SELECT id FROM runs WHERE owner = ? AND slot = 1 AND state = 'queued' ORDER BY queued_at, id
+		LIMIT ? + 0`, c.req.Node, int64(c.req.Max))
+	return ids, err
 }
 
-// take starts the picked runs. One that Start fails for is left as it was.
-func (c *claim) take(ids []string) error {
+// claimFrom claims from one pool.
+func (c *claimTx) claimFrom(p slots.Pool) error {
+	held, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
+	if err != nil || held >= p.Capacity {
+		return err
+	}
+	q, err := c.readyQueue(p)
+	if err != nil {
+		return err
+	}
+	ids, err := c.rotation.Pick(p, held, q, c.req.Max-len(c.claimed))
+	if err != nil {
+		return err
+	}
+	return c.startRuns(ids)
+}
+
+// startRuns starts the picked runs. One that fails is left as it was.
+func (c *claimTx) startRuns(ids []string) error {
 	c.claimed, c.hints = slices.Grow(c.claimed, len(ids)), slices.Grow(c.hints, len(ids))
 	for _, id := range ids {
-		prev, err := c.previous(id)
+		prev, err := c.loadForUpdate(id)
 		if err == nil && prev.spec == nil {
-			prev.spec, err = c.spec(prev.n)
+			prev.spec, err = c.loadSpec(prev.row)
 		}
 		if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
-			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
+			c.failures = append(c.failures, claim.Failed(id, err))
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		e, err := c.start(prev)
+		commit, err := claim.Start(&c.req, prev.run, prev.spec)
+		e := new(entry.Entry)
+		if err == nil {
+			err = e.Encode(&commit)
+		}
 		if err != nil {
-			c.failures = append(c.failures, fmt.Errorf("store: claim run %s: %w", id, err))
+			c.failures = append(c.failures, claim.Failed(id, err))
 			continue
 		}
 		if err := c.update(prev, e); err != nil {
 			return err
 		}
 		c.claimed = append(c.claimed, store.Claimed{Run: e.Run.Clone(), Spec: slices.Clone(prev.spec)})
-		c.hints = append(c.hints, e.hint())
+		c.hints = append(c.hints, e.Hint())
+		e.Release()
 	}
 	return nil
 }
 
-// start has the caller make the commit, and checks it. A panic of the caller's is an error of this
-// run alone.
-func (c *claim) start(prev stored) (_ *entry, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: Start panicked: %v", store.ErrInvalid, p)
-		}
-	}()
-	given := prev.run.Clone().Claim(c.req.Node)
-	cm, err := c.req.Start(given, slices.Clone(prev.spec))
-	if err != nil {
-		return nil, err
-	}
-	if err := cm.CheckClaim(&given, prev.run); err != nil {
-		return nil, err
-	}
-	return encoded(&cm)
-}
-
-// spec is a specification that stands apart from its run.
-func (c *conn) spec(n int64) ([]byte, error) {
-	r, err := c.one(`SELECT spec FROM specs WHERE run = ?`, n)
+// loadSpec loads a specification that stands in a row of its own.
+func (c *conn) loadSpec(row int64) ([]byte, error) {
+	r, err := c.one(`SELECT spec FROM specs WHERE run = ?`, row)
 	if errors.Is(err, errNoRow) {
 		return nil, fmt.Errorf("%w: the spec is missing", ErrCorrupt)
 	}
@@ -211,7 +174,7 @@ func (c *conn) spec(n int64) ([]byte, error) {
 	return r.blob(0), nil
 }
 
-func (c *claim) count(query string, args ...driver.Value) (int, error) {
+func (c *claimTx) count(query string, args ...driver.Value) (int, error) {
 	r, err := c.one(query, args...)
 	if err != nil {
 		return 0, err
@@ -219,18 +182,10 @@ func (c *claim) count(query string, args ...driver.Value) (int, error) {
 	return int(r.int(0)), nil
 }
 
-func (c *claim) ids(query string, args ...driver.Value) (ids []string, _ error) {
-	err := c.each(context.Background(), func(r row) error {
-		ids = append(ids, r.text(0))
-		return nil
-	}, query, args...)
-	return ids, err
-}
-
 // pools are all pools, by name.
 func (w *writer) pools() ([]slots.Pool, error) {
-	if w.recent.pools != nil {
-		return w.recent.pools, nil
+	if w.cache.pools != nil {
+		return w.cache.pools, nil
 	}
 	all := []slots.Pool{}
 	err := w.each(context.Background(), func(r row) error {
@@ -240,17 +195,6 @@ func (w *writer) pools() ([]slots.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.recent.pools = all
+	w.cache.pools = all
 	return all, nil
-}
-
-// inTurn has each claim begin with another pool, so that none is always served last.
-func (c *claim) inTurn(pools []slots.Pool) []slots.Pool {
-	if len(pools) == 0 {
-		return nil
-	}
-	i := slices.IndexFunc(pools, func(p slots.Pool) bool { return p.Name > c.first })
-	i = max(i, 0)
-	c.first = pools[i].Name
-	return append(slices.Clone(pools[i:]), pools[:i]...)
 }

@@ -8,22 +8,28 @@ import (
 	"slices"
 	"time"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Commit implements store.Writer. All that needs no look at the file is done here, by the caller's
-// goroutine: the writer's is the one that everybody waits for.
+// Commit implements store.Writer. Whatever needs no look at the file is done here, by the caller's
+// goroutine: everybody waits for the writer's.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
-	entries := make([]*entry, len(batch))
-	some := false
+	entries := make([]*entry.Entry, len(batch))
+	valid := false
 	for i := range batch {
-		entries[i], errs[i] = newEntry(&batch[i])
-		some = some || errs[i] == nil
+		if errs[i] = batch[i].CheckSelf(); errs[i] != nil {
+			continue
+		}
+		e := new(entry.Entry)
+		if errs[i] = e.Encode(&batch[i]); errs[i] == nil {
+			entries[i], valid = e, true
+		}
 	}
-	if !some {
+	if !valid {
 		return errs
 	}
 	refusals := make([]error, len(batch)) // the writer's until the job is done
@@ -38,7 +44,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 				return nil, err
 			}
 			if refusals[i] = refused; refused == nil {
-				hints = append(hints, e.hint())
+				hints = append(hints, e.Hint())
+				e.Release()
 			}
 		}
 		return hints, nil
@@ -55,233 +62,253 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commit stores one entry, or says why it is refused. All that may refuse it comes before its first
-// write.
-func (w *writer) commit(e *entry) (refused, _ error) {
+// commit stores one entry, or returns why it is refused. Everything that may refuse it is checked
+// before its first write, so that no savepoint is needed.
+func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	if e.Expect == 0 {
 		return w.create(e)
 	}
-	prev, err := w.previous(e.Run.ID)
-	if errors.Is(err, errNoRow) {
-		return fmt.Errorf("%w: run %s", store.ErrNotFound, e.Run.ID), nil
-	}
-	if errors.Is(err, store.ErrCorrupt) { // a fault of this run alone
+	prev, err := w.loadForUpdate(e.Run.ID)
+	switch {
+	case errors.Is(err, errNoRow):
+		return refuse.NotFound(e.Run.ID), nil
+	case errors.Is(err, store.ErrCorrupt): // a fault of this run alone
 		return fmt.Errorf("run %s: %w", e.Run.ID, err), nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
-	if refused, err := w.fenced(e, prev.run); refused != nil || err != nil {
+	refused, err = refuse.Change(&e.Commit, prev.run, w.registered, func(key string) (bool, error) {
+		if e.Settled.Question.ID == 1 { // the run has settled no other
+			return false, nil
+		}
+		return w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.row, key)
+	})
+	if refused != nil || err != nil {
 		return refused, err
-	}
-	if prev.run.Version != e.Expect {
-		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, e.Run.ID, prev.run.Version,
-			e.Expect), nil
-	}
-	if err := e.CheckNext(prev.run, false); err != nil {
-		return err, nil
-	}
-	if e.Settled != nil && e.Settled.Key != "" && e.Settled.Question.ID > 1 { // the first one has none before it
-		taken, err := w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.n, e.Settled.Key)
-		if err != nil {
-			return nil, err
-		}
-		if taken {
-			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, e.Run.ID), nil
-		}
 	}
 	return nil, w.update(prev, e)
 }
 
-// previous is the run as it is stored, or errNoRow.
-func (w *writer) previous(id string) (stored, error) {
-	if s, ok := w.recent.get(id); ok {
+// loadForUpdate returns the run as it is stored, or errNoRow.
+func (w *writer) loadForUpdate(id string) (storedRun, error) {
+	if s, ok := w.cache.runs.Get(id); ok {
 		return s, nil
 	}
 	r, err := w.one(`SELECT n, record, spec, first, tail FROM runs WHERE id = ?`, id)
 	if err != nil {
-		return stored{}, err
+		return storedRun{}, err
 	}
 	run, err := store.Decode(r.blob(1))
-	return stored{n: r.int(0), run: &run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
+	return storedRun{row: r.int(0), run: &run, spec: r.blob(2), tail: tail{uint64(r.int(3)), r.blob(4)}}, err
 }
 
-// fenced refuses a worker that is not, or not any more, the run's.
-func (w *writer) fenced(e *entry, prev *store.Run) (refused, _ error) {
-	f := e.Fence
-	if f == nil {
-		return nil, nil
-	}
-	stale := fmt.Errorf("%w: run %s", store.ErrStaleEpoch, e.Run.ID)
-	if prev.Owner != f.Node || prev.Epoch != f.Epoch {
-		return stale, nil
-	}
-	registered, err := w.registered(f.Node)
-	if err != nil || registered {
-		return nil, err
-	}
-	return stale, nil
-}
-
+// registered reports whether the node is registered.
 func (w *writer) registered(node string) (bool, error) {
-	is, known := w.recent.nodes[node]
-	if known {
+	is, cached := w.cache.nodes[node]
+	if cached {
 		return is, nil
 	}
 	is, err := w.exists(`SELECT 1 FROM nodes WHERE id = ?`, node)
 	if err != nil {
 		return false, err
 	}
-	if w.recent.nodes == nil || len(w.recent.nodes) > 1000 {
-		w.recent.nodes = make(map[string]bool)
+	if w.cache.nodes == nil || len(w.cache.nodes) > maxCachedNodes {
+		w.cache.nodes = make(map[string]bool)
 	}
-	w.recent.nodes[node] = is
+	w.cache.nodes[node] = is
 	return is, nil
 }
 
 // create inserts a new run.
-func (w *writer) create(e *entry) (refused, _ error) {
+func (w *writer) create(e *entry.Entry) (refused, _ error) {
 	r := &e.Run
 	pools, err := w.pools()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.ContainsFunc(pools, func(p slots.Pool) bool { return p.Name == r.Pool }) {
-		taken, err := w.exists(`SELECT 1 FROM runs WHERE id = ?`, r.ID)
-		if err == nil && taken {
-			return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
+		exists, err := w.exists(`SELECT 1 FROM runs WHERE id = ?`, r.ID)
+		if err == nil && exists {
+			return refuse.Exists(r.ID), nil
 		}
-		return fmt.Errorf("%w: %s", store.ErrUnknownPool, r.Pool), err
+		return refuse.UnknownPool(r.Pool), err
 	}
-	h := hotColumns(r)
-	var within driver.Value
+	c := columnsOf(r)
+	var inlineSpec driver.Value
 	if len(e.Spec) <= maxInline {
-		within = e.Spec
+		inlineSpec = e.Spec
 	}
 	t := tail{first: 1}
-	if len(e.bodies) < maxTail {
-		t = t.and(e.bodies)
+	if len(e.EventLines) < maxTail {
+		t = t.with(e.EventLines)
 	} else {
 		t.first = r.Seq + 1
 	}
-	n, made, err := w.insert(
+	row, inserted, err := w.insert(
 		`INSERT INTO runs (id, version, state, pool, engine, key, priority, created_at, queued_at, ready, delayed_until,
 			epoch, record, first, tail, spec)
 		VALUES (?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), h.queuedAt, h.ready,
-		h.delayedUntil, e.record,
-		int64(t.first), t.blob(), within)
+		r.ID, string(r.State), r.Pool, r.Engine, r.Key, int64(r.Priority), r.CreatedAt.UnixMicro(), c.queuedAt, c.ready,
+		c.delayedUntil, e.Record,
+		int64(t.first), t.column(), inlineSpec)
 	if err != nil {
 		return nil, err
 	}
-	if made == 0 {
-		return fmt.Errorf("%w: run %s", store.ErrExists, r.ID), nil
+	if inserted == 0 {
+		return refuse.Exists(r.ID), nil
 	}
-	if within == nil {
-		if _, err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, n, e.Spec); err != nil {
+	if inlineSpec == nil {
+		if _, err := w.exec(`INSERT INTO specs (run, spec) VALUES (?, ?)`, row, e.Spec); err != nil {
 			return nil, err
 		}
-		w.meter.row(0)
+		w.countRow(0)
 	}
-	if len(e.bodies) >= maxTail {
-		if err := w.spill(n, 1, r.Seq, e.bodies); err != nil {
+	if len(e.EventLines) >= maxTail {
+		if err := w.insertLog(row, 1, r.Seq, e.EventLines); err != nil {
 			return nil, err
 		}
 	}
-	indexed, err := w.indexLabels(n, r.Labels)
+	indexed, err := w.indexLabels(row, r.Labels)
 	if err != nil {
 		return nil, err
 	}
 	for range indexed {
-		w.meter.row(0)
+		w.countRow(0)
 	}
-	w.meter.row(len(e.record) + len(t.bodies) + len(e.Spec))
-	return nil, w.wrote(stored{n: n, spec: e.Spec, tail: t}, e)
+	w.countRow(len(e.Record) + len(t.lines) + len(e.Spec))
+	return nil, w.finishCommit(storedRun{row: row, spec: e.Spec, tail: t}, e)
 }
 
 // update writes a checked commit of an existing run.
-func (w *writer) update(prev stored, e *entry) error {
-	t, err := w.extend(prev.n, prev.tail, e)
+func (w *writer) update(prev storedRun, e *entry.Entry) error {
+	t, err := w.appendEvents(prev.row, prev.tail, e)
 	if err != nil {
 		return err
 	}
 	r := &e.Run
-	h := hotColumns(r)
 	var changed int64
-	// a report: no index has to change
-	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && h == hotColumns(prev.run) {
+	// a report of a running turn: no index has to change
+	if r.State == prev.run.State && r.Epoch == prev.run.Epoch && entry.ColumnsOf(r) == entry.ColumnsOf(prev.run) {
 		changed, err = w.exec(
 			`UPDATE runs SET version = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
-			int64(r.Version), e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
+			int64(r.Version), e.Record, int64(t.first), t.column(), prev.row, int64(e.Expect))
 	} else {
+		c := columnsOf(r)
 		changed, err = w.exec(
 			`UPDATE runs SET version = ?, state = ?, queued_at = ?, ready = ?, delayed_until = ?, slot = ?, owner = ?,
 				epoch = ?,
 			asked_at = ?, deadline = ?, finished_at = ?, record = ?, first = ?, tail = ? WHERE n = ? AND version = ?`,
-			int64(r.Version), string(r.State), h.queuedAt, h.ready, h.delayedUntil, h.slot, h.owner, int64(r.Epoch),
-			h.askedAt, h.deadline, h.finishedAt, e.record, int64(t.first), t.blob(), prev.n, int64(e.Expect))
+			int64(r.Version), string(r.State), c.queuedAt, c.ready, c.delayedUntil, c.slot, c.owner, int64(r.Epoch),
+			c.askedAt, c.deadline, c.finishedAt, e.Record, int64(t.first), t.column(), prev.row, int64(e.Expect))
 	}
 	if err != nil {
 		return err
 	}
-	if changed != 1 { // cannot be: the transaction holds the file's write lock since it looked
+	if changed != 1 { // cannot be: the transaction has held the file's write lock since it read the run
 		return fmt.Errorf("%w: run %s changed inside a transaction", ErrCorrupt, r.ID)
 	}
-	w.meter.row(len(e.record) + len(t.bodies) + inline(prev.spec))
-	return w.wrote(stored{n: prev.n, spec: prev.spec, tail: t}, e)
+	specBytes := len(prev.spec)
+	if specBytes > maxInline { // it stands in a row of its own, which is not written
+		specBytes = 0
+	}
+	w.countRow(len(e.Record) + len(t.lines) + specBytes)
+	return w.finishCommit(storedRun{row: prev.row, spec: prev.spec, tail: t}, e)
 }
 
-// wrote completes the commit of a run whose row was just written.
-func (w *writer) wrote(s stored, e *entry) error {
-	w.meter.pending.Commits++
+// finishCommit completes the commit of a run whose row was just written.
+func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
+	w.written.Commits++
 	if e.Settled != nil {
-		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.n,
-			int64(e.Settled.Question.ID), text(e.Settled.Key), e.settled)
+		_, err := w.exec(`INSERT INTO settled (run, id, key, record) VALUES (?, ?, ?, ?)`, s.row,
+			int64(e.Settled.Question.ID), textColumn(e.Settled.Key), e.SettledRecord)
 		if err != nil {
 			return err
 		}
-		w.meter.row(len(e.settled))
+		w.countRow(len(e.SettledRecord))
 	}
-	s.run, e.stored = &e.Run, &e.Run
-	w.recent.put(s, len(e.record)+len(s.spec)+maxTail)
-	e.recycle()
+	s.run = &e.Run
+	w.cache.put(s, len(e.Record)+len(s.spec)+maxTail)
+	e.Written()
 	return nil
 }
 
-// hot are the columns that stand for what the record says; nil is NULL, and in no partial index.
-type hot struct{ queuedAt, ready, delayedUntil, slot, owner, askedAt, deadline, finishedAt driver.Value }
+// columns are entry.Columns as the driver takes them; nil is NULL.
+type columns struct{ queuedAt, ready, delayedUntil, slot, owner, askedAt, deadline, finishedAt driver.Value }
 
-func hotColumns(r *store.Run) hot {
-	h := hot{owner: text(r.Owner), deadline: micros(r.Deadline), finishedAt: micros(r.FinishedAt)}
-	if r.Slot {
-		h.slot = int64(1)
+func columnsOf(r *store.Run) columns {
+	c := entry.ColumnsOf(r)
+	return columns{
+		queuedAt: timeColumn(c.QueuedAt), ready: flagColumn(c.Ready), delayedUntil: timeColumn(c.DelayedUntil),
+		slot: flagColumn(c.Slot), owner: textColumn(c.Owner), askedAt: timeColumn(c.AskedAt),
+		deadline: timeColumn(c.Deadline), finishedAt: timeColumn(c.FinishedAt),
 	}
-	if r.State == fsm.StateQueued {
-		h.queuedAt = micros(r.QueuedAt)
-		switch {
-		case r.Slot: // claimed by its owner alone
-		case r.NotBefore.After(r.UpdatedAt):
-			h.delayedUntil = micros(r.NotBefore)
-		default:
-			h.ready = int64(1)
-		}
-	}
-	if r.Pending != nil {
-		h.askedAt = micros(r.Pending.AskedAt)
-	}
-	return h
 }
 
-func text(s string) driver.Value {
+func textColumn(s string) driver.Value {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-func micros(t time.Time) driver.Value {
+func flagColumn(b bool) driver.Value {
+	if !b {
+		return nil
+	}
+	return int64(1)
+}
+
+// timeColumn is a time in microseconds.
+func timeColumn(t time.Time) driver.Value {
 	if t.IsZero() {
 		return nil
 	}
 	return t.UnixMicro()
+}
+
+// Prune implements store.Writer.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return 0, err
+	}
+	pruned := 0
+	err := s.write(ctx, maxBatch, func(w *writer) ([]store.Hint, error) {
+		var rows []int64
+		err := w.each(context.Background(), func(r row) error {
+			rows = append(rows, r.int(0))
+			return nil
+		}, `SELECT n FROM runs WHERE finished_at IS NOT NULL AND finished_at < ? ORDER BY finished_at, id LIMIT ? + 0`,
+			before.UnixMicro(), int64(limit))
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range rows {
+			if err := w.deleteRun(n); err != nil {
+				return nil, err
+			}
+		}
+		pruned = len(rows)
+		return nil, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return pruned, nil
+}
+
+// deleteRun deletes a run and all that belongs to it.
+func (w *writer) deleteRun(row int64) error {
+	if err := w.deleteLabels(row); err != nil {
+		return err
+	}
+	if _, err := w.exec(`DELETE FROM log WHERE k BETWEEN ? AND ?`, logKey(row, 0), logKey(row, maxSeq)); err != nil {
+		return err
+	}
+	for _, text := range []string{`DELETE FROM settled WHERE run = ?`, `DELETE FROM specs WHERE run = ?`,
+		`DELETE FROM runs WHERE n = ?`} {
+		if _, err := w.exec(text, row); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,8 +9,8 @@ import (
 const (
 	MaxTail     = maxTail
 	MaxInline   = maxInline
-	RecentRuns  = recentRuns
-	RecentBytes = recentBytes
+	CachedRuns  = cachedRuns
+	CachedBytes = cachedBytes
 )
 
 // Statements are the texts of all statements that the store has executed so far, none being
@@ -22,7 +22,7 @@ func (s *Store) Statements() map[string]bool {
 			texts[text] = true
 		}
 	}
-	_ = s.look(func(w *writer) error {
+	_ = s.inspectWriter(func(w *writer) error {
 		note(w.conn)
 		return nil
 	})
@@ -37,13 +37,13 @@ func (s *Store) Statements() map[string]bool {
 }
 
 // Queued is how many calls wait for the writer.
-func (s *Store) Queued() int { return len(s.writer.jobs) }
+func (s *Store) Queued() int { return s.writer.queue.Len() }
 
 // Hold keeps the writer at work until free is called.
 func (s *Store) Hold() (free func()) {
 	begun, freed := make(chan struct{}), make(chan struct{})
 	go func() {
-		_ = s.look(func(*writer) error {
+		_ = s.inspectWriter(func(*writer) error {
 			close(begun)
 			<-freed
 			return nil
@@ -56,7 +56,7 @@ func (s *Store) Hold() (free func()) {
 // Deny has every write fail as on a read-only file, until allow is called.
 func (s *Store) Deny() (allow func() error, _ error) {
 	set := func(text string) error {
-		return s.look(func(w *writer) error {
+		return s.inspectWriter(func(w *writer) error {
 			_, err := w.exec(text)
 			return err
 		})
@@ -64,14 +64,12 @@ func (s *Store) Deny() (allow func() error, _ error) {
 	return func() error { return set("PRAGMA query_only = 0") }, set("PRAGMA query_only = 1")
 }
 
-// Recent is how many runs the writer remembers, and the bytes of their specs and events.
-func (s *Store) Recent() (runs, bytes int) {
-	_ = s.look(func(w *writer) error {
-		for _, generation := range []map[string]stored{w.recent.young, w.recent.old} {
-			for _, r := range generation {
-				runs++
-				bytes += len(r.spec) + cap(r.tail.bodies)
-			}
+// Cached is how many runs the writer caches, and the bytes of their specs and events.
+func (s *Store) Cached() (runs, bytes int) {
+	_ = s.inspectWriter(func(w *writer) error {
+		for _, r := range w.cache.runs.All() {
+			runs++
+			bytes += len(r.spec) + cap(r.tail.lines)
 		}
 		return nil
 	})
@@ -80,7 +78,7 @@ func (s *Store) Recent() (runs, bytes int) {
 
 // Describe lists the columns and indexes of the store's file.
 func (s *Store) Describe() (lines []string, _ error) {
-	err := s.look(func(w *writer) (err error) {
+	err := s.inspectWriter(func(w *writer) (err error) {
 		lines, err = w.describe()
 		slices.Sort(lines)
 		return err

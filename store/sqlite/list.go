@@ -2,7 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql/driver"
+	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,15 +49,8 @@ func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.
 	if err != nil {
 		return store.Page{}, err
 	}
-	if len(page.Runs) > q.Limit {
-		page.Next = l.cursor(&page.Runs[q.Limit-1])
-		page.Runs = page.Runs[:q.Limit]
-	}
-	return page, nil
+	return store.NewPage(page.Runs, q.Limit, l.key), nil
 }
-
-// cursor is the place behind a run.
-func (l listing) cursor(r *store.Run) string { return store.Cursor{At: l.key(r), ID: r.ID}.String() }
 
 // list returns the runs of a page, and one more if there is one. What has a column is filtered by
 // the database; labels are found by their hashes and checked here, so that what only looks alike is
@@ -71,16 +67,16 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 	}
 	const limit = " LIMIT ? + 0"
 	for want := q.Limit + 1; ; {
-		f, err := filtered(q, l.column)
+		f, err := filterOf(q, l.column)
 		if err != nil {
 			return nil, err
 		}
 		var some []store.Run
 		if having <= fewRuns {
-			f.having(labels, func(hash int64) bool { return hash == rarest })
-			some, err = c.byLabel(ctx, rarest, f, order, limit, int64(want))
+			f.hasLabels(labels, func(hash int64) bool { return hash == rarest })
+			some, err = c.listByLabel(ctx, rarest, f, order, limit, int64(want))
 		} else {
-			f.having(labels, func(int64) bool { return false })
+			f.hasLabels(labels, func(int64) bool { return false })
 			some, err = c.records(ctx, "SELECT record FROM runs WHERE "+f.text()+order+limit,
 				append(f.args, int64(want))...)
 		}
@@ -95,7 +91,8 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 		if len(some) < want || len(page) > q.Limit {
 			return page, nil
 		}
-		q.After = l.cursor(&some[len(some)-1])
+		last := &some[len(some)-1]
+		q.After = store.Cursor{At: l.key(last), ID: last.ID}.String()
 	}
 }
 
@@ -111,8 +108,8 @@ func (f *filter) and(clause string, args ...driver.Value) {
 
 func (f *filter) text() string { return strings.Join(f.where, " AND ") }
 
-// filtered are the conditions of a query on columns.
-func filtered(q store.Query, column string) (f filter, _ error) {
+// filterOf returns the conditions of a query on columns.
+func filterOf(q store.Query, column string) (f filter, _ error) {
 	f.and(column + " IS NOT NULL")
 	if q.After != "" {
 		c, err := store.ReadCursor(q.After)
@@ -139,4 +136,117 @@ func filtered(q store.Query, column string) (f filter, _ error) {
 		f.and("state IN (?"+strings.Repeat(", ?", len(states)-1)+")", states...)
 	}
 	return f, nil
+}
+
+// The labels of a run are indexed by a hash of name and value, so that the index is small however
+// long they are. A hash is a hint: a run that is found by it is checked against its record.
+
+// hashLabel is the label's number in the index, for ever: files hold it.
+func hashLabel(name, value string) int64 {
+	body := binary.AppendUvarint(nil, uint64(len(name)))
+	sum := sha256.Sum256(append(append(body, name...), value...))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// hashLabels are the numbers of labels, each once, in order.
+func hashLabels(labels map[string]string) []int64 {
+	hashes := make([]int64, 0, len(labels))
+	for name, value := range labels {
+		hashes = append(hashes, hashLabel(name, value))
+	}
+	slices.Sort(hashes)
+	return slices.Compact(hashes)
+}
+
+// indexLabels adds a new run to the index.
+func (c *conn) indexLabels(n int64, labels map[string]string) (rows int, _ error) {
+	hashes := hashLabels(labels)
+	for _, hash := range hashes {
+		if _, err := c.exec(`INSERT OR IGNORE INTO labels (label, run) VALUES (?, ?)`, hash, n); err != nil {
+			return 0, err
+		}
+	}
+	return len(hashes), nil
+}
+
+// deleteLabels removes a run from the index.
+func (c *conn) deleteLabels(n int64) error {
+	r, err := c.one(`SELECT record FROM runs WHERE n = ?`, n)
+	if err != nil {
+		return err
+	}
+	run, err := store.Decode(r.blob(0))
+	if err != nil { // its labels cannot be known: what is left of it in the index is found by no listing
+		return nil //nolint:nilerr // a damaged run can be pruned like any other
+	}
+	for _, hash := range hashLabels(run.Labels) {
+		if _, err := c.exec(`DELETE FROM labels WHERE label = ? AND run = ?`, hash, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillLabels makes the index of the runs that a file of an earlier version holds.
+func fillLabels(c *conn) error {
+	return fill(c, `SELECT n, record FROM runs WHERE n > ? ORDER BY n LIMIT ? + 0`,
+		func(r store.Run) map[string]string { return r.Labels },
+		func(n int64, labels map[string]string) error {
+			_, err := c.indexLabels(n, labels)
+			return err
+		})
+}
+
+// fewRuns is how many runs are loaded one by one and sorted. When more runs have the rarest label of
+// a query, a walk through all runs in their order meets enough of them soon.
+const fewRuns = 1000
+
+// rarest returns the label that the fewest runs have, as far as fewRuns, and how many have it.
+func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
+	runs = fewRuns + 1
+	for i, hash := range labels {
+		r, err := c.one(`SELECT count(*) FROM (SELECT 1 FROM labels WHERE label = ? LIMIT ? + 0)`, hash, int64(runs))
+		if err != nil {
+			return 0, 0, err
+		}
+		if n := int(r.int(0)); i == 0 || n < runs {
+			label, runs = hash, n
+		}
+		if runs == 0 {
+			break
+		}
+	}
+	return label, runs, nil
+}
+
+// hasLabels adds the condition that a run has the labels, all but one.
+func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
+	for _, hash := range labels {
+		if !except(hash) {
+			f.and("EXISTS (SELECT 1 FROM labels WHERE label = ? AND run = runs.n)", hash)
+		}
+	}
+}
+
+// listByLabel returns the runs of a listing by way of a label that few runs have.
+func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order, limit string, count int64,
+) (runs []store.Run, _ error) {
+	var rows []int64 // the numbers are sorted without their records, which are large
+	args := append(append([]driver.Value{label}, f.args...), count)
+	err := c.each(ctx, func(r row) error {
+		rows = append(rows, r.int(0))
+		return nil
+	}, "SELECT runs.n FROM labels AS l CROSS JOIN runs ON runs.n = l.run WHERE l.label = ? AND "+f.text()+order+limit,
+		args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range rows {
+		some, err := c.records(ctx, `SELECT record FROM runs WHERE n = ?`, n)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, some...)
+	}
+	return runs, nil
 }

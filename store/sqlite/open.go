@@ -57,7 +57,7 @@ type Store struct {
 
 	closing sync.Once
 	closed  chan struct{}
-	ended   sync.WaitGroup // the writer and the watch
+	ended   sync.WaitGroup // the writer and the poll for changes
 	err     error          // of closing
 }
 
@@ -99,12 +99,12 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount), listers: make(chan *conn,
 		listerCount)}
 	if err := s.open(path, o); err != nil {
-		s.hangUp()
+		s.closeConns()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
 	}
 	s.ended.Go(s.writer.run)
 	if o.WatchInterval > 0 {
-		s.ended.Go(func() { s.watch(o.WatchInterval) })
+		s.ended.Go(func() { s.pollChanges(o.WatchInterval) })
 	}
 	return s, nil
 }
@@ -153,7 +153,7 @@ func (s *Store) open(path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	s.writer = newWriter(c, s.closed, &s.watchers, o.NoGroupCommit)
+	s.writer = newWriter(c, &s.watchers, !o.NoGroupCommit)
 	if err := migrate(c); err != nil {
 		return err
 	}
@@ -169,20 +169,20 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// hangUp closes the connections; that of the writer last, since the last one closes the WAL.
-func (s *Store) hangUp() {
+// closeConns closes the connections; that of the writer last, since the last one closes the WAL.
+func (s *Store) closeConns() {
 	for _, conns := range []chan *conn{s.readers, s.listers} {
 		for len(conns) > 0 {
-			s.fail((<-conns).close())
+			s.keepErr((<-conns).close())
 		}
 	}
 	if s.writer != nil {
-		s.fail(s.writer.close())
+		s.keepErr(s.writer.close())
 	}
 }
 
-// fail keeps the first error of closing.
-func (s *Store) fail(err error) {
+// keepErr keeps the first error of closing.
+func (s *Store) keepErr(err error) {
 	if err != nil && s.err == nil {
 		s.err = fmt.Errorf("sqlite: close: %w", explain(err))
 	}
@@ -202,13 +202,14 @@ func dsn(path, mode string, pragmas []string) string {
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		close(s.closed)
+		s.writer.queue.Close()
 		s.ended.Wait()
 		for _, conns := range []chan *conn{s.readers, s.listers} {
 			for range cap(conns) { // those in use come back
-				s.fail((<-conns).close())
+				s.keepErr((<-conns).close())
 			}
 		}
-		s.hangUp()
+		s.closeConns()
 	})
 	return s.err
 }

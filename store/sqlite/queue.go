@@ -10,33 +10,36 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// queue is the ready runs of one pool that a claim may pick, for slots.Select: those of the claim's
-// engines. The index of ready runs is by engine, so that the runs of other engines cost nothing
-// (J4); each answer here is merged from one seek an engine. A seek is a step down an index in this
-// process: the queue makes its answers of many small seeks, and needs no statement that does it
-// all.
-type queue struct {
-	*claim
+// readyQueue is the ready runs of one pool that a claim may pick: those of the claim's engines. The
+// index of ready runs is by engine, so that the runs of other engines cost nothing (J4); each answer
+// here is merged from one seek an engine. A seek is a step down an index in this process, so the
+// queue makes its answers of many small seeks and needs no statement that does it all.
+type readyQueue struct {
+	*claimTx
+
 	pool    slots.Pool
 	engines []string // in order, each once
 }
 
-// queue is the pool's queue for this claim.
-func (c *claim) queue(p slots.Pool) (queue, error) {
+// readyQueue returns the pool's queue for this claim.
+func (c *claimTx) readyQueue(p slots.Pool) (readyQueue, error) {
 	if c.req.Engines != nil {
-		return queue{c, p, c.req.Engines}, nil
+		return readyQueue{c, p, c.req.Engines}, nil
 	}
 	engines, err := c.readyEngines(p.Name)
-	return queue{c, p, engines}, err
+	return readyQueue{c, p, engines}, err
 }
 
 // readyEngines are the engines that have ready runs in the pool. It seeks from one to the next.
-func (c *claim) readyEngines(pool string) (engines []string, _ error) {
+func (c *claimTx) readyEngines(pool string) (engines []string, _ error) {
 	query := `SELECT engine FROM runs WHERE ready = 1 AND pool = ? AND engine >= ? ORDER BY engine LIMIT 1`
 	for after := ""; ; {
 		r, err := c.one(query, pool, after)
+		if errors.Is(err, errNoRow) {
+			return engines, nil
+		}
 		if err != nil {
-			return engines, found(err)
+			return nil, err
 		}
 		after = r.text(0)
 		engines = append(engines, after)
@@ -58,8 +61,8 @@ func compareReady(a, b readyRun) int {
 		cmp.Compare(a.id, b.id))
 }
 
-// ready are the runs that a query of one engine finds.
-func (c *claim) ready(query string, args ...driver.Value) (runs []readyRun, _ error) {
+// queryReady returns the ready runs that a query finds.
+func (c *claimTx) queryReady(query string, args ...driver.Value) (runs []readyRun, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		runs = append(runs, readyRun{r.text(0), r.int(1), r.text(2), r.int(3)})
 		return nil
@@ -67,8 +70,8 @@ func (c *claim) ready(query string, args ...driver.Value) (runs []readyRun, _ er
 	return runs, err
 }
 
-// merged are the runs of some engines, each engine's in order, in the order of all.
-func (q queue) merged(runs []readyRun) (ids []string) {
+// merge orders the runs of all engines, each engine's being in order already.
+func (q readyQueue) merge(runs []readyRun) (ids []string) {
 	if len(q.engines) > 1 {
 		slices.SortFunc(runs, compareReady)
 	}
@@ -78,12 +81,11 @@ func (q queue) merged(runs []readyRun) (ids []string) {
 	return ids
 }
 
-// upTo returns all runs of the queue in order when they are no more than n; otherwise it says that
-// these are not all.
-func (q queue) upTo(n int) (ids []string, all bool, _ error) {
+// All implements claim.Queue.
+func (q readyQueue) All(n int) (ids []string, complete bool, _ error) {
 	var runs []readyRun
 	for _, engine := range q.engines {
-		some, err := q.ready(`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
+		some, err := q.queryReady(`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
 			ORDER BY priority DESC, key, queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(n-len(runs)+1))
 		if err != nil {
 			return nil, false, err
@@ -92,11 +94,11 @@ func (q queue) upTo(n int) (ids []string, all bool, _ error) {
 			return nil, false, nil
 		}
 	}
-	return q.merged(runs), true, nil
+	return q.merge(runs), true, nil
 }
 
 // Priority implements slots.Queue.
-func (q queue) Priority(below int) (highest int, ok bool, _ error) {
+func (q readyQueue) Priority(below int) (highest int, ok bool, _ error) {
 	for _, engine := range q.engines {
 		r, err := q.one(`SELECT priority FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority < ?
 			ORDER BY priority DESC LIMIT 1`,
@@ -113,8 +115,8 @@ func (q queue) Priority(below int) (highest int, ok bool, _ error) {
 }
 
 // Keys implements slots.Queue.
-func (q queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
-	next := func(after string, inclusive bool) (string, bool, error) { return q.key(priority, after, inclusive) }
+func (q readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
+	next := func(after string, inclusive bool) (string, bool, error) { return q.nextKey(priority, after, inclusive) }
 	for name, err := range slots.Around(last, next) {
 		held := 0
 		if err == nil && q.pool.KeyCapacity > 0 && name != "" {
@@ -133,9 +135,9 @@ func (q queue) Keys(priority int, last string, n int) (keys []slots.Key, _ error
 	return keys, nil
 }
 
-// key is the first key with a ready run at the priority after the given one; with inclusive, that
-// one counts too.
-func (q queue) key(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
+// nextKey returns the first key with a ready run at the priority after the given one; with inclusive,
+// that one counts too.
+func (q readyQueue) nextKey(priority int, after string, inclusive bool) (first string, ok bool, _ error) {
 	query := `SELECT key FROM runs WHERE ready = 1 AND pool = ? AND engine = ? AND priority = ? AND key > ?
 		ORDER BY key LIMIT 1`
 	if inclusive {
@@ -156,12 +158,12 @@ func (q queue) key(priority int, after string, inclusive bool) (first string, ok
 }
 
 // Oldest implements slots.Queue.
-func (q queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+func (q readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	all := make([][]string, len(wants))
 	for i, want := range wants {
 		var runs []readyRun
 		for _, engine := range q.engines {
-			some, err := q.ready(
+			some, err := q.queryReady(
 				`SELECT id, priority, key, queued_at FROM runs WHERE ready = 1 AND pool = ? AND engine = ?
 				AND priority = ? AND key = ? ORDER BY queued_at, id LIMIT ? + 0`, q.pool.Name, engine, int64(priority),
 				want.Key, int64(want.N))
@@ -170,16 +172,8 @@ func (q queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 			}
 			runs = append(runs, some...)
 		}
-		ids := q.merged(runs)
+		ids := q.merge(runs)
 		all[i] = ids[:min(want.N, len(ids))]
 	}
 	return all, nil
-}
-
-// found makes no row no error.
-func found(err error) error {
-	if errors.Is(err, errNoRow) {
-		return nil
-	}
-	return err
 }

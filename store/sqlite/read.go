@@ -3,13 +3,13 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // readerCount is how many reads go on at one time, listerCount how many listings beside them.
@@ -23,8 +23,8 @@ func (s *Store) read(ctx context.Context, do func(c *conn) error) error {
 	return s.readOn(ctx, s.readers, do)
 }
 
-// readOn calls do with one of the connections, once one is free. Do is to look with one statement,
-// or in a snapshot: what a call sees is of one moment (I10).
+// readOn calls do with one of the connections, once one is free. Do reads with one statement, or in a
+// snapshot: what a call sees is of one moment (I10).
 func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) error) error {
 	var c *conn
 	select { // a connection may be free when the store is closed already
@@ -60,13 +60,11 @@ func (c *conn) snapshot(do func() error) error {
 	return errors.Join(err, rolled)
 }
 
-func unknown(id string) error { return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id) }
-
-// look finds a run.
-func (c *conn) look(id string) (n int64, run store.Run, _ error) {
+// loadRun loads a run and the number of its row.
+func (c *conn) loadRun(id string) (n int64, run store.Run, _ error) {
 	r, err := c.one(`SELECT n, record FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
-		return 0, store.Run{}, unknown(id)
+		return 0, store.Run{}, refuse.NotFound(id)
 	}
 	if err != nil {
 		return 0, store.Run{}, err
@@ -78,7 +76,7 @@ func (c *conn) look(id string) (n int64, run store.Run, _ error) {
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (run store.Run, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
-		_, run, err = c.look(id)
+		_, run, err = c.loadRun(id)
 		return err
 	})
 	return run, err
@@ -90,13 +88,13 @@ func (s *Store) Spec(ctx context.Context, id string) (spec []byte, _ error) {
 		return c.snapshot(func() error {
 			r, err := c.one(`SELECT n, spec FROM runs WHERE id = ?`, id)
 			if errors.Is(err, errNoRow) {
-				return unknown(id)
+				return refuse.NotFound(id)
 			}
 			if err != nil {
 				return err
 			}
 			if spec = r.blob(1); spec == nil {
-				spec, err = c.spec(r.int(0))
+				spec, err = c.loadSpec(r.int(0))
 			}
 			return err
 		})
@@ -116,82 +114,22 @@ func (s *Store) Identity(ctx context.Context) (identity string, _ error) {
 	return identity, err
 }
 
-// errEnough ends a query early.
-var errEnough = errors.New("sqlite: enough")
-
-// Events implements store.Reader. One who follows a run is served by its row alone.
-func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
-	if limit < 1 {
-		return nil, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
-	}
-	x := store.Excerpt{After: min(after, maxSeq), Limit: limit} // maxSeq is beyond every event
-	err := s.read(ctx, func(c *conn) error {
-		r, err := c.tailOf(id)
-		if err != nil {
-			return err
-		}
-		if x.After+1 < uint64(r.int(1)) { // it begins in the log; what is read must be of one moment
-			return c.snapshot(func() error {
-				if r, err = c.tailOf(id); err != nil {
-					return err
-				}
-				return c.walk(r, &x)
-			})
-		}
-		x.Add(uint64(r.int(1)), r.blob(2))
-		return nil
-	})
-	return x.Events, err
-}
-
-func (c *conn) tailOf(id string) (row, error) {
-	r, err := c.one(`SELECT n, first, tail FROM runs WHERE id = ?`, id)
-	if errors.Is(err, errNoRow) {
-		err = unknown(id)
-	}
-	return r, err
-}
-
-// walk collects events of the log, and then those of the run's own row.
-func (c *conn) walk(r row, x *store.Excerpt) error {
-	n := r.int(0)
-	err := c.each(context.Background(), func(logged row) error {
-		if x.Add(uint64(logged.int(0)), logged.blob(1)); x.Full() {
-			return errEnough
-		}
-		return nil
-	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, place(n, x.After),
-		place(n, maxSeq), int64(x.Limit))
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	x.Add(uint64(r.int(1)), r.blob(2))
-	return err
-}
-
 // History implements store.Reader.
 func (s *Store) History(ctx context.Context, id string) (run store.Run, history []interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
 			var n int64
-			if n, run, err = c.look(id); err != nil {
+			if n, run, err = c.loadRun(id); err != nil {
 				return err
 			}
 			return c.each(context.Background(), func(r row) error {
-				record, err := readRecord(r.blob(0))
+				record, err := entry.DecodeSettled(r.blob(0))
 				history = append(history, record)
 				return err
 			}, `SELECT record FROM settled WHERE run = ? ORDER BY id`, n)
 		})
 	})
 	return run, history, err
-}
-
-func readRecord(body []byte) (r interaction.Record, _ error) {
-	if err := json.Unmarshal(body, &r); err != nil {
-		return r, fmt.Errorf("%w: settled interaction: %w", ErrCorrupt, err)
-	}
-	return r, nil
 }
 
 // Settled implements store.Reader.
@@ -201,11 +139,11 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 			WHERE runs.id = ?`, key, id)
 		switch {
 		case errors.Is(err, errNoRow):
-			return unknown(id)
+			return refuse.NotFound(id)
 		case err == nil && r[0] == nil:
-			return fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
+			return refuse.NoReply(id)
 		case err == nil:
-			record, err = readRecord(r.blob(0))
+			record, err = entry.DecodeSettled(r.blob(0))
 		}
 		return err
 	})
@@ -219,9 +157,9 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (record 
 			WHERE runs.id = ? AND settled.id = ?`, id, int64(number))
 		switch {
 		case errors.Is(err, errNoRow):
-			return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+			return refuse.NoInteraction(id, number)
 		case err == nil:
-			record, err = readRecord(r.blob(0))
+			record, err = entry.DecodeSettled(r.blob(0))
 		}
 		return err
 	})
@@ -230,8 +168,8 @@ func (s *Store) Interaction(ctx context.Context, id string, number int) (record 
 
 // Due implements store.Reader.
 func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
-	if limit < 1 {
-		return nil, next, fmt.Errorf("%w: limit is %d, want at least 1", store.ErrInvalid, limit)
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, next, err
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
@@ -280,23 +218,23 @@ func (c *conn) records(ctx context.Context, query string, args ...driver.Value) 
 
 // Orphans implements store.Reader.
 func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
-	if limit < 1 || skip < 0 {
-		return nil, fmt.Errorf("%w: skip is %d, limit %d, want at least 0 and 1", store.ErrInvalid, skip, limit)
+	if err := store.CheckSkip(skip, limit); err != nil {
+		return nil, err
 	}
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() error {
-			r, err := c.one(heldByDeadCount)
+			r, err := c.one(countHoldingOrphans)
 			if err != nil {
 				return err
 			}
-			held := int(r.int(0)) // those that hold a slot come first
-			if skip < held {
-				if orphans, err = c.records(ctx, heldByDead, int64(limit), int64(skip)); err != nil ||
+			holding := int(r.int(0)) // orphans that hold a slot come first
+			if skip < holding {
+				if orphans, err = c.records(ctx, holdingOrphans, int64(limit), int64(skip)); err != nil ||
 					len(orphans) == limit {
 					return err
 				}
 			}
-			parked, err := c.records(ctx, parkedByDead, int64(limit-len(orphans)), int64(max(0, skip-held)))
+			parked, err := c.records(ctx, parkedOrphans, int64(limit-len(orphans)), int64(max(0, skip-holding)))
 			orphans = append(orphans, parked...)
 			return err
 		})
@@ -305,12 +243,12 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 }
 
 const (
-	// What is held is at most as much as there are slots.
-	heldByDead = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
+	// holdingOrphans are at most as many as there are slots.
+	holdingOrphans = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
 		ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
-	heldByDeadCount = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
-	// What is parked may be a million runs: the dead owners are found by one seek an owner.
-	parkedByDead = `WITH RECURSIVE owners(owner) AS (
+	countHoldingOrphans = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
+	// parkedOrphans may be a million runs: it finds their owners by one seek an owner.
+	parkedOrphans = `WITH RECURSIVE owners(owner) AS (
 			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
 			UNION ALL
 			SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL

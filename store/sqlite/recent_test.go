@@ -301,18 +301,18 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
-	const many = 9 * sqlite.RecentRuns / 4
+	const many = 9 * sqlite.CachedRuns / 4
 	for i := 0; i < many; {
 		batch := make([]store.Commit, 0, 64)
 		for ; i < many && len(batch) < cap(batch); i++ {
 			batch = append(batch, newRun(fmt.Sprint("small", i), 10))
 		}
 		put(t, s, batch...)
-		runs, _ := s.Recent()
-		require.LessOrEqual(t, runs, 2*sqlite.RecentRuns)
+		runs, _ := s.Cached()
+		require.LessOrEqual(t, runs, 2*sqlite.CachedRuns)
 	}
-	runs, _ := s.Recent()
-	require.Greater(t, runs, sqlite.RecentRuns/2, "it does remember")
+	runs, _ := s.Cached()
+	require.Greater(t, runs, sqlite.CachedRuns/2, "it does remember")
 
 	const large = 1 << 20
 	spec := bytes.Repeat([]byte("s"), large)
@@ -320,8 +320,8 @@ func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 		c := newRun(fmt.Sprint("large", i), 10)
 		c.Spec = spec
 		put(t, s, c)
-		_, size := s.Recent()
-		require.LessOrEqual(t, size, 2*(sqlite.RecentBytes+large))
+		_, size := s.Cached()
+		require.LessOrEqual(t, size, 2*(sqlite.CachedBytes+large))
 	}
 	for _, id := range []string{"small0", "large0"} {
 		put(t, s, report(newRun(id, 10).Run))
@@ -335,11 +335,11 @@ func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 // A run that has ended is not written again, and not remembered.
 func TestWhatHasEndedIsForgotten(t *testing.T) {
 	s, _ := openMade(t, quick)
-	before, _ := s.Recent()
+	before, _ := s.Cached()
 	for i := range 20 {
 		c := newRun(fmt.Sprint("r", i, strings.Repeat("x", i)), 10)
 		put(t, s, c, end(c.Run))
 	}
-	after, _ := s.Recent()
+	after, _ := s.Cached()
 	require.Equal(t, before, after)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // Join implements store.Registry.
@@ -25,12 +26,12 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) error {
 	}
 	var refused error
 	err = s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		w.recent.nodes = nil
-		made, err := w.exec(
+		w.cache.nodes = nil
+		inserted, err := w.exec(
 			`INSERT INTO nodes (id, identity, lease, until, engines) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			n.ID, n.Identity, int64(n.Lease), now.Add(n.Lease).UnixMicro(), engines)
-		if err == nil && made == 0 {
-			refused = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
+		if err == nil && inserted == 0 {
+			refused = refuse.NodeExists(n.ID)
 		}
 		return nil, err
 	})
@@ -71,7 +72,7 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 			return nil, err
 		}
 		if changed == 0 {
-			refused = fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
+			refused = refuse.NotRegistered(id)
 			return nil, nil
 		}
 		err = w.each(context.Background(), func(r row) error {
@@ -90,11 +91,11 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
-	var gone []store.Node
+	var expired []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		gone = nil
-		w.recent.nodes = nil
-		all, err := w.everyNode()
+		expired = nil
+		w.cache.nodes = nil
+		all, err := w.loadNodes()
 		if err != nil {
 			return nil, err
 		}
@@ -105,17 +106,17 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			if _, err := w.exec(`DELETE FROM nodes WHERE id = ?`, n.ID); err != nil {
 				return nil, err
 			}
-			gone = append(gone, n)
+			expired = append(expired, n)
 		}
 		return nil, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return gone, nil
+	return expired, nil
 }
 
-func (c *conn) everyNode() (all []store.Node, _ error) {
+func (c *conn) loadNodes() (all []store.Node, _ error) {
 	err := c.each(context.Background(), func(r row) error {
 		engines, err := r.engines(4)
 		all = append(all, store.Node{ID: r.text(0), Identity: r.text(1), Lease: time.Duration(r.int(2)),
@@ -128,7 +129,7 @@ func (c *conn) everyNode() (all []store.Node, _ error) {
 // Nodes implements store.Registry.
 func (s *Store) Nodes(ctx context.Context) (all []store.Node, _ error) {
 	err := s.read(ctx, func(c *conn) (err error) {
-		all, err = c.everyNode()
+		all, err = c.loadNodes()
 		return err
 	})
 	return all, err
@@ -140,7 +141,7 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
 	return s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
-		w.recent.pools = nil
+		w.cache.pools = nil
 		_, err := w.exec(`INSERT INTO pools (name, capacity, key_capacity) VALUES (?, ?, ?)
 			ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`,
 			p.Name, int64(p.Capacity), int64(p.KeyCapacity))

@@ -2,11 +2,131 @@ package sqlite
 
 import (
 	"context"
+	"embed"
 	"fmt"
+	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/interlude-go/interlude/store"
 )
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// migrations are the schema's versions in order, forward only: the first makes version 1. One that
+// is on the main branch is never changed again, since a file does not say which text made it: a
+// change is a further migration.
+var migrations = func() []string {
+	names, err := fs.Glob(files, "migrations/*.sql") // sorted by name
+	if err != nil {
+		panic(err)
+	}
+	return names
+}()
+
+// migrate brings the file to the newest version in one transaction. Processes that do so at once
+// take turns; the second finds nothing to do.
+func migrate(c *conn) (err error) {
+	if err := c.run("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = c.run("ROLLBACK") // the first error is the one that tells
+		}
+	}()
+	r, err := c.one("PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	version := int(r.int(0))
+	if version > len(migrations) {
+		return newer(int64(version))
+	}
+	for ; version < len(migrations); version++ {
+		if err := apply(c, version); err != nil {
+			return err
+		}
+		if err := c.run(fmt.Sprintf("PRAGMA user_version = %d", version+1)); err != nil {
+			return err
+		}
+	}
+	if err := c.run(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+		return err
+	}
+	return c.run("COMMIT")
+}
+
+// apply makes one version of the one before it.
+func apply(c *conn, version int) error {
+	text, err := files.ReadFile(migrations[version])
+	if err != nil {
+		return err
+	}
+	err = c.run(string(text))
+	if fill := fills[migrations[version]]; err == nil && fill != nil {
+		err = fill(c)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", migrations[version], err)
+	}
+	return nil
+}
+
+// fills are what migrations do besides their text.
+var fills = map[string]func(c *conn) error{
+	"migrations/0003_labels.sql":  fillLabels,
+	"migrations/0005_engines.sql": fillEngines,
+}
+
+// fillEngines fills the column of the runs that have not ended.
+func fillEngines(c *conn) error {
+	return fill(c, `SELECT n, record FROM runs WHERE n > ? AND finished_at IS NULL ORDER BY n LIMIT ? + 0`,
+		func(r store.Run) string { return r.Engine },
+		func(n int64, engine string) error {
+			_, err := c.exec(`UPDATE runs SET engine = ? WHERE n = ?`, engine, n)
+			return err
+		})
+}
+
+// fill calls write for each run that the query finds, with the number of its row and the value that
+// its record has. The query takes the number after which it begins and the most rows to return. A
+// run whose record cannot be decoded is left out.
+func fill[T any](c *conn, query string, value func(store.Run) T, write func(n int64, v T) error) error {
+	const batch = 1000
+	for after := int64(0); ; {
+		// written after the query has ended: no scan of a row executes another statement
+		values := make(map[int64]T, batch)
+		read := 0
+		err := c.each(context.Background(), func(r row) error {
+			after = r.int(0)
+			read++
+			if run, err := store.Decode(r.blob(1)); err == nil {
+				values[after] = value(run)
+			}
+			return nil
+		}, query, after, int64(batch))
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(values)) {
+			if err := write(n, values[n]); err != nil {
+				return err
+			}
+		}
+		if read < batch {
+			return nil
+		}
+	}
+}
+
+// Migrations lists the schema's versions in order, for operators.
+func Migrations() []string {
+	return append([]string(nil), migrations...)
+}
 
 // describe lists what makes a schema, one line for each column and each index. Tables that SQLite
 // makes for itself are left out.

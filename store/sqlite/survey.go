@@ -25,7 +25,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey,
 
 // survey takes the figures of one snapshot.
 func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error) {
-	look := func(found func(r row), query string, args ...driver.Value) {
+	scan := func(found func(r row), query string, args ...driver.Value) {
 		if err != nil {
 			return
 		}
@@ -36,15 +36,15 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 			}, query, args...)
 		}
 	}
-	nodes, err := c.everyNode()
+	nodes, err := c.loadNodes()
 	s.Nodes = len(nodes)
-	look(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
+	scan(func(r row) { s.Waiting, s.OldestWaiting = int(r.int(0)), r.time(1) },
 		`SELECT count(*), min(asked_at) FROM runs WHERE asked_at IS NOT NULL`)
-	look(func(r row) {
+	scan(func(r row) {
 		s.Due = int(r.int(0))
 	}, `SELECT count(*) FROM runs WHERE deadline IS NOT NULL AND deadline <= ?`, now)
 	engines := make(map[string]store.EngineSurvey)
-	look(func(r row) {
+	scan(func(r row) {
 		e := engines[r.text(0)]
 		e.Queued = int(r.int(1))
 		engines[r.text(0)] = e
@@ -52,7 +52,7 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT engine, count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ? GROUP BY engine`, now)
 
 	pools := make(map[string]store.PoolSurvey)
-	look(func(r row) {
+	scan(func(r row) {
 		pools[r.text(0)] = store.PoolSurvey{PoolUse: store.PoolUse{Held: int(r.int(1))}}
 		s.Running += int(r.int(2))
 		s.Queued += int(r.int(3))
@@ -63,8 +63,8 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		e.Queued, e.OldestReady = e.Queued+count, earlier(e.OldestReady, oldest)
 		pools[r.text(0)], engines[r.text(1)] = p, e
 	}
-	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
-	look(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL
+	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
+	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL
 		AND delayed_until <= ? GROUP BY pool, engine`, now)
 	for _, name := range slices.Sorted(maps.Keys(engines)) {
 		e := engines[name]
@@ -76,7 +76,7 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		}
 		s.Engines = append(s.Engines, e)
 	}
-	look(func(r row) {
+	scan(func(r row) {
 		p := pools[r.text(0)]
 		p.Pool = slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}
 		s.Add(p)

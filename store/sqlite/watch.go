@@ -1,8 +1,12 @@
 package sqlite
 
 import (
+	"bytes"
+	"context"
+	"strconv"
 	"time"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -10,10 +14,10 @@ import (
 // those of other processes' without.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// watch looks for commits of other processes while somebody watches. On the writing connection
+// pollChanges looks for commits of other processes while somebody watches. On the writing connection
 // data_version changes by the commits of others only, and the table changes names their runs. The
-// first look always tells that anything may have changed: what came before it cannot be known.
-func (s *Store) watch(interval time.Duration) {
+// first poll always reports that anything may have changed, because it cannot know what came before.
+func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	var version, last int64
@@ -24,18 +28,18 @@ func (s *Store) watch(interval time.Duration) {
 			return
 		}
 		if !s.watchers.Any() {
-			version = 0 // which no file has: the next look tells that anything may have changed
+			version = 0 // no file has it: the next poll reports that anything may have changed
 			continue
 		}
 		var hints []store.Hint
-		err := s.look(func(w *writer) error {
+		err := s.inspectWriter(func(w *writer) error {
 			r, err := w.one("PRAGMA data_version")
 			if err != nil || r.int(0) == version {
 				return err
 			}
-			var known bool
-			hints, last, known, err = w.changesAfter(last)
-			if err == nil && (!known || version == 0) {
+			var complete bool
+			hints, last, complete, err = w.changesAfter(last)
+			if err == nil && (!complete || version == 0) {
 				hints = []store.Hint{{}}
 			}
 			if err == nil {
@@ -47,4 +51,77 @@ func (s *Store) watch(interval time.Duration) {
 			s.watchers.Tell(hints)
 		}
 	}
+}
+
+// Each transaction that changes runs inserts a row into changes that names them, for the polls of
+// other processes: these then wake the followers of those runs only. The row costs no flush of its
+// own. Only the last rows are kept; a poll that missed some wakes everybody.
+
+// keptChanges is how many rows are kept at least, and changesBetween how many transactions go by
+// until the rest is deleted.
+const (
+	keptChanges    = 2048
+	changesBetween = 256
+)
+
+// insertChanges inserts the row of the transaction under way.
+func (w *writer) insertChanges(hints []store.Hint) error {
+	if len(hints) == 0 {
+		return nil
+	}
+	w.changes = w.changes[:0]
+	for i := range hints {
+		w.changes = appendHint(w.changes, &hints[i])
+	}
+	n, _, err := w.insert(`INSERT INTO changes (writer, hints) VALUES (?, ?)`, w.name, w.changes)
+	if err == nil && n%changesBetween == 0 {
+		_, err = w.exec(`DELETE FROM changes WHERE n <= ?`, n-keptChanges)
+	}
+	return err
+}
+
+// appendHint adds a hint's run, state and last event, each with a NUL behind it: a run's id holds
+// none.
+func appendHint(b []byte, h *store.Hint) []byte {
+	b = append(append(b, h.RunID...), 0)
+	b = append(append(b, h.State...), 0)
+	return append(strconv.AppendUint(b, h.Seq, 10), 0)
+}
+
+// readHints reads what appendHint wrote.
+func readHints(body []byte) (hints []store.Hint, ok bool) {
+	parts := bytes.Split(body, []byte{0})
+	if len(parts)%3 != 1 {
+		return nil, false
+	}
+	for ; len(parts) > 1; parts = parts[3:] {
+		seq, err := strconv.ParseUint(string(parts[2]), 10, 64)
+		if err != nil {
+			return nil, false
+		}
+		hints = append(hints, store.Hint{RunID: string(parts[0]), State: fsm.State(parts[1]), Seq: seq})
+	}
+	return hints, len(hints) > 0
+}
+
+// changesAfter returns the hints of other processes' transactions since the given row, and the last
+// row. Complete is false when some of the rows are gone.
+func (w *writer) changesAfter(after int64) (hints []store.Hint, last int64, complete bool, _ error) {
+	r, err := w.one(`SELECT coalesce(max(n), 0), coalesce((SELECT n FROM changes WHERE n > ? ORDER BY n LIMIT 1), 0)
+		FROM changes`, after)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	last = r.int(0)
+	if first := r.int(1); first > after+1 || last < after || last-after > keptChanges {
+		return nil, last, false, nil
+	}
+	complete = true
+	err = w.each(context.Background(), func(r row) error {
+		some, ok := readHints(r.blob(0))
+		complete = complete && ok
+		hints = append(hints, some...)
+		return nil
+	}, `SELECT hints FROM changes WHERE n > ? AND n <= ? AND writer <> ? ORDER BY n`, after, last, w.name)
+	return hints, last, complete, err
 }

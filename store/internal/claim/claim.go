@@ -1,0 +1,126 @@
+// Package claim is what a claim does in every store: which pool and which key come next, how the
+// caller's Start is called and checked, and how a claim goes on when each run has a transaction of
+// its own.
+//
+// Neighbours: slots decides which ready runs of a pool start next; the stores under store find them
+// and write them.
+package claim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Start has the caller of a claim make the commit that starts a picked run, and checks the commit.
+// An error, a panic of the caller's included, is one of this run alone: the claim leaves the run as
+// it was and goes on.
+func Start(req *store.ClaimRequest, prev *store.Run, spec []byte) (c store.Commit, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: Start panicked: %v", store.ErrInvalid, p)
+		}
+	}()
+	given := prev.Clone().Claim(req.Node)
+	if c, err = req.Start(given, slices.Clone(spec)); err != nil {
+		return c, err
+	}
+	return c, c.CheckClaim(&given, prev)
+}
+
+// Failed is the error of one run, as a claim reports it.
+func Failed(id string, err error) error { return fmt.Errorf("store: claim run %s: %w", id, err) }
+
+// OneByOne serves a request in transactions of one run each, for a store without group commit. Claim
+// executes a request in one transaction; failed are the errors of single runs. A run whose Start
+// fails would be picked first by the next transaction too, so what is left of the request is then
+// claimed in one transaction: that run holds up no other.
+func OneByOne(req store.ClaimRequest,
+	claim func(store.ClaimRequest) (claimed []store.Claimed, failed, err error),
+) (claimed []store.Claimed, _ error) {
+	for left := req.Max; left > 0; left-- {
+		req.Max = 1
+		started, failed, err := claim(req)
+		if failed != nil {
+			claimed = append(claimed, started...) // another pool may have had a run that starts
+			if req.Max = left - len(started); req.Max == 0 {
+				return claimed, failed
+			}
+			started, failed, err = claim(req)
+			return append(claimed, started...), errors.Join(failed, err)
+		}
+		if err != nil || len(started) == 0 {
+			return claimed, err
+		}
+		claimed = append(claimed, started...)
+	}
+	return claimed, nil
+}
+
+// Rotation remembers where the last claims of this process ended, so that pools and keys take turns.
+// It is a hint for fairness: nothing is lost with it but a turn. The zero value is ready, and safe
+// for concurrent use.
+type Rotation struct {
+	mu   sync.Mutex
+	pool string            // guarded by mu; the pool that the last claim served first
+	keys map[string]string // guarded by mu; by pool, the key that was served last
+}
+
+// Rotate returns the pools, which are sorted by name, in the order in which a claim serves them:
+// each claim begins with another pool, so that none is always served last.
+func Rotate[P any](r *Rotation, pools []P, name func(P) string) []P {
+	if len(pools) < 2 {
+		return pools
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := max(0, slices.IndexFunc(pools, func(p P) bool { return name(p) > r.pool }))
+	r.pool = name(pools[first])
+	return slices.Concat(pools[first:], pools[:first])
+}
+
+// Queue is the ready runs of one pool that a claim may pick.
+type Queue interface {
+	slots.Queue
+
+	// All returns every ready run, in the order in which they start, when they are no more than n.
+	// Otherwise complete is false.
+	All(n int) (ids []string, complete bool, err error)
+}
+
+// Pick chooses up to want ready runs of a pool in which so many slots are held.
+func (r *Rotation) Pick(p slots.Pool, held int, q Queue, want int) ([]string, error) {
+	free := min(want, p.Capacity-held)
+	if free <= 0 {
+		return nil, nil
+	}
+	if p.KeyCapacity == 0 {
+		ids, complete, err := q.All(free)
+		if err != nil || complete { // there is room for all of them, and nothing to choose
+			return ids, err
+		}
+	}
+	return r.Select(p, held, q, want)
+}
+
+// Select is slots.Select, beginning after the key of the pool that was served last.
+func (r *Rotation) Select(p slots.Pool, held int, q slots.Queue, want int) ([]string, error) {
+	r.mu.Lock()
+	last := r.keys[p.Name]
+	r.mu.Unlock()
+	ids, served, err := slots.Select(p, held, q, want, last)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.keys == nil {
+		r.keys = make(map[string]string)
+	}
+	r.keys[p.Name] = served
+	return ids, nil
+}

@@ -1,0 +1,86 @@
+// Package entry is a commit in the form in which SQL stores write it: checked, copied from the
+// caller, and encoded.
+package entry
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// Entry is a commit with its encoded columns. It shares nothing with the caller, who may have given
+// up before the entry is written.
+type Entry struct {
+	store.Commit
+
+	// Record is the run, EventLines the bodies of the events with a line break between them, and
+	// SettledRecord the settled interaction; each as it is stored.
+	Record, EventLines, SettledRecord []byte
+
+	buffer *[]byte // of Record, from buffers
+}
+
+// buffers are reused for one record after the other: database drivers copy what is bound.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxReused bounds the buffers that are kept, so that a rare long text does not stay in memory.
+const maxReused = 64 << 10
+
+// Encode copies a commit that passed CheckSelf or CheckClaim into the entry, and encodes its
+// columns.
+func (e *Entry) Encode(c *store.Commit) (err error) {
+	buffer := buffers.Get().(*[]byte) //nolint:forcetypeassert // there is nothing else in it
+	if e.Record, err = store.AppendRun((*buffer)[:0], &c.Run); err != nil {
+		return err
+	}
+	e.Commit, e.buffer = *c, buffer
+	e.Run, e.Spec = c.Run.Clone(), bytes.Clone(c.Spec)
+	if c.Fence != nil {
+		fence := *c.Fence
+		e.Fence = &fence
+	}
+	e.EventLines, e.Events = store.JoinEvents(c.Events)
+	if c.Settled != nil {
+		if e.SettledRecord, err = store.AppendRecord(nil, c.Settled); err != nil {
+			return fmt.Errorf("run %s: %w", c.Run.ID, err)
+		}
+		settled := *c.Settled // a shallow copy: only numbers and texts are read from now on
+		e.Settled = &settled
+	}
+	return nil
+}
+
+// FirstSeq is the number of the entry's first event.
+func (e *Entry) FirstSeq() uint64 { return e.Run.Seq - uint64(len(e.Events)) + 1 }
+
+// Hint is what watchers are told of the entry once it is stored. The run is shared with those who
+// cache it, and is not changed any more.
+func (e *Entry) Hint() store.Hint {
+	return store.Hint{RunID: e.Run.ID, State: e.Run.State, Seq: e.Run.Seq, Events: e.Events, Run: &e.Run}
+}
+
+// Written gives back what the entry needs no more once it is written: its encoded record.
+func (e *Entry) Written() {
+	if e.buffer != nil && cap(e.Record) <= maxReused {
+		*e.buffer = e.Record
+		buffers.Put(e.buffer)
+	}
+	e.Record, e.SettledRecord, e.buffer = nil, nil, nil
+}
+
+// Release drops everything but the run, which may stay in a cache for long.
+func (e *Entry) Release() {
+	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled = nil, nil, nil, nil, nil
+}
+
+// DecodeSettled decodes a settled interaction as SettledRecord has it.
+func DecodeSettled(body []byte) (r interaction.Record, _ error) {
+	if err := json.Unmarshal(body, &r); err != nil {
+		return r, fmt.Errorf("%w: settled interaction: %w", store.ErrCorrupt, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,160 @@
+// Package groupcommit lets the writes of many goroutines share one flush.
+//
+// Natural batching: whatever has arrived while one flush was under way goes into the next one
+// together. An idle store adds no delay, because nobody waits for more to arrive; a busy one shares
+// each transaction among many callers.
+//
+// Neighbours: store/sqlite and store/postgres commit through it; postgres also batches the reads of
+// single runs.
+package groupcommit
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// Queue hands jobs from the goroutines that submit them to those that flush them. Use New.
+type Queue[T any] struct {
+	name    string // of the store, for errors
+	jobs    chan *Job[T]
+	limit   int           // a batch gets no further job once it has this size
+	closed  chan struct{} // no job is accepted any more
+	drained chan struct{} // no flush is under way, and none follows
+}
+
+// Job is one call's part of a flush.
+type Job[T any] struct {
+	Work T
+
+	size int
+	// started is set once: by the flush that executes the job, or by the caller that withdraws it.
+	started atomic.Bool
+	err     error // set before done is closed
+	done    chan struct{}
+}
+
+// New returns a queue whose batches get no further job once the sizes of their jobs add up to
+// limit. When grouped is false, each job is a batch of its own.
+func New[T any](name string, limit int, grouped bool) *Queue[T] {
+	q := &Queue[T]{
+		name: name, jobs: make(chan *Job[T], limit), limit: limit,
+		closed: make(chan struct{}), drained: make(chan struct{}),
+	}
+	if !grouped {
+		q.limit = 1
+	}
+	return q
+}
+
+// Do submits work and returns the error that it was finished with. When ctx ends before a flush has
+// started the job, the job is withdrawn and not executed. When ctx ends later, the outcome is
+// unknown to the caller. After Close, Do returns store.ErrClosed.
+func (q *Queue[T]) Do(ctx context.Context, work T, size int) error {
+	return q.Submit(ctx, NewJob(work, size))
+}
+
+// NewJob returns a job for Submit, for work that must refer to its own job.
+func NewJob[T any](work T, size int) *Job[T] {
+	return &Job[T]{Work: work, size: size, done: make(chan struct{})}
+}
+
+// Submit is Do for a job of NewJob.
+func (q *Queue[T]) Submit(ctx context.Context, j *Job[T]) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select { // the queue may have room when it is closed already
+	case <-q.closed:
+		return store.ErrClosed
+	default:
+	}
+	select {
+	case q.jobs <- j:
+	case <-q.closed:
+		return store.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-j.done:
+		return j.err
+	case <-q.drained:
+		return j.errAfterDrain()
+	case <-ctx.Done():
+		if j.Start() {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%s: outcome unknown: %w", q.name, ctx.Err())
+	}
+}
+
+// errAfterDrain is the result of a job whose queue has drained. A job that is not done by then came
+// after the last flush, and was not executed.
+func (j *Job[T]) errAfterDrain() error {
+	select {
+	case <-j.done:
+		return j.err
+	default:
+		return store.ErrClosed
+	}
+}
+
+// Start reports whether the job may be executed. It is false when the caller has withdrawn the job,
+// and when Start was called before.
+func (j *Job[T]) Start() bool { return j.started.CompareAndSwap(false, true) }
+
+// Finish ends the job: its caller returns err. It is called once.
+func (j *Job[T]) Finish(err error) {
+	j.err = err
+	close(j.done)
+}
+
+// Serve passes batches to flush until the queue is closed and empty. Several goroutines may serve
+// one queue. Flush calls Start for each job that it executes, and has Finish called for each,
+// possibly after it has returned.
+func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
+	for {
+		select {
+		case j := <-q.jobs:
+			flush(q.gather(j))
+			continue
+		case <-q.closed:
+		}
+		for {
+			select {
+			case j := <-q.jobs:
+				flush(q.gather(j))
+			default:
+				return
+			}
+		}
+	}
+}
+
+// gather adds to a job what else has arrived, without waiting for more.
+func (q *Queue[T]) gather(first *Job[T]) []*Job[T] {
+	batch, size := []*Job[T]{first}, first.size
+	for size < q.limit {
+		select {
+		case j := <-q.jobs:
+			batch, size = append(batch, j), size+j.size
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// Close makes later calls of Do return store.ErrClosed. What was submitted before is still served.
+// It is called once.
+func (q *Queue[T]) Close() { close(q.closed) }
+
+// Drained tells the queue that Serve has returned in every goroutine and that no job is being
+// executed. It is called once, after Close.
+func (q *Queue[T]) Drained() { close(q.drained) }
+
+// Len is how many jobs wait for a flush.
+func (q *Queue[T]) Len() int { return len(q.jobs) }

@@ -1,0 +1,74 @@
+// Package refuse decides which commits a store refuses, and words every refusal, so that all stores
+// answer alike. Each function returns an error that matches a sentinel of package store.
+package refuse
+
+import (
+	"fmt"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// Change says why a commit of an existing run is refused, nil when it may be stored. Prev is the
+// record as it stands. Whether the node of the commit's fence is registered, and whether an earlier
+// reply of the run had the commit's idempotency key, is asked only when it matters; err is an error
+// of these two.
+//
+// The fence is compared before the version: a worker that lost its run must hear that, and not that
+// it should load the run and try again.
+func Change(c *store.Commit, prev *store.Run, registered, keyUsed func(string) (bool, error)) (refused, err error) {
+	if f := c.Fence; f != nil {
+		owns := prev.Owner == f.Node && prev.Epoch == f.Epoch
+		if owns {
+			if owns, err = registered(f.Node); err != nil {
+				return nil, err
+			}
+		}
+		if !owns {
+			return fmt.Errorf("%w: run %s", store.ErrStaleEpoch, c.Run.ID), nil
+		}
+	}
+	if prev.Version != c.Expect {
+		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, prev.Version,
+			c.Expect), nil
+	}
+	if err := c.CheckNext(prev, false); err != nil {
+		return err, nil
+	}
+	if c.Settled != nil && c.Settled.Key != "" {
+		used, err := keyUsed(c.Settled.Key)
+		if err != nil {
+			return nil, err
+		}
+		if used {
+			return fmt.Errorf("%w: run %s: the idempotency key is taken", store.ErrInvalid, c.Run.ID), nil
+		}
+	}
+	return nil, nil
+}
+
+// Exists refuses to create a run whose id is taken.
+func Exists(id string) error { return fmt.Errorf("%w: run %s", store.ErrExists, id) }
+
+// UnknownPool refuses to create a run of a pool that there is not.
+func UnknownPool(name string) error { return fmt.Errorf("%w: %s", store.ErrUnknownPool, name) }
+
+// NotFound says that there is no such run.
+func NotFound(id string) error { return fmt.Errorf("%w: run %.128s", store.ErrNotFound, id) }
+
+// NoReply says that no accepted reply of the run carried the idempotency key.
+func NoReply(id string) error {
+	return fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
+}
+
+// NoInteraction says that the run is unknown or has not settled the interaction of that number.
+func NoInteraction(id string, number int) error {
+	return fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+}
+
+// NodeExists refuses a node whose id is taken.
+func NodeExists(id string) error { return fmt.Errorf("%w: node %s", store.ErrExists, id) }
+
+// NotRegistered refuses a claim or a renewal of a node that is not registered, or not any more.
+func NotRegistered(node string) error {
+	return fmt.Errorf("%w: node %+.128q is not registered", store.ErrStaleEpoch, node)
+}

@@ -1,0 +1,160 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/interlude-go/interlude/slots"
+)
+
+// readyQueue is the ready runs of one pool whose engines the node has. Each engine's runs are an
+// ordered range of their own, in which no run of another engine stands; the queue merges these
+// ranges.
+type readyQueue struct {
+	store       *Store
+	pool        string
+	engines     []string // ascending; those that have a ready run in the pool
+	keyCapacity int
+}
+
+// readyEngines are the engines that have a ready run in the pool, of those that are wanted; nil
+// wants all. It seeks from engine to engine and never visits a second run of one.
+func (s *Store) readyEngines(pool string, wanted []string) (ready []string) {
+	next := func(engine string, inclusive bool) (string, bool) {
+		p, ok := s.index.ready.first(func(p place) bool {
+			return p.pool < pool || p.pool == pool && (p.engine < engine || p.engine == engine && !inclusive)
+		})
+		return p.engine, ok && p.pool == pool
+	}
+	if wanted == nil {
+		for engine, ok := next("", true); ok; engine, ok = next(engine, false) {
+			ready = append(ready, engine)
+		}
+		return ready
+	}
+	for len(wanted) > 0 {
+		engine, ok := next(wanted[0], true)
+		if !ok {
+			break
+		}
+		i, found := slices.BinarySearch(wanted, engine)
+		if found {
+			ready = append(ready, engine)
+			i++
+		}
+		wanted = wanted[i:]
+	}
+	return ready
+}
+
+// seek returns the first ready run of one of the queue's engines that is not before the place.
+func (q *readyQueue) seek(engine string, before func(place) bool) (place, bool) {
+	p, ok := q.store.index.ready.first(func(p place) bool {
+		return p.pool < q.pool || p.pool == q.pool && (p.engine < engine || p.engine == engine && before(p))
+	})
+	return p, ok && p.pool == q.pool && p.engine == engine
+}
+
+// All implements claim.Queue.
+func (q *readyQueue) All(n int) (ids []string, complete bool, _ error) {
+	var places []place
+	for _, engine := range q.engines {
+		q.store.index.ready.from(func(p place) bool {
+			return p.pool < q.pool || p.pool == q.pool && p.engine < engine
+		}, func(p place) bool {
+			if p.pool != q.pool || p.engine != engine || len(places) > n {
+				return false
+			}
+			places = append(places, p)
+			return true
+		})
+	}
+	if len(places) > n {
+		return nil, false, nil
+	}
+	if len(q.engines) > 1 {
+		slices.SortFunc(places, compareInQueue)
+	}
+	return idsOf(places), true, nil
+}
+
+func idsOf(places []place) []string {
+	ids := make([]string, len(places))
+	for i := range places {
+		ids[i] = places[i].id
+	}
+	return ids
+}
+
+// Priority implements slots.Queue.
+func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
+	for _, engine := range q.engines {
+		p, found := q.seek(engine, func(p place) bool { return p.priority >= below })
+		if found && (!ok || p.priority > priority) {
+			priority, ok = p.priority, true
+		}
+	}
+	return priority, ok, nil
+}
+
+// Keys implements slots.Queue.
+func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _ error) {
+	for name := range slots.Around(last, func(after string, inclusive bool) (string, bool, error) {
+		key, ok := q.nextKey(priority, after, inclusive)
+		return key, ok, nil
+	}) {
+		held := 0
+		if q.keyCapacity > 0 && name != "" {
+			if held = q.store.index.heldByKey[tenancy{q.pool, name}]; held >= q.keyCapacity {
+				continue
+			}
+		}
+		if keys = append(keys, slots.Key{Name: name, Held: held}); len(keys) == n {
+			break
+		}
+	}
+	return keys, nil
+}
+
+// nextKey returns the first key after the given one that has a ready run at the priority; with inclusive,
+// the given one itself counts.
+func (q *readyQueue) nextKey(priority int, after string, inclusive bool) (key string, ok bool) {
+	for _, engine := range q.engines {
+		p, found := q.seek(engine, func(p place) bool {
+			return p.priority > priority || p.priority == priority && (p.key < after || p.key == after && !inclusive)
+		})
+		if found && p.priority == priority && (!ok || p.key < key) {
+			key, ok = p.key, true
+		}
+	}
+	return key, ok
+}
+
+// Oldest implements slots.Queue.
+func (q *readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+	all := make([][]string, len(wants))
+	for i, want := range wants {
+		all[i] = q.oldest(priority, want)
+	}
+	return all, nil
+}
+
+// oldest merges up to N runs of the key from each engine.
+func (q *readyQueue) oldest(priority int, want slots.Want) []string {
+	var places []place
+	for _, engine := range q.engines {
+		n := 0
+		from := place{pool: q.pool, engine: engine, priority: priority, key: want.Key, moment: moment{at: -1 << 62}}
+		q.store.index.ready.from(func(p place) bool { return comparePlaces(p, from) < 0 }, func(p place) bool {
+			if n == want.N || p.pool != q.pool || p.engine != engine || p.priority != priority || p.key != want.Key {
+				return false
+			}
+			places = append(places, p)
+			n++
+			return true
+		})
+	}
+	if len(q.engines) > 1 {
+		slices.SortFunc(places, compareInQueue)
+	}
+	return idsOf(places[:min(want.N, len(places))])
+}

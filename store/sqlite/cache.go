@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/cache"
+)
+
+// Bounds of a generation of cached runs: how many, and the bytes of their records and specs.
+const (
+	cachedRuns  = 1024
+	cachedBytes = 4 << 20
+)
+
+// maxCachedNodes bounds how many nodes are known to be registered, or not.
+const maxCachedNodes = 1000
+
+// writeCache holds the runs that the writing connection wrote last, and the nodes and pools, so that
+// the next commit of a run need not read and decode its record again. It is true as long as nobody
+// else writes to the file: it is emptied, under the file's write lock, as soon as somebody else has
+// written or a transaction has failed, as SQLite's own page cache is.
+type writeCache struct {
+	version int64 // PRAGMA data_version, which the commits of others change
+	runs    cache.Runs[storedRun]
+	pools   []slots.Pool    // by name; nil when not loaded
+	nodes   map[string]bool // whether a node is registered, of those that were asked for
+}
+
+// storedRun is a run as it stands in the file.
+type storedRun struct {
+	row  int64
+	run  *store.Run // never changed
+	spec []byte     // never changed; nil when it stands in a row of its own and was not loaded
+	tail tail
+}
+
+func newWriteCache() writeCache {
+	return writeCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)}
+}
+
+// validate empties the cache if somebody else has written to the file. A transaction does so when it
+// has the write lock.
+func (c *writeCache) validate(conn *conn) error {
+	r, err := conn.one("PRAGMA data_version")
+	if err != nil {
+		return err
+	}
+	if v := r.int(0); v != c.version {
+		c.clear()
+		c.version = v
+	}
+	return nil
+}
+
+func (c *writeCache) clear() {
+	c.runs.Clear()
+	c.pools, c.nodes = nil, nil
+}
+
+// put keeps a run that was written with so many bytes. A finished one is not written again.
+func (c *writeCache) put(s storedRun, size int) {
+	if s.run.State.Terminal() {
+		c.runs.Delete(s.run.ID)
+		return
+	}
+	c.runs.Put(s.run.ID, s, size)
+}

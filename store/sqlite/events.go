@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/refuse"
+)
+
+// The newest events of a run are its tail: they stand in the run's own row, which every commit
+// writes anyway, so that most commits write one row. When they outgrow that, they move to the table
+// log together.
+const (
+	maxTail   = 3 << 10 // bytes of events in a run's row
+	maxInline = 1 << 10 // bytes of a spec in a run's row
+)
+
+// seqBits is how much of a key of the log is the number of an event.
+const seqBits = 28
+
+const maxSeq = store.MaxSeq
+
+const _ = uint(1<<seqBits - 1 - maxSeq) // every number fits
+
+// logKey is the log's key for events of a run that end with the number.
+func logKey(row int64, seq uint64) int64 { return row<<seqBits | int64(seq) }
+
+// tail is the newest events of a run.
+type tail struct {
+	first uint64 // number of the first one
+	lines []byte // the events' bodies, a line each
+}
+
+// column is the value of the column tail, which is never NULL.
+func (t tail) column() []byte {
+	if t.lines == nil {
+		return []byte{}
+	}
+	return t.lines
+}
+
+// with returns the tail with more events, for which it has room. Their text is appended to the
+// tail's own, in the same memory. That is safe because a tail gets at most one successor: a
+// transaction that fails empties the cache.
+func (t tail) with(lines []byte) tail {
+	if cap(t.lines) < maxTail {
+		t.lines = append(make([]byte, 0, maxTail), t.lines...)
+	}
+	if len(t.lines) > 0 {
+		t.lines = append(t.lines, '\n')
+	}
+	t.lines = append(t.lines, lines...)
+	return t
+}
+
+// appendEvents returns the tail with the events of an entry. Events that it has no room for move to
+// the log.
+func (w *writer) appendEvents(row int64, t tail, e *entry.Entry) (tail, error) {
+	if len(e.Events) == 0 {
+		return t, nil
+	}
+	if len(t.lines) == 0 {
+		t.first = e.FirstSeq()
+	}
+	if len(t.lines)+1+len(e.EventLines) <= maxTail {
+		return t.with(e.EventLines), nil
+	}
+	if len(t.lines) > 0 {
+		if err := w.insertLog(row, t.first, e.FirstSeq()-1, t.lines); err != nil {
+			return t, err
+		}
+	}
+	if len(e.EventLines) <= maxTail {
+		return tail{first: e.FirstSeq()}.with(e.EventLines), nil
+	}
+	return tail{first: e.Run.Seq + 1}, w.insertLog(row, e.FirstSeq(), e.Run.Seq, e.EventLines)
+}
+
+// insertLog writes events to the log.
+func (w *writer) insertLog(row int64, first, last uint64, lines []byte) error {
+	_, err := w.exec(`INSERT INTO log (k, first, bodies) VALUES (?, ?, ?)`, logKey(row, last), int64(first), lines)
+	w.countRow(len(lines))
+	return err
+}
+
+// errPageFull ends a query early.
+var errPageFull = errors.New("sqlite: page is full")
+
+// Events implements store.Reader. A caller that follows a run is served from the run's row alone.
+func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	page := store.EventPage{After: min(after, maxSeq), Limit: limit} // maxSeq is beyond every event
+	err := s.read(ctx, func(c *conn) error {
+		r, err := c.loadTail(id)
+		if err != nil {
+			return err
+		}
+		if page.After+1 < uint64(r.int(1)) { // it begins in the log, and both reads must be of one moment
+			return c.snapshot(func() error {
+				if r, err = c.loadTail(id); err != nil {
+					return err
+				}
+				return c.loadLogAndTail(r, &page)
+			})
+		}
+		page.Add(uint64(r.int(1)), r.blob(2))
+		return nil
+	})
+	return page.Events, err
+}
+
+// loadTail returns the run's row number, and its tail's first number and lines.
+func (c *conn) loadTail(id string) (row, error) {
+	r, err := c.one(`SELECT n, first, tail FROM runs WHERE id = ?`, id)
+	if errors.Is(err, errNoRow) {
+		err = refuse.NotFound(id)
+	}
+	return r, err
+}
+
+// loadLogAndTail collects events of the log, and then those of the tail.
+func (c *conn) loadLogAndTail(r row, page *store.EventPage) error {
+	n := r.int(0)
+	err := c.each(context.Background(), func(logged row) error {
+		if page.Add(uint64(logged.int(0)), logged.blob(1)); page.Full() {
+			return errPageFull
+		}
+		return nil
+	}, `SELECT first, bodies FROM log WHERE k > ? AND k <= ? ORDER BY k LIMIT ? + 0`, logKey(n, page.After),
+		logKey(n, maxSeq), int64(page.Limit))
+	if errors.Is(err, errPageFull) {
+		return nil
+	}
+	page.Add(uint64(r.int(1)), r.blob(2))
+	return err
+}
