@@ -2,6 +2,12 @@ package contract
 
 import "slices"
 
+// The event types that a run's beginning and its changes of state are told by.
+const (
+	started      = "conversation.started"
+	stateChanged = "conversation.state.changed"
+)
+
 // waiting: each profile × strictness has exactly one row, and a run parks as its row says (D1–D4).
 func (c *soundness) waiting() {
 	for _, p := range c.l.Profiles {
@@ -47,7 +53,7 @@ func (c *soundness) endings() {
 		}
 		told := 0
 		for _, e := range t.Emits {
-			if e.Type == TypeStateChanged && e.Count == "one" {
+			if e.Type == stateChanged && e.Count == "one" {
 				told++
 			}
 		}
@@ -55,25 +61,25 @@ func (c *soundness) endings() {
 			c.faultf("%s: %d state changes told", t.ID, told)
 		}
 	}
-	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: TypeStarted, Count: "one"}) {
-		c.faultf("%s: a run begins with %s alone", l.Submission.ID, TypeStarted)
+	if l := c.l; len(l.Submission.Emits) != 1 || l.Submission.Emits[0] != (Emission{Type: started, Count: "one"}) {
+		c.faultf("%s: a run begins with %s alone", l.Submission.ID, started)
 	}
 }
 
 // payloads: each type has its schema, and no schema is left over (F7).
 func (c *soundness) payloads() {
-	if c.l.Protocol != Protocol {
-		c.faultf("protocol is %q, this package speaks %q", c.l.Protocol, Protocol)
+	if spoken := envelopeProtocol(); c.l.Protocol != spoken {
+		c.faultf("protocol is %q, the schema of the envelope asks for %q", c.l.Protocol, spoken)
 	}
 	for _, p := range c.l.Payloads {
 		if p.Schema != "events/"+p.Type+schemaSuffix {
 			c.faultf("%s: the schema of %s is %s, not in its place", p.ID, p.Type, p.Schema)
 		}
-		if schemas().payloads[p.Type] == nil {
+		if _, ok := EventSchema(p.Type); !ok {
 			c.faultf("%s: there is no schema %s", p.ID, p.Schema)
 		}
 	}
-	if n := len(schemas().payloads); n != len(c.l.Payloads) {
+	if n := countPayloadSchemas(); n != len(c.l.Payloads) {
 		c.faultf("payloads: %d types for %d schemas", len(c.l.Payloads), n)
 	}
 }

@@ -129,7 +129,7 @@ func (c *soundness) gate() {
 			accepted = false
 			c.faultf("%s: running refuses its outcome %s (%s)", r.ID, r.Outcome, v.Code)
 		}
-		if r.Error != "" && v.Transition != nil && !v.Transition.allows(r.Error) {
+		if r.Error != "" && v.Transition != nil && !v.Transition.Allows(r.Error) {
 			accepted = false
 			c.faultf("%s: %s may not end with %s", r.ID, v.Transition.ID, r.Error)
 		}
@@ -148,7 +148,7 @@ func (c *soundness) gate() {
 	}
 }
 
-// allows reports whether a run may end by the transition with the code.
-func (t Transition) allows(code string) bool {
+// Allows reports whether a run may end by the transition with the code.
+func (t Transition) Allows(code string) bool {
 	return t.Error == code || slices.Contains(t.Also, code)
 }

@@ -67,7 +67,7 @@ func bare(l *Lifecycle, t Transition) Transition {
 	order := func(list []string) []string {
 		list = slices.Clone(list)
 		slices.SortFunc(list, func(a, b string) int {
-			return slices.Index(names(l.Facts), a) - slices.Index(names(l.Facts), b)
+			return slices.Index(Names(l.Facts), a) - slices.Index(Names(l.Facts), b)
 		})
 		return list
 	}
@@ -97,7 +97,7 @@ func TestTransitionsAreTheSame(t *testing.T) {
 	require.Equal(t, l.Submission.ID, begin.ID)
 	require.Len(t, begin.Emits, len(l.Submission.Emits))
 	require.Equal(t, fsm.ContractVersion, l.Version)
-	require.Equal(t, Protocol, fsm.Protocol)
+	require.Equal(t, l.Protocol, fsm.Protocol)
 	for _, s := range l.States {
 		require.Equal(t, s.Terminal, fsm.State(s.Name).Terminal())
 	}
@@ -113,11 +113,11 @@ func TestEveryCellAgrees(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	var every []string
-	every = append(every, names(l.Facts)...)
+	every = append(every, Names(l.Facts)...)
 	all := toFSM(t, allTrue(every))
 	cells, probes := 0, 0
-	for _, s := range append(l.stateNames(), "limbo") {
-		for _, e := range append(names(l.Events), "turn.exploded") {
+	for _, s := range append(l.StateNames(), "limbo") {
+		for _, e := range append(Names(l.Events), "turn.exploded") {
 			cells++
 			mentioned := l.mentioned(s, e)
 			Assignments(mentioned, func(facts Facts) bool {
@@ -179,7 +179,7 @@ func TestEverySequenceUpToSix(t *testing.T) {
 	t.Parallel()
 	const length = 6
 	l := embedded()
-	states, events := l.stateNames(), names(l.Events)
+	states, events := l.StateNames(), Names(l.Events)
 	reached := make([][]uint8, len(states)) // by state and event: the set of states that some facts lead to
 	for s, state := range states {
 		reached[s] = make([]uint8, len(events))
@@ -227,7 +227,7 @@ func TestRandomSequencesUpToSixty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		state := l.Submission.To
 		for range rapid.IntRange(0, 60).Draw(rt, "length") {
-			event := rapid.SampledFrom(names(l.Events)).Draw(rt, "event")
+			event := rapid.SampledFrom(Names(l.Events)).Draw(rt, "event")
 			set := fsm.Facts(rapid.Uint32Range(0, 1<<len(l.Facts)-1).Draw(rt, "facts"))
 			state = agree(t, l, state, event, set)
 		}
@@ -272,7 +272,7 @@ func TestGateAgreesOnAllFacts(t *testing.T) {
 		guards = append(guards, r.Guard)
 	}
 	mentioned := Mentioned(guards...)
-	rest := toFSM(t, allTrue(names(l.Facts))) &^ toFSM(t, allTrue(mentioned))
+	rest := toFSM(t, allTrue(Names(l.Facts))) &^ toFSM(t, allTrue(mentioned))
 	Assignments(mentioned, func(facts Facts) bool {
 		want, ok := l.Decide(facts)
 		require.True(t, ok)
@@ -297,7 +297,7 @@ func TestGateAgreesOnAllFacts(t *testing.T) {
 func TestPolicyAgrees(t *testing.T) {
 	t.Parallel()
 	l := embedded()
-	for _, profile := range append(names(l.Profiles), "telepathic") {
+	for _, profile := range append(Names(l.Profiles), "telepathic") {
 		for _, strict := range []bool{false, true} {
 			want, known := l.Wait(profile, strict)
 			got, ok := fsm.Wait(fsm.Profile(profile), strict)

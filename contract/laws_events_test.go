@@ -61,8 +61,9 @@ func eventLaws() []law {
 		{"D3 an ended wait may come with warnings", expect("interaction.wait.timeout", "["+warnings+changed+"]")},
 		{"D6 a lost process may come with warnings", expect("interaction.process.lost", "["+warnings+changed+"]")},
 		{"F7 every type has its schema", func(l *Lifecycle) string {
-			return same(l.types(), TypeStarted, TypeStateChanged, TypeReplyAccepted, TypeAutoDecided, TypeInputRequired,
-				TypeMessageFinal, TypeMessageIntermediate, TypeWarning)
+			return same(l.PayloadTypes(), "conversation.started", changed, "interaction.reply.accepted",
+				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
+				"assistant.message.intermediate", "diagnostic.warning")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{
@@ -72,13 +73,13 @@ func eventLaws() []law {
 				"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "WORKSPACE_MISSING",
 				"RUN_TERMINAL", "EVENT_NOT_ALLOWED", "GUARD_NOT_MET",
 			} {
-				if !slices.Contains(codes(l.Errors), code) {
+				if !slices.Contains(Codes(l.Errors), code) {
 					return code + " is missing"
 				}
 			}
 			for _, code := range []string{"INTERACTIVE_COMPLETED_WITHOUT_DONE_MARKER",
 				"INTERACTIVE_SOFT_COMPLETION_SCHEMA_TOO_PERMISSIVE"} {
-				if !slices.Contains(codes(l.Warnings), code) {
+				if !slices.Contains(Codes(l.Warnings), code) {
 					return code + " is missing"
 				}
 			}

@@ -59,7 +59,7 @@ func impossible(f Facts) bool {
 
 // withOthers adds every fact that section B does not speak of.
 func withOthers(l *Lifecycle, f Facts) Facts {
-	out := allTrue(names(l.Facts))
+	out := allTrue(Names(l.Facts))
 	for _, name := range gateFacts {
 		out[name] = f[name]
 	}
@@ -126,7 +126,7 @@ func waitLaws() []law {
 		{"D3 sticky and strict: held, fails", row("sticky_process", true, "keep", "fail")},
 		{"D4 sticky and lenient: held, decides", row("sticky_process", false, "keep", "auto_decide")},
 		{"D two profiles, A6 two modes", func(l *Lifecycle) string {
-			return same(names(l.Profiles), "resumable", "sticky_process") + same(names(l.Modes), "auto", "interactive")
+			return same(Names(l.Profiles), "resumable", "sticky_process") + same(Names(l.Modes), "auto", "interactive")
 		}},
 		{"D1 D2 D3 D4 what the policy says at the deadline is what the machine allows", func(l *Lifecycle) string {
 			for _, w := range l.Waiting {

@@ -90,10 +90,10 @@ func arrowLaws() []law {
 		out = append(out, law{a.requirement, a.holds})
 	}
 	return append(out, law{"A3 no other event changes a state", func(l *Lifecycle) string {
-		for _, s := range l.stateNames() {
-			for _, e := range names(l.Events) {
+		for _, s := range l.StateNames() {
+			for _, e := range Names(l.Events) {
 				drawn := slices.ContainsFunc(arrows, func(a arrow) bool { return a.from == s && a.event == e })
-				if v := l.Next(s, e, allTrue(names(l.Facts))); !drawn && v.Code != "EVENT_NOT_ALLOWED" &&
+				if v := l.Next(s, e, allTrue(Names(l.Facts))); !drawn && v.Code != "EVENT_NOT_ALLOWED" &&
 					v.Code != "RUN_TERMINAL" {
 					return fmt.Sprintf("%s × %s is not refused as such, but %q %s", s, e, v.Code, v.Rule)
 				}
@@ -109,7 +109,7 @@ func (a arrow) holds(l *Lifecycle) string {
 		return t != nil && t.To == a.to && t.Slot == a.slot && t.Error == a.code
 	}
 	most := func() Facts {
-		facts := allTrue(names(l.Facts))
+		facts := allTrue(Names(l.Facts))
 		for _, name := range a.bars {
 			delete(facts, name)
 		}
@@ -141,8 +141,8 @@ func (a arrow) holds(l *Lifecycle) string {
 func stateLaws() []law {
 	everything := func(l *Lifecycle, visit func(state, event string, facts Facts, t *Transition,
 		code string) string) string {
-		for _, s := range l.stateNames() {
-			for _, e := range names(l.Events) {
+		for _, s := range l.StateNames() {
+			for _, e := range Names(l.Events) {
 				wrong := ""
 				Assignments(l.guardFacts(s, e), func(facts Facts) bool {
 					v := l.Next(s, e, facts)
@@ -164,7 +164,7 @@ func stateLaws() []law {
 					terminal = append(terminal, s.Name)
 				}
 			}
-			return same(l.stateNames(), "queued", "running", "waiting_user", "succeeded", "failed", "canceled") +
+			return same(l.StateNames(), "queued", "running", "waiting_user", "succeeded", "failed", "canceled") +
 				same(terminal, "succeeded", "failed", "canceled")
 		}},
 		{"A1 A7 I7 terminal states absorb everything, and say so", func(l *Lifecycle) string {
@@ -180,7 +180,7 @@ func stateLaws() []law {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
 		{"A3 twelve events", func(l *Lifecycle) string {
-			return same(names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
+			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 				"restart.reconcile_failed", "restart.requeue")

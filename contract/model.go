@@ -80,7 +80,7 @@ func (l *Lifecycle) Wait(profile string, strict bool) (rule WaitRule, ok bool) {
 	return WaitRule{}, false
 }
 
-func (l *Lifecycle) hasType(typ string) bool {
+func (l *Lifecycle) HasPayload(typ string) bool {
 	return slices.ContainsFunc(l.Payloads, func(p Payload) bool { return p.Type == typ })
 }
 

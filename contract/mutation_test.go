@@ -1,14 +1,20 @@
-package contract
+package contract_test
 
 import (
 	"bytes"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // G1, G4: whoever changes one thing in the contract is told so by something other than a copy of
@@ -17,7 +23,7 @@ import (
 // The golden table is not asked here: it would catch every change and explain none.
 func TestEveryMutantIsCaught(t *testing.T) {
 	t.Parallel()
-	m := &mutants{t: t, base: copyOf(t, Load())}
+	m := &mutants{t: t, base: copyOf(t, contract.Load())}
 	m.transitions()
 	m.rejections()
 	m.gate()
@@ -49,14 +55,12 @@ func TestEveryMutantIsCaught(t *testing.T) {
 	require.Greater(t, len(m.all), 1500)
 }
 
-func caughtBy(l *Lifecycle, recorded recordings) string {
-	if l.Check() != nil {
+func caughtBy(l *contract.Lifecycle, recorded recordings) string {
+	if l.Check() != nil || audit.Executable(l) != nil {
 		return "soundness"
 	}
-	for _, law := range laws() {
-		if law.holds(l) != "" {
-			return "laws"
-		}
+	if contract.BrokenLaw(l) != "" {
+		return "laws"
 	}
 	if recorded.misjudged(l) != "" {
 		return "logs"
@@ -67,8 +71,8 @@ func caughtBy(l *Lifecycle, recorded recordings) string {
 // sameDecisions reports whether a mutant of the gate is none: the first rule that holds decides, so
 // a condition that an earlier rule has settled may be repeated, and neighbours that exclude each
 // other may change places. Every possible turn is tried.
-func sameDecisions(base, l *Lifecycle) bool {
-	guards := []Guard{{All: gateFacts}}
+func sameDecisions(base, l *contract.Lifecycle) bool {
+	guards := []contract.Guard{{All: contract.GateFacts}}
 	for _, r := range l.Gate {
 		guards = append(guards, r.Guard)
 	}
@@ -78,10 +82,10 @@ func sameDecisions(base, l *Lifecycle) bool {
 		return false // something else is different
 	}
 	equal := true
-	Assignments(Mentioned(guards...), func(f Facts) bool {
+	contract.Assignments(contract.Mentioned(guards...), func(f contract.Facts) bool {
 		want, _ := base.Decide(f)
 		got, _ := l.Decide(f)
-		equal = impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error && slices.Equal(want.Warnings,
+		equal = contract.Impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error && slices.Equal(want.Warnings,
 			got.Warnings)
 		return equal
 	})
@@ -92,18 +96,24 @@ func sameDecisions(base, l *Lifecycle) bool {
 type recordings map[string][]recordedLine
 
 type recordedLine struct {
-	event Event
-	valid bool
+	event fcmp.Event
+	wrong error // nil for an event
 }
 
 func record(t testing.TB) recordings {
 	t.Helper()
 	out := recordings{}
 	for _, folder := range []string{"good", "violations"} {
-		for name, body := range logs(t, folder) {
+		paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.jsonl"))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			body, err := os.ReadFile(path)
+			require.NoError(t, err)
+			name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 			for line := range bytes.Lines(body) {
-				e, err := Verify(line)
-				out[name] = append(out[name], recordedLine{e, err == nil})
+				e, err := fcmp.Verify(line)
+				out[name] = append(out[name], recordedLine{e, err})
 			}
 		}
 	}
@@ -111,7 +121,7 @@ func record(t testing.TB) recordings {
 }
 
 // misjudged names a log on which the contract's invariants do not say what its name says, or "".
-func (r recordings) misjudged(l *Lifecycle) string {
+func (r recordings) misjudged(l *contract.Lifecycle) string {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		want := ""
 		if strings.HasPrefix(name, "IV-") {
@@ -124,14 +134,16 @@ func (r recordings) misjudged(l *Lifecycle) string {
 	return ""
 }
 
-func judged(l *Lifecycle, lines []recordedLine) string {
-	c := l.Checker()
+func judged(l *contract.Lifecycle, lines []recordedLine) string {
+	c := audit.NewCheckerFor(l)
 	for _, line := range lines {
-		if !line.valid {
-			return c.schema
+		var found []audit.Violation
+		if line.wrong != nil {
+			found = c.Refuse(nil, line.wrong)
+		} else {
+			found = c.Partial(line.event)
 		}
-		c.line++
-		if found := c.judge(line.event); len(found) > 0 {
+		if len(found) > 0 {
 			return found[0].Invariant
 		}
 	}

@@ -1,10 +1,7 @@
 //go:build race
 
-package contract
+package contract_test
 
 // Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them
 // without the race detector.
 const eachMutant = 16
-
-// flipStride: see size_test.go.
-const flipStride = 601

@@ -17,7 +17,6 @@ func (l *Lifecycle) Check() error {
 	c.waiting()
 	c.endings()
 	c.payloads()
-	c.invariants()
 	return errors.Join(c.faults...)
 }
 
@@ -42,8 +41,8 @@ func (c *soundness) known(where, what string, names []string, wanted ...string) 
 // names: whatever is referred to exists, and is not referred to twice in one list.
 func (c *soundness) names() {
 	l := c.l
-	states, events, facts, errorCodes, types := l.stateNames(), names(l.Events), names(l.Facts), codes(l.Errors),
-		l.types()
+	states, events, facts, errorCodes, types := l.StateNames(), Names(l.Events), Names(l.Facts), Codes(l.Errors),
+		l.PayloadTypes()
 	guard := func(id string, g Guard) {
 		c.known(id, "fact", facts, g.All...)
 		c.known(id, "fact", facts, g.None...)
@@ -77,14 +76,14 @@ func (c *soundness) names() {
 	}
 	for _, r := range l.Gate {
 		c.known(r.ID, "event", events, r.Outcome)
-		c.known(r.ID, "warning code", codes(l.Warnings), r.Warnings...)
+		c.known(r.ID, "warning code", Codes(l.Warnings), r.Warnings...)
 		if r.Error != "" {
 			c.known(r.ID, "error code", errorCodes, r.Error)
 		}
 		guard(r.ID, r.Guard)
 	}
 	for _, w := range l.Waiting {
-		c.known(w.ID, "profile", names(l.Profiles), w.Profile)
+		c.known(w.ID, "profile", Names(l.Profiles), w.Profile)
 	}
 }
 
@@ -109,12 +108,12 @@ func (c *soundness) ids() {
 		for _, n := range group {
 			id(n.ID)
 		}
-		unique("name", names(group))
+		unique("name", Names(group))
 	}
 	for _, s := range l.States {
 		id(s.ID)
 	}
-	unique("state", l.stateNames())
+	unique("state", l.StateNames())
 	id(l.Submission.ID)
 	for _, t := range l.Transitions {
 		id(t.ID)
@@ -131,9 +130,9 @@ func (c *soundness) ids() {
 	for _, code := range slices.Concat(l.Errors, l.Warnings) {
 		id(code.ID)
 	}
-	unique("code", codes(slices.Concat(l.Errors, l.Warnings)))
+	unique("code", Codes(slices.Concat(l.Errors, l.Warnings)))
 	id(l.OwnWarnings.ID)
-	for _, code := range codes(l.Warnings) {
+	for _, code := range Codes(l.Warnings) {
 		if strings.HasPrefix(code, l.OwnWarnings.Prefix) {
 			c.faultf("%s: the warning code %s is not an engine's own", l.OwnWarnings.ID, code)
 		}
@@ -141,22 +140,13 @@ func (c *soundness) ids() {
 	for _, p := range l.Payloads {
 		id(p.ID)
 	}
-	unique("event type", l.types())
+	unique("event type", l.PayloadTypes())
 	for _, v := range l.Invariants {
 		id(v.ID)
 	}
 }
 
-// invariants: each can be executed.
-func (c *soundness) invariants() {
-	for _, v := range c.l.Invariants {
-		if _, err := c.l.rule(v); err != nil {
-			c.faultf("%s: %v", v.ID, err)
-		}
-	}
-}
-
-func (l *Lifecycle) stateNames() []string {
+func (l *Lifecycle) StateNames() []string {
 	var out []string
 	for _, s := range l.States {
 		out = append(out, s.Name)
@@ -164,7 +154,7 @@ func (l *Lifecycle) stateNames() []string {
 	return out
 }
 
-func (l *Lifecycle) types() []string {
+func (l *Lifecycle) PayloadTypes() []string {
 	var out []string
 	for _, p := range l.Payloads {
 		out = append(out, p.Type)
@@ -172,7 +162,7 @@ func (l *Lifecycle) types() []string {
 	return out
 }
 
-func names(list []Name) []string {
+func Names(list []Name) []string {
 	var out []string
 	for _, n := range list {
 		out = append(out, n.Name)
@@ -180,7 +170,7 @@ func names(list []Name) []string {
 	return out
 }
 
-func codes(list []Code) []string {
+func Codes(list []Code) []string {
 	var out []string
 	for _, c := range list {
 		out = append(out, c.Code)

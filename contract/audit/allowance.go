@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // Allowance is one member that may be missing, or null, in a log that is read leniently.
@@ -42,53 +43,53 @@ var optionals = []optional{
 	{"", memberMeta, nil, []string{"IV-07", "IV-08", "IV-16", "IV-29"}}, // see fitting.envelope
 	{"", memberAttempt, json.Number("0"), []string{"IV-07", "IV-08", "IV-16", "IV-29"}},
 	{"", memberLocalSeq, json.Number("1"), []string{"IV-08"}},
-	{contract.TypeStarted, "mode", "interactive", []string{"IV-11"}},
-	{contract.TypeStarted, "interactive_require_user_reply", true, []string{"IV-12", "IV-32"}},
-	{contract.TypeStarted, "session_timeout_sec", json.Number("1"), []string{"IV-36", "IV-37"}},
-	{contract.TypeStarted, "max_auto_decisions", json.Number("0"), []string{"IV-14", "IV-15"}},
-	{contract.TypeStarted, "pool", "unknown", nil},
-	{contract.TypeStarted, "contract_version", "0.0.0", nil},
-	{contract.TypeStateChanged, "terminal.status", "failed", []string{"IV-20"}},
-	{contract.TypeStateChanged, "terminal.warnings", []any{}, nil},
-	{contract.TypeStateChanged, "terminal.error.code", "UNKNOWN", []string{"IV-21"}},
-	{contract.TypeStateChanged, "terminal.error.message", "", nil},
-	{contract.TypeAutoDecided, "accepted_at", anyTime, []string{"IV-35"}},
-	{contract.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
-	{contract.TypeInputRequired, "kind", "open_text", nil},
-	{contract.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
-	{contract.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-37"}},
-	{contract.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
-	{contract.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
+	{fcmp.TypeStarted, "mode", "interactive", []string{"IV-11"}},
+	{fcmp.TypeStarted, "interactive_require_user_reply", true, []string{"IV-12", "IV-32"}},
+	{fcmp.TypeStarted, "session_timeout_sec", json.Number("1"), []string{"IV-36", "IV-37"}},
+	{fcmp.TypeStarted, "max_auto_decisions", json.Number("0"), []string{"IV-14", "IV-15"}},
+	{fcmp.TypeStarted, "pool", "unknown", nil},
+	{fcmp.TypeStarted, "contract_version", "0.0.0", nil},
+	{fcmp.TypeStateChanged, "terminal.status", "failed", []string{"IV-20"}},
+	{fcmp.TypeStateChanged, "terminal.warnings", []any{}, nil},
+	{fcmp.TypeStateChanged, "terminal.error.code", "UNKNOWN", []string{"IV-21"}},
+	{fcmp.TypeStateChanged, "terminal.error.message", "", nil},
+	{fcmp.TypeAutoDecided, "accepted_at", anyTime, []string{"IV-35"}},
+	{fcmp.TypeAutoDecided, "timeout_sec", json.Number("1"), []string{"IV-36"}},
+	{fcmp.TypeInputRequired, "kind", "open_text", nil},
+	{fcmp.TypeInputRequired, "default_decision_policy", "engine_judgement", nil},
+	{fcmp.TypeInputRequired, "asked_at", anyTime, []string{"IV-35", "IV-37"}},
+	{fcmp.TypeInputRequired, "profile", "resumable", []string{"IV-13", "IV-32"}},
+	{fcmp.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
 }
 
 // skippedWithout are the invariants that are not decided where a member is missing that the schemas
 // do not require.
 var skippedWithout = map[[2]string][]string{
-	{contract.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
-	{contract.TypeStateChanged, "terminal"}:               {"IV-19"},
-	{contract.TypeStateChanged, "terminal.error"}:         {"IV-21"},
-	{contract.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
+	{fcmp.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
+	{fcmp.TypeStateChanged, "terminal"}:               {"IV-19"},
+	{fcmp.TypeStateChanged, "terminal.error"}:         {"IV-21"},
+	{fcmp.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
 }
 
 // demanded is what a log must have even when it is read leniently: what says whose event it is and
 // where it stands, and what the protocol fixes for a change of state, a reply, a decision, a
 // question, a message and a warning.
 var demanded = map[string][]string{
-	"":                               {"protocol_version", "run_id", "seq", "ts", "type", "data"},
-	contract.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
-	contract.TypeReplyAccepted:       {"interaction_id", "resolution_mode", "accepted_at"},
-	contract.TypeAutoDecided:         {"interaction_id", "resolution_mode", "policy"},
-	contract.TypeInputRequired:       {"interaction_id", "prompt"},
-	contract.TypeMessageFinal:        {"text"},
-	contract.TypeMessageIntermediate: {"text"},
-	contract.TypeWarning:             {"code"},
+	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
+	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
+	fcmp.TypeReplyAccepted:       {"interaction_id", "resolution_mode", "accepted_at"},
+	fcmp.TypeAutoDecided:         {"interaction_id", "resolution_mode", "policy"},
+	fcmp.TypeInputRequired:       {"interaction_id", "prompt"},
+	fcmp.TypeMessageFinal:        {"text"},
+	fcmp.TypeMessageIntermediate: {"text"},
+	fcmp.TypeWarning:             {"code"},
 }
 
 // named are the members whose value may be a name that this contract does not have.
 var named = map[[2]string]bool{
-	{contract.TypeAutoDecided, "policy"}:               true,
-	{contract.TypeStateChanged, "terminal.error.code"}: true,
-	{contract.TypeWarning, "code"}:                     true,
+	{fcmp.TypeAutoDecided, "policy"}:               true,
+	{fcmp.TypeStateChanged, "terminal.error.code"}: true,
+	{fcmp.TypeWarning, "code"}:                     true,
 }
 
 // Allowances lists what Options.Lenient does not ask for, beside the event conversation.started

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // G4: each member that the schemas require was looked at: it is demanded, or may be missing, or
@@ -24,7 +25,7 @@ func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 			mayBeMissing[a.Type] = append(mayBeMissing[a.Type], a.Member)
 		}
 		for _, id := range a.Skipped {
-			require.True(t, slices.ContainsFunc(declared().Invariants, func(v contract.Invariant) bool {
+			require.True(t, slices.ContainsFunc(embedded().Invariants, func(v contract.Invariant) bool {
 				return v.ID == id
 			}), id)
 		}
@@ -202,7 +203,7 @@ func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
 			}
 			e.whole["correlation"] = map[string]any{"x": nil}
 			e.whole["meta"].(map[string]any)["host"] = "here"
-			e.change(Allowance{Type: contract.TypeStateChanged, Member: "terminal.status"}, func(in map[string]any,
+			e.change(Allowance{Type: fcmp.TypeStateChanged, Member: "terminal.status"}, func(in map[string]any,
 				_ string) {
 				in["mood"] = 1
 			})

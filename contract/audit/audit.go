@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // The bounds of an audit, where Options says nothing else.
@@ -19,6 +20,24 @@ const (
 
 // ErrTooManyRuns says that more runs were open at the same time than Options.OpenRuns allows.
 var ErrTooManyRuns = errors.New("audit: too many runs are open at the same time")
+
+// Violation is one broken invariant in a recorded log (G4).
+type Violation struct {
+	// Invariant is its id in the contract.
+	Invariant string
+	// RunID is empty when the line cannot be read.
+	RunID string
+	// Line is the line of the log, from 1; for what is missing at the end, the run's last.
+	Line int
+	// Seq is the event's number, 0 when it cannot be read.
+	Seq uint64
+	// Explanation says what is wrong, for a person.
+	Explanation string
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("line %d: run %q violates %s: %s", v.Line, v.RunID, v.Invariant, v.Explanation)
+}
 
 // Options say how a log is read. The zero Options are strict.
 type Options struct {
@@ -34,8 +53,10 @@ type Options struct {
 	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0:
 	// DefaultOpenRuns.
 	OpenRuns int
+	// First stops at the first line that violates anything.
+	First bool
 	// Found is called with each violation as soon as it is found. It may be nil.
-	Found func(contract.Violation)
+	Found func(Violation)
 }
 
 // Report is what Log found.
@@ -48,7 +69,7 @@ type Report struct {
 	Fragments int
 	// Violations are those of every run, in the order in which they were found, which is that of
 	// their lines but for what is missing at the end. At most Options.Keep of them.
-	Violations []contract.Violation
+	Violations []Violation
 	// Found is how many violations there are.
 	Found int
 	// Forgiven is what Options.Lenient passed over, the most frequent first.
@@ -64,15 +85,31 @@ type Skipped struct {
 	Count     int
 }
 
-// Log reads a log to its end. An error means that it could not be read, or is ErrTooManyRuns; the
+// First returns the first of the violations that were kept, nil when there is none.
+func (r *Report) First() *Violation {
+	if len(r.Violations) == 0 {
+		return nil
+	}
+	return &r.Violations[0]
+}
+
+// Check reads a log that a store of ours kept, and decides every invariant of the contract on it
+// (G4). It is Log, strict, up to the first violation.
+//
+// A log that ends between two events that belong to one commit is a violation: what a store keeps
+// never does.
+func Check(r io.Reader) (Report, error) { return Log(r, Options{First: true}) }
+
+// Log reads a log to its end, one encoded event a line, of one run or of several interleaved. Empty
+// lines are skipped. An error means that it could not be read, or is ErrTooManyRuns; the
 // report tells what was seen until then.
 func Log(r io.Reader, o Options) (Report, error) {
-	a := auditor{options: o, checker: contract.NewChecker(), forgiven: forgiven{}}
+	a := auditor{options: o, checker: NewChecker(), forgiven: forgiven{}}
 	if o.Lenient {
-		a.checker = contract.NewLenientChecker()
+		a.checker = NewLenientChecker()
 	}
 	err := a.read(newLines(r))
-	if err == nil {
+	if err == nil && (!o.First || a.report.Found == 0) {
 		for _, v := range a.checker.Close() {
 			a.found(v)
 		}
@@ -89,7 +126,7 @@ func Log(r io.Reader, o Options) (Report, error) {
 
 type auditor struct {
 	options  Options
-	checker  *contract.Checker
+	checker  *Checker
 	forgiven forgiven
 	report   Report
 }
@@ -110,14 +147,14 @@ func (a *auditor) read(lines *lines) error {
 		if open := a.checker.Open(); open > limit {
 			return fmt.Errorf("%w: %d at line %d; split the log by run", ErrTooManyRuns, open, lines.read)
 		}
-		if err != nil {
+		if err != nil || a.options.First && a.report.Found > 0 {
 			return nil //nolint:nilerr // the end
 		}
 	}
 }
 
 // line judges one line.
-func (a *auditor) line(line []byte) []contract.Violation {
+func (a *auditor) line(line []byte) []Violation {
 	if !a.options.Lenient || len(bytes.TrimSpace(line)) == 0 {
 		return a.checker.Line(line)
 	}
@@ -132,7 +169,7 @@ func (a *auditor) line(line []byte) []contract.Violation {
 // longest bounds an explanation in characters: it may quote what stands in the log.
 const longest = 600
 
-func (a *auditor) found(v contract.Violation) {
+func (a *auditor) found(v Violation) {
 	if long := []rune(v.Explanation); len(long) > longest {
 		v.Explanation = string(long[:longest]) + "…"
 	}
@@ -146,5 +183,33 @@ func (a *auditor) found(v contract.Violation) {
 	a.report.Found++
 	if a.options.Found != nil {
 		a.options.Found(v)
+	}
+}
+
+// lines reads a log line by line into the same memory.
+type lines struct {
+	from *bufio.Reader
+	line []byte
+	read int // lines, the one that next returned among them
+}
+
+func newLines(r io.Reader) *lines { return &lines{from: bufio.NewReaderSize(r, 64<<10)} }
+
+// next returns the next line without its end; of one that is too long for an event only a part that
+// is too long as well. It is valid until the next call. With the last line comes io.EOF.
+func (l *lines) next() ([]byte, error) {
+	l.line = l.line[:0]
+	l.read++
+	for {
+		part, err := l.from.ReadSlice('\n')
+		if n := len(part); err == nil {
+			part = part[:n-1]
+		}
+		if room := fcmp.MaxEvent + 1 - len(l.line); room > 0 {
+			l.line = append(l.line, part[:min(room, len(part))]...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return l.line, err
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // errNoObject says that a line cannot be read leniently either; the strict reader's error says why.
@@ -25,15 +26,15 @@ type fitting struct {
 }
 
 // readForeign reads a line of a producer that leaves things out, or adds some. What the line does
-// not tell is missing in the event; see contract.Checker.Partial. The error says what is really
+// not tell is missing in the event; see Checker.Partial. The error says what is really
 // wrong.
-func readForeign(line []byte) (contract.Event, []mark, error) {
-	e, strict := contract.Verify(line)
+func readForeign(line []byte) (fcmp.Event, []mark, error) {
+	e, strict := fcmp.Verify(line)
 	if strict == nil {
 		return e, undeclared(e), nil
 	}
 	if !utf8.Valid(line) {
-		return e, nil, fmt.Errorf("%w: it is not UTF-8", contract.ErrEvent)
+		return e, nil, fmt.Errorf("%w: it is not UTF-8", fcmp.ErrEvent)
 	}
 	whole, err := object(line)
 	if errors.Is(err, errNoObject) {
@@ -69,7 +70,7 @@ func object(line []byte) (map[string]any, error) {
 	if dec.Decode(&whole) != nil || whole == nil || len(bytes.TrimSpace(line[dec.InputOffset():])) > 0 {
 		return nil, errNoObject
 	}
-	if err := contract.Unambiguous(line); err != nil {
+	if err := fcmp.Unambiguous(line); err != nil {
 		return nil, err
 	}
 	return whole, nil
@@ -90,14 +91,14 @@ func (f *fitting) envelope(whole map[string]any) {
 
 // event holds the completed event to the schemas, and takes out again what only stood in for
 // something.
-func (f *fitting) event(whole, data map[string]any) (contract.Event, error) {
+func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 	full, err := json.Marshal(whole)
 	if err != nil {
-		return contract.Event{}, fmt.Errorf("%w: %w", contract.ErrEvent, err)
+		return fcmp.Event{}, fmt.Errorf("%w: %w", fcmp.ErrEvent, err)
 	}
-	e, err := contract.Verify(full)
+	e, err := fcmp.Verify(full)
 	if err != nil {
-		return contract.Event{}, err
+		return fcmp.Event{}, err
 	}
 	for _, o := range f.stood {
 		switch {
@@ -112,15 +113,15 @@ func (f *fitting) event(whole, data map[string]any) (contract.Event, error) {
 		}
 	}
 	if e.Data, err = json.Marshal(data); err != nil {
-		return contract.Event{}, fmt.Errorf("%w: %w", contract.ErrEvent, err)
+		return fcmp.Event{}, fmt.Errorf("%w: %w", fcmp.ErrEvent, err)
 	}
 	return e, nil
 }
 
 // unknownType reads the envelope of an event whose data nobody knows.
-func (f *fitting) unknownType(whole map[string]any, typ string) (contract.Event, error) {
+func (f *fitting) unknownType(whole map[string]any, typ string) (fcmp.Event, error) {
 	data := map[string]any{"code": "UNKNOWN"}
-	whole["type"], whole["data"] = contract.TypeWarning, data
+	whole["type"], whole["data"] = fcmp.TypeWarning, data
 	e, err := f.event(whole, data)
 	e.Type = typ
 	f.marks = append(f.marks, mark{typ: typ, how: Foreign})
@@ -191,7 +192,7 @@ func (f *fitting) fitItem(n *node, item any, typ, path string) any {
 
 // standsFor is a value for a name that the contract does not have.
 func standsFor(typ string) string {
-	if typ == contract.TypeAutoDecided {
+	if typ == fcmp.TypeAutoDecided {
 		return "engine_judgement"
 	}
 	return "UNKNOWN"
@@ -228,14 +229,14 @@ func remove(object map[string]any, path []string) {
 }
 
 // undeclared are the codes of an event that the contract does not have.
-func undeclared(e contract.Event) []mark {
+func undeclared(e fcmp.Event) []mark {
 	var marks []mark
 	has := func(list []contract.Code, code string) bool {
 		return slices.ContainsFunc(list, func(c contract.Code) bool { return c.Code == code })
 	}
-	errorCodes := func(code string) bool { return has(declared().Errors, code) }
+	errorCodes := func(code string) bool { return has(embedded().Errors, code) }
 	warnings := func(code string) bool {
-		return has(declared().Warnings, code) || declared().OwnWarnings.Holds(code)
+		return has(embedded().Warnings, code) || embedded().OwnWarnings.Holds(code)
 	}
 	note := func(known func(string) bool, member, code string) {
 		if code != "" && code != "UNKNOWN" && !known(code) {
@@ -243,13 +244,13 @@ func undeclared(e contract.Event) []mark {
 		}
 	}
 	switch e.Type {
-	case contract.TypeWarning:
-		var w contract.Warning
+	case fcmp.TypeWarning:
+		var w fcmp.Warning
 		if e.Decode(&w) == nil {
 			note(warnings, "code", w.Code)
 		}
-	case contract.TypeStateChanged:
-		var c struct{ Terminal *contract.Terminal }
+	case fcmp.TypeStateChanged:
+		var c struct{ Terminal *fcmp.Terminal }
 		if e.Decode(&c) != nil || c.Terminal == nil {
 			break
 		}

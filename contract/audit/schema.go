@@ -37,8 +37,8 @@ func (n *node) UnmarshalJSON(raw []byte) error {
 // valid reports whether the schema allows the value.
 func (n *node) valid(value any) bool { return n.compiled.Validate(value) == nil }
 
-// declared is the contract, to look up its codes.
-var declared = sync.OnceValue(contract.Load)
+// embedded is the contract that this program was built with, for readers that do not change it.
+var embedded = sync.OnceValue(contract.Load)
 
 // schemas are those of the contract by event type, that of the envelope under "".
 var schemas = sync.OnceValue(func() map[string]*node {

@@ -11,7 +11,7 @@ import (
 
 // teller writes what is found, in one form or another.
 type teller interface {
-	violation(file string, v contract.Violation, i contract.Invariant)
+	violation(file string, v audit.Violation, i contract.Invariant)
 	summary(s *summary)
 }
 
@@ -106,7 +106,7 @@ func (c *checking) one(in input) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it is only read
-	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, Keep: -1, Found: func(v contract.Violation) {
+	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, Keep: -1, Found: func(v audit.Violation) {
 		c.sum.ByInvariant[v.Invariant]++
 		if c.most > 0 && c.sum.Violations >= c.most {
 			c.sum.Untold++

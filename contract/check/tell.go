@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 )
 
 // plainTeller writes for people: where first, so that an editor can go there.
@@ -15,7 +16,7 @@ type plainTeller struct {
 	met map[string]bool // invariants whose promise was told
 }
 
-func (t *plainTeller) violation(file string, v contract.Violation, i contract.Invariant) {
+func (t *plainTeller) violation(file string, v audit.Violation, i contract.Invariant) {
 	var whose []string
 	if v.RunID != "" {
 		whose = append(whose, "run "+v.RunID)
@@ -144,7 +145,7 @@ func times(n int) string {
 // jsonTeller writes for machines.
 type jsonTeller struct{ out *printer }
 
-func (t *jsonTeller) violation(file string, v contract.Violation, i contract.Invariant) {
+func (t *jsonTeller) violation(file string, v audit.Violation, i contract.Invariant) {
 	t.out.object(struct {
 		Kind         string   `json:"kind"`
 		File         string   `json:"file"`

@@ -1,0 +1,405 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// Checker decides the invariants event by event. It tells every fault of a run: after one, what
+// follows is judged by what is known then, so that one fault is told once. Of faults of one event
+// that are about its place in the run only the first is told, in the order of the contract's
+// invariants; the others follow from it. A Checker is not safe for concurrent use.
+type Checker struct {
+	l       *contract.Lifecycle
+	lenient bool
+	rules   []namedRule
+	schema  string // the id of the invariant that a line which is no event breaks
+	runs    map[string]*view
+	closed  closedRuns // those that have ended
+	line    int
+	lines   int
+	skipped map[string]int
+	parts   int // fragments
+}
+
+// Tally is what a Checker has seen.
+type Tally struct {
+	Lines int // without empty ones
+	Runs  int
+	// Unfinished are the runs that had not ended.
+	Unfinished int
+	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
+	Fragments int
+	// Skipped says by the invariants' ids on how many events each could not be decided, because the
+	// log does not tell what it would have to know. There is none in a log of ours without a fault.
+	Skipped map[string]int
+}
+
+// Tally returns what was seen up to now.
+func (c *Checker) Tally() Tally {
+	unfinished := len(c.runs)
+	if !c.closed.slim {
+		for _, r := range c.runs {
+			if c.l.Terminal(r.state) {
+				unfinished--
+			}
+		}
+	}
+	tally := Tally{Lines: c.lines, Runs: len(c.runs) + len(c.closed.runs), Unfinished: unfinished, Fragments: c.parts}
+	if len(c.skipped) > 0 {
+		tally.Skipped = maps.Clone(c.skipped)
+	}
+	return tally
+}
+
+// Open is how many runs have not ended. It is Tally().Unfinished, but costs nothing.
+func (c *Checker) Open() int { return len(c.runs) }
+
+type namedRule struct {
+	id string
+	rule
+	scope scope
+}
+
+// scope says which part of an event a rule judges.
+type scope int
+
+const (
+	// inPlace: where the event stands in the run. Of these the first that is broken is told, the
+	// others follow from it.
+	inPlace scope = iota
+	// inItself: what the event says. Each that is broken is told.
+	inItself
+	// inEnvelope: what every event has, of whatever type.
+	inEnvelope
+)
+
+func scopeOf(r rule) scope {
+	switch r := r.(type) {
+	case *monotone, *constant:
+		return inEnvelope
+	case *contiguous:
+		if r.Per == "" {
+			return inEnvelope
+		}
+	case *declared, *equal, *iff, *policyRow, *implies, *sameTime, *asSubmitted, *waitsFor:
+		return inItself
+	}
+	return inPlace
+}
+
+// NewChecker returns a Checker of the contract that this program was built with.
+func NewChecker() *Checker { return newChecker(embedded(), embeddedRules()) }
+
+// NewLenientChecker returns a Checker for logs of other producers, see Partial. It decides each
+// invariant wherever the log tells enough to decide it, and counts where it does not
+// (Tally.Skipped). It takes logs that begin in mid-run, without conversation.started; questions
+// that stand before their change of state; error and warning codes that the contract does not have;
+// attempts and questions that are not counted from the run's start; and times that differ from
+// their event's by less than a day. Package audit reads such logs.
+func NewLenientChecker() *Checker {
+	c := NewChecker()
+	c.lenient = true
+	return c
+}
+
+// NewCheckerFor returns a Checker of another contract. It panics when an invariant of it cannot be
+// executed, see Executable.
+func NewCheckerFor(l *contract.Lifecycle) *Checker { return newChecker(l, mustRules(l)) }
+
+func newChecker(l *contract.Lifecycle, r ruleSet) *Checker {
+	return &Checker{
+		l: l, schema: r.schema, rules: r.rules, runs: map[string]*view{}, closed: newClosedRuns(r.rules),
+		skipped: map[string]int{},
+	}
+}
+
+// ruleSet is the invariants of a contract, executable. It is shared by checkers and not changed.
+type ruleSet struct {
+	schema string // the id of the one that asks for valid events; "": none does
+	rules  []namedRule
+}
+
+// embeddedRules are those of the contract that this program was built with.
+var embeddedRules = sync.OnceValue(func() ruleSet { return mustRules(embedded()) })
+
+func mustRules(l *contract.Lifecycle) ruleSet {
+	set, err := rulesOf(l)
+	if err != nil {
+		panic(err)
+	}
+	return set
+}
+
+// Executable reports every invariant of a contract that cannot be executed, joined, or nil: its kind
+// is unknown, or its parameters are not of that kind or name what the contract does not have. The
+// error matches contract.ErrContract.
+func Executable(l *contract.Lifecycle) error {
+	_, err := rulesOf(l)
+	return err
+}
+
+func rulesOf(l *contract.Lifecycle) (set ruleSet, err error) {
+	var faults []error
+	for _, v := range l.Invariants {
+		r, err := ruleOf(l, v)
+		switch {
+		case err != nil:
+			faults = append(faults, fmt.Errorf("%w: %s: %w", contract.ErrContract, v.ID, err))
+		case v.Kind == "schema_valid":
+			set.schema = v.ID
+		default:
+			set.rules = append(set.rules, namedRule{v.ID, r, scopeOf(r)})
+		}
+	}
+	return set, errors.Join(faults...)
+}
+
+// Line takes the next line of a log and returns what it violates.
+func (c *Checker) Line(body []byte) []Violation {
+	c.line++
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	c.lines++
+	e, err := fcmp.Verify(body)
+	if err != nil {
+		return c.refuse(body, e, err)
+	}
+	return c.judge(e)
+}
+
+// Refuse takes the next line of a log for one that is no event, and returns the violation with the
+// reason.
+func (c *Checker) Refuse(body []byte, reason error) []Violation {
+	c.line++
+	c.lines++
+	return c.refuse(body, fcmp.Event{}, reason)
+}
+
+// Partial takes the next event of a log as far as it could be read, and returns what it violates.
+// What its data lacks is not known; so is an attempt of -1, a local_seq of 0 and an empty engine.
+// Of an event whose type the contract does not have only the envelope is judged. Nothing is held
+// against the event's schema. It counts as a line.
+func (c *Checker) Partial(e fcmp.Event) []Violation {
+	c.line++
+	c.lines++
+	return c.judge(e)
+}
+
+// Event takes the next event and returns what it violates. The event counts as a line.
+func (c *Checker) Event(e fcmp.Event) []Violation {
+	body, err := encoded(e)
+	if err != nil {
+		c.line++
+		c.lines++
+		return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Explanation: err.Error()}}
+	}
+	return c.Line(body)
+}
+
+// refuse tells why a line is no event. What can be read of it still is part of its run, so that
+// what follows is not judged as if the event were missing.
+func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
+	if c.schema == "" {
+		return nil
+	}
+	readable := e.RunID != ""
+	if !readable {
+		e.RunID, e.Seq = fcmp.Salvage(body)
+	}
+	if e.RunID != "" {
+		r := c.take(e.RunID)
+		seen := r.head != nil && e.Seq != 0 && e.Seq <= r.head.Seq
+		if !seen {
+			r.follow(e, readable)
+		}
+		c.put(e.RunID, r)
+	}
+	text := strings.TrimPrefix(reason.Error(), "contract: ")
+	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
+}
+
+// follow goes on after an event that is not valid: with what it says, where that can be read, or
+// else with what is still known.
+func (v *view) follow(e fcmp.Event, readable bool) {
+	s := newStep(e)
+	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(), s.data.To)) {
+		v.advance(s)
+		return
+	}
+	if e.Seq == 0 && v.head != nil {
+		e.Seq = v.head.Seq + 1
+	}
+	if v.head != nil {
+		e.TS, e.Engine = v.head.TS, v.head.Engine
+	}
+	v.head = &step{Event: e}
+	if !v.l.Terminal(v.state) {
+		v.lose()
+	}
+}
+
+// Close says, in the order of their last lines, which of the runs lack what must follow their last
+// event.
+func (c *Checker) Close() []Violation {
+	var out []Violation
+	for id, r := range c.runs {
+		for _, rule := range c.rules {
+			end, ok := rule.rule.(finisher)
+			if !ok {
+				continue
+			}
+			if lack := end.unfinished(r); lack != "" {
+				out = append(out, Violation{Invariant: rule.id, RunID: id, Line: r.line, Seq: r.head.Seq,
+					Explanation: lack})
+				break
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Violation) int { return a.Line - b.Line })
+	return out
+}
+
+// take returns what is known of a run, for its next event.
+func (c *Checker) take(run string) *view {
+	r := c.runs[run]
+	if r == nil {
+		r = c.closed.take(run, c)
+	}
+	if r == nil {
+		r = newView(c.l, c.lenient)
+	}
+	r.line = c.line
+	return r
+}
+
+// put keeps what is known of a run until its next event.
+func (c *Checker) put(run string, r *view) {
+	if c.closed.keepEnd(run, r) {
+		delete(c.runs, run)
+		return
+	}
+	c.runs[run] = r
+}
+
+func (c *Checker) judge(e fcmp.Event) []Violation {
+	r := c.take(e.RunID)
+	defer func() { c.put(e.RunID, r) }()
+	s := newStep(e)
+	c.noteFragment(r, s)
+	if r.head == nil && r.lenient && e.Type != fcmp.TypeStarted {
+		r.lose()
+	}
+	j := judgement{c: c, view: r, step: s, known: c.l.HasPayload(e.Type)}
+	if r.head != nil && s.Seq <= r.head.Seq {
+		// It stands twice, or the log is out of order. The first of a row of such events is told,
+		// and none is part of the run.
+		if r.repeated == 0 || s.Seq != r.repeated+1 {
+			j.all(func(r namedRule) bool { return r.counts("seq") })
+		}
+		r.repeated = s.Seq
+		return j.found
+	}
+	if !j.known || r.pastEnd && e.Type != fcmp.TypeStateChanged {
+		j.all(func(r namedRule) bool { return r.scope == inEnvelope })
+		r.pass(s)
+		return j.found
+	}
+	j.all(func(namedRule) bool { return true })
+	switch {
+	case j.ended && e.Type != fcmp.TypeStateChanged:
+		r.pastEnd = true
+		r.pass(s)
+	case j.ended: // it is no end any more; of what was before it little is kept, see closedRuns
+		r.lose()
+		r.advance(s)
+	default:
+		r.advance(s)
+	}
+	return j.found
+}
+
+// noteFragment counts a run whose log begins in mid-run, as soon as that can be seen.
+func (c *Checker) noteFragment(r *view, s *step) {
+	if !c.lenient || r.startKnown {
+		return
+	}
+	changes := s.Type == fcmp.TypeStateChanged
+	if s.Type != fcmp.TypeStarted && (r.head == nil && (s.Seq > 1 || s.Meta.Attempt > 1) || changes &&
+		s.data.From != c.l.Submission.To) {
+		c.parts++
+		r.startKnown = true
+	}
+	r.startKnown = r.startKnown || changes || s.Type == fcmp.TypeStarted
+}
+
+// judgement holds one event against the rules.
+type judgement struct {
+	c     *Checker
+	view  *view
+	step  *step
+	known bool
+
+	found  []Violation
+	placed bool // something is wrong with the event's place
+	ended  bool // it follows the run's end
+}
+
+func (j *judgement) all(which func(namedRule) bool) {
+	for _, rule := range j.c.rules {
+		if !which(rule) || j.ended || j.placed && rule.scope == inPlace {
+			continue
+		}
+		wrong := rule.judge(j.view, j.step)
+		if j.step.undecided {
+			j.step.undecided = false
+			j.c.skipped[rule.id]++
+		}
+		if wrong == "" {
+			continue
+		}
+		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.c.line, Seq: j.step.Seq,
+			Explanation: wrong})
+		j.placed = j.placed || rule.scope == inPlace
+		j.step.told = j.placed
+		j.settle(rule)
+	}
+}
+
+// settle makes what is known fit the event after it was told to be wrong.
+func (j *judgement) settle(rule namedRule) {
+	switch r := rule.rule.(type) {
+	case *absorbing:
+		j.ended = true
+	case *startsWith:
+		if j.view.head == nil {
+			j.view.lose()
+		}
+	case *countsAt:
+		if r.Field == "meta.attempt" {
+			j.view.last = nil // what an attempt may have once belongs to another one
+		}
+	case *onlyWhile:
+		j.view.state = ""
+	case *contiguous:
+		if rule.counts("seq") && j.view.head != nil {
+			j.view.lose() // events are missing
+			j.placed = true
+		}
+	}
+}
+
+// counts reports whether the rule counts the field over the whole run.
+func (r namedRule) counts(field string) bool {
+	c, ok := r.rule.(*contiguous)
+	return ok && c.Field == field && c.Per == ""
+}

@@ -1,0 +1,180 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// rule is one executable invariant. It holds parameters only: what is known of the run is in the
+// view, so that one set of rules judges any number of runs.
+type rule interface {
+	// bind checks the parameters against the contract.
+	bind(l *contract.Lifecycle) error
+	// judge says what is wrong with the run's next event, or "".
+	judge(v *view, s *step) string
+}
+
+// finisher is a rule that asks for something to follow.
+type finisher interface {
+	// unfinished says what is missing when the log ends here, or "".
+	unfinished(v *view) string
+}
+
+// kinds makes an empty rule of each kind.
+var kinds = map[string]func() rule{
+	"schema_valid":   func() rule { return new(schemaValid) },
+	"starts_with":    func() rule { return new(startsWith) },
+	"contiguous":     func() rule { return new(contiguous) },
+	"monotone":       func() rule { return new(monotone) },
+	"constant":       func() rule { return new(constant) },
+	"absorbing":      func() rule { return new(absorbing) },
+	"counts_at":      func() rule { return new(countsAt) },
+	"leads_to":       func() rule { return new(leadsTo) },
+	"chain":          func() rule { return new(chain) },
+	"never":          func() rule { return new(never) },
+	"waiting_allows": func() rule { return new(waitingAllows) },
+	"at_most":        func() rule { return new(atMost) },
+	"below":          func() rule { return new(below) },
+	"only_via":       func() rule { return new(onlyVia) },
+	"iff":            func() rule { return new(iff) },
+	"equal":          func() rule { return new(equal) },
+	"code_fits":      func() rule { return new(codeFits) },
+	"declared":       func() rule { return new(declared) },
+	"at_most_once":   func() rule { return new(atMostOnce) },
+	"names_open":     func() rule { return new(namesOpen) },
+	"paired":         func() rule { return new(paired) },
+	"only_while":     func() rule { return new(onlyWhile) },
+	"precedes":       func() rule { return new(precedes) },
+	"policy_row":     func() rule { return new(policyRow) },
+	"implies":        func() rule { return new(implies) },
+	"not_before":     func() rule { return new(notBefore) },
+	"same_time":      func() rule { return new(sameTime) },
+	"as_submitted":   func() rule { return new(asSubmitted) },
+	"waits_for":      func() rule { return new(waitsFor) },
+}
+
+// ruleOf makes an invariant executable.
+func ruleOf(l *contract.Lifecycle, v contract.Invariant) (rule, error) {
+	empty, ok := kinds[v.Kind]
+	if !ok {
+		return nil, fmt.Errorf("there is no invariant kind %q", v.Kind)
+	}
+	r := empty()
+	params := v.Params
+	if len(params) == 0 {
+		params = []byte(`{}`)
+	}
+	dec := json.NewDecoder(bytes.NewReader(params))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(r); err != nil {
+		return nil, fmt.Errorf("cannot be decoded: %w", err)
+	}
+	return r, r.bind(l)
+}
+
+// pattern describes events. An empty list does not restrict.
+type pattern struct {
+	Type    string   `json:"type"`
+	To      []string `json:"to,omitempty"`
+	Trigger []string `json:"trigger,omitempty"`
+}
+
+func (p pattern) matches(s *step) bool {
+	return s != nil && s.Type == p.Type &&
+		(len(p.To) == 0 || slices.Contains(p.To, s.data.To)) &&
+		(len(p.Trigger) == 0 || slices.Contains(p.Trigger, s.data.Trigger))
+}
+
+func (p pattern) String() string {
+	text := p.Type
+	if len(p.To) > 0 {
+		text += fmt.Sprintf(" to %v", p.To)
+	}
+	if len(p.Trigger) > 0 {
+		text += fmt.Sprintf(" by %v", p.Trigger)
+	}
+	return text
+}
+
+func (p pattern) bind(l *contract.Lifecycle) error {
+	if p.Type != fcmp.TypeStateChanged && len(p.To)+len(p.Trigger) > 0 {
+		return fmt.Errorf("only %s has a target and a trigger", fcmp.TypeStateChanged)
+	}
+	return errors.Join(all("event type", l.PayloadTypes(), p.Type), all("state", l.StateNames(), p.To...),
+		all("event", contract.Names(l.Events), p.Trigger...))
+}
+
+// all reports a name that is not known, and an empty list of them is fine.
+func all(what string, known []string, wanted ...string) error {
+	for _, name := range wanted {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("there is no %s %q", what, name)
+		}
+	}
+	return nil
+}
+
+// some is all, but for a list that must say something.
+func some(what string, known []string, wanted ...string) error {
+	if len(wanted) == 0 {
+		return fmt.Errorf("no %s is named", what)
+	}
+	return all(what, known, wanted...)
+}
+
+// number reads a counting field of an event.
+func (s *step) number(field string) int {
+	switch field {
+	case "seq":
+		return int(min(s.Seq, 1<<62))
+	case "meta.local_seq":
+		return int(min(s.Meta.LocalSeq, 1<<62))
+	case "meta.attempt":
+		return s.Meta.Attempt
+	case "data.interaction_id":
+		return s.data.InteractionID
+	}
+	return 0
+}
+
+var numbers = []string{"seq", "meta.local_seq", "meta.attempt", "data.interaction_id"}
+
+// text reads a naming field of an event.
+func (s *step) text(field string) string {
+	switch field {
+	case "protocol_version":
+		return s.ProtocolVersion
+	case "engine":
+		return s.Engine
+	case "to":
+		return s.data.To
+	case "terminal.status":
+		if s.data.Terminal != nil {
+			return s.data.Terminal.Status
+		}
+	}
+	return ""
+}
+
+var texts = []string{"protocol_version", "engine", "to", "terminal.status"}
+
+// has reports whether an optional member is present.
+func (s *step) has(member string) bool {
+	switch member {
+	case "pending_interaction_id":
+		return s.data.PendingInteractionID != 0
+	case "terminal":
+		return s.data.Terminal != nil
+	case "wait_deadline_at":
+		return !s.data.WaitDeadlineAt.IsZero()
+	}
+	return false
+}
+
+var optionalMembers = []string{"pending_interaction_id", "terminal", "wait_deadline_at"}

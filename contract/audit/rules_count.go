@@ -1,0 +1,162 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rules that count: attempts, questions, decisions.
+
+// countsAt asks for a number that starts at 0 and grows by one at certain events.
+
+type countsAt struct {
+	Field string  `json:"field"`
+	At    pattern `json:"at"`
+}
+
+func (r *countsAt) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("field", []string{"meta.attempt", "data.interaction_id"}, r.Field), r.At.bind(l))
+}
+
+func (r *countsAt) judge(v *view, s *step) string {
+	if r.Field == "meta.attempt" {
+		return r.attempt(v, s)
+	}
+	got := s.number(r.Field)
+	switch {
+	case !r.At.matches(s):
+		return "" // other events refer to a question, they do not count it
+	case v.askedUnknown, v.prev != nil && v.prev.told:
+		return s.skip()
+	case !v.ownCount():
+		if got <= v.asked {
+			return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), v.asked)
+		}
+		return ""
+	}
+	return r.differs(s, got, v.asked+1)
+}
+
+// attempt judges the number of the attempt, which each event has.
+
+func (r *countsAt) attempt(v *view, s *step) string {
+	got, last, grows := s.Meta.Attempt, 0, 0
+	if r.At.matches(s) {
+		grows = 1
+	}
+	if v.head != nil {
+		last = v.head.Meta.Attempt
+	}
+	switch {
+	case v.fresh || got == unknownAttempt || last == unknownAttempt:
+		return s.skip()
+	case !v.ownCount():
+		return r.foreignAttempt(v, s, last)
+	case v.head != nil && s.follows(v.head, r.Field, grows):
+		return ""
+	}
+	return r.differs(s, got, last+grows)
+}
+
+// foreignAttempt judges the count of another producer, which may begin with 1 and may grow when the
+// run is queued for the next turn.
+func (r *countsAt) foreignAttempt(v *view, s *step, last int) string {
+	got, matches := s.Meta.Attempt, r.At.matches(s)
+	switch {
+	case got < last || got > last+1:
+		return fmt.Sprintf("%s is %d at %s, after %d", r.Field, got, describe(s), last)
+	case got > last && v.state == "running" && s.Type != fcmp.TypeStateChanged:
+		return fmt.Sprintf("%s grows to %d within a turn, at %s", r.Field, got, describe(s))
+	case matches && v.turn > 0 && got <= v.turn:
+		return fmt.Sprintf("%s is %d at %s, as in the turn before", r.Field, got, describe(s))
+	}
+	return ""
+}
+
+func (r *countsAt) differs(s *step, got, want int) string {
+	if got != want {
+		s.should(r.Field, want)
+		return fmt.Sprintf("%s is %d at %s, not %d", r.Field, got, describe(s), want)
+	}
+	return ""
+}
+
+type atMostOnce struct {
+	Types []string `json:"types"`
+	Per   string   `json:"per"`
+}
+
+func (r *atMostOnce) bind(l *contract.Lifecycle) error {
+	return errors.Join(some("event type", l.PayloadTypes(), r.Types...), all("field", numbers, r.Per))
+}
+
+// judge compares with the last event of each type only: what is counted never goes back in a log
+// that got this far.
+func (r *atMostOnce) judge(v *view, s *step) string {
+	if !slices.Contains(r.Types, s.Type) {
+		return ""
+	}
+	if s.number(r.Per) == unknownAttempt {
+		return s.skip()
+	}
+	for _, last := range v.last {
+		if slices.Contains(r.Types, last.Type) && s.number(r.Per) <= last.number(r.Per) {
+			return fmt.Sprintf("%s for %s %d, after %s at seq %d", s.Type, r.Per, s.number(r.Per), last.Type, last.Seq)
+		}
+	}
+	return ""
+}
+
+type atMost struct {
+	Event pattern `json:"event"`
+	Limit string  `json:"limit"`
+}
+
+func (r *atMost) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("event type that is counted", []string{fcmp.TypeAutoDecided}, r.Event.Type),
+		all("limit", []string{"max_auto_decisions"}, r.Limit), r.Event.bind(l))
+}
+
+func (r *atMost) judge(v *view, s *step) string {
+	if !r.Event.matches(s) {
+		return ""
+	}
+	left, ok := v.autoDecisionLeft()
+	switch {
+	case !ok:
+		return s.skip()
+	case !left:
+		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit,
+			*v.begun.data.MaxAutoDecisions)
+	}
+	return ""
+}
+
+type below struct {
+	Event pattern `json:"event"`
+	Field string  `json:"field"`
+	Limit string  `json:"limit"`
+}
+
+func (r *below) bind(l *contract.Lifecycle) error {
+	return errors.Join(r.Event.bind(l), all("field", numbers, r.Field), all("limit", []string{"max_attempt"}, r.Limit))
+}
+
+func (r *below) judge(v *view, s *step) string {
+	switch {
+	case !r.Event.matches(s):
+		return ""
+	case v.begun == nil || s.number(r.Field) == unknownAttempt:
+		return s.skip()
+	case v.begun.data.MaxAttempt == 0:
+		return ""
+	}
+	if got, limit := s.number(r.Field), v.begun.data.MaxAttempt; got >= limit {
+		return fmt.Sprintf("%s at %s %d, but %s is %d", describe(s), r.Field, got, r.Limit, limit)
+	}
+	return ""
+}

@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rules about order: which event may stand where.
+
+// schemaValid is decided while a line is read, before there is an event to judge.
+type schemaValid struct{}
+
+func (schemaValid) bind(*contract.Lifecycle) error { return nil }
+func (schemaValid) judge(*view, *step) string      { return "" }
+
+type startsWith struct {
+	Type string `json:"type"`
+}
+
+func (r *startsWith) bind(l *contract.Lifecycle) error {
+	return all("event type", l.PayloadTypes(), r.Type)
+}
+
+func (r *startsWith) judge(v *view, s *step) string {
+	switch first := v.head == nil; {
+	case first != (s.Type == r.Type) && v.lenient:
+		return s.skip()
+	case first && s.Type != r.Type:
+		return fmt.Sprintf("the first event is %s, not %s", s.Type, r.Type)
+	case !first && s.Type == r.Type:
+		return fmt.Sprintf("%s stands at seq %d", r.Type, s.Seq)
+	}
+	return ""
+}
+
+type contiguous struct {
+	Field string `json:"field"`
+	Per   string `json:"per,omitempty"` // counts anew when this field changes
+}
+
+func (r *contiguous) bind(*contract.Lifecycle) error {
+	if r.Per == "" {
+		return all("field", numbers, r.Field)
+	}
+	return all("field", numbers, r.Field, r.Per)
+}
+
+func (r *contiguous) judge(v *view, s *step) string {
+	want := 1
+	switch {
+	case r.Per != "" && (v.fresh || s.number(r.Field) == 0 || s.number(r.Per) == unknownAttempt), v.fresh &&
+		v.head == nil && s.number(r.Field) != 1:
+		return s.skip()
+	case v.head == nil || r.Per != "" && v.head.number(r.Per) != s.number(r.Per):
+	case r.Per != "" && v.head.number(r.Field) == 0:
+		return s.skip()
+	default:
+		want = v.head.number(r.Field) + 1
+	}
+	if got := s.number(r.Field); got != want && (r.Per == "" || v.head == nil || !s.follows(v.head, r.Field, 1)) {
+		s.should(r.Field, want)
+		return fmt.Sprintf("%s is %d, not %d", r.Field, got, want)
+	}
+	return ""
+}
+
+type monotone struct {
+	Field string `json:"field"`
+}
+
+func (r *monotone) bind(*contract.Lifecycle) error { return all("time", []string{"ts"}, r.Field) }
+
+func (r *monotone) judge(v *view, s *step) string {
+	if v.head != nil && s.TS.Before(v.head.TS) {
+		return fmt.Sprintf("%s goes back by %s", r.Field, v.head.TS.Sub(s.TS))
+	}
+	return ""
+}
+
+type constant struct {
+	Fields []string `json:"fields"`
+}
+
+func (r *constant) bind(*contract.Lifecycle) error { return some("field", texts, r.Fields...) }
+
+func (r *constant) judge(v *view, s *step) string {
+	for _, field := range r.Fields {
+		if v.head == nil {
+			return ""
+		}
+		switch was, is := v.head.text(field), s.text(field); {
+		case was == "" || is == "":
+			return s.skip()
+		case was != is && is != v.head.dueEngine:
+			s.dueEngine = was
+			return fmt.Sprintf("%s was %q and is %q", field, was, is)
+		}
+	}
+	return ""
+}
+
+type absorbing struct{}
+
+func (absorbing) bind(*contract.Lifecycle) error { return nil }
+
+func (absorbing) judge(v *view, s *step) string {
+	if v.l.Terminal(v.state) && (!v.pastEnd || s.Type == fcmp.TypeStateChanged) {
+		return fmt.Sprintf("%s follows the end in state %s", s.Type, v.state)
+	}
+	return ""
+}
+
+type paired struct {
+	First           pattern `json:"first"`
+	Second          pattern `json:"second"`
+	SameInteraction bool    `json:"same_interaction,omitempty"`
+}
+
+func (r *paired) bind(l *contract.Lifecycle) error {
+	return errors.Join(r.First.bind(l), r.Second.bind(l))
+}
+
+func (r *paired) judge(v *view, s *step) string {
+	first, second := r.First.matches(v.prev), r.Second.matches(s)
+	if first && !second && r.excused(v) {
+		return ""
+	}
+	if first && !second && r.unseen(v) {
+		return s.skip()
+	}
+	if v.lenient && r.SameInteraction && v.early != nil {
+		if v.early == v.prev {
+			return r.reversed(v, s)
+		}
+		first = false // its other half stands before it
+	}
+	switch {
+	case first && !second:
+		return fmt.Sprintf("%s is followed by %s, not by %s", r.First, s.Type, r.Second)
+	case second && v.fresh:
+		return s.skip()
+	case second && !first && v.lenient && r.SameInteraction && v.state != "waiting_user":
+		return "" // the other half may follow it
+	case second && !first:
+		return fmt.Sprintf("%s does not follow %s", r.Second, r.First)
+	case first && r.SameInteraction:
+		return r.other(v.prev, s)
+	}
+	return ""
+}
+
+// excused reports whether the event before need not be followed by its other half: because
+// something was told of it, or of the half.
+func (r *paired) excused(v *view) bool {
+	return v.prev.told || r.SameInteraction && v.apart != 0 && v.prev.data.PendingInteractionID == v.apart
+}
+
+// unseen reports whether the other half of the event before may stand before that, in the log of
+// another producer: in a line that could not be read, or before the log begins.
+func (r *paired) unseen(v *view) bool {
+	return v.lenient && r.SameInteraction && v.early == nil && v.prev.lost
+}
+
+// reversed judges what follows a question that was shown before its change of state.
+func (r *paired) reversed(v *view, s *step) string {
+	if !r.First.matches(s) {
+		if v.prev.told || v.prev.lost {
+			return ""
+		}
+		v.apart = v.prev.data.InteractionID
+		return fmt.Sprintf("%s stands neither directly after %s nor before it", r.Second, r.First)
+	}
+	return r.other(s, v.prev)
+}
+
+// other says that the change of state waits for another question than the one shown.
+func (r *paired) other(change, question *step) string {
+	waits, shown := change.data.PendingInteractionID, question.data.InteractionID
+	if waits == shown || waits == 0 { // 0: it does not say, which another rule asks for
+		return ""
+	}
+	return fmt.Sprintf("the state waits for question %d, but question %d is shown", waits, shown)
+}
+
+func (r *paired) unfinished(v *view) string {
+	if v.lenient && r.SameInteraction && v.early != nil {
+		if v.early == v.prev && !v.prev.told && !v.prev.lost {
+			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second,
+				r.First)
+		}
+		return ""
+	}
+	if r.First.matches(v.prev) && !r.excused(v) && !r.unseen(v) {
+		return fmt.Sprintf("%s is the last event, but %s must follow", r.First, r.Second)
+	}
+	return ""
+}
+
+type precedes struct {
+	Type string   `json:"type"`
+	Past []string `json:"past"` // what may stand between
+	Then pattern  `json:"then"`
+}
+
+func (r *precedes) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("event type that may stand between",
+		[]string{fcmp.TypeWarning}, r.Past...), r.Then.bind(l))
+}
+
+func (r *precedes) judge(v *view, s *step) string {
+	if v.lenient && s.Type == fcmp.TypeInputRequired && v.state != "waiting_user" {
+		return "" // its change of state follows directly, see paired
+	}
+	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told && !slices.Contains(r.Past, s.Type) &&
+		!r.Then.matches(s) {
+		return fmt.Sprintf("%s is followed by %s, not by %s", r.Type, describe(s), r.Then)
+	}
+	return ""
+}
+
+func (r *precedes) unfinished(v *view) string {
+	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told {
+		return fmt.Sprintf("%s is not followed by %s", r.Type, r.Then)
+	}
+	return ""
+}
+
+type leadsTo struct {
+	After pattern `json:"after"`
+	To    pattern `json:"to"`
+}
+
+func (r *leadsTo) bind(l *contract.Lifecycle) error {
+	return errors.Join(r.After.bind(l), r.To.bind(l))
+}
+
+func (r *leadsTo) judge(v *view, s *step) string {
+	if s.Type == fcmp.TypeStateChanged && v.state == "" && r.After.matches(v.changed) {
+		return s.skip()
+	}
+	if s.Type == fcmp.TypeStateChanged && r.After.matches(v.changed) && !r.To.matches(s) {
+		return fmt.Sprintf("%s leads to %s: the answer was never executed", r.After, describe(s))
+	}
+	return ""
+}
+
+func describe(s *step) string {
+	if s.Type == fcmp.TypeStateChanged {
+		return fmt.Sprintf("%s → %s by %s", s.data.From, s.data.To, s.data.Trigger)
+	}
+	return s.Type
+}

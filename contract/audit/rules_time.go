@@ -1,0 +1,138 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rules about times and spans: they are the commit's, and follow from what the run was
+// submitted with.
+
+// foreignSlack is by how much a time may differ in a log of another producer: it may have been
+// taken somewhat earlier or later, on another clock, and be written without its zone.
+const foreignSlack = 24 * time.Hour
+
+// differs says by how much a time is not what it should be, or "".
+func (v *view) differs(member string, got, want time.Time, wanted string) string {
+	off := got.Sub(want)
+	if off == 0 || v.lenient && off.Abs() < foreignSlack {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s, but %s is %s", member, fcmp.FormatTime(got), wanted, fcmp.FormatTime(want))
+}
+
+// sameTime asks that a member is the event's own time.
+type sameTime struct {
+	Members []struct {
+		Type   string `json:"type"`
+		Member string `json:"member"`
+	} `json:"members"`
+}
+
+func (r *sameTime) bind(l *contract.Lifecycle) error {
+	if len(r.Members) == 0 {
+		return errors.New("no member is named")
+	}
+	var faults []error
+	for _, m := range r.Members {
+		faults = append(faults, all("event type", l.PayloadTypes(), m.Type), all("time", instants, m.Member))
+	}
+	return errors.Join(faults...)
+}
+
+func (r *sameTime) judge(v *view, s *step) string {
+	for _, m := range r.Members {
+		if m.Type != s.Type {
+			continue
+		}
+		at := s.instant(m.Member)
+		if at.IsZero() {
+			return s.skip()
+		}
+		if wrong := v.differs(m.Member, at, s.TS, "the event's ts"); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// instants are the times that events have in their data.
+var instants = []string{"updated_at", "accepted_at", "asked_at", "wait_deadline_at"}
+
+// instant reads a time of an event, zero when it is missing.
+func (s *step) instant(member string) time.Time {
+	switch member {
+	case "updated_at":
+		return s.data.UpdatedAt
+	case "accepted_at":
+		return s.data.AcceptedAt
+	case "asked_at":
+		return s.data.AskedAt
+	case "wait_deadline_at":
+		return s.data.WaitDeadlineAt
+	}
+	return time.Time{}
+}
+
+// asSubmitted asks that a number is the one that the run was submitted with.
+type asSubmitted struct {
+	Type   string `json:"type"`
+	Member string `json:"member"`
+	Limit  string `json:"limit"`
+}
+
+func (r *asSubmitted) bind(*contract.Lifecycle) error {
+	return errors.Join(all("event type", []string{fcmp.TypeAutoDecided}, r.Type), all("number", []string{"timeout_sec"},
+		r.Member), all("limit", []string{"session_timeout_sec"}, r.Limit))
+}
+
+func (r *asSubmitted) judge(v *view, s *step) string {
+	switch {
+	case s.Type != r.Type:
+		return ""
+	case v.begun == nil || v.begun.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
+		return s.skip()
+	case s.data.TimeoutSec != v.begun.data.SessionTimeoutSec:
+		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit,
+			v.begun.data.SessionTimeoutSec)
+	}
+	return ""
+}
+
+// waitsFor asks that a deadline, where there is one, comes a submitted span after another time of
+// the event.
+type waitsFor struct {
+	Type     string `json:"type"`
+	From     string `json:"from"`
+	Deadline string `json:"deadline"`
+	Limit    string `json:"limit"`
+}
+
+func (r *waitsFor) bind(*contract.Lifecycle) error {
+	return errors.Join(all("event type", []string{fcmp.TypeInputRequired}, r.Type), all("time", []string{"asked_at"},
+		r.From),
+		all("time", []string{"wait_deadline_at"}, r.Deadline), all("limit", []string{"session_timeout_sec"}, r.Limit))
+}
+
+func (r *waitsFor) judge(v *view, s *step) string {
+	deadline := s.instant(r.Deadline)
+	if s.Type != r.Type || deadline.IsZero() {
+		return "" // whether there has to be one is asked elsewhere
+	}
+	from := s.instant(r.From)
+	if v.begun == nil || v.begun.data.SessionTimeoutSec == 0 || from.IsZero() {
+		return s.skip()
+	}
+	span := min(v.begun.data.SessionTimeoutSec, maxSpanSec)
+	due := from.Add(time.Duration(span) * time.Second)
+	s.data.WaitDeadlineAt = due // what is told here is not told again of what the deadline does
+	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
+		v.begun.data.SessionTimeoutSec))
+}
+
+// maxSpanSec is the longest span in seconds that a time.Duration holds.
+const maxSpanSec = int(1<<63-1) / int(time.Second)

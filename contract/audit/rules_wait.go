@@ -1,0 +1,188 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// The rules about waiting: questions, deadlines, and what the policy makes of them.
+
+type namesOpen struct {
+	Types []string `json:"types"`
+}
+
+func (r *namesOpen) bind(l *contract.Lifecycle) error {
+	return some("event type", l.PayloadTypes(), r.Types...)
+}
+
+func (r *namesOpen) judge(v *view, s *step) string {
+	switch {
+	case !slices.Contains(r.Types, s.Type):
+		return ""
+	case v.openUnknown:
+		return s.skip()
+	case v.open == nil:
+		return fmt.Sprintf("%s names question %d, but none is open", s.Type, s.data.InteractionID)
+	case v.open.data.InteractionID != s.data.InteractionID:
+		return fmt.Sprintf("%s names question %d, but question %d is open", s.Type, s.data.InteractionID,
+			v.open.data.InteractionID)
+	}
+	return ""
+}
+
+// condition is one way in which a waiting run may be left; an empty member does not restrict.
+type condition struct {
+	Profile          string `json:"profile,omitempty"`
+	OnDeadline       string `json:"on_deadline,omitempty"`
+	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
+}
+
+// holds reports whether the condition holds, and whether the log tells enough to know that it does
+// not.
+func (c condition) holds(v *view) (holds, known bool) {
+	holds, known = true, true
+	asks := func(asked, tells, is bool) {
+		holds = holds && (!asked || is)
+		known = known && (!asked || tells)
+	}
+	left, ok := v.autoDecisionLeft()
+	asks(c.Profile != "", v.open.data.Profile != "", c.Profile == v.open.data.Profile)
+	asks(c.OnDeadline != "", v.open.data.OnDeadline != "", c.OnDeadline == v.open.data.OnDeadline)
+	asks(c.AutoDecisionLeft != nil, ok, c.AutoDecisionLeft != nil && *c.AutoDecisionLeft == left)
+	return holds, known
+}
+
+type waitingAllows struct {
+	Trigger string      `json:"trigger"`
+	Any     []condition `json:"any"`
+}
+
+func (r *waitingAllows) bind(l *contract.Lifecycle) error {
+	faults := []error{all("event", contract.Names(l.Events), r.Trigger)}
+	if len(r.Any) == 0 {
+		faults = append(faults, errors.New("no condition is given"))
+	}
+	for _, c := range r.Any {
+		if c.Profile != "" {
+			faults = append(faults, all("profile", contract.Names(l.Profiles), c.Profile))
+		}
+		if c.OnDeadline != "" {
+			faults = append(faults, all("deadline action", deadlineActions, c.OnDeadline))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (r *waitingAllows) judge(v *view, s *step) string {
+	if s.Type != fcmp.TypeStateChanged || s.data.Trigger != r.Trigger {
+		return ""
+	}
+	if v.open == nil {
+		if v.openUnknown {
+			return s.skip()
+		}
+		return ""
+	}
+	allKnown := true
+	for _, c := range r.Any {
+		holds, known := c.holds(v)
+		if holds && known {
+			return ""
+		}
+		allKnown = allKnown && known
+	}
+	if !allKnown {
+		return s.skip()
+	}
+	return fmt.Sprintf("%s, but question %d waits with profile %s, %s at the deadline, %d automatic decisions made",
+		r.Trigger,
+		v.open.data.InteractionID, v.open.data.Profile, v.open.data.OnDeadline, v.autoDecisions)
+}
+
+var deadlineActions = []string{"keep_waiting", "auto_decide", "fail"}
+
+type policyRow struct {
+	Type string `json:"type"`
+}
+
+func (r *policyRow) bind(*contract.Lifecycle) error {
+	return all("event type", []string{fcmp.TypeInputRequired}, r.Type)
+}
+
+func (r *policyRow) judge(v *view, s *step) string {
+	if s.Type != r.Type {
+		return ""
+	}
+	if v.begun == nil || v.begun.data.Strict == nil || s.data.Profile == "" || s.data.OnDeadline == "" {
+		return s.skip()
+	}
+	strict := *v.begun.data.Strict
+	row, ok := v.l.Wait(s.data.Profile, strict)
+	if !ok || row.OnDeadline != s.data.OnDeadline {
+		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline,
+			s.data.Profile, strict, row.ID, row.OnDeadline)
+	}
+	return ""
+}
+
+type implies struct {
+	Type       string   `json:"type"`
+	OnDeadline []string `json:"on_deadline"`
+	Present    string   `json:"present"`
+}
+
+func (r *implies) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...),
+		all("optional member", optionalMembers, r.Present))
+}
+
+func (r *implies) judge(v *view, s *step) string {
+	switch {
+	case s.Type != r.Type:
+		return ""
+	case s.data.OnDeadline == "":
+		return s.skip()
+	case slices.Contains(r.OnDeadline, s.data.OnDeadline) && !s.has(r.Present):
+		if v.lenient {
+			return s.skip()
+		}
+		return fmt.Sprintf("on_deadline is %s, but %s is missing", s.data.OnDeadline, r.Present)
+	}
+	return ""
+}
+
+type notBefore struct {
+	Events []pattern `json:"events"`
+}
+
+func (r *notBefore) bind(l *contract.Lifecycle) error {
+	if len(r.Events) == 0 {
+		return errors.New("no event is named")
+	}
+	var faults []error
+	for _, p := range r.Events {
+		faults = append(faults, p.bind(l))
+	}
+	return errors.Join(faults...)
+}
+
+func (r *notBefore) judge(v *view, s *step) string {
+	if !slices.ContainsFunc(r.Events, func(p pattern) bool { return p.matches(s) }) {
+		return ""
+	}
+	if v.openUnknown || v.lenient && v.open != nil && v.open.data.WaitDeadlineAt.IsZero() {
+		return s.skip()
+	}
+	if v.open == nil {
+		return ""
+	}
+	if due := v.open.data.WaitDeadlineAt; s.TS.Before(due) {
+		return fmt.Sprintf("%s comes %s before the deadline of question %d", describe(s), due.Sub(s.TS),
+			v.open.data.InteractionID)
+	}
+	return ""
+}

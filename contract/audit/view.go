@@ -1,0 +1,276 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+)
+
+// step is one event as the rules see it: its envelope, and of its data what any rule asks for.
+type step struct {
+	fcmp.Event
+	data stepData
+	// undecided is set by a rule that lacks what it would have to know.
+	undecided bool
+	// told says that it was told that the event stands in the wrong place. What it asks for is not
+	// demanded then.
+	told bool
+	// lost says that what stands directly before the event is not known.
+	lost bool
+	// due holds, of the numbers that were told to be wrong, what they should have been, by field;
+	// dueEngine the engine.
+	due       map[string]int
+	dueEngine string
+}
+
+// stepData is the union of the payloads; each member means the same in whichever payload has it. A
+// member that is missing has the zero value, which none that is given has, or is nil.
+type stepData struct {
+	Mode                 string         `json:"mode"`
+	Strict               *bool          `json:"interactive_require_user_reply"`
+	SessionTimeoutSec    int            `json:"session_timeout_sec"`
+	MaxAttempt           int            `json:"max_attempt"`
+	MaxAutoDecisions     *int           `json:"max_auto_decisions"`
+	From                 string         `json:"from"`
+	To                   string         `json:"to"`
+	Trigger              string         `json:"trigger"`
+	UpdatedAt            time.Time      `json:"updated_at"`
+	PendingInteractionID int            `json:"pending_interaction_id"`
+	Terminal             *fcmp.Terminal `json:"terminal"`
+	InteractionID        int            `json:"interaction_id"`
+	AcceptedAt           time.Time      `json:"accepted_at"`
+	TimeoutSec           int            `json:"timeout_sec"`
+	AskedAt              time.Time      `json:"asked_at"`
+	Profile              string         `json:"profile"`
+	OnDeadline           string         `json:"on_deadline"`
+	WaitDeadlineAt       time.Time      `json:"wait_deadline_at"`
+	Code                 string         `json:"code"`
+}
+
+// newStep takes an event that was verified: its data has the types that are read here.
+func newStep(e fcmp.Event) *step {
+	s := &step{Event: e}
+	if e.Type != fcmp.TypeMessageFinal && e.Type != fcmp.TypeMessageIntermediate {
+		_ = json.Unmarshal(e.Data, &s.data)
+	}
+	s.Data = nil
+	return s
+}
+
+// skip says that the rule cannot be decided on this event, because the log does not tell what it
+// would have to know.
+func (s *step) skip() string {
+	s.undecided = true
+	return ""
+}
+
+// follows reports whether the number is the one after the event before, plus more; or after what
+// that should have had, if it was told.
+func (s *step) follows(head *step, field string, more int) bool {
+	if s.number(field) == head.number(field)+more {
+		return true
+	}
+	due, told := head.due[field]
+	return told && s.number(field) == due+more
+}
+
+// should notes what a number should have been.
+func (s *step) should(field string, due int) {
+	if s.due == nil {
+		s.due = map[string]int{}
+	}
+	s.due[field] = due
+}
+
+// encoded is the event as it would stand in a log.
+func encoded(e fcmp.Event) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", fcmp.ErrEvent, err)
+	}
+	return body, nil
+}
+
+// unknownAttempt stands for an attempt that the log does not tell.
+const unknownAttempt = -1
+
+// view is what is known of a run before its next event. It has a fixed size, however long the log
+// is.
+type view struct {
+	l       *contract.Lifecycle
+	lenient bool // the log is of another producer
+	line    int  // of the run's last event
+
+	// fresh says that what stands directly before the next event is not known: the log begins in
+	// mid-run, or events are missing.
+	fresh bool
+	// partial says that some of the run's events are not in the log, so that nothing that counts
+	// over the whole run is known.
+	partial  bool
+	repeated uint64 // the last event that stood twice, 0 when the event before did not
+	pastEnd  bool   // it was told that something follows the run's end
+	// startKnown says that it was decided whether the log of another producer begins in mid-run.
+	startKnown bool
+
+	state         string  // "": not known
+	begun         *step   // conversation.started
+	head          *step   // the event before, of a type that the contract knows or not
+	prev          *step   // the event before that the contract knows
+	loud          *step   // the last such event that was no warning
+	changed       *step   // the last change of state
+	early         *step   // the question that was shown before its change of state, see paired
+	apart         int     // the question of which it was told that it does not stand beside its change of state
+	last          []*step // the last event of each type
+	turn          int     // the attempt of the last turn that started, 0: not known
+	open          *step   // user.input.required of the open question
+	openUnknown   bool    // whether a question is open, and which, is not known
+	profile       string
+	asked         int // the last question's number
+	askedUnknown  bool
+	autoDecisions int
+}
+
+// newView is what is known of a run of which nothing was seen.
+func newView(l *contract.Lifecycle, lenient bool) *view {
+	return &view{l: l, lenient: lenient, state: l.Submission.To}
+}
+
+// lose forgets what is not known any more when events are missing. What the run was submitted with
+// stays known.
+func (v *view) lose() {
+	*v = view{
+		l: v.l, lenient: v.lenient, line: v.line, begun: v.begun, head: v.head, startKnown: v.startKnown,
+		fresh: true, partial: true, openUnknown: true, askedUnknown: true,
+	}
+}
+
+// pass lets an event whose type the contract does not know become part of what is known.
+func (v *view) pass(s *step) {
+	v.head, v.repeated = s, 0
+}
+
+// advance lets the event become part of what is known.
+func (v *view) advance(s *step) {
+	s.lost = v.fresh
+	v.noteQuestion(s)
+	v.pass(s)
+	v.prev, v.fresh = s, false
+	if i := slices.IndexFunc(v.last, func(last *step) bool { return last.Type == s.Type }); i >= 0 {
+		v.last[i] = s
+	} else {
+		v.last = append(v.last, s)
+	}
+	if s.Type != fcmp.TypeWarning {
+		v.loud = s
+	}
+	switch s.Type {
+	case fcmp.TypeStarted:
+		if v.begun == nil {
+			v.begun = s
+		}
+	case fcmp.TypeInputRequired:
+		v.open, v.openUnknown = s, s.told
+		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.told, s.data.Profile
+	case fcmp.TypeStateChanged:
+		v.state, v.changed, v.pastEnd = s.data.To, s, false
+		if s.data.To != "waiting_user" {
+			v.open, v.openUnknown = nil, false
+		}
+		switch s.data.Trigger {
+		case "turn.started":
+			v.turn = max(s.Meta.Attempt, 0)
+		case fcmp.TypeAutoDecided:
+			v.autoDecisions++
+		}
+	}
+}
+
+// waits reports whether the event begins a wait.
+func (s *step) waits() bool {
+	return s != nil && s.Type == fcmp.TypeStateChanged && s.data.To == "waiting_user"
+}
+
+// noteQuestion follows the pair of a question and its wait.
+func (v *view) noteQuestion(s *step) {
+	shown := s.Type == fcmp.TypeInputRequired
+	switch {
+	case v.prev.waits() && v.early == nil && !shown:
+		// The question is missing. So that this is told once, it counts as asked.
+		v.openUnknown, v.open = true, nil
+		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
+		v.early = nil
+	case shown && !v.prev.waits():
+		v.early = s
+	case s.waits() && v.early != nil && v.early == v.prev:
+		// the pair is complete
+	default:
+		v.early = nil
+	}
+}
+
+// autoDecisionLeft reports whether the run may still decide for itself, as far as that is known.
+func (v *view) autoDecisionLeft() (left, ok bool) {
+	if v.begun == nil || v.begun.data.MaxAutoDecisions == nil || v.partial {
+		return false, false
+	}
+	return v.autoDecisions < *v.begun.data.MaxAutoDecisions, true
+}
+
+// ownCount reports whether attempts and questions are counted as this contract counts them. Other
+// producers begin elsewhere.
+func (v *view) ownCount() bool {
+	return !v.lenient || v.begun != nil && v.begun.Meta.Attempt == 0
+}
+
+// facts are those that the log tells for certain; a fact that is not a key is unknown.
+func (v *view) facts() contract.Facts {
+	known := contract.Facts{}
+	if left, ok := v.autoDecisionLeft(); ok {
+		known["auto_decision_left"] = left
+	}
+	if v.begun != nil && v.begun.data.Mode != "" {
+		known["interactive"] = v.begun.data.Mode == "interactive"
+	}
+	if v.begun != nil && v.begun.data.Strict != nil {
+		known["strict"] = *v.begun.data.Strict
+	}
+	if v.profile != "" {
+		known["sticky"] = v.profile == "sticky_process"
+	}
+	return known
+}
+
+// contradicts reports whether the known facts rule the guard out.
+func contradicts(known contract.Facts, g contract.Guard) bool {
+	for _, name := range g.All {
+		if holds, ok := known[name]; ok && !holds {
+			return true
+		}
+	}
+	for _, name := range g.None {
+		if known[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// candidates are the transitions that a change of state may have been.
+func (v *view) candidates(s *step) []contract.Transition {
+	var out []contract.Transition
+	known := v.facts()
+	if v.prev != nil && v.prev.told && v.prev.Type == s.data.Trigger {
+		known = nil // that it may not be was told of the event before
+	}
+	for _, t := range v.l.Transitions {
+		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To &&
+			!contradicts(known, t.Guard) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

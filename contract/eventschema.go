@@ -1,0 +1,45 @@
+package contract
+
+import (
+	"embed"
+	"encoding/json"
+)
+
+//go:embed events/*.schema.json
+var eventFiles embed.FS
+
+const (
+	schemaSuffix = ".schema.json"
+	envelope     = "envelope" // the schema of what is around every payload
+)
+
+// EventSchema returns the schema of an event type's data, or that of the envelope for "". ok is
+// false for a type that the contract does not have. The bytes are the caller's.
+func EventSchema(typ string) (raw []byte, ok bool) {
+	if typ == "" {
+		typ = envelope
+	}
+	raw, err := eventFiles.ReadFile("events/" + typ + schemaSuffix)
+	return raw, err == nil
+}
+
+// envelopeProtocol is the protocol version that the envelope's schema asks for.
+func envelopeProtocol() string {
+	raw, _ := EventSchema("")
+	var schema struct {
+		Properties struct {
+			Version struct{ Const string } `json:"protocol_version"`
+		}
+	}
+	_ = json.Unmarshal(raw, &schema) // embedded; what cannot be read names no version
+	return schema.Properties.Version.Const
+}
+
+// countPayloadSchemas returns how many schemas of payloads there are.
+func countPayloadSchemas() int {
+	files, err := eventFiles.ReadDir("events")
+	if err != nil {
+		panic(err) // embedded
+	}
+	return len(files) - 1 // without the envelope's
+}

@@ -1,0 +1,131 @@
+package fcmp
+
+import (
+	"bytes"
+	"math"
+)
+
+// decodeFast reads an event in exactly the form that Encode gives it, and then decides as
+// decodeSlow does. It refuses any other form, and whatever is wrong.
+func decodeFast(body []byte) (Event, bool) {
+	e, _, ok := scanEvent(body)
+	return e, ok
+}
+
+// scanEvent is decodeFast; it also returns the time as it stands there.
+func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
+	c := cursor{rest: body}
+	c.skip(`{"protocol_version":"` + Protocol + `","run_id":"`)
+	run := c.text()
+	c.skip(`,"seq":`)
+	seq := c.number()
+	c.skip(`,"ts":"`)
+	ts = c.text()
+	c.skip(`,"engine":"`)
+	engine := c.text()
+	c.skip(`,"type":"`)
+	typ := knownType(c.text())
+	c.skip(`,"data":`)
+	data := c.value()
+	c.skip(`,"meta":{"attempt":`)
+	attempt := c.number()
+	c.skip(`,"local_seq":`)
+	localSeq := c.number()
+	c.skip(`}}`)
+	if c.lost || len(c.rest) > 0 || typ == "" || at(data, 0) != '{' || attempt > math.MaxInt {
+		return Event{}, nil, false
+	}
+	e = Event{
+		ProtocolVersion: Protocol, RunID: string(run), Seq: seq, Engine: string(engine), Type: typ,
+		Data: bytes.Clone(data), Meta: Meta{Attempt: int(attempt), LocalSeq: localSeq},
+	}
+	if e.TS.UnmarshalText(ts) != nil || e.header().check() != nil {
+		return Event{}, nil, false
+	}
+	return e, ts, true
+}
+
+// knownType returns the type as a string that need not be allocated, empty for an unknown one.
+func knownType(typ []byte) string {
+	switch string(typ) {
+	case TypeStarted:
+		return TypeStarted
+	case TypeStateChanged:
+		return TypeStateChanged
+	case TypeReplyAccepted:
+		return TypeReplyAccepted
+	case TypeAutoDecided:
+		return TypeAutoDecided
+	case TypeInputRequired:
+		return TypeInputRequired
+	case TypeMessageFinal:
+		return TypeMessageFinal
+	case TypeMessageIntermediate:
+		return TypeMessageIntermediate
+	case TypeWarning:
+		return TypeWarning
+	}
+	return ""
+}
+
+// cursor reads from the front of what is left. Once it has met something unexpected it is lost, and
+// what it returns means nothing.
+type cursor struct {
+	rest []byte
+	lost bool
+}
+
+// skip reads what has to stand there.
+func (c *cursor) skip(literal string) {
+	if len(c.rest) < len(literal) || string(c.rest[:len(literal)]) != literal {
+		c.lost = true
+		return
+	}
+	c.rest = c.rest[len(literal):]
+}
+
+// text reads ASCII without escapes up to a quote, and the quote.
+func (c *cursor) text() []byte {
+	for i, b := range c.rest {
+		if b == '"' {
+			t := c.rest[:i]
+			c.rest = c.rest[i+1:]
+			return t
+		}
+		if !verbatim[b] {
+			break
+		}
+	}
+	c.lost = true
+	return nil
+}
+
+// number reads a count of up to 18 digits.
+func (c *cursor) number() uint64 {
+	n, i := uint64(0), 0
+	for i < len(c.rest) && isDigit(c.rest[i]) && i <= 18 {
+		n = n*10 + uint64(c.rest[i]-'0')
+		i++
+	}
+	if i == 0 || i > 18 || i > 1 && c.rest[0] == '0' {
+		c.lost = true
+		return 0
+	}
+	c.rest = c.rest[i:]
+	return n
+}
+
+// value reads a value of any kind and returns it as it stands there.
+func (c *cursor) value() []byte {
+	end := -1
+	if !c.lost {
+		end = valueEnd(c.rest, 0, 0)
+	}
+	if end < 0 {
+		c.lost = true
+		return nil
+	}
+	value := c.rest[:end]
+	c.rest = c.rest[end:]
+	return value
+}

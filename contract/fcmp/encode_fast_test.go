@@ -1,0 +1,162 @@
+package fcmp
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func eventTypes() []string {
+	var types []string
+	for typ := range shapes() {
+		types = append(types, typ)
+	}
+	slices.Sort(types)
+	return types
+}
+
+// requireSame holds the fast way to the slow one, and reports whether it was taken.
+func requireSame(t require.TestingT, h Header, typ string, data map[string]any) bool {
+	fast, ok := encodeFast(h, typ, data)
+	if !ok {
+		return false
+	}
+	slow, err := encodeSlow(h, typ, data)
+	require.NoError(t, err, "the fast way accepts what the schema refuses")
+	require.Equal(t, string(slow), string(fast))
+	return true
+}
+
+func drawHeader(t *rapid.T) Header {
+	return Header{
+		RunID: rapid.StringMatching(patternRunID).Draw(t, "run"), Seq: rapid.Uint64Min(1).Draw(t, "seq"),
+		TS: drawTime(t).Add(time.Second),
+		Engine: rapid.SampledFrom([]string{"demo", "<\"é\u2028\xff>", strings.Repeat("e", MaxEngine)}).Draw(t,
+			"engine"),
+		Attempt: rapid.IntMin(0).Draw(t, "attempt"), LocalSeq: rapid.Uint64Min(1).Draw(t, "local"),
+	}
+}
+
+// F7: every valid payload takes the fast way, and its bytes are those of the slow one.
+func TestValidPayloadsAreEncodedFast(t *testing.T) {
+	t.Parallel()
+	for _, typ := range eventTypes() {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			require.True(t, requireSame(t, header(), typ, samples()[typ]))
+			rapid.Check(t, func(t *rapid.T) {
+				require.True(t, requireSame(t, drawHeader(t), typ, drawPayload(t, typ)))
+			})
+		})
+	}
+}
+
+// F7: whatever is wrong with a payload or its header, the fast way never accepts what the validator
+// of schemas refuses.
+func TestFastEncodingAcceptsNothingMore(t *testing.T) {
+	t.Parallel()
+	for _, typ := range eventTypes() {
+		t.Run(typ, func(t *testing.T) {
+			t.Parallel()
+			for name := range samples()[typ] {
+				for _, v := range junk() {
+					data := samples()[typ]
+					data[name] = v
+					requireSame(t, header(), typ, data)
+				}
+			}
+			rapid.Check(t, func(t *rapid.T) {
+				data := drawPayload(t, typ)
+				for range rapid.IntRange(1, 3).Draw(t, "changes") {
+					mutate(t, data)
+				}
+				requireSame(t, header(), typ, data)
+			})
+		})
+	}
+	for name, change := range map[string]func(*Header){
+		"run":      func(h *Header) { h.RunID = "a/b" },
+		"seq":      func(h *Header) { h.Seq = 0 },
+		"no time":  func(h *Header) { h.TS = time.Time{} },
+		"year":     func(h *Header) { h.TS = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) },
+		"engine":   func(h *Header) { h.Engine = strings.Repeat("e", MaxEngine+1) },
+		"attempt":  func(h *Header) { h.Attempt = -1 },
+		"localseq": func(h *Header) { h.LocalSeq = 0 },
+	} {
+		h := header()
+		change(&h)
+		_, ok := encodeFast(h, TypeWarning, samples()[TypeWarning])
+		require.False(t, ok, name)
+	}
+	_, ok := encodeFast(header(), "envelope", map[string]any{})
+	require.False(t, ok, "the envelope is no event")
+	_, ok = encodeFast(header(), TypeWarning, nil)
+	require.False(t, ok)
+}
+
+// Events that good runs leave are encoded fast, and to the bytes in which they were recorded.
+func TestRecordedEventsAreEncodedFast(t *testing.T) {
+	t.Parallel()
+	for name, log := range logs(t, "good") {
+		for line := range strings.Lines(string(log)) {
+			e, err := Verify([]byte(line))
+			require.NoError(t, err, name)
+			data, err := decodeObject(e.Data)
+			require.NoError(t, err)
+			h := Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
+				LocalSeq: e.Meta.LocalSeq}
+			require.True(t, requireSame(t, h, e.Type, data), line)
+		}
+	}
+}
+
+// F7: an event beyond MaxEvent is refused, however it was encoded.
+func TestFastEncodingKnowsTheLargestEvent(t *testing.T) {
+	t.Parallel()
+	asked := samples()[TypeInputRequired]
+	sized := func(padding int) map[string]any {
+		asked["ui_hints"] = map[string]any{"x": strings.Repeat("x", padding)}
+		return asked
+	}
+	rest, err := Encode(header(), TypeInputRequired, sized(0))
+	require.NoError(t, err)
+	require.True(t, requireSame(t, header(), TypeInputRequired, sized(MaxEvent-1-len(rest))))
+	require.False(t, requireSame(t, header(), TypeInputRequired, sized(MaxEvent-len(rest))))
+	_, err = Encode(header(), TypeInputRequired, asked)
+	require.ErrorContains(t, err, "bytes encoded")
+}
+
+// The fast way allocates its result and nothing else; a room now and then, when the pool has none.
+func TestFastEncodingAllocatesOnce(t *testing.T) {
+	for typ, data := range samples() {
+		h := header()
+		allocs := testing.AllocsPerRun(100, func() { _, _ = Encode(h, typ, data) })
+		require.Less(t, allocs, 3.0, typ)
+	}
+}
+
+// FuzzEncode: data from anywhere is encoded to the same bytes, or judged by the validator of
+// schemas.
+func FuzzEncode(f *testing.F) {
+	types := eventTypes()
+	for i, typ := range types {
+		body, err := Encode(header(), typ, samples()[typ])
+		require.NoError(f, err)
+		e, err := Decode(body)
+		require.NoError(f, err)
+		f.Add(i, "demo", []byte(e.Data))
+	}
+	f.Fuzz(func(t *testing.T, i int, engine string, raw []byte) {
+		data, err := decodeObject(raw)
+		if err != nil || i < 0 {
+			return
+		}
+		h := header()
+		h.Engine = engine
+		requireSame(t, h, types[i%len(types)], data)
+	})
+}

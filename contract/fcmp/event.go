@@ -1,0 +1,85 @@
+package fcmp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Protocol is the protocol version in every envelope (F1).
+const Protocol = "fcmp/1.0"
+
+// The event types. Each has a payload schema in events/ and a payload type in this package.
+const (
+	TypeStarted             = "conversation.started"
+	TypeStateChanged        = "conversation.state.changed"
+	TypeReplyAccepted       = "interaction.reply.accepted"
+	TypeAutoDecided         = "interaction.auto_decide.timeout"
+	TypeInputRequired       = "user.input.required"
+	TypeMessageFinal        = "assistant.message.final"
+	TypeMessageIntermediate = "assistant.message.intermediate"
+	TypeWarning             = "diagnostic.warning"
+)
+
+// MaxEvent is the largest encoded event in bytes: the longest message, each of its characters
+// escaped, and room for the rest.
+const MaxEvent = 8 << 20
+
+// timeLayout is RFC 3339 with as many digits as the time has, up to microseconds; times are written
+// in UTC.
+const timeLayout = "2006-01-02T15:04:05.999999Z07:00"
+
+// ErrEvent is matched by every error about bytes that are no event.
+var ErrEvent = errors.New("contract: not an FCMP event")
+
+// Meta says where an event stands within its attempt.
+type Meta struct {
+	// Attempt is the turn's number, 0 before the first.
+	Attempt int `json:"attempt"`
+	// LocalSeq counts the events of the attempt, from 1.
+	LocalSeq uint64 `json:"local_seq"`
+}
+
+// Event is one FCMP event (F1).
+type Event struct {
+	ProtocolVersion string `json:"protocol_version"`
+	RunID           string `json:"run_id"`
+	// Seq is the event's number within the run, from 1 without a gap.
+	Seq    uint64    `json:"seq"`
+	TS     time.Time `json:"ts"`
+	Engine string    `json:"engine"`
+	Type   string    `json:"type"`
+	// Data is the payload; Decode reads it into the type's payload struct.
+	Data json.RawMessage `json:"data"`
+	Meta Meta            `json:"meta"`
+}
+
+// Decode reads an encoded event. It checks the envelope's shape and protocol, so that a reader
+// never takes something else for an event, and leaves the payload as it is; Verify checks that too.
+// The error matches ErrEvent.
+//
+// It refuses what Encode would never write: unknown members, other protocols, bodies above
+// MaxEvent.
+func Decode(body []byte) (Event, error) {
+	if len(body) > MaxEvent {
+		return Event{}, fmt.Errorf("%w: %d bytes, at most %d", ErrEvent, len(body), MaxEvent)
+	}
+	if e, ok := decodeFast(body); ok {
+		return e, nil
+	}
+	return decodeSlow(body)
+}
+
+func (e Event) header() Header {
+	return Header{RunID: e.RunID, Seq: e.Seq, TS: e.TS, Engine: e.Engine, Attempt: e.Meta.Attempt,
+		LocalSeq: e.Meta.LocalSeq}
+}
+
+// Decode reads the event's data into a payload struct of this package.
+func (e Event) Decode(into any) error {
+	if err := json.Unmarshal(e.Data, into); err != nil {
+		return fmt.Errorf("contract: data of %s, seq %d: %w", e.Type, e.Seq, err)
+	}
+	return nil
+}

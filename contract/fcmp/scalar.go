@@ -1,0 +1,73 @@
+package fcmp
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// exactInteger is up to where each integer is a float64.
+const exactInteger = 1 << 53
+
+// text returns a string or a value of a named string type as plain does. A json.Number is a number.
+func text(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case nil, json.Number:
+		return "", false
+	}
+	if v := reflect.ValueOf(v); v.Kind() == reflect.String {
+		return v.String(), true
+	}
+	return "", false
+}
+
+// integer returns the value of any type that plain takes for a number, when the number is an
+// integer, an int64, and written in JSON as its digits: 1e2 and -0 are integers too, but not told
+// apart here.
+func integer(v any) (int64, bool) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), true
+	case int64:
+		return v, true
+	case uint64:
+		return int64(v), v <= math.MaxInt64
+	case float64:
+		n := int64(0)
+		if -exactInteger <= v && v <= exactInteger {
+			n = int64(v)
+		}
+		return n, float64(n) == v && (n != 0 || !math.Signbit(v))
+	case json.Number:
+		return literal(string(v))
+	case nil:
+		return 0, false
+	}
+	switch v := reflect.ValueOf(v); v.Kind() {
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return v.Int(), true
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return int64(v.Uint()), v.Uint() <= math.MaxInt64
+	default:
+		return 0, false
+	}
+}
+
+// literal reads an integer that is written as strconv writes it.
+func literal(s string) (int64, bool) {
+	if s == "0" {
+		return 0, true
+	}
+	digits := s
+	if s != "" && s[0] == '-' {
+		digits = s[1:]
+	}
+	if digits == "" || digits[0] < '1' || digits[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,88 @@
+package fcmp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// endsSlowly reads the whole payload to see whether the event is the run's last.
+func endsSlowly(e Event) bool {
+	if e.Type != TypeStateChanged {
+		return false
+	}
+	var change StateChanged
+	if e.Decode(&change) != nil {
+		return false
+	}
+	for _, s := range declared().States {
+		if s.Name == change.To {
+			return s.Terminal
+		}
+	}
+	return false
+}
+
+func changed(data string) Event { return Event{Type: TypeStateChanged, Data: json.RawMessage(data)} }
+
+// F9: the last event of a run is known without reading the others in full.
+func TestTerminalEventsAreKnown(t *testing.T) {
+	t.Parallel()
+	ends := 0
+	for name, log := range logs(t, "good") {
+		for line := range strings.Lines(string(log)) {
+			e, err := Decode([]byte(line))
+			require.NoError(t, err)
+			require.Equal(t, endsSlowly(e), e.Terminal(), "%s: %s", name, line)
+			if e.Terminal() {
+				ends++
+			}
+		}
+	}
+	require.Positive(t, ends)
+	require.False(t, Event{Type: TypeMessageFinal, Data: json.RawMessage(`{"to":"failed"}`)}.Terminal())
+	for _, data := range []string{
+		`{"to":"failed"}`, `{"to":"running"}`, `{"to":"exploded"}`, `{"to":""}`, `{"to":null}`, `{"to":1}`,
+		`{"from":"failed"}`, `{}`, ``, `null`, `{"to":"failed"`, `{"to":"running"}x`,
+		`{"to":"running","to":"failed"}`, `{"TO":"running","to":"failed"}`, `{"to":"running","tO":"failed"}`,
+		`{"tO":"failed","to":"running"}`, `{"to":"\u0066ailed"}`, `{"t\u006f":"failed"}`,
+		`{"from":"x","t\u006f":"failed","to":"running"}`,
+		`{ "to" : "failed" }`, `{"from":1,"to":"failed"}`, `{"terminal":{"to":"failed"},"to":"running"}`,
+		`{"terminal":[],"to":"failed"}`, `{"to":"failed","updated_at":"never"}`, `{"to":"running","zz":1}`,
+	} {
+		require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal(), data)
+	}
+}
+
+// F9: an event is terminal by the quick look exactly when it is after reading it in full, whatever
+// its data.
+func TestTerminalIsWhatReadingInFullSays(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		data, ok := shapes()[TypeStateChanged].append(nil, drawPayload(t, TypeStateChanged))
+		require.True(t, ok)
+		require.NotNil(t, newState(data), "what Encode writes need not be read in full")
+		for _, data := range []string{string(data), string(spoil(t, data))} {
+			require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal(), data)
+		}
+	})
+}
+
+// F9: a follower allocates nothing to see that a run goes on.
+func TestChangesAreSeenThroughWithoutAllocating(t *testing.T) {
+	e := changed(`{"from":"queued","pending_interaction_id":1,"to":"running","trigger":"turn.started","updated_at":"2026-01-02T02:04:05.678901Z"}`)
+	require.Zero(t, testing.AllocsPerRun(100, func() { e.Terminal() }))
+}
+
+// FuzzTerminal: the quick look and reading in full agree on any data.
+func FuzzTerminal(f *testing.F) {
+	for _, data := range []string{`{"from":"running","terminal":{"status":"failed","warnings":[]},"to":"failed","trigger":"turn.failed","updated_at":"2026-01-02T02:04:05Z"}`, `{"from":"queued","to":"running"}`, `{"tO":"failed","to":"running"}`} {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data string) {
+		require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal())
+	})
+}

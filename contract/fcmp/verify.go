@@ -1,0 +1,116 @@
+package fcmp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+// maxTime is the longest time in bytes, as the schemas have it.
+const maxTime = 40
+
+// Verify reads an encoded event as Decode does and also holds the envelope and the payload to their
+// schemas, as Encode did when it was written. What is not UTF-8 is no event.
+func Verify(body []byte) (Event, error) {
+	if e, ok := verifyFast(body); ok {
+		return e, nil
+	}
+	e, err := Decode(body)
+	if err != nil {
+		return Event{}, orUnknownType(body, err)
+	}
+	return e, e.verify(body)
+}
+
+// orUnknownType says of a line with a type that the contract does not have that, and not what else
+// is wrong: nobody knows how it should be.
+func orUnknownType(body []byte, err error) error {
+	var e struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.Type == "" || schemas().payloads[e.Type] != nil {
+		return err
+	}
+	return unknownType(e.Type)
+}
+
+func unknownType(typ string) error {
+	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
+}
+
+// verifyFast knows an event in the form that Encode gives it, by its shape. It refuses any other
+// form, and whatever is wrong.
+func verifyFast(body []byte) (Event, bool) {
+	if len(body) > MaxEvent || !utf8.Valid(body) {
+		return Event{}, false
+	}
+	e, ts, ok := scanEvent(body)
+	if !ok || len(ts) > maxTime || !isUTCTime(string(ts)) {
+		return Event{}, false
+	}
+	data, err := decodeObject(e.Data)
+	if err != nil {
+		return Event{}, false
+	}
+	room := rooms.Get().(*[]byte) //nolint:forcetypeassert // the pool's own New
+	defer rooms.Put(room)
+	b, ok := shapes()[e.Type].append((*room)[:0], data)
+	if cap(b) <= largestRoom {
+		*room = b
+	}
+	return e, ok
+}
+
+// verify holds an event to the schemas. It is the definition of what verifyFast does, and the only
+// one that explains what is wrong.
+func (e Event) verify(body []byte) error {
+	payload, ok := schemas().payloads[e.Type]
+	if !ok {
+		return unknownType(e.Type)
+	}
+	if !utf8.Valid(body) { // which decoding would mend in silence
+		return fmt.Errorf("%w: it is not UTF-8, at byte %d", ErrEvent, notUTF8(body))
+	}
+	// Not schema.Decode: its bound on the size of a document is below that of an event.
+	whole, err := decodeObject(body)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrEvent, err)
+	}
+	if err := schemas().envelope.Validate(whole); err != nil {
+		return fmt.Errorf("%w: envelope: %w", ErrEvent, err)
+	}
+	if err := payload.Validate(whole["data"]); err != nil {
+		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
+	}
+	if err := shapes()[e.Type].plainValues(whole["data"], ""); err != nil {
+		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
+	}
+	return nil
+}
+
+// notUTF8 returns the index of the first byte that belongs to no character.
+func notUTF8(body []byte) int {
+	at := 0
+	for at < len(body) {
+		r, size := utf8.DecodeRune(body[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// Salvage reads from a line that is no event whose event it would be.
+func Salvage(body []byte) (run string, seq uint64) {
+	var e struct {
+		RunID string `json:"run_id"`
+		Seq   uint64 `json:"seq"`
+	}
+	_ = json.Unmarshal(bytes.TrimPrefix(body, byteOrderMark), &e) // members that have another type stay empty
+	if !isRunID(e.RunID) {
+		return "", 0
+	}
+	return e.RunID, e.Seq
+}
