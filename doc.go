@@ -15,7 +15,7 @@
 //	interaction  questions, replies, receipts, history, and how an agent's text is read
 //	slots        who may execute: pools, keys, fairness, priorities
 //	fsm          the states and what leads from one to the next, generated
-//	contract     the one machine-readable source of all behaviour, the event protocol, and the checker of event logs
+//	contract     the one machine-readable source of all behaviour, with the event protocol (fcmp) and the checker of event logs (audit)
 //	cmd          the programs: interlude and interlude-bench
 //	examples     hosts to start from
 //

@@ -63,7 +63,8 @@ func TestFaultsOfTheFile(t *testing.T) {
 		{"unknown kind", replaced(`"kind": "chain"`, `"kind": "magic"`), "/kind"},
 		{"doc without a point", replaced(`"doc": "Finished with its output."`, `"doc": "Finished with its output"`),
 			"/doc"},
-		{"other protocol", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/9.0",`), "the schema of the envelope asks for"},
+		{"other protocol", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/9.0",`),
+			"the schema of the envelope asks for"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,13 +2,12 @@
 // states, events, transitions, guards, the completion gate, the waiting policy, codes, event
 // payloads and invariants, each with an id that is never used again.
 //
-// Four things are made of it. The generator in gen writes the fsm package, the diagram and the
-// tables of README.md. Model interprets the file directly, slowly and obviously, to judge the
-// generated machine. Encode and Decode write and read FCMP, the events that a run shows to the
-// outside, each payload held to its schema in events/; each has a fast way for what is plain, and a
-// slow one that judges all else and that the fast one is held to. Checker decides the invariants on
-// recorded event logs.
+// Parse checks that a contract is sound: nothing unknown, no gap, no overlap, no rule that never
+// decides. Lifecycle.Next, Decide and Wait interpret it directly, slowly and obviously, to judge the
+// machine that the generator in gen makes of it: package fsm, the diagram and the tables of
+// README.md.
 //
-// The package stands beside the others: lifecycle encodes its events here, fsm is generated from
-// here, and nothing here does I/O, looks at a clock or starts a goroutine.
+// Beside it, package fcmp writes and reads the events that a run shows to the outside, and package
+// audit decides the invariants on recorded event logs; the command in check is made of that. Nothing
+// here does I/O, looks at a clock or starts a goroutine.
 package contract

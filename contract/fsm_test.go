@@ -97,7 +97,7 @@ func TestTransitionsAreTheSame(t *testing.T) {
 	require.Equal(t, l.Submission.ID, begin.ID)
 	require.Len(t, begin.Emits, len(l.Submission.Emits))
 	require.Equal(t, fsm.ContractVersion, l.Version)
-	require.Equal(t, l.Protocol, fsm.Protocol)
+	require.Equal(t, fsm.Protocol, l.Protocol)
 	for _, s := range l.States {
 		require.Equal(t, s.Terminal, fsm.State(s.Name).Terminal())
 	}

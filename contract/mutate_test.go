@@ -84,7 +84,9 @@ func (m *mutants) transitions() {
 	}
 	m.add("submission to running", func(l *contract.Lifecycle) { l.Submission.To = "running" })
 	m.add("submission with a slot", func(l *contract.Lifecycle) { l.Submission.Slot = "acquire" })
-	m.emissions("submission", l.Submission.Emits, func(l *contract.Lifecycle) *[]contract.Emission { return &l.Submission.Emits })
+	m.emissions("submission", l.Submission.Emits, func(l *contract.Lifecycle) *[]contract.Emission {
+		return &l.Submission.Emits
+	})
 }
 
 // guard weakens, turns round and strengthens every condition.
@@ -98,7 +100,10 @@ func (m *mutants) guard(id string, g contract.Guard, of func(l *contract.Lifecyc
 		})
 	}
 	for i, name := range g.None {
-		m.add(id+" in spite of "+name, func(l *contract.Lifecycle) { g := of(l); g.None = slices.Delete(g.None, i, i+1) })
+		m.add(id+" in spite of "+name, func(l *contract.Lifecycle) {
+			g := of(l)
+			g.None = slices.Delete(g.None, i, i+1)
+		})
 		m.add(id+" only with "+name, func(l *contract.Lifecycle) {
 			g := of(l)
 			g.None = slices.Delete(g.None, i, i+1)
@@ -116,7 +121,10 @@ func (m *mutants) guard(id string, g contract.Guard, of func(l *contract.Lifecyc
 
 func (m *mutants) emissions(id string, list []contract.Emission, of func(l *contract.Lifecycle) *[]contract.Emission) {
 	for i, e := range list {
-		m.add(id+" does not tell "+e.Type, func(l *contract.Lifecycle) { list := of(l); *list = slices.Delete(*list, i, i+1) })
+		m.add(id+" does not tell "+e.Type, func(l *contract.Lifecycle) {
+			list := of(l)
+			*list = slices.Delete(*list, i, i+1)
+		})
 		for _, count := range others([]string{"one", "optional", "many"}, e.Count) {
 			m.add(id+" tells "+count+" "+e.Type, func(l *contract.Lifecycle) { (*of(l))[i].Count = count })
 		}

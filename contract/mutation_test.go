@@ -85,8 +85,9 @@ func sameDecisions(base, l *contract.Lifecycle) bool {
 	contract.Assignments(contract.Mentioned(guards...), func(f contract.Facts) bool {
 		want, _ := base.Decide(f)
 		got, _ := l.Decide(f)
-		equal = contract.Impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error && slices.Equal(want.Warnings,
-			got.Warnings)
+		equal = contract.Impossible(f) || want.Outcome == got.Outcome && want.Error == got.Error &&
+			slices.Equal(want.Warnings,
+				got.Warnings)
 		return equal
 	})
 	return equal

@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -114,7 +115,7 @@ func TestTheStoresTimeIsTheTime(t *testing.T) {
 			run = in(t, lc.Client, "r", fsm.StateSucceeded)
 			require.True(t, s.Now().Equal(run.FinishedAt))
 
-			var last contract.Event
+			var last fcmp.Event
 			for event, err := range lc.Events(t.Context(), "r", 0) {
 				require.NoError(t, err)
 				require.False(t, event.TS.Before(submitted))
@@ -252,7 +253,7 @@ func TestAnAnswerIsNeverAcceptedBeforeItsQuestion(t *testing.T) {
 
 		stored, err := st.Events(t.Context(), "r", 0, 100)
 		require.NoError(t, err)
-		checker := contract.NewChecker()
+		checker := audit.NewChecker()
 		for _, e := range stored {
 			require.Empty(t, checker.Line(e.Body))
 		}

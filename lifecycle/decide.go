@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -22,7 +22,7 @@ import (
 // takes the transition. All are pure: the time is an argument, and no store, engine or clock is
 // asked. Runs and evidence are large, so they are passed by reference; neither is changed.
 //
-// Every error is a *fsm.Refusal or a *contract.SchemaViolation, and means that nothing of the
+// Every error is a *fsm.Refusal or a *fcmp.SchemaViolation, and means that nothing of the
 // change is kept (A7, F7).
 
 // evidence is what is known of an event beside the run's record.
@@ -448,7 +448,7 @@ func emit(c *store.Commit, emits []fsm.Emission, t *teller) error {
 func tell(c *store.Commit, kind string, data map[string]any) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
-	body, err := contract.Encode(contract.Header{
+	body, err := fcmp.Encode(fcmp.Header{
 		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
 		LocalSeq: c.Run.LocalSeq,
 	}, kind, data)

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/store"
 )
 
 // Event is one FCMP event of a run.
-type Event = contract.Event
+type Event = fcmp.Event
 
 // eventPage is how many events a follower reads at a time: enough to make a long replay cheap, few
 // enough to keep its memory small.
@@ -46,7 +46,7 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 				return
 			}
 			for _, stored := range page {
-				event, err := contract.Decode(stored.Body)
+				event, err := fcmp.Decode(stored.Body)
 				if err != nil {
 					yield(Event{}, fmt.Errorf("lifecycle: event %d of run %s: %w", stored.Seq, id, err))
 					return

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
@@ -248,7 +248,7 @@ func TestAReaderIsSparedTheStoreAndLooksOncePerPoll(t *testing.T) {
 		require.NoError(t, writer.Cancel(t.Context(), "r", ""))
 		reader.Wait()
 		require.NoError(t, failure)
-		require.Equal(t, contract.TypeStateChanged, last.Type)
+		require.Equal(t, fcmp.TypeStateChanged, last.Type)
 		require.EqualValues(t, 1004, last.Seq)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
@@ -299,7 +299,7 @@ func TestALongLogIsReplayedAtOnce(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := report(&run, stamp(client.clock), nil, telling{contract.TypeMessageIntermediate,
+					cm, err := report(&run, stamp(client.clock), nil, telling{fcmp.TypeMessageIntermediate,
 						map[string]any{"text": text}})
 					require.NoError(t, err)
 					require.NoError(t, client.commit(t.Context(), cm))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -231,8 +231,8 @@ func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 					}
 					require.NoError(t, event.Decode(&data))
 					limit := map[string]int{
-						contract.TypeMessageIntermediate: message, contract.TypeMessageFinal: final,
-						contract.TypeWarning: detail,
+						fcmp.TypeMessageIntermediate: message, fcmp.TypeMessageFinal: final,
+						fcmp.TypeWarning: detail,
 					}[event.Type]
 					if limit == 0 {
 						continue

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -35,22 +35,22 @@ func (t *teller) tell(c *store.Commit, kind string) error {
 		payloads.Put(data)
 	}()
 	switch kind {
-	case contract.TypeStarted:
+	case fcmp.TypeStarted:
 		started(data, &c.Run)
-	case contract.TypeStateChanged:
+	case fcmp.TypeStateChanged:
 		t.stateChanged(data, &c.Run)
-	case contract.TypeReplyAccepted:
+	case fcmp.TypeReplyAccepted:
 		replyAccepted(data, t.ev.answer)
-	case contract.TypeAutoDecided:
+	case fcmp.TypeAutoDecided:
 		autoDecided(data, t.ev.answer, &c.Run)
-	case contract.TypeInputRequired:
+	case fcmp.TypeInputRequired:
 		inputRequired(data, &c.Run)
-	case contract.TypeMessageFinal:
+	case fcmp.TypeMessageFinal:
 		if t.ev.final == nil {
 			return nil
 		}
 		message(data, t.ev.final.text, t.ev.final.truncated, t.ev.final.ref)
-	case contract.TypeWarning:
+	case fcmp.TypeWarning:
 		for _, w := range t.ev.warnings {
 			clear(data)
 			warning(data, w)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -53,23 +54,23 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 			question: interaction.Question{Kind: interaction.OpenText, Prompt: "Go on?"},
 			reply:    interaction.Reply{ID: 1, Text: "yes"},
 			want: [][2]string{
-				{contract.TypeStarted,
+				{fcmp.TypeStarted,
 					`{"mode":"interactive","interactive_require_user_reply":true,"session_timeout_sec":1200,"max_auto_decisions":20,"pool":"default","contract_version":"` + contract.Version() + `"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
+				{fcmp.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
 					began + `}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
 						`,"pending_interaction_id":1}`},
-				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"open_text","prompt":"Go on?","asked_at":` +
+				{fcmp.TypeInputRequired, `{"interaction_id":1,"kind":"open_text","prompt":"Go on?","asked_at":` +
 					began + `,"default_decision_policy":"engine_judgement","profile":"resumable","on_deadline":"keep_waiting"}`},
-				{contract.TypeReplyAccepted,
+				{fcmp.TypeReplyAccepted,
 					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeMessageFinal, `{"text":"ok"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeMessageFinal, `{"text":"ok"}`},
+				{fcmp.TypeStateChanged,
 					`{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":[]}}`},
 			},
 		},
@@ -91,30 +92,30 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 			},
 			ref: &engine.RawRef{File: "log", Offset: 7, Length: 5},
 			want: [][2]string{
-				{contract.TypeStarted,
+				{fcmp.TypeStarted,
 					`{"mode":"interactive","interactive_require_user_reply":false,"session_timeout_sec":60,"max_auto_decisions":3,"max_attempt":9,"pool":"default","contract_version":"` + contract.Version() + `"}`},
-				{contract.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
+				{fcmp.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
 					began + `}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
 						`,"pending_interaction_id":1}`},
-				{contract.TypeInputRequired, `{"interaction_id":1,"kind":"fill_fields","prompt":"Which?","asked_at":` +
+				{fcmp.TypeInputRequired, `{"interaction_id":1,"kind":"fill_fields","prompt":"Which?","asked_at":` +
 					began + `,"default_decision_policy":"safe_default","profile":"resumable","on_deadline":"auto_decide",
 					"options":[{"label":"One","value":"1"},{"label":"Two","value":"2"}],"required_fields":["name","date"],"ui_hints":{"wide":true},"context":"There are two.","wait_deadline_at":"2000-01-01T00:01:00Z"}`},
-				{contract.TypeReplyAccepted,
+				{fcmp.TypeReplyAccepted,
 					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z","actor":"ada"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"waiting_user","to":"queued","trigger":"interaction.reply.accepted","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeStateChanged,
 					`{"from":"queued","to":"running","trigger":"turn.started","updated_at":"2000-01-01T00:00:01.5Z"}`},
-				{contract.TypeMessageFinal, `{"text":"ok","raw_ref":{"file":"log","offset":7,"length":5}}`},
-				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`},
-				{contract.TypeWarning, `{"code":"ENGINE_OUTPUT_TRUNCATED"}`},
-				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slower"}`},
-				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC"}`},
-				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slowest"}`},
-				{contract.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"stuck"}`},
-				{contract.TypeStateChanged,
+				{fcmp.TypeMessageFinal, `{"text":"ok","raw_ref":{"file":"log","offset":7,"length":5}}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slow"}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_OUTPUT_TRUNCATED"}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slower"}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC"}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"slowest"}`},
+				{fcmp.TypeWarning, `{"code":"ENGINE_DIAGNOSTIC","detail":"stuck"}`},
+				{fcmp.TypeStateChanged,
 					`{"from":"running","to":"succeeded","trigger":"turn.succeeded","updated_at":"2000-01-01T00:00:01.5Z","terminal":{"status":"succeeded","warnings":["ENGINE_DIAGNOSTIC","ENGINE_OUTPUT_TRUNCATED"]}}`},
 			},
 		},

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -23,7 +23,7 @@ func (s *sink) Message(ctx context.Context, m engine.Message) error {
 	text, cut := bounded(interaction.Unsigned(m.Text, (*turn)(s).spoken().nonce), maxMessage)
 	data := make(map[string]any, 3)
 	message(data, text, cut, m.RawRef)
-	return s.report(ctx, nil, telling{contract.TypeMessageIntermediate, data})
+	return s.report(ctx, nil, telling{fcmp.TypeMessageIntermediate, data})
 }
 
 // Warn stores a diagnostic as an event.
@@ -116,7 +116,7 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 func told(d engine.Diagnostic) telling {
 	data := make(map[string]any, 2)
 	warning(data, d)
-	return telling{contract.TypeWarning, data}
+	return telling{fcmp.TypeWarning, data}
 }
 
 // sessionOf checks a handle and turns it into the stored form.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -137,7 +137,7 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 // stored beyond it.
 func TestTheReportsOfATurnAreBounded(t *testing.T) {
 	worker := &turn{}
-	one := []telling{{contract.TypeMessageIntermediate, map[string]any{"text": "x"}}}
+	one := []telling{{fcmp.TypeMessageIntermediate, map[string]any{"text": "x"}}}
 	for n := 1; n <= 10_002; n++ {
 		events, err := worker.admit(one)
 		require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestTheReportsOfATurnAreBounded(t *testing.T) {
 		case n < 10_000:
 			require.Equal(t, one, events)
 		case n == 10_000:
-			require.Equal(t, []telling{{contract.TypeWarning, map[string]any{
+			require.Equal(t, []telling{{fcmp.TypeWarning, map[string]any{
 				"code": "ENGINE_OUTPUT_TRUNCATED", "detail": "more than 10000 messages in one turn; the rest is in " +
 					"the transcript only",
 			}}}, events)
@@ -257,11 +257,11 @@ func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
 		waits := false
 		for event, err := range lc.Events(t.Context(), "r", 0) {
 			require.NoError(t, err)
-			if event.Type == contract.TypeInputRequired {
+			if event.Type == fcmp.TypeInputRequired {
 				waits = true
 				require.NoError(t, lc.Cancel(t.Context(), "r", ""))
 			}
-			require.False(t, waits && event.Type == contract.TypeMessageIntermediate, "after the end of its turn")
+			require.False(t, waits && event.Type == fcmp.TypeMessageIntermediate, "after the end of its turn")
 		}
 		run, err := lc.Get(t.Context(), "r")
 		require.NoError(t, err)

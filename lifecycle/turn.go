@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -280,7 +280,7 @@ func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) e
 		text, cut := bounded(f.text, maxMessage)
 		data := make(map[string]any, 3)
 		message(data, text, cut, f.ref)
-		events = append(events, telling{contract.TypeMessageIntermediate, data})
+		events = append(events, telling{fcmp.TypeMessageIntermediate, data})
 	}
 	events = append(events, told(engine.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
 	return (*sink)(t).report(ctx, ev.session, events...)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
@@ -187,10 +187,10 @@ func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
 				}
 				require.NoError(t, event.Decode(&data))
 				switch event.Type {
-				case contract.TypeMessageIntermediate:
+				case fcmp.TypeMessageIntermediate:
 					require.Equal(t, cut, data.Truncated, "%d bytes", length)
 					messages = append(messages, data.Text)
-				case contract.TypeWarning:
+				case fcmp.TypeWarning:
 					require.Equal(t, string(fsm.WarnOutputRepairRequested), data.Code)
 					require.Contains(t, data.Detail, "round 1 of 1: no JSON output was found")
 				}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
@@ -168,7 +168,7 @@ func (t *turn) finish(ev *turnEvidence) store.Run {
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		return decideTurn(run, ev, t.node.id, now)
 	})
-	var violation *contract.SchemaViolation
+	var violation *fcmp.SchemaViolation
 	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
 		message := shortened(err.Error())

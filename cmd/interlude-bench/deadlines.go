@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
@@ -82,7 +82,7 @@ func onceEach(ctx context.Context, h *host, n int, id func(int) string) error {
 			if err != nil {
 				return err
 			}
-			if e.Type == contract.TypeAutoDecided {
+			if e.Type == fcmp.TypeAutoDecided {
 				decided++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -84,10 +84,10 @@ func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _
 			return nil, fmt.Errorf("run %s: event %d came where %d was due", id, e.Seq, next)
 		}
 		next++
-		if e.Type != contract.TypeMessageIntermediate {
+		if e.Type != fcmp.TypeMessageIntermediate {
 			continue
 		}
-		var m contract.MessageIntermediate
+		var m fcmp.MessageIntermediate
 		if err := e.Decode(&m); err != nil {
 			return nil, err
 		}
@@ -149,9 +149,9 @@ func (h *host) chatter(ctx context.Context, n int) (string, error) {
 		for range min(500, n-int(run.Seq)) {
 			c.Run.Seq++
 			c.Run.LocalSeq++
-			body, err := contract.Encode(contract.Header{
+			body, err := fcmp.Encode(fcmp.Header{
 				RunID: run.ID, Seq: c.Run.Seq, TS: run.CreatedAt, Engine: run.Engine, LocalSeq: c.Run.LocalSeq,
-			}, contract.TypeMessageIntermediate, map[string]any{"text": "Compiling package " +
+			}, fcmp.TypeMessageIntermediate, map[string]any{"text": "Compiling package " +
 				strconv.FormatUint(c.Run.Seq, 10) + " of the release."})
 			if err != nil {
 				return "", err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -27,12 +27,12 @@ type conversation struct {
 	served <-chan error // how the serving ended, once; then closed
 	leave  func()       // ends the serving
 
-	open  *contract.InputRequired // the question that waits for a reply
-	quiet bool                    // there are no more replies
-	turn  int                     // the one that runs; 0: none
-	here  bool                    // it began here
+	open  *fcmp.InputRequired // the question that waits for a reply
+	quiet bool                // there are no more replies
+	turn  int                 // the one that runs; 0: none
+	here  bool                // it began here
 
-	warned map[contract.Warning]bool // what was warned of here
+	warned map[fcmp.Warning]bool // what was warned of here
 	times
 }
 
@@ -103,7 +103,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 
 // followed is an event, or why there are no more.
 type followed struct {
-	contract.Event
+	fcmp.Event
 	err error
 }
 
@@ -160,7 +160,7 @@ func (c *conversation) unanswered() {
 }
 
 // choose turns the number of an option into its value; every other text is the reply as it stands.
-func choose(q *contract.InputRequired, text string) string {
+func choose(q *fcmp.InputRequired, text string) string {
 	for i, o := range q.Options {
 		if text == fmt.Sprint(i+1) {
 			return o.Value

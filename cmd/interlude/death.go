@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -57,8 +57,8 @@ func (s deadly) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := s.Store.Commit(ctx, batch)
 	for i, c := range batch {
 		for _, stored := range c.Events {
-			if e, err := contract.Decode(stored.Body); err == nil && errs[i] == nil &&
-				e.Type == contract.TypeMessageIntermediate {
+			if e, err := fcmp.Decode(stored.Body); err == nil && errs[i] == nil &&
+				e.Type == fcmp.TypeMessageIntermediate {
 				s.death.strike()
 				<-ctx.Done()
 			}

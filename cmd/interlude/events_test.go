@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // F1, G4: with -json, standard output is the log of the run's events, all of them also when it is
@@ -27,13 +28,13 @@ func TestEventsAsLines(t *testing.T) {
 // kept proves that the lines are the log of a run that has ended, and keep the contract.
 func kept(t *testing.T, log string) {
 	t.Helper()
-	report, err := contract.Check(strings.NewReader(log))
+	report, err := audit.Check(strings.NewReader(log))
 	require.NoError(t, err)
-	require.Nil(t, report.Violation)
+	require.Nil(t, report.First())
 	require.Equal(t, 1, report.Runs)
 	lines := bytes.Split(bytes.TrimSpace([]byte(log)), []byte("\n"))
 	for i, line := range lines {
-		e, err := contract.Verify(line)
+		e, err := fcmp.Verify(line)
 		require.NoError(t, err)
 		require.Equal(t, i == len(lines)-1, e.Terminal())
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -68,9 +68,10 @@ func (o *options) play(ctx context.Context, c call) (_ int, err error) {
 	}()
 
 	talk := &conversation{
-		lc: lc, run: r, dir: j.dir, death: death, resume: resumeCommand(c.program, c.args), in: newPerson(o.replies, c.in),
+		lc: lc, run: r, dir: j.dir, death: death, resume: resumeCommand(c.program, c.args),
+		in:     newPerson(o.replies, c.in),
 		screen: newScreen(c.out, c.side, o.json), past: r.Seq,
-		served: served, leave: end, warned: make(map[contract.Warning]bool),
+		served: served, leave: end, warned: make(map[fcmp.Warning]bool),
 	}
 	talk.opening(j, begun)
 	return talk.follow(ctx)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // screen is where things are shown: lines, and on a terminal a last one that says what is going on.
@@ -78,7 +78,7 @@ func (s *screen) clear() {
 }
 
 // event prints an event as it is, with -json.
-func (s *screen) event(e contract.Event) error {
+func (s *screen) event(e fcmp.Event) error {
 	if s.events == nil {
 		return nil
 	}

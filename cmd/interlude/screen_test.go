@@ -6,12 +6,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // C3: the number of an option stands for its value; any other text is the reply.
 func TestChoose(t *testing.T) {
-	q := &contract.InputRequired{Options: []contract.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
+	q := &fcmp.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
 	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
 		require.Equal(t, want, choose(q, text))
 	}
@@ -42,12 +42,12 @@ func TestAgain(t *testing.T) {
 // A hint says what sort of reply is hoped for.
 func TestHint(t *testing.T) {
 	at := time.Now().Add(time.Minute)
-	for want, q := range map[string]contract.InputRequired{
+	for want, q := range map[string]fcmp.InputRequired{
 		"in your own words":                 {Kind: "open_text"},
 		"yes or no":                         {Kind: "confirm"},
 		"yes accepts the risk, no does not": {Kind: "risk_ack"},
 		"please give name, date":            {Kind: "fill_fields", RequiredFields: []string{"name", "date"}},
-		"a number, or your own words":       {Kind: "choose_one", Options: make([]contract.Option, 2)},
+		"a number, or your own words":       {Kind: "choose_one", Options: make([]fcmp.Option, 2)},
 		"yes or no; until " + at.Local().Format("15:04:05") + ", then the run fails": {Kind: "confirm",
 			WaitDeadlineAt: at, OnDeadline: "fail"},
 	} {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -39,31 +39,31 @@ func (c *conversation) opening(j *job, begun bool) {
 }
 
 // show shows an event. What happened before this program started is not shown again, but counts.
-func (c *conversation) show(e contract.Event) error {
+func (c *conversation) show(e fcmp.Event) error {
 	if err := c.screen.event(e); err != nil {
 		return err
 	}
 	fresh := e.Seq > c.past
 	switch e.Type {
-	case contract.TypeStateChanged:
-		return read(e, func(s contract.StateChanged) { c.changed(e, s, fresh) })
-	case contract.TypeInputRequired:
-		return read(e, func(q contract.InputRequired) { c.ask(q, fresh) })
-	case contract.TypeReplyAccepted:
-		return read(e, func(r contract.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
-	case contract.TypeAutoDecided:
-		return read(e, func(a contract.AutoDecided) {
+	case fcmp.TypeStateChanged:
+		return read(e, func(s fcmp.StateChanged) { c.changed(e, s, fresh) })
+	case fcmp.TypeInputRequired:
+		return read(e, func(q fcmp.InputRequired) { c.ask(q, fresh) })
+	case fcmp.TypeReplyAccepted:
+		return read(e, func(r fcmp.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
+	case fcmp.TypeAutoDecided:
+		return read(e, func(a fcmp.AutoDecided) {
 			c.settled(a.AcceptedAt, "! the agent decides: nobody replied in ", amber, fresh)
 		})
-	case contract.TypeMessageIntermediate, contract.TypeMessageFinal:
-		return read(e, func(m contract.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
-	case contract.TypeWarning:
-		return read(e, func(w contract.Warning) { c.warn(w, fresh) })
+	case fcmp.TypeMessageIntermediate, fcmp.TypeMessageFinal:
+		return read(e, func(m fcmp.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
+	case fcmp.TypeWarning:
+		return read(e, func(w fcmp.Warning) { c.warn(w, fresh) })
 	}
 	return nil
 }
 
-func read[T any](e contract.Event, use func(T)) error {
+func read[T any](e fcmp.Event, use func(T)) error {
 	var data T
 	err := e.Decode(&data)
 	if err == nil {
@@ -76,7 +76,7 @@ func read[T any](e contract.Event, use func(T)) error {
 var handedOver = regexp.MustCompile("(?s)```json\n.*?```")
 
 // warn shows a warning; one that comes in each turn is shown once.
-func (c *conversation) warn(w contract.Warning, fresh bool) {
+func (c *conversation) warn(w fcmp.Warning, fresh bool) {
 	if w.Code == string(fsm.WarnTurnRepeated) || c.warned[w] {
 		return // the state says so, too
 	}
@@ -100,7 +100,7 @@ func (c *conversation) note(style, text string, fresh bool) {
 }
 
 // changed follows the run's state.
-func (c *conversation) changed(e contract.Event, s contract.StateChanged, fresh bool) {
+func (c *conversation) changed(e fcmp.Event, s fcmp.StateChanged, fresh bool) {
 	if fsm.State(s.From) == fsm.StateRunning && c.turn > 0 {
 		if fsm.Event(s.Trigger) != fsm.EventRestartRequeue { // nobody knows when it was interrupted
 			c.work += e.TS.Sub(c.turnBegan)
@@ -135,7 +135,7 @@ func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
 }
 
 // ask puts a question to the person. One that was asked before this program started may be settled.
-func (c *conversation) ask(q contract.InputRequired, fresh bool) {
+func (c *conversation) ask(q fcmp.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
 	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
 		return
@@ -157,7 +157,7 @@ func (c *conversation) ask(q contract.InputRequired, fresh bool) {
 }
 
 // hint says what sort of reply is hoped for, and until when.
-func hint(q contract.InputRequired) string {
+func hint(q fcmp.InputRequired) string {
 	text := "in your own words"
 	switch {
 	case q.Kind == "risk_ack":

@@ -274,7 +274,7 @@ func TestALongLogTakesLittleMemory(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, runs, report.Runs)
 			require.LessOrEqual(t, len(report.Violations), audit.DefaultKeep)
-			require.Less(t, int64(most)-int64(before), int64(1<<20))
+			require.Less(t, most-before, int64(1<<20))
 		}
 	}
 }

@@ -146,7 +146,7 @@ func interleave(a, b string) string {
 func FuzzCheck(f *testing.F) {
 	for _, folder := range []string{"good", "violations"} {
 		for _, body := range logs(f, folder) {
-			f.Add(body)
+			f.Add([]byte(body))
 		}
 	}
 	known := map[string]bool{}

@@ -232,7 +232,8 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 // else with what is still known.
 func (v *view) follow(e fcmp.Event, readable bool) {
 	s := newStep(e)
-	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(), s.data.To)) {
+	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(),
+		s.data.To)) {
 		v.advance(s)
 		return
 	}

@@ -44,7 +44,8 @@ type iff struct {
 }
 
 func (r *iff) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", []string{fcmp.TypeStateChanged}, r.Type), all("optional member", optionalMembers,
+	return errors.Join(all("event type", []string{fcmp.TypeStateChanged}, r.Type), all("optional member",
+		optionalMembers,
 		r.Present), some("state", l.StateNames(), r.To...))
 }
 

@@ -136,7 +136,8 @@ type implies struct {
 }
 
 func (r *implies) bind(l *contract.Lifecycle) error {
-	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("deadline action", deadlineActions, r.OnDeadline...),
+	return errors.Join(all("event type", l.PayloadTypes(), r.Type), some("deadline action", deadlineActions,
+		r.OnDeadline...),
 		all("optional member", optionalMembers, r.Present))
 }
 

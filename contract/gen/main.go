@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 )
 
 // readme is the one file that is generated in part; what stands outside of its markers is written
@@ -56,6 +57,9 @@ func generate(root string) (map[string][]byte, error) {
 	}
 	l, err := contract.Parse(raw)
 	if err != nil {
+		return nil, fmt.Errorf("reading the contract: %w", err)
+	}
+	if err := audit.Executable(l); err != nil {
 		return nil, fmt.Errorf("reading the contract: %w", err)
 	}
 	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(readme)))

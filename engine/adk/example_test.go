@@ -12,7 +12,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine/adk"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -65,7 +65,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if ev.Type == contract.TypeInputRequired {
+		if ev.Type == fcmp.TypeInputRequired {
 			q, err := lc.Pending(ctx, run.ID)
 			if err != nil {
 				log.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/tool/toolconfirmation"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/adk"
 	"github.com/interlude-go/interlude/fsm"
@@ -140,7 +140,7 @@ func (h *host) parked(t *testing.T, id string) interaction.Question {
 	t.Helper()
 	for ev, err := range h.Events(t.Context(), id, 0) {
 		require.NoError(t, err)
-		if ev.Type != contract.TypeInputRequired {
+		if ev.Type != fcmp.TypeInputRequired {
 			continue
 		}
 		q, err := h.Pending(t.Context(), id)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cloudwego/eino/compose"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine/eino"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -49,7 +49,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		if ev.Type == contract.TypeInputRequired {
+		if ev.Type == fcmp.TypeInputRequired {
 			q, err := lc.Pending(ctx, run.ID)
 			if err != nil {
 				log.Fatal(err)

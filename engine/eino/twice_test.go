@@ -11,7 +11,7 @@ import (
 	"github.com/cloudwego/eino/compose"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/eino"
 	"github.com/interlude-go/interlude/fsm"
@@ -135,7 +135,7 @@ func (h *host) parked(t *testing.T, id string) interaction.Question {
 	t.Helper()
 	for ev, err := range h.Events(t.Context(), id, 0) {
 		require.NoError(t, err)
-		if ev.Type != contract.TypeInputRequired {
+		if ev.Type != fcmp.TypeInputRequired {
 			continue
 		}
 		q, err := h.Pending(t.Context(), id)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
@@ -84,11 +85,11 @@ func (f fatal) tells(c store.Commit) bool {
 		if n, ok := strings.CutPrefix(f.event, "#"); ok && n == strconv.FormatUint(stored.Seq, 10) {
 			return true
 		}
-		e, err := contract.Decode(stored.Body)
+		e, err := fcmp.Decode(stored.Body)
 		if err != nil {
 			continue
 		}
-		var change contract.StateChanged
+		var change fcmp.StateChanged
 		if e.Type == f.event || (json.Unmarshal(e.Data, &change) == nil && change.Trigger != "" &&
 			change.Trigger == f.event) {
 			return true

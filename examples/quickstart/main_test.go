@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/examples/quickstart/agent"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -123,7 +123,7 @@ func TestAnswersThatCannotBeTaken(t *testing.T) {
 
 // C3: the number of an option stands for its value; any other text is the answer.
 func TestChoose(t *testing.T) {
-	q := contract.InputRequired{Options: []contract.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
+	q := fcmp.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
 	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
 		if got := choose(q, text); got != want {
 			t.Errorf("%q chooses %q, want %q", text, got, want)

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // question shows a question to a person.
-func question(q contract.InputRequired) string {
+func question(q fcmp.InputRequired) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(terminal.Wrap(terminal.Text(text), "    ") + "\n") }
 	b.WriteString("\n  ? " + strings.TrimLeft(terminal.Wrap(terminal.Text(q.Prompt), "    "), " ") + "\n")
@@ -39,25 +39,25 @@ func question(q contract.InputRequired) string {
 }
 
 // describe is an event: its number, its type, and what it says.
-func describe(e contract.Event) string {
+func describe(e fcmp.Event) string {
 	head := fmt.Sprintf("%3d  %-31s  ", e.Seq, e.Type)
 	text := terminal.Wrap(terminal.Line(content(e)), strings.Repeat(" ", len(head)))
 	return strings.TrimRight(head+strings.TrimLeft(text, " "), " ")
 }
 
 // content is what an event says, in words.
-func content(e contract.Event) string {
+func content(e fcmp.Event) string {
 	switch e.Type {
-	case contract.TypeStarted:
-		return read(e, func(s contract.Started) string {
+	case fcmp.TypeStarted:
+		return read(e, func(s fcmp.Started) string {
 			who := "a person decides"
 			if !s.InteractiveRequireUserReply {
 				who = "the agent may decide"
 			}
 			return fmt.Sprintf("%s; %s", s.Mode, who)
 		})
-	case contract.TypeStateChanged:
-		return read(e, func(c contract.StateChanged) string {
+	case fcmp.TypeStateChanged:
+		return read(e, func(c fcmp.StateChanged) string {
 			text := fmt.Sprintf("%s → %s", c.From, c.To)
 			if fsm.State(c.To) == fsm.StateRunning {
 				text += fmt.Sprintf(", attempt %d", e.Meta.Attempt)
@@ -67,29 +67,29 @@ func content(e contract.Event) string {
 			}
 			return text
 		})
-	case contract.TypeMessageFinal, contract.TypeMessageIntermediate:
-		return read(e, func(m contract.MessageFinal) string { return brief(m.Text) })
-	case contract.TypeInputRequired:
-		return read(e, func(q contract.InputRequired) string {
+	case fcmp.TypeMessageFinal, fcmp.TypeMessageIntermediate:
+		return read(e, func(m fcmp.MessageFinal) string { return brief(m.Text) })
+	case fcmp.TypeInputRequired:
+		return read(e, func(q fcmp.InputRequired) string {
 			return fmt.Sprintf("question %d: %s", q.InteractionID, q.Kind)
 		})
-	case contract.TypeReplyAccepted:
-		return read(e, func(r contract.ReplyAccepted) string {
+	case fcmp.TypeReplyAccepted:
+		return read(e, func(r fcmp.ReplyAccepted) string {
 			return fmt.Sprintf("question %d: by %s", r.InteractionID, r.Actor)
 		})
-	case contract.TypeAutoDecided:
-		return read(e, func(a contract.AutoDecided) string {
+	case fcmp.TypeAutoDecided:
+		return read(e, func(a fcmp.AutoDecided) string {
 			return fmt.Sprintf("question %d: by itself (%s)", a.InteractionID, a.Policy)
 		})
-	case contract.TypeWarning:
-		return read(e, func(w contract.Warning) string { return w.Code + " " + w.Detail })
+	case fcmp.TypeWarning:
+		return read(e, func(w fcmp.Warning) string { return w.Code + " " + w.Detail })
 	default:
 		return string(e.Data)
 	}
 }
 
 // read is what an event says; its data as they are when they cannot be read.
-func read[T any](e contract.Event, say func(T) string) string {
+func read[T any](e fcmp.Event, say func(T) string) string {
 	var data T
 	if e.Decode(&data) != nil {
 		return string(e.Data)

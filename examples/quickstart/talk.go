@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/examples/terminal"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -23,13 +23,13 @@ type conversation struct {
 	park bool
 	in   *person
 	out  io.Writer
-	open *contract.InputRequired // the question that waits for a reply
-	done bool                    // there are no more answers
+	open *fcmp.InputRequired // the question that waits for a reply
+	done bool                // there are no more answers
 }
 
 // told is an event, or why there are no more.
 type told struct {
-	contract.Event
+	fcmp.Event
 	err error
 }
 
@@ -89,16 +89,16 @@ func (c *conversation) watch(ctx context.Context) <-chan told {
 }
 
 // show shows an event, and asks when it is a question that is open.
-func (c *conversation) show(e contract.Event) error {
+func (c *conversation) show(e fcmp.Event) error {
 	if c.open != nil { // somebody else has settled it: the deadline, or another program
 		fmt.Fprintln(c.out)
 		c.open = nil
 	}
 	fmt.Fprintln(c.out, describe(e))
-	if e.Type != contract.TypeInputRequired {
+	if e.Type != fcmp.TypeInputRequired {
 		return nil
 	}
-	var q contract.InputRequired
+	var q fcmp.InputRequired
 	if err := e.Decode(&q); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func newPerson(in *os.File) *person {
 }
 
 // choose turns the number of an option into its value; every other text is the answer as it stands.
-func choose(q contract.InputRequired, text string) string {
+func choose(q fcmp.InputRequired, text string) string {
 	for i, o := range q.Options {
 		if text == fmt.Sprint(i+1) {
 			return o.Value

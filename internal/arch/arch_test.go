@@ -76,6 +76,7 @@ var rules = []rule{
 	{"contract", "lifecycle", nil, "the contract describes behaviour; it does not know who behaves"},
 	{"contract", "store", nil, "the contract knows events, not how they are kept"},
 	{"contract", "engine", nil, "the contract knows evidence, not who gives it"},
+	{"contract/fcmp", "contract/audit", nil, "who writes events does not judge its own log"},
 	{"slots", "", nil, "slots is pure policy over names and numbers"},
 	{"interaction", "", []string{"fsm"}, "interaction is text and time; it needs no more than the contract's words"},
 	{"store", "engine", nil, "store and engine know nothing of each other"},
@@ -102,6 +103,17 @@ func TestArrowsPointOneWay(t *testing.T) {
 				require.False(t, forbidden && !allowed, "%s imports %s: %s", p.ImportPath, imported, r.why)
 			}
 		}
+	}
+}
+
+// A run's events are written with contract/fcmp and judged with contract/audit. Whoever does the one
+// has no use for the other, so that the judge stays independent of what it judges.
+func TestLogsAreJudgedFromOutside(t *testing.T) {
+	for _, p := range packages(t, ".") {
+		if within(p.ImportPath, house+"/contract") || strings.HasSuffix(p.ImportPath, "test") {
+			continue // the checker's own command, and suites that judge what they have recorded
+		}
+		require.NotContains(t, p.Imports, house+"/contract/audit", p.ImportPath)
 	}
 }
 

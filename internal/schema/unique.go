@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// UniqueKeys refuses a document with an object that has a member twice. It walks the tokens, because a decoder lets the last of two equal keys win
-// in silence.
+// UniqueKeys refuses a document with an object that has a member twice. It walks the tokens,
+// because a decoder lets the last of two equal keys win in silence.
 func UniqueKeys(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	type level struct {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -67,7 +67,7 @@ var events = []story{
 		w.submit("r")
 		w.failedWith("r", fsm.CodeEngineFailed)
 		log := w.log("r")
-		var told contract.StateChanged
+		var told fcmp.StateChanged
 		require.NoError(w, log[len(log)-1].Decode(&told))
 		require.Equal(w, "failed", told.Terminal.Status)
 		require.Equal(w, "ENGINE_FAILED", told.Terminal.Error.Code)
@@ -78,10 +78,10 @@ var events = []story{
 		w.submit("r")
 		receipt := w.reply("r", 1, "yes")
 		for i, e := range w.log("r") {
-			if e.Type != contract.TypeReplyAccepted {
+			if e.Type != fcmp.TypeReplyAccepted {
 				continue
 			}
-			var told contract.ReplyAccepted
+			var told fcmp.ReplyAccepted
 			require.NoError(w, e.Decode(&told))
 			require.Equal(w, 1, told.InteractionID)
 			require.Equal(w, "user_reply", told.ResolutionMode)
@@ -131,7 +131,7 @@ var events = []story{
 			w.is("r", fsm.StateSucceeded).Warnings)
 		var told []string
 		for _, e := range w.log("r") {
-			if e.Type == contract.TypeWarning && !bytes.Contains(e.Data, []byte("early")) {
+			if e.Type == fcmp.TypeWarning && !bytes.Contains(e.Data, []byte("early")) {
 				told = append(told, string(e.Data))
 			}
 		}
@@ -156,7 +156,7 @@ var events = []story{
 			return o, err
 		})
 		w.submit("r")
-		var violation *contract.SchemaViolation
+		var violation *fcmp.SchemaViolation
 		require.ErrorAs(w, <-refused, &violation)
 		require.Equal(w, "PROTOCOL_SCHEMA_VIOLATION", violation.Code())
 		w.failedWith("r", fsm.CodeProtocolSchemaViolation)
@@ -308,7 +308,7 @@ var events = []story{
 			require.Less(w, run.Seq, uint64(10_100))
 			require.Less(w, len(run.FinalText), 1<<20)
 			log := w.log("r")
-			var final contract.MessageFinal
+			var final fcmp.MessageFinal
 			require.NoError(w, log[len(log)-2].Decode(&final))
 			require.True(w, final.Truncated)
 		})},

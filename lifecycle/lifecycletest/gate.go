@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -154,8 +154,8 @@ func gateStories() []story {
 			require.Equal(w, c.warnings, run.Warnings)
 			if slices.Contains(c.warnings, fsm.WarnEngineOutputTruncated) {
 				const limits = "output has 1048589 bytes, at most 1048576 are taken"
-				require.True(w, slices.ContainsFunc(w.log("r"), func(e contract.Event) bool {
-					return e.Type == contract.TypeWarning && strings.Contains(string(e.Data), limits)
+				require.True(w, slices.ContainsFunc(w.log("r"), func(e fcmp.Event) bool {
+					return e.Type == fcmp.TypeWarning && strings.Contains(string(e.Data), limits)
 				}))
 				require.True(w, run.Error == nil || strings.Contains(run.Error.Message, limits), run.Error)
 				require.True(w, run.Pending == nil || strings.Contains(run.Pending.Prompt, limits), run.Pending)

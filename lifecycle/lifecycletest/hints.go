@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -183,7 +183,7 @@ func everyReaderSeesAll(w *world) {
 
 	var all sync.WaitGroup
 	seen := make([][]uint64, 5)
-	follow := func(i int, after uint64, then func(contract.Event)) {
+	follow := func(i int, after uint64, then func(fcmp.Event)) {
 		all.Go(func() {
 			for e, err := range w.Events(w.ctx, "r", after) {
 				if err != nil {
@@ -195,14 +195,14 @@ func everyReaderSeesAll(w *world) {
 			}
 		})
 	}
-	follow(0, 0, func(contract.Event) {})
-	follow(1, 0, func(e contract.Event) { // is slow: it sleeps through all that hints can bring, several times
+	follow(0, 0, func(fcmp.Event) {})
+	follow(1, 0, func(e fcmp.Event) { // is slow: it sleeps through all that hints can bring, several times
 		if e.Seq%97 == 1 {
 			time.Sleep(20 * time.Second)
 		}
 	})
-	follow(2, 0, func(e contract.Event) { // answers
-		if e.Type != contract.TypeInputRequired {
+	follow(2, 0, func(e fcmp.Event) { // answers
+		if e.Type != fcmp.TypeInputRequired {
 			return
 		}
 		if _, err := w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "yes"}); err != nil {
@@ -236,7 +236,7 @@ func everyReaderSeesAll(w *world) {
 		})
 	}
 	synctest.Wait()
-	follow(4, 3, func(contract.Event) {}) // from the middle of what is to come
+	follow(4, 3, func(fcmp.Event) {}) // from the middle of what is to come
 	all.Wait()
 
 	final := w.is("r", fsm.StateSucceeded)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -201,7 +201,7 @@ var recovery = []story{
 		w.advance(time.Minute)
 		run := w.failedWith("r", fsm.CodeOrchestratorRestartInterrupted)
 		require.Contains(w, run.Warnings, fsm.WarnOrphanReapFailed)
-		require.Contains(w, w.types("r"), contract.TypeWarning)
+		require.Contains(w, w.types("r"), fcmp.TypeWarning)
 		require.Equal(w, []string{"r"}, w.agent.reaped)
 	})},
 	{"E4 I2/a worker that was taken over is fenced off: its engine is canceled and its result changes nothing",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -30,12 +30,12 @@ var replies = []story{
 		require.Equal(w, 1, pending.ID)
 		require.Equal(w, 1, pending.Attempt)
 		log := w.log("r")
-		var told contract.InputRequired
+		var told fcmp.InputRequired
 		require.NoError(w, log[len(log)-1].Decode(&told))
-		require.Equal(w, contract.TypeInputRequired, log[len(log)-1].Type)
+		require.Equal(w, fcmp.TypeInputRequired, log[len(log)-1].Type)
 		require.Equal(w, "choose_one", told.Kind)
 		require.Equal(w, "Which region?", told.Prompt)
-		require.Equal(w, []contract.Option{{Label: "Frankfurt", Value: "fra"}, {Label: "Dublin", Value: "dub"}},
+		require.Equal(w, []fcmp.Option{{Label: "Frankfurt", Value: "fra"}, {Label: "Dublin", Value: "dub"}},
 			told.Options)
 		require.Equal(w, []string{"region"}, told.RequiredFields)
 		require.Equal(w, map[string]any{"widget": "radio"}, told.UIHints)
@@ -49,7 +49,7 @@ var replies = []story{
 		require.Equal(w, interaction.OpenText, run.Pending.Kind)
 		require.NotEmpty(w, run.Pending.Prompt)
 		require.Contains(w, run.Warnings, fsm.WarnAskUserMalformed)
-		require.Contains(w, w.types("r"), contract.TypeWarning)
+		require.Contains(w, w.types("r"), fcmp.TypeWarning)
 	})},
 	{"C2/an unknown kind becomes open_text", inWorld(func(w *world) {
 		w.agent.Plan("r", Asks(interaction.Question{Kind: "dance", Prompt: "Shall we?"}))

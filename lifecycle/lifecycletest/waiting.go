@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -41,10 +41,10 @@ var waiting = []story{
 			require.Equal(w, []byte("session-r"), turn.Handle.Data)
 			require.Equal(w, interaction.AutoDecideTimeout, turn.Answers[0].Resolution)
 			for i, e := range w.log("r") {
-				if e.Type != contract.TypeAutoDecided {
+				if e.Type != fcmp.TypeAutoDecided {
 					continue
 				}
-				var told contract.AutoDecided
+				var told fcmp.AutoDecided
 				require.NoError(w, e.Decode(&told))
 				require.Equal(w, 1, told.InteractionID)
 				require.Equal(w, 90, told.TimeoutSec)

@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -182,15 +183,15 @@ func (w *world) advance(d time.Duration) {
 }
 
 // log returns all events of the run as they are stored.
-func (w *world) log(id string) []contract.Event {
+func (w *world) log(id string) []fcmp.Event {
 	w.Helper()
-	var all []contract.Event
+	var all []fcmp.Event
 	for {
 		after := uint64(len(all))
 		page, err := w.store.Events(w.ctx, id, after, 100)
 		require.NoError(w, err)
 		for _, e := range page {
-			event, err := contract.Decode(e.Body)
+			event, err := fcmp.Decode(e.Body)
 			require.NoError(w, err)
 			all = append(all, event)
 		}
@@ -206,8 +207,8 @@ func (w *world) types(id string) []string {
 	var all []string
 	for _, e := range w.log(id) {
 		name := e.Type
-		if e.Type == contract.TypeStateChanged {
-			var c contract.StateChanged
+		if e.Type == fcmp.TypeStateChanged {
+			var c fcmp.StateChanged
 			require.NoError(w, e.Decode(&c))
 			name = c.From + "→" + c.To + " " + c.Trigger
 		}
@@ -232,9 +233,9 @@ func (w *world) checkLog(id string) {
 			break
 		}
 	}
-	report, err := contract.Check(bytes.NewReader(lines.Bytes()))
+	report, err := audit.Check(bytes.NewReader(lines.Bytes()))
 	require.NoError(w, err)
-	require.Nil(w, report.Violation, "log of %s:\n%s", id, lines.String())
+	require.Nil(w, report.First(), "log of %s:\n%s", id, lines.String())
 }
 
 // story is one case of the suite.

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -41,8 +41,8 @@ type violation struct {
 	log   []store.Event
 }
 
-// audit is the checks' findings.
-type audit struct {
+// findings is the checks' findings.
+type findings struct {
 	*cluster
 	sheet *sheet
 
@@ -62,12 +62,12 @@ type audit struct {
 }
 
 // check checks everything.
-func (c *cluster) check(ctx context.Context) (*audit, error) {
+func (c *cluster) check(ctx context.Context) (*findings, error) {
 	notes, err := c.fleet.notes()
 	if err != nil {
 		return nil, err
 	}
-	a := &audit{cluster: c, sheet: newSheet(notes), states: make(map[fsm.State]int), violations: []violation{}}
+	a := &findings{cluster: c, sheet: newSheet(notes), states: make(map[fsm.State]int), violations: []violation{}}
 	if err := a.runs(ctx); err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (c *cluster) check(ctx context.Context) (*audit, error) {
 	return a, nil
 }
 
-func (a *audit) found(check, run string, log []store.Event, wrong ...string) {
+func (a *findings) found(check, run string, log []store.Event, wrong ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, what := range wrong {
@@ -94,7 +94,7 @@ func (a *audit) found(check, run string, log []store.Event, wrong ...string) {
 }
 
 // runs checks every run that was submitted, and that there is no other.
-func (a *audit) runs(ctx context.Context) error {
+func (a *findings) runs(ctx context.Context) error {
 	dealings := a.ledger.all()
 	group, within := errgroup.WithContext(ctx)
 	next := make(chan *dealing)
@@ -111,7 +111,7 @@ func (a *audit) runs(ctx context.Context) error {
 	})
 	for range 4 {
 		group.Go(func() error {
-			checker := contract.NewChecker()
+			checker := audit.NewChecker()
 			logs := make(map[string][]store.Event)
 			for d := range next {
 				e, err := a.run(within, d, checker)
@@ -133,7 +133,7 @@ func (a *audit) runs(ctx context.Context) error {
 }
 
 // run checks one run.
-func (a *audit) run(ctx context.Context, d *dealing, checker *contract.Checker) (*evidence, error) {
+func (a *findings) run(ctx context.Context, d *dealing, checker *audit.Checker) (*evidence, error) {
 	id := d.plan.id
 	e := &evidence{dealing: d, begins: a.sheet.begins[id], ends: a.sheet.ends[id], claims: a.sheet.claims[id]}
 	wrong, err := e.gather(ctx, a.client, a.store, checker)
@@ -155,7 +155,7 @@ func (a *audit) run(ctx context.Context, d *dealing, checker *contract.Checker) 
 }
 
 // count adds up what the run shows.
-func (a *audit) count(e *evidence) {
+func (a *findings) count(e *evidence) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.states[e.run.State]++
@@ -179,7 +179,7 @@ func (a *audit) count(e *evidence) {
 }
 
 // strangers looks for runs that nobody submitted.
-func (a *audit) strangers(ctx context.Context, known int) error {
+func (a *findings) strangers(ctx context.Context, known int) error {
 	n := 0
 	for q := (lifecycle.Query{Limit: 1000}); ; {
 		page, err := a.client.Runs(ctx, q)

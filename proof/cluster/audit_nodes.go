@@ -21,7 +21,7 @@ const takeoverSlack = 3 * time.Second
 
 // troubled reports whether the node that had to do with the run last was ended, stood still, or
 // lost its lease.
-func (a *audit) troubled(e *evidence) bool {
+func (a *findings) troubled(e *evidence) bool {
 	_, ok := a.moment(e, e.run.Epoch, e.last().at)
 	return ok
 }
@@ -29,7 +29,7 @@ func (a *audit) troubled(e *evidence) bool {
 // moment is when the node that had claimed the run under the epoch came to harm, the last time
 // before at. Where a claim was not stored, another node may have claimed the run after that under
 // the same epoch: then it is the one that came to harm last.
-func (a *audit) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
+func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
 	later := func(t time.Time) {
 		if t.Before(at.Add(clockSlack)) && t.After(harmed) {
 			harmed, ok = t, true
@@ -66,7 +66,7 @@ func (a *audit) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Tim
 }
 
 // takenOver measures how long the run waited for others after a node of it came to harm.
-func (a *audit) takenOver(e *evidence) (wrong []string) {
+func (a *findings) takenOver(e *evidence) (wrong []string) {
 	epoch := uint64(0)
 	for _, c := range e.changes {
 		switch fsm.Event(c.Trigger) {
@@ -118,7 +118,7 @@ type execution struct {
 
 // slots says what the monitor saw, and counts besides, by the agents' own notes, how many turns of
 // a pool were executed at one time.
-func (a *audit) slots() {
+func (a *findings) slots() {
 	a.found(checkSlots, "", nil, a.capacity.wrong...)
 	type edge struct {
 		at   time.Time
@@ -151,7 +151,7 @@ func (a *audit) slots() {
 }
 
 // stale says what became of the writes that nodes tried again after they had lost their lease.
-func (a *audit) stale() {
+func (a *findings) stale() {
 	a.refused, a.fenced = 0, len(a.sheet.lost)
 	for _, n := range a.sheet.other {
 		switch n.What {
@@ -173,7 +173,7 @@ func (a *audit) stale() {
 }
 
 // nodes says which processes did not do as they were told, and what they left.
-func (a *audit) nodes(ctx context.Context) error {
+func (a *findings) nodes(ctx context.Context) error {
 	a.fleet.mu.Lock()
 	faults := slices.Clone(a.fleet.faults)
 	a.fleet.mu.Unlock()

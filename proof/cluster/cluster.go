@@ -75,7 +75,7 @@ const patience = 45 * time.Second
 
 // run lives through everything, from the first submission to the nodes' end, and has the caller
 // spoil something before the checks.
-func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(context.Context) error) (*audit, error) {
+func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(context.Context) error) (*findings, error) {
 	watching, unwatch := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	defer beside.Wait()

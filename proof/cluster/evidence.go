@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -27,7 +28,7 @@ type evidence struct {
 
 // change is a change of state in the log.
 type change struct {
-	contract.StateChanged
+	fcmp.StateChanged
 	at time.Time
 }
 
@@ -42,7 +43,7 @@ type turn struct {
 // gather reads what the store has of a run. The log is put before the contract's checker, and what
 // breaks it is returned.
 func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Reader,
-	checker *contract.Checker) (wrong []string, _ error) {
+	checker *audit.Checker) (wrong []string, _ error) {
 	id := e.plan.id
 	var err error
 	if e.run, err = c.Get(ctx, id); err != nil {
@@ -76,13 +77,13 @@ func (e *evidence) gather(ctx context.Context, c *lifecycle.Client, st store.Rea
 }
 
 // read goes through the log.
-func (e *evidence) read(checker *contract.Checker) (wrong []string) {
+func (e *evidence) read(checker *audit.Checker) (wrong []string) {
 	answer := 0
 	for i, body := range e.bodies {
 		for _, v := range checker.Line(body.Body) {
 			wrong = append(wrong, v.Error())
 		}
-		event, err := contract.Decode(body.Body)
+		event, err := fcmp.Decode(body.Body)
 		if err != nil {
 			return append(wrong, err.Error())
 		}
@@ -91,13 +92,13 @@ func (e *evidence) read(checker *contract.Checker) (wrong []string) {
 				body.Seq, i+1, event.Seq, event.RunID))
 		}
 		switch event.Type {
-		case contract.TypeReplyAccepted, contract.TypeAutoDecided:
-			var settled contract.ReplyAccepted
+		case fcmp.TypeReplyAccepted, fcmp.TypeAutoDecided:
+			var settled fcmp.ReplyAccepted
 			if err := event.Decode(&settled); err != nil {
 				wrong = append(wrong, err.Error())
 			}
 			answer = settled.InteractionID
-		case contract.TypeStateChanged:
+		case fcmp.TypeStateChanged:
 			c := change{at: event.TS}
 			if err := event.Decode(&c.StateChanged); err != nil {
 				wrong = append(wrong, err.Error())

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -222,7 +222,7 @@ func (e *evidence) seen() []string {
 		return []string{fmt.Sprintf("a reader saw %d of %d events", len(e.followed), len(e.bodies))}
 	}
 	for i, seen := range e.followed {
-		stored, err := contract.Decode(e.bodies[i].Body)
+		stored, err := fcmp.Decode(e.bodies[i].Body)
 		if err != nil || seen.Seq != stored.Seq || seen.Type != stored.Type || !bytes.Equal(seen.Data, stored.Data) ||
 			!seen.TS.Equal(stored.TS) {
 			return []string{fmt.Sprintf("a reader saw another event %d than is stored: %+v", i+1, seen)}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -28,7 +28,7 @@ type dealing struct {
 	mu       sync.Mutex
 	replies  []*saying             // guarded by mu
 	canceled []*withdrawal         // guarded by mu
-	followed []contract.Event      // guarded by mu; what a reader saw, in its order
+	followed []fcmp.Event          // guarded by mu; what a reader saw, in its order
 	reader   error                 // guarded by mu; why it ended early
 	open     *interaction.Question // guarded by mu; with which it was parked
 	released bool                  // guarded by mu; it was parked, and then answered

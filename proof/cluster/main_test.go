@@ -42,7 +42,7 @@ func bring(t *testing.T, args ...string) *cluster {
 }
 
 // left are the violations as a person reads them.
-func left(t *testing.T, a *audit) string {
+func left(t *testing.T, a *findings) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, a.verdict().print(&out, false))

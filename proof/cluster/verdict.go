@@ -50,7 +50,7 @@ type verdict struct {
 	Events  int            `json:"events_checked"`
 }
 
-func (a *audit) verdict() *verdict {
+func (a *findings) verdict() *verdict {
 	l := a.ledger
 	v := &verdict{
 		Correct: len(a.violations) == 0, Violations: a.violations, Seed: a.o.seed, Nodes: a.o.nodes,

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -103,9 +104,9 @@ func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, er
 			l.count(e.Body)
 		}
 	}
-	report, err := contract.Check(bytes.NewReader(log.Bytes()))
-	if err == nil && report.Violation != nil {
-		err = report.Violation
+	report, err := audit.Check(bytes.NewReader(log.Bytes()))
+	if err == nil && report.First() != nil {
+		err = report.First()
 	}
 	if err != nil {
 		return l, fmt.Errorf("%w\n%s", err, log.String())
@@ -114,11 +115,11 @@ func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, er
 }
 
 func (l *life) count(body []byte) {
-	event, err := contract.Decode(body)
-	if err != nil || event.Type != contract.TypeStateChanged {
+	event, err := fcmp.Decode(body)
+	if err != nil || event.Type != fcmp.TypeStateChanged {
 		return
 	}
-	var c contract.StateChanged
+	var c fcmp.StateChanged
 	if event.Decode(&c) != nil {
 		return
 	}

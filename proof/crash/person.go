@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -51,10 +51,10 @@ func (p *person) follow(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
-		case e.Type == contract.TypeInputRequired:
+		case e.Type == fcmp.TypeInputRequired:
 			asked++
 			err = p.at(ctx, Asked, asked)
-		case e.Type == contract.TypeMessageIntermediate:
+		case e.Type == fcmp.TypeMessageIntermediate:
 			err = p.at(ctx, Spoke, 0)
 		case e.Terminal():
 			err = p.at(ctx, Ended, 0)

@@ -11,7 +11,7 @@
 // is a Switch: taken away, the explorer must find a shortest counter-example, or the guard would be
 // for nothing.
 //
-// What the steps tell as events is judged by contract.Checker, the promises of the protocol itself
+// What the steps tell as events is judged by audit.Checker, the promises of the protocol itself
 // by the laws of laws.go. Everything is pure: no I/O, no clock, no goroutine. docs/model.md says
 // what is modelled, within which bounds, and how to read a counter-example.
 package explore

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
 // Log sums up the events of a run: of two logs with one summary either both or none is broken by
@@ -44,7 +46,7 @@ func (r *Run) told() told { return told{r.State, r.Attempt, r.Pending, r.Deadlin
 // submission is the arrow by which a run begins.
 const submission int8 = -2
 
-// judge puts logs before contract.Checker. Since there are few summaries, one log is kept for each,
+// judge puts logs before audit.Checker. Since there are few summaries, one log is kept for each,
 // and what may follow it is judged once.
 type judge struct {
 	*model
@@ -93,7 +95,7 @@ func (j *judge) decide(q judgement) judged {
 
 // replay is the checker's word on a whole log.
 func (j *judge) replay(log []telling) string {
-	c := j.law.l.Checker()
+	c := audit.NewCheckerFor(j.law.l)
 	for _, e := range j.events(log) {
 		if found := c.Event(e); len(found) > 0 {
 			return found[0].Invariant + ": " + found[0].Explanation
@@ -123,9 +125,9 @@ func (m *model) trigger(arrow int8) string {
 func (l *Log) add(e contract.Emission, t *telling, trigger string) {
 	l.Attempt = t.next.attempt
 	switch e.Type {
-	case contract.TypeStarted:
+	case fcmp.TypeStarted:
 		l.Begun, l.State = true, t.next.state
-	case contract.TypeStateChanged:
+	case fcmp.TypeStateChanged:
 		l.State = t.next.state
 		l.Owed = trigger == replyAccepted.String() || trigger == autoDecided.String()
 		if l.State != waiting {
@@ -134,11 +136,11 @@ func (l *Log) add(e contract.Emission, t *telling, trigger string) {
 		if trigger == autoDecided.String() {
 			l.Autos++
 		}
-	case contract.TypeReplyAccepted:
+	case fcmp.TypeReplyAccepted:
 		l.LastReply = t.id
-	case contract.TypeAutoDecided:
+	case fcmp.TypeAutoDecided:
 		l.LastAuto = t.id
-	case contract.TypeInputRequired:
+	case fcmp.TypeInputRequired:
 		l.Asked, l.Open = t.next.pending, t.next.pending
 	}
 }
@@ -147,7 +149,7 @@ func (l *Log) add(e contract.Emission, t *telling, trigger string) {
 const long = time.Hour
 
 // events writes the log as it would be stored.
-func (j *judge) events(log []telling) []contract.Event {
+func (j *judge) events(log []telling) []fcmp.Event {
 	w := logWriter{judge: j, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for i := range log {
 		t := &log[i]
@@ -167,7 +169,7 @@ type logWriter struct {
 	now, deadline time.Time
 	local         uint64
 	attempt       int
-	events        []contract.Event
+	events        []fcmp.Event
 }
 
 func (w *logWriter) write(kind string, t *telling) {
@@ -180,10 +182,10 @@ func (w *logWriter) write(kind string, t *telling) {
 		w.attempt, w.local = int(t.next.attempt), 0
 	}
 	w.local++
-	w.events = append(w.events, contract.Event{
-		ProtocolVersion: contract.Protocol, RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
+	w.events = append(w.events, fcmp.Event{
+		ProtocolVersion: fcmp.Protocol, RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
 		Type: kind, Data: body,
-		Meta: contract.Meta{Attempt: w.attempt, LocalSeq: w.local},
+		Meta: fcmp.Meta{Attempt: w.attempt, LocalSeq: w.local},
 	})
 	w.now = w.now.Add(time.Second)
 }
@@ -192,27 +194,27 @@ func (w *logWriter) write(kind string, t *telling) {
 func (w *logWriter) data(kind string, t *telling) any {
 	sc := &w.scenario
 	switch kind {
-	case contract.TypeStarted:
+	case fcmp.TypeStarted:
 		mode := "auto"
 		if sc.Interactive {
 			mode = "interactive"
 		}
-		return contract.Started{
+		return fcmp.Started{
 			Mode: mode, InteractiveRequireUserReply: sc.Strict, SessionTimeoutSec: int(long / time.Second),
 			MaxAttempt:       sc.MaxAttempt,
 			MaxAutoDecisions: sc.MaxAuto, Pool: "default", ContractVersion: w.law.l.Version,
 		}
-	case contract.TypeStateChanged:
+	case fcmp.TypeStateChanged:
 		return w.change(t)
-	case contract.TypeReplyAccepted:
-		return contract.ReplyAccepted{InteractionID: int(t.id), ResolutionMode: "user_reply", AcceptedAt: w.now}
-	case contract.TypeAutoDecided:
-		return contract.AutoDecided{
+	case fcmp.TypeReplyAccepted:
+		return fcmp.ReplyAccepted{InteractionID: int(t.id), ResolutionMode: "user_reply", AcceptedAt: w.now}
+	case fcmp.TypeAutoDecided:
+		return fcmp.AutoDecided{
 			InteractionID: int(t.id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
 			AcceptedAt: w.now, TimeoutSec: int(long / time.Second),
 		}
-	case contract.TypeInputRequired:
-		asked := contract.InputRequired{
+	case fcmp.TypeInputRequired:
+		asked := fcmp.InputRequired{
 			InteractionID: int(t.next.pending), Kind: "open_text", Prompt: "?",
 			DefaultDecisionPolicy: "engine_judgement", AskedAt: w.now,
 			Profile: w.policy.Profile, OnDeadline: w.policy.OnDeadline,
@@ -222,26 +224,26 @@ func (w *logWriter) data(kind string, t *telling) any {
 			asked.WaitDeadlineAt = w.deadline
 		}
 		return asked
-	case contract.TypeMessageFinal, contract.TypeMessageIntermediate:
-		return contract.MessageFinal{Text: "so it is"}
+	case fcmp.TypeMessageFinal, fcmp.TypeMessageIntermediate:
+		return fcmp.MessageFinal{Text: "so it is"}
 	}
-	return contract.Warning{Code: "ENGINE_DIAGNOSTIC"}
+	return fcmp.Warning{Code: "ENGINE_DIAGNOSTIC"}
 }
 
-func (w *logWriter) change(t *telling) contract.StateChanged {
+func (w *logWriter) change(t *telling) fcmp.StateChanged {
 	arrow := &w.law.l.Transitions[max(t.arrow, 0)]
-	c := contract.StateChanged{
+	c := fcmp.StateChanged{
 		From: t.from.String(), To: t.next.state.String(), Trigger: arrow.Event, UpdatedAt: w.now,
 		PendingInteractionID: int(t.next.pending),
 	}
 	if w.law.l.Terminal(arrow.To) {
-		c.Terminal = &contract.Terminal{Status: c.To, Warnings: []string{}}
+		c.Terminal = &fcmp.Terminal{Status: c.To, Warnings: []string{}}
 		code := arrow.Error
 		if t.code != "" {
 			code = t.code
 		}
 		if code != "" {
-			c.Terminal.Error = &contract.Failure{Code: code, Message: "because"}
+			c.Terminal.Error = &fcmp.Failure{Code: code, Message: "because"}
 		}
 	}
 	return c

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
@@ -85,11 +85,11 @@ func (s *Recorded) change(c *store.Commit) *Change {
 // EventOf is the contract's event that a commit says has happened; empty when it changes no state.
 func EventOf(c *store.Commit) string {
 	for _, stored := range c.Events {
-		event, err := contract.Decode(stored.Body)
-		if err != nil || event.Type != contract.TypeStateChanged {
+		event, err := fcmp.Decode(stored.Body)
+		if err != nil || event.Type != fcmp.TypeStateChanged {
 			continue
 		}
-		var changed contract.StateChanged
+		var changed fcmp.StateChanged
 		if event.Decode(&changed) == nil {
 			return changed.Trigger
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/explain"
 	"github.com/interlude-go/interlude/fsm"
 )
@@ -130,11 +131,11 @@ func check(w *world, a *args) (string, error) {
 			return "", err
 		}
 	}
-	report, err := contract.Check(bytes.NewReader(bytes.Join(log, []byte("\n"))))
+	report, err := audit.Check(bytes.NewReader(bytes.Join(log, []byte("\n"))))
 	if err != nil {
 		return "", err
 	}
-	if v := report.Violation; v != nil {
+	if v := report.First(); v != nil {
 		return fmt.Sprintf("line %d breaks %s: %s\n", v.Line, v.Invariant, v.Explanation), nil
 	}
 	return fmt.Sprintf("%d events keep every invariant\n", report.Lines), nil

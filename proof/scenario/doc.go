@@ -4,7 +4,7 @@
 // There is a folder of them for each section of the requirements, testdata/a to testdata/i. A
 // story's first line names the requirements that it stands for. Each is played on memory, SQLite
 // and PostgreSQL, and must read the same, letter by letter, on all of them. At its end every event
-// log that it leaves is held against the contract (contract.Check), nothing may hold a slot that
+// log that it leaves is held against the contract (audit.Check), nothing may hold a slot that
 // has ended, and no line of an agent's script may be left unread.
 //
 // The form is that of github.com/cockroachdb/datadriven: a command, what belongs to it, four

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -107,7 +107,7 @@ var first = []string{"mode", "interaction_id", "kind", "prompt", "options", "cod
 
 // eventLine is an event, with the fields that matter.
 func (w *world) eventLine(e store.Event) (string, error) {
-	event, err := contract.Decode(e.Body)
+	event, err := fcmp.Decode(e.Body)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (w *world) eventLine(e store.Event) (string, error) {
 		return "", err
 	}
 	text := fmt.Sprintf("  %d %s", e.Seq, event.Type)
-	if event.Type == contract.TypeStateChanged {
+	if event.Type == fcmp.TypeStateChanged {
 		text += " " + changed(event)
 	}
 	keys := slices.Sorted(maps.Keys(data))
@@ -141,7 +141,7 @@ func rank(key string) int {
 func (w *world) bare(v json.RawMessage) string {
 	var word string
 	var moment time.Time
-	var options []contract.Option
+	var options []fcmp.Option
 	switch {
 	case json.Unmarshal(v, &moment) == nil:
 		return w.at(moment)
@@ -158,8 +158,8 @@ func (w *world) bare(v json.RawMessage) string {
 }
 
 // changed is a change of state: from, to, why, and how the run ended.
-func changed(e contract.Event) string {
-	var c contract.StateChanged
+func changed(e fcmp.Event) string {
+	var c fcmp.StateChanged
 	if err := e.Decode(&c); err != nil {
 		return err.Error()
 	}

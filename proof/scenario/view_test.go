@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -165,8 +165,8 @@ func describe(batch []store.Commit) string {
 		c := &batch[i]
 		what := fmt.Sprintf("%s version %d", c.Run.ID, c.Run.Version)
 		for _, e := range c.Events {
-			event, err := contract.Decode(e.Body)
-			if err == nil && event.Type == contract.TypeStateChanged {
+			event, err := fcmp.Decode(e.Body)
+			if err == nil && event.Type == fcmp.TypeStateChanged {
 				what += ", " + changed(event)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
 )
@@ -218,9 +218,9 @@ func (w *world) check(id string) error {
 		log.Write(e.Body)
 		log.WriteByte('\n')
 	}
-	report, err := contract.Check(strings.NewReader(log.String()))
-	if err == nil && report.Violation != nil {
-		err = fmt.Errorf("its log breaks the contract: %+v", *report.Violation)
+	report, err := audit.Check(strings.NewReader(log.String()))
+	if err == nil && report.First() != nil {
+		err = fmt.Errorf("its log breaks the contract: %+v", *report.First())
 	}
 	return err
 }

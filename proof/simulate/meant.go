@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
@@ -47,8 +47,8 @@ func (e *ending) meant(*ending) string {
 // recount counts which arrows of the contract the run went along, and what else its log tells.
 func (w *world) recount(e *ending) {
 	for _, event := range e.log {
-		var c contract.StateChanged
-		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil {
+		var c fcmp.StateChanged
+		if event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil {
 			w.saw(c.From + " → " + c.To + ": " + c.Trigger)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -25,11 +25,11 @@ type person struct {
 
 	// What they were told, for the verdict.
 	accepted []told
-	canceled bool             // their cancel ended the run
-	seen     []contract.Event // by a follower
-	final    *store.Run       // by one who waits
-	refused  map[string]bool  // keys of replies that were not, for good
-	maybe    map[string]bool  // texts of replies without a key whose outcome they never learned
+	canceled bool            // their cancel ended the run
+	seen     []fcmp.Event    // by a follower
+	final    *store.Run      // by one who waits
+	refused  map[string]bool // keys of replies that were not, for good
+	maybe    map[string]bool // texts of replies without a key whose outcome they never learned
 }
 
 // told is a reply that was accepted.

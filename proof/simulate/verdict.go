@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
@@ -17,7 +18,7 @@ type ending struct {
 	plan    *runPlan
 	run     store.Run
 	settled []interaction.Record
-	log     []contract.Event
+	log     []fcmp.Event
 	calls   []*call
 	people  []*person
 }
@@ -40,11 +41,11 @@ func (w *world) judge() {
 		w.recount(e)
 	}
 	w.witness.pools()
-	report, err := contract.Check(&lines)
+	report, err := audit.Check(&lines)
 	if err != nil {
 		w.fault(err.Error())
-	} else if report.Violation != nil {
-		w.fault(report.Violation.Error())
+	} else if report.First() != nil {
+		w.fault(report.First().Error())
 	}
 	if len(w.witness.nodes) > 0 {
 		w.saw("a node left nothing but its lease behind")
@@ -66,7 +67,7 @@ func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 		w.trace.add(0, string(s.Body))
 		lines.Write(s.Body)
 		lines.WriteByte('\n')
-		event, err := contract.Decode(s.Body)
+		event, err := fcmp.Decode(s.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -139,8 +140,8 @@ func (e *ending) answers() (texts []string) {
 // requeued is how often a turn of the run went back to the queue.
 func (e *ending) requeued() (n int) {
 	for _, event := range e.log {
-		var c contract.StateChanged
-		if event.Type == contract.TypeStateChanged && event.Decode(&c) == nil &&
+		var c fcmp.StateChanged
+		if event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil &&
 			c.Trigger == string(fsm.EventRestartRequeue) {
 			n++
 		}

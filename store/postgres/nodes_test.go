@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -41,7 +41,7 @@ func (w *world) asked(c *lifecycle.Client, id string) {
 	defer cancel()
 	for e, err := range c.Events(ctx, id, 0) {
 		require.NoError(w, err)
-		if e.Type == contract.TypeInputRequired {
+		if e.Type == fcmp.TypeInputRequired {
 			return
 		}
 	}

@@ -20,7 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
@@ -119,7 +120,7 @@ func drive(ctx context.Context, lc *lifecycle.Lifecycle, id string) error {
 		if err != nil {
 			return err
 		}
-		if e.Type != contract.TypeInputRequired {
+		if e.Type != fcmp.TypeInputRequired {
 			continue
 		}
 		if _, err := lc.Reply(ctx, id, interaction.Reply{ID: 1, Text: "yes", Key: "the-key"}); err != nil {
@@ -225,12 +226,12 @@ func checkRun(t *testing.T, s *sqlite.Store, id, executed string) {
 	accepted, started, requeued := 0, 0, 0
 	for _, e := range stored {
 		log.Write(append(e.Body, '\n'))
-		event, err := contract.Decode(e.Body)
+		event, err := fcmp.Decode(e.Body)
 		require.NoError(t, err)
-		var c contract.StateChanged
+		var c fcmp.StateChanged
 		_ = event.Decode(&c)
 		switch {
-		case event.Type == contract.TypeReplyAccepted:
+		case event.Type == fcmp.TypeReplyAccepted:
 			accepted++
 		case accepted > 0 && c.Trigger == string(fsm.EventTurnStarted):
 			started++
@@ -238,9 +239,9 @@ func checkRun(t *testing.T, s *sqlite.Store, id, executed string) {
 			requeued++
 		}
 	}
-	report, err := contract.Check(&log)
+	report, err := audit.Check(&log)
 	require.NoError(t, err)
-	require.Nil(t, report.Violation)
+	require.Nil(t, report.First())
 	require.Equal(t, 1, accepted, "the reply was accepted once")
 	require.Equal(t, 1+requeued, started, "and executed once, but for turns that were interrupted themselves")
 	times := 0

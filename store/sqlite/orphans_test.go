@@ -21,7 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
@@ -307,9 +307,9 @@ func (c *havoc) judge(hosts, agents int) {
 		for _, e := range events {
 			log.Write(append(e.Body, '\n'))
 		}
-		report, err := contract.Check(&log)
+		report, err := audit.Check(&log)
 		require.NoError(c, err)
-		require.Nil(c, report.Violation, "log of %s", id)
+		require.Nil(c, report.First(), "log of %s", id)
 	}
 	c.Logf("%d hosts and %d agents killed; %d runs: %v, errors %v", hosts, agents, len(c.runs), states, codes)
 	require.NotZero(c, states[fsm.StateSucceeded], "some get through")
