@@ -2,68 +2,30 @@
 
 package fsm
 
-// gate is every rule, in the order of decision. Callers are given copies.
+// gate is the completion gate: the first rule that holds decides. Callers are given copies.
 var gate = [...]GateRule{
-	{ID: "CG-01", All: 0, None: FactProcessOK, Outcome: EventTurnFailed, Error: CodeEngineFailed, Warnings: nil},
-	{ID: "CG-02", All: 0, None: FactInteractive | FactSchemaDeclared, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
-	{ID: "CG-03", All: FactOutputValid, None: FactInteractive, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
-	{ID: "CG-04", All: 0, None: FactInteractive, Outcome: EventTurnFailed, Error: CodeOutputInvalid, Warnings: nil},
-	{ID: "CG-05", All: FactDoneMarker, None: FactNotDoneSaid | FactSchemaDeclared, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
-	{ID: "CG-06", All: FactDoneMarker | FactOutputValid, None: FactNotDoneSaid, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
-	{ID: "CG-07", All: FactDoneMarker, None: FactNotDoneSaid, Outcome: EventTurnFailed, Error: CodeOutputInvalid, Warnings: nil},
-	{ID: "CG-08", All: FactSchemaDeclared | FactOutputValid | FactSchemaPermissive, None: FactNotDoneSaid | FactQuestionAsked, Outcome: EventTurnSucceeded, Error: "", Warnings: []Warning{WarnInteractiveCompletedWithoutDoneMarker, WarnInteractiveSoftCompletionSchemaTooPermissive}},
-	{ID: "CG-09", All: FactSchemaDeclared | FactOutputValid, None: FactNotDoneSaid | FactQuestionAsked, Outcome: EventTurnSucceeded, Error: "", Warnings: []Warning{WarnInteractiveCompletedWithoutDoneMarker}},
-	{ID: "CG-10", All: FactAttemptsExhausted, None: 0, Outcome: EventTurnFailed, Error: CodeInteractiveMaxAttemptExceeded, Warnings: nil},
-	{ID: "CG-11", All: 0, None: FactSticky | FactHandlePresent, Outcome: EventTurnFailed, Error: CodeSessionResumeFailed, Warnings: nil},
-	{ID: "CG-12", All: 0, None: 0, Outcome: EventTurnNeedsInput, Error: "", Warnings: nil},
-}
-
-// decide returns the first rule that holds.
-func decide(f Facts) *GateRule {
 	// The process failed, was interrupted or timed out; no later output can win. The engine may name a more exact code. (CG-01: B1)
-	if f.Lacks(FactProcessOK) {
-		return &gate[0]
-	}
+	{ID: "CG-01", All: 0, None: FactProcessOK, Outcome: EventTurnFailed, Error: CodeEngineFailed, Warnings: nil},
 	// Auto mode without a schema needs only the process to succeed. (CG-02: B2)
-	if f.Lacks(FactInteractive | FactSchemaDeclared) {
-		return &gate[1]
-	}
+	{ID: "CG-02", All: 0, None: FactInteractive | FactSchemaDeclared, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
 	// Auto mode with valid output; the done marker is not required. (CG-03: B2)
-	if f.Has(FactOutputValid) && f.Lacks(FactInteractive) {
-		return &gate[2]
-	}
+	{ID: "CG-03", All: FactOutputValid, None: FactInteractive, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
 	// Auto mode whose output does not parse or fails the schema. (CG-04: B3)
-	if f.Lacks(FactInteractive) {
-		return &gate[3]
-	}
+	{ID: "CG-04", All: 0, None: FactInteractive, Outcome: EventTurnFailed, Error: CodeOutputInvalid, Warnings: nil},
 	// The agent says it is done and no schema asks for more. (CG-05: B4)
-	if f.Has(FactDoneMarker) && f.Lacks(FactNotDoneSaid|FactSchemaDeclared) {
-		return &gate[4]
-	}
+	{ID: "CG-05", All: FactDoneMarker, None: FactNotDoneSaid | FactSchemaDeclared, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
 	// The agent says it is done and its output is valid. (CG-06: B4)
-	if f.Has(FactDoneMarker|FactOutputValid) && f.Lacks(FactNotDoneSaid) {
-		return &gate[5]
-	}
+	{ID: "CG-06", All: FactDoneMarker | FactOutputValid, None: FactNotDoneSaid, Outcome: EventTurnSucceeded, Error: "", Warnings: nil},
 	// The agent says it is done but its output is not valid; never a wait. (CG-07: B5)
-	if f.Has(FactDoneMarker) && f.Lacks(FactNotDoneSaid) {
-		return &gate[6]
-	}
+	{ID: "CG-07", All: FactDoneMarker, None: FactNotDoneSaid, Outcome: EventTurnFailed, Error: CodeOutputInvalid, Warnings: nil},
 	// Soft completion against a schema that accepts everything. (CG-08: B6)
-	if f.Has(FactSchemaDeclared|FactOutputValid|FactSchemaPermissive) && f.Lacks(FactNotDoneSaid|FactQuestionAsked) {
-		return &gate[7]
-	}
+	{ID: "CG-08", All: FactSchemaDeclared | FactOutputValid | FactSchemaPermissive, None: FactNotDoneSaid | FactQuestionAsked, Outcome: EventTurnSucceeded, Error: "", Warnings: []Warning{WarnInteractiveCompletedWithoutDoneMarker, WarnInteractiveSoftCompletionSchemaTooPermissive}},
 	// Soft completion: valid output without the marker. An explicit question, and an output that says it is not done, win over it. (CG-09: B6, B10)
-	if f.Has(FactSchemaDeclared|FactOutputValid) && f.Lacks(FactNotDoneSaid|FactQuestionAsked) {
-		return &gate[8]
-	}
+	{ID: "CG-09", All: FactSchemaDeclared | FactOutputValid, None: FactNotDoneSaid | FactQuestionAsked, Outcome: EventTurnSucceeded, Error: "", Warnings: []Warning{WarnInteractiveCompletedWithoutDoneMarker}},
 	// No completion and no attempt left. (CG-10: B7)
-	if f.Has(FactAttemptsExhausted) {
-		return &gate[9]
-	}
+	{ID: "CG-10", All: FactAttemptsExhausted, None: 0, Outcome: EventTurnFailed, Error: CodeInteractiveMaxAttemptExceeded, Warnings: nil},
 	// A resumable engine gave no handle: a wait could never be resumed. (CG-11: B11)
-	if f.Lacks(FactSticky | FactHandlePresent) {
-		return &gate[10]
-	}
+	{ID: "CG-11", All: 0, None: FactSticky | FactHandlePresent, Outcome: EventTurnFailed, Error: CodeSessionResumeFailed, Warnings: nil},
 	// No completion, or contradictory signals: the run waits for a person; without max_attempt, for as many rounds as it takes. (CG-12: B8, B9, B10)
-	return &gate[11]
+	{ID: "CG-12", All: 0, None: 0, Outcome: EventTurnNeedsInput, Error: "", Warnings: nil},
 }

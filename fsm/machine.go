@@ -80,12 +80,16 @@ func Next(s State, e Event, f Facts) (Transition, error) {
 	return transitions[c.taken].clone(), nil
 }
 
-// Decide returns the completion gate's verdict on a finished turn's facts (B1–B11). There always is
-// one.
+// Decide returns the first rule of the completion gate that holds for a finished turn's facts
+// (B1–B11). There always is one.
 func Decide(f Facts) GateRule {
-	rule := *decide(f)
-	rule.Warnings = slices.Clone(rule.Warnings)
-	return rule
+	for _, rule := range gate {
+		if f.Has(rule.All) && f.Lacks(rule.None) {
+			rule.Warnings = slices.Clone(rule.Warnings)
+			return rule
+		}
+	}
+	panic("fsm: no rule of the gate holds") // contract.Parse refuses a gate that leaves a case undecided
 }
 
 // Wait returns the waiting policy of a profile (D1–D4); ok is false for an unknown profile.

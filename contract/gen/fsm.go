@@ -174,42 +174,15 @@ func emissions(list []contract.Emission) string {
 }
 
 func gate(s *source, l *contract.Lifecycle) {
-	s.linef("// gate is every rule, in the order of decision. Callers are given copies.")
+	s.linef("// gate is the completion gate: the first rule that holds decides. Callers are given copies.")
 	s.linef("var gate = [...]GateRule{")
 	for _, r := range l.Gate {
+		s.linef("// %s", documented(r.ID, r.Doc, r.Requirements))
 		s.linef("{ID: %q, All: %s, None: %s, Outcome: Event%s, Error: %s, Warnings: %s},",
 			r.ID, factSet(r.All), factSet(r.None), camel(r.Outcome), code(r.Error), slice("Warning", "Warn",
 				r.Warnings))
 	}
 	s.linef("}")
-	s.linef("")
-	s.linef("// decide returns the first rule that holds.")
-	s.linef("func decide(f Facts) *GateRule {")
-	open := true
-	for i, r := range l.Gate {
-		s.linef("// %s", documented(r.ID, r.Doc, r.Requirements))
-		if len(r.All)+len(r.None) == 0 {
-			s.linef("return &gate[%d]", i)
-			open = false
-			break // a rule behind it could never decide, and Parse refuses such a contract
-		}
-		s.linef("if %s {\nreturn &gate[%d]\n}", condition(r.Guard), i)
-	}
-	if open {
-		s.linef("panic(\"fsm: the gate is total\")")
-	}
-	s.linef("}")
-}
-
-func condition(g contract.Guard) string {
-	var parts []string
-	if len(g.All) > 0 {
-		parts = append(parts, "f.Has("+factSet(g.All)+")")
-	}
-	if len(g.None) > 0 {
-		parts = append(parts, "f.Lacks("+factSet(g.None)+")")
-	}
-	return strings.Join(parts, " && ")
 }
 
 func policy(s *source, l *contract.Lifecycle) {
