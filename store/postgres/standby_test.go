@@ -95,18 +95,21 @@ func TestACommitWhoseWaitIsCanceledIsNotAcknowledged(t *testing.T) {
 	defer host.Close(context.Background())
 
 	require.NoError(t, standby.Halt())
-	for name, call := range map[string]func() error{
-		"reply":   func() error { return second(person.Reply(t.Context(), "r", yes)) },
-		"submit":  func() error { return w.try(s, created("new")) },
-		"renew":   func() error { return second(s.Renew(t.Context(), "n", noon)) },
-		"setpool": func() error { return s.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1000}) },
-		"claim": func() error {
+	for _, call := range []struct { // in this order: a claim needs what a reply has put into the queue
+		name string
+		do   func() error
+	}{
+		{"reply", func() error { return second(person.Reply(t.Context(), "r", yes)) }},
+		{"submit", func() error { return w.try(s, created("new")) }},
+		{"claim", func() error {
 			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true,
 				Start: start}))
-		},
-		"confirm": func() error { return s.Confirm(t.Context(), func(store.Reader) error { return nil }) },
+		}},
+		{"renew", func() error { return second(s.Renew(t.Context(), "n", noon)) }},
+		{"setpool", func() error { return s.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1000}) }},
+		{"confirm", func() error { return s.Confirm(t.Context(), func(store.Reader) error { return nil }) }},
 	} {
-		w.requireCanceled(admin, name, call)
+		w.requireCanceled(admin, call.name, call.do)
 	}
 	w.requireCanceled(admin, "reply again", func() error { return second(person.Reply(t.Context(), "r", yes)) })
 
