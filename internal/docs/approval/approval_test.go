@@ -1,0 +1,116 @@
+package approval_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/memory"
+)
+
+// agent asks once, and does what it was told.
+func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	switch {
+	case len(t.Answers) == 0:
+		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+	case t.Answers[0].Resolution == interaction.AutoDecideTimeout:
+		return engine.Done("nobody answered: not shipped"), nil
+	}
+	return engine.Done("shipped"), nil
+}
+
+// serve starts a host on the store. Stop ends it as a deployment does; a test must call it.
+func serve(t *testing.T, st store.Store) (lc *lifecycle.Lifecycle, stop func()) {
+	t.Helper()
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: st, Engine: engine.Func(agent),
+		Poll: time.Hour, Lease: 24 * time.Hour, // an idle host wakes up rarely
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() { served <- lc.Serve(ctx) }()
+	return lc, func() {
+		t.Helper()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		lc.Close()
+	}
+}
+
+// submit starts a run and returns once it has asked.
+func submit(t *testing.T, lc *lifecycle.Lifecycle, spec lifecycle.Spec) lifecycle.Run {
+	t.Helper()
+	spec.Prompt = "Release version 2."
+	run, err := lc.Submit(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait() // until everybody waits: the first turn has ended
+	question, err := lc.Pending(t.Context(), run.ID)
+	if err != nil || question == nil {
+		t.Fatalf("the run does not ask: %v", err)
+	}
+	return run
+}
+
+// ended waits for the run's end, and fails the test when it ended otherwise.
+func ended(t *testing.T, lc *lifecycle.Lifecycle, id, want string) lifecycle.Run {
+	t.Helper()
+	run, err := lc.Wait(t.Context(), id)
+	if err != nil || run.FinalText != want {
+		t.Fatalf("the run ended with %q, %v; want %q", run.FinalText, err, want)
+	}
+	return run
+}
+
+func TestAnAnswerAfterTwoWeeks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, memory.New())
+		defer stop()
+		run := submit(t, lc, lifecycle.Spec{})
+		time.Sleep(14 * 24 * time.Hour) // takes no time
+		if _, err := lc.Reply(t.Context(), run.ID, interaction.Reply{ID: 1, Text: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, lc, run.ID, "shipped")
+	})
+}
+
+func TestADeadlineDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, memory.New())
+		defer stop()
+		asked := time.Now()
+		run := submit(t, lc, lifecycle.Spec{AutoDecide: true, SessionTimeout: 72 * time.Hour})
+		run = ended(t, lc, run.ID, "nobody answered: not shipped")
+		if waited := run.FinishedAt.Sub(asked); waited != 72*time.Hour {
+			t.Errorf("it ended after %s", waited)
+		}
+	})
+}
+
+func TestAQuestionSurvivesARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := memory.New()
+		lc, stop := serve(t, st)
+		run := submit(t, lc, lifecycle.Spec{})
+		stop()
+		time.Sleep(time.Hour)
+		lc, stop = serve(t, st)
+		defer stop()
+		if _, err := lc.Reply(t.Context(), run.ID, interaction.Reply{ID: 1, Text: "yes"}); err != nil {
+			t.Fatal(err)
+		}
+		ended(t, lc, run.ID, "shipped")
+	})
+}

@@ -1,0 +1,76 @@
+package docs_test
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// withErrors are the packages whose errors docs/errors.md lists.
+var withErrors = []string{"lifecycle", "interaction", "slots", "engine", "store", "sqlite", "postgres", "fsm"}
+
+// explainedElsewhere are error types that stand in the table of another error.
+var explainedElsewhere = []string{"fsm.Refusal"}
+
+// Each exported error, error type and code is a row of docs/errors.md, and each row is one of them.
+func TestEachErrorIsExplained(t *testing.T) {
+	want := make(map[string]bool)
+	for _, name := range withErrors {
+		p := load(t, name)
+		for v := range p.vars {
+			if strings.HasPrefix(v, "Err") {
+				want[name+"."+v] = true
+			}
+		}
+		for typ, methods := range p.method {
+			if full := name + "." + typ; methods["Error"] && regexp.MustCompile(`^[A-Z]`).MatchString(typ) &&
+				!slices.Contains(explainedElsewhere, full) {
+				want[full] = true
+			}
+		}
+	}
+	for _, c := range fsm.Codes() {
+		want[string(c)] = true
+	}
+	for _, w := range fsm.Warnings() {
+		want[string(w)] = true
+	}
+
+	_, text, found := strings.Cut(read(t, "docs/errors.md"), "\n## Calls: lifecycle\n")
+	require.True(t, found)
+	explained := make(map[string]bool)
+	for _, r := range rows(text) {
+		name := strings.Trim(r[0], "`")
+		require.False(t, explained[name], "%s stands there twice", name)
+		explained[name] = true
+		if len(r) == 4 {
+			require.Regexp(t, `^(-|[45]\d\d)$`, r[3], "the HTTP status of %s", name)
+		}
+		for _, cell := range r[1:] {
+			require.NotEmpty(t, cell, name)
+		}
+	}
+	require.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(explained)))
+}
+
+// The guide gives the HTTP statuses that docs/errors.md has.
+func TestTheGuideAnswersWithTheStatusOfEachError(t *testing.T) {
+	statuses := map[string]string{"StatusBadRequest": "400", "StatusNotFound": "404", "StatusConflict": "409"}
+	cases := regexp.MustCompile(`(?s)case (errors\.Is.*?):\n\t\treturn http\.(\w+)`)
+	table := rows(read(t, "docs/errors.md"))
+	found := cases.FindAllStringSubmatch(read(t, "docs/guide.md"), -1)
+	require.NotEmpty(t, found)
+	for _, c := range found {
+		for _, name := range regexp.MustCompile(`lifecycle\.Err\w+`).FindAllString(c[1], -1) {
+			i := slices.IndexFunc(table, func(r row) bool { return r[0] == "`"+name+"`" && len(r) == 4 })
+			require.GreaterOrEqual(t, i, 0, name)
+			require.Equal(t, statuses[c[2]], table[i][3], name)
+		}
+	}
+}

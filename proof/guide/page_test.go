@@ -1,0 +1,77 @@
+package guide_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// block is a fenced block of the page, and the text before it.
+type block struct {
+	lang, text, before string
+}
+
+var fenced = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+// blocks are those of the page, in order. What is quoted (in lines that begin with >) is for some
+// readers only, and left out.
+func blocks(tb testing.TB, path string) (all []block) {
+	tb.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(tb, err)
+	end := 0
+	for _, at := range fenced.FindAllSubmatchIndex(text, -1) {
+		all = append(all, block{
+			lang: string(text[at[2]:at[3]]), text: string(text[at[4]:at[5]]), before: string(text[end:at[0]]),
+		})
+		end = at[1]
+	}
+	require.NotEmpty(tb, all)
+	return all
+}
+
+var fileLine = regexp.MustCompile(`^// (\w+\.go)\n`)
+
+// file is the name of the file that a block shows; empty when it is a part of one.
+func (b block) file() string {
+	if name := fileLine.FindStringSubmatch(b.text); name != nil {
+		return name[1]
+	}
+	return ""
+}
+
+var below = regexp.MustCompile("below\\s+`([^`]+)`")
+
+// insert puts the block below the line of a file that the text before it names.
+func (b block) insert(tb testing.TB, path string) {
+	tb.Helper()
+	line := below.FindStringSubmatch(b.before)
+	require.NotNil(tb, line, "say below which line this stands: %s", b.text)
+	text, err := os.ReadFile(path)
+	require.NoError(tb, err)
+	require.Equal(tb, 1, strings.Count(string(text), line[1]+"\n"), "lines %q of %s", line[1], path)
+	changed := strings.Replace(string(text), line[1]+"\n", line[1]+"\n"+b.text, 1)
+	require.NoError(tb, os.WriteFile(path, []byte(changed), 0o600))
+}
+
+// exchange is a command and what it prints.
+type exchange struct {
+	command string
+	prints  *regexp.Regexp
+}
+
+// exchanges are the commands of a block that shows a terminal. In what they print, … stands for
+// anything in a line, and a line of … for any lines.
+func (b block) exchanges() (all []exchange) {
+	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+		command, output, _ := strings.Cut(part, "\n")
+		want := regexp.QuoteMeta(strings.TrimSpace(output))
+		want = strings.ReplaceAll(want, "…\n", "(?s:.*)")
+		want = strings.ReplaceAll(want, "…", ".*")
+		all = append(all, exchange{command, regexp.MustCompile("^" + want + `\s*$`)})
+	}
+	return all
+}
