@@ -29,7 +29,7 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 				return &TerminalError{RunID: id, State: run.State}
 			}
 		}
-		cm, err := decideCancel(&run, shortened(reason), stamp(c.clock))
+		cm, err := decideCancel(&run, shortened(reason), commitTime(c.clock))
 		if err != nil {
 			return err
 		}

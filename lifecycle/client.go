@@ -34,7 +34,7 @@ type Client struct {
 	poll    time.Duration
 	engines map[string]engine.Engine // empty for a mere client
 	hub     *hub
-	alarm   *alarm // tells Serve of a deadline that this process has just stored
+	due     *dueHint // tells Serve of a deadline that this process has just stored
 	stuck   *stuckCalls
 }
 
@@ -65,7 +65,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Poll <= 0 {
 		cfg.Poll = time.Second
 	}
-	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, alarm: newAlarm(),
+	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
 		stuck: new(stuckCalls)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
@@ -100,7 +100,7 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	if err := spec.Validate(); err != nil {
 		return Run{}, err
 	}
-	now := stamp(c.clock)
+	now := commitTime(c.clock)
 	run, body, err := spec.record(now)
 	if err != nil {
 		return Run{}, err
@@ -117,18 +117,18 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	}
 	err = c.commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
-		return c.again(ctx, run)
+		return c.existingRun(ctx, run)
 	}
 	if err != nil {
 		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
 	}
-	c.alarm.at(run.NotBefore)
+	c.due.note(run.NotBefore)
 	return cm.Run, nil
 }
 
-// again answers a submission whose id is taken. The caller may never submit it again, so what is
-// found must be durable (J8).
-func (c *Client) again(ctx context.Context, wanted Run) (stored Run, _ error) {
+// existingRun answers a submission whose id is taken. The caller may never submit it again, so what
+// is found must be durable (J8).
+func (c *Client) existingRun(ctx context.Context, wanted Run) (stored Run, _ error) {
 	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
 		stored, err = r.Run(ctx, wanted.ID)
 		return err
@@ -185,10 +185,10 @@ func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, 
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
-	f := c.hub.await(id)
+	f := c.hub.followEnd(id)
 	defer f.close()
-	p := c.pause(f)
-	defer p.end()
+	p := c.newPoller(f)
+	defer p.stop()
 	for {
 		r, err := c.store.Run(ctx, id)
 		if err != nil || r.State.Terminal() {
@@ -197,15 +197,17 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 		if err := p.wait(ctx); err != nil {
 			return Run{}, err
 		}
-		if r, ended := f.end(); ended {
+		if r, ended := f.endedRun(); ended {
 			return r, nil
 		}
 	}
 }
 
-// pause is how a follower waits: for hints, but never longer than a poll without a look at the
+// newPoller is how a follower waits: for hints, but never longer than a poll without a look at the
 // store.
-func (c *Client) pause(f *follower) idle { return idle{clock: c.clock, wake: f.hints, d: c.poll} }
+func (c *Client) newPoller(f *follower) poller {
+	return poller{clock: c.clock, wake: f.hints, interval: c.poll}
+}
 
 // Prune deletes runs that ended before the given time, with their events and history, and returns
 // how many. It works in batches, so that it never holds up others for long; their folders stay.
@@ -236,5 +238,5 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	if !ok {
 		return Stats{}, ErrNoStats
 	}
-	return s.Survey(ctx, stamp(c.clock))
+	return s.Survey(ctx, commitTime(c.clock))
 }

@@ -50,25 +50,25 @@ func clockOf(s store.Store) Clock {
 	return SystemClock{}
 }
 
-// keep is the time as stores keep it: UTC, in microseconds.
-func keep(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// storeTime is the time as stores keep it: UTC, in microseconds.
+func storeTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// stamp is the clock's time as stores keep it.
-func stamp(c Clock) time.Time { return keep(c.Now()) }
+// commitTime is the clock's time as stores keep it.
+func commitTime(c Clock) time.Time { return storeTime(c.Now()) }
 
-// notBefore is the time, but no earlier than what happened to the run last: a node's clock may lag
+// notEarlier is the time, but no earlier than what happened to the run last: a node's clock may lag
 // behind another's, and a run's time does not go back.
-func notBefore(now, last time.Time) time.Time {
+func notEarlier(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last
 	}
 	return now
 }
 
-// instant is a time to measure from how long something takes. It is not for keeping, and not for
-// comparing with what the store keeps: with the system's clock, what is left of it is not touched
-// when somebody sets that clock.
-func instant(c Clock) time.Time {
+// monotonicNow is a time to measure from how long something takes. It is not for keeping, and not
+// for comparing with what the store keeps: with the system's clock, what is left of it is not
+// touched when somebody sets that clock.
+func monotonicNow(c Clock) time.Time {
 	if c, ok := c.(storeClock); ok { // the store's time may be corrected while it goes
 		return c.machine.Now()
 	}
@@ -79,44 +79,44 @@ func instant(c Clock) time.Time {
 // the host gave.
 func (c *Client) leaseTime() time.Time {
 	if k, ok := c.store.(store.Timekeeper); ok {
-		return keep(k.Now())
+		return storeTime(k.Now())
 	}
-	return stamp(c.clock)
+	return commitTime(c.clock)
 }
 
-// idle waits for a wake-up, but never longer than d without a look. It keeps its timer from wake-up
-// to wake-up.
-type idle struct {
-	clock Clock
-	wake  <-chan struct{}
-	d     time.Duration
-	tick  <-chan time.Time
-	stop  func()
+// poller waits for a wake-up, but never longer than d without a look. It keeps its timer from
+// wake-up to wake-up.
+type poller struct {
+	clock    Clock
+	wake     <-chan struct{}
+	interval time.Duration
+	tick     <-chan time.Time
+	release  func()
 }
 
-func (i *idle) wait(ctx context.Context) error {
+func (i *poller) wait(ctx context.Context) error {
 	if i.tick == nil {
-		i.tick, i.stop = i.clock.Timer(i.d)
+		i.tick, i.release = i.clock.Timer(i.interval)
 	}
 	select {
 	case <-i.wake:
 	case <-i.tick:
-		i.end()
+		i.stop()
 	case <-ctx.Done():
 	}
 	return ctx.Err()
 }
 
-// end releases the timer.
-func (i *idle) end() {
+// stop releases the timer.
+func (i *poller) stop() {
 	if i.tick != nil {
-		i.stop()
+		i.release()
 		i.tick = nil
 	}
 }
 
-// rest waits for as long as d; its error says that ctx ended.
-func (c *Client) rest(ctx context.Context, d time.Duration) error {
+// sleep waits for as long as d; its error says that ctx ended.
+func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	tick, stop := c.clock.Timer(d)
 	defer stop()
 	select {

@@ -12,16 +12,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// single holds batches of one commit, one after the other: a store keeps nothing of a batch.
-var single = sync.Pool{New: func() any { return new([1]store.Commit) }}
+// singleCommits holds batches of one commit, one after the other: a store keeps nothing of a batch.
+var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
 // commit stores one commit.
 func (c *Client) commit(ctx context.Context, cm store.Commit) error {
-	batch := single.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
+	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
 	batch[0] = cm
 	err := c.store.Commit(ctx, batch[:])[0]
 	batch[0] = store.Commit{}
-	single.Put(batch)
+	singleCommits.Put(batch)
 	return err
 }
 
@@ -29,78 +29,78 @@ func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.put(build)
+	return t.commitLocked(build)
 }
 
-// put stores the change under the worker's fence, and tries again as long as the store is out of
-// order and the node lives. The caller holds mu.
-func (t *turn) put(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+// commitLocked stores the change under the worker's fence, and tries again as long as the store is
+// out of order and the node lives. The caller holds mu.
+func (t *turn) commitLocked(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
 	wait := 20 * time.Millisecond
 	unknown := false // whether an earlier try was stored
 	for {
-		cm, err := build(&t.run, stamp(t.node.clock))
+		cm, err := build(&t.record, commitTime(t.node.clock))
 		if err != nil {
-			return t.run, err
+			return t.record, err
 		}
 		cm.Fence = &store.Fence{Node: t.node.id, Epoch: t.epoch}
 		if err = t.node.commit(t.node.live, cm); err == nil {
-			t.run = cm.Run
-			t.node.alarm.run(&t.run)
-			return t.run, nil
+			t.record = cm.Run
+			t.node.due.noteRun(&t.record)
+			return t.record, nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
 		if stale && !unknown {
 			t.cancel(engine.ErrStale)
-			return t.run, err
+			return t.record, err
 		}
 		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
-			return t.run, err
+			return t.record, err
 		}
 		if !stale {
 			unknown = true
-			t.node.log.Error("commit failed; trying again", "run", t.run.ID, "attempt", t.run.Attempt, "err", err)
+			t.node.log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		}
-		if t.node.rest(t.node.live, wait) != nil {
-			return t.run, err
+		if t.node.sleep(t.node.live, wait) != nil {
+			return t.record, err
 		}
 		wait = min(2*wait, t.node.cfg.Poll)
-		arrived, looked := t.arrived(&cm.Run)
+		arrived, looked := t.findCommitted(&cm.Run)
 		switch {
-		case errors.Is(looked, errForgotten):
+		case errors.Is(looked, errCommitsLost):
 			t.cancel(looked)
-			return t.run, looked
+			return t.record, looked
 		case arrived:
-			t.node.alarm.run(&t.run)
-			return t.run, nil
+			t.node.due.noteRun(&t.record)
+			return t.record, nil
 		case stale && looked == nil:
 			t.cancel(engine.ErrStale)
-			return t.run, err
+			return t.record, err
 		}
 	}
 }
 
-// errForgotten ends a turn of which the store has lost commits that it had acknowledged: a standby
-// without the last ones took over, or a backup was restored. It is settled as one that was
+// errCommitsLost ends a turn of which the store has lost commits that it had acknowledged: a
+// standby without the last ones took over, or a backup was restored. It is settled as one that was
 // interrupted.
-var errForgotten = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
+var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
 // errUnchanged: the commit was not made, or is undone, and the run is the worker's still.
 var errUnchanged = errors.New("the run is as its worker stored it last")
 
-// arrived looks whether a commit of unknown outcome was made after all: this one, or one of the
-// tries before it, which differ in their time alone. Nobody but this worker changes a run under its
-// epoch but to end it, until it waits; so version and state tell. The error says that the run is as
-// it was, or that nobody can tell yet.
-func (t *turn) arrived(run *store.Run) (bool, error) {
+// findCommitted looks whether a commit of unknown outcome was made after all: this one, or one of
+// the tries before it, which differ in their time alone. Nobody but this worker changes a run under
+// its epoch but to end it, until it waits; so version and state tell. The error says that the run
+// is as it was, or that nobody can tell yet.
+func (t *turn) findCommitted(run *store.Run) (bool, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
 		return false, err
 	}
-	if stored.Epoch == t.epoch && stored.Version < t.run.Version {
-		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errForgotten, run.ID, stored.Version,
-			t.run.Version)
+	if stored.Epoch == t.epoch && stored.Version < t.record.Version {
+		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errCommitsLost, run.ID, stored.Version,
+			t.record.Version)
 	}
-	if stored.Epoch == t.epoch && stored.Version == t.run.Version {
+	if stored.Epoch == t.epoch && stored.Version == t.record.Version {
 		return false, errUnchanged
 	}
 	// The worker is about to forget the turn's outcome, so what stands there instead must be
@@ -109,16 +109,16 @@ func (t *turn) arrived(run *store.Run) (bool, error) {
 		stored, err = r.Run(t.node.live, run.ID)
 		return err
 	})
-	if err != nil || !t.made(run, &stored) {
+	if err != nil || !t.isCommitted(run, &stored) {
 		return false, err
 	}
-	t.run = stored
+	t.record = stored
 	return true, nil
 }
 
-// made reports whether the stored record is what the commit was to make, or what has become of
-// that.
-func (t *turn) made(run, stored *store.Run) bool {
+// isCommitted reports whether the stored record is what the commit was to make, or what has become
+// of that.
+func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
 	}
@@ -133,7 +133,7 @@ func (t *turn) made(run, stored *store.Run) bool {
 func (t *turn) stored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.run
+	return t.record
 }
 
 // commitLock is a mutex that is held while a commit is stored, which takes as long as the store

@@ -92,14 +92,14 @@ func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
 			n := alone(t, saying{newStore(t), c.stored, away, nil}, agent{})
 			defer n.die(nil)
 			before := held(5, fsm.StateRunning, "n", 2)
-			worker := &turn{node: n, epoch: 2, run: before}
+			worker := &turn{node: n, epoch: 2, record: before}
 			next := held(6, c.want, "n", 2)
-			arrived, err := worker.arrived(&next)
+			arrived, err := worker.findCommitted(&next)
 			require.Equal(t, c.arrived, arrived)
 			if c.arrived {
-				require.Equal(t, c.stored, worker.run)
+				require.Equal(t, c.stored, worker.record)
 			} else {
-				require.Equal(t, before, worker.run)
+				require.Equal(t, before, worker.record)
 			}
 			if c.lost {
 				require.ErrorIs(t, err, engine.ErrStale)

@@ -10,42 +10,42 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// sweepBatch is how many runs a sweep settles in one batch of commits.
-const sweepBatch = store.MaxBatch
+// recoveryBatch is how many runs a sweep settles in one batch of commits.
+const recoveryBatch = store.MaxBatch
 
-// deadlines fires what falls due. It sleeps until the next time that it knows of, at most a poll;
-// any node may fire a deadline, the compare-and-set picks one.
-func (n *node) deadlines(ctx context.Context) error {
+// watchDeadlines fires what falls due. It sleeps until the next time that it knows of, at most a
+// poll; any node may fire a deadline, the compare-and-set picks one.
+func (n *node) watchDeadlines(ctx context.Context) error {
 	for {
-		n.alarm.clear()
-		now := stamp(n.clock)
-		due, next, err := n.store.Due(ctx, now, sweepBatch)
+		n.due.reset()
+		now := commitTime(n.clock)
+		due, next, err := n.store.Due(ctx, now, recoveryBatch)
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		if n.fire(ctx, due, now) > 0 && len(due) == sweepBatch {
+		if n.fireDeadlines(ctx, due, now) > 0 && len(due) == recoveryBatch {
 			continue // there may be more; but a store that refuses all of these is given time
 		}
-		n.alarm.at(next)
-		n.wakeClaims() // a not-before time may have passed
-		if n.untilDue(ctx) != nil {
+		n.due.note(next)
+		n.wakeScheduler() // a not-before time may have passed
+		if n.sleepUntilDue(ctx) != nil {
 			return nil
 		}
 	}
 }
 
-// untilDue sleeps until something is known to be due, at most a poll, however clocks are set
+// sleepUntilDue sleeps until something is known to be due, at most a poll, however clocks are set
 // meanwhile.
-func (n *node) untilDue(ctx context.Context) error {
+func (n *node) sleepUntilDue(ctx context.Context) error {
 	poll, stop := n.clock.Timer(n.cfg.Poll)
 	defer stop()
 	for {
 		var due <-chan time.Time
 		forget := func() {}
-		if next := n.alarm.known(); !next.IsZero() {
+		if next := n.due.earliest(); !next.IsZero() {
 			d := next.Sub(n.clock.Now())
 			if d <= 0 {
 				return ctx.Err()
@@ -53,7 +53,7 @@ func (n *node) untilDue(ctx context.Context) error {
 			due, forget = n.clock.Timer(d)
 		}
 		select {
-		case <-n.alarm.rung: // something falls due earlier than was known
+		case <-n.due.earlier: // something falls due earlier than was known
 			forget()
 			continue
 		case <-poll:
@@ -65,8 +65,8 @@ func (n *node) untilDue(ctx context.Context) error {
 	}
 }
 
-// fire settles the questions whose deadline has passed, and returns how many.
-func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
+// fireDeadlines settles the questions whose deadline has passed, and returns how many.
+func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
 		cm, err := decideDeadline(&run, now)
@@ -89,54 +89,54 @@ func (n *node) fire(ctx context.Context, due []Run, now time.Time) (fired int) {
 	return fired
 }
 
-// alarm holds the earliest time at which this process knows that something falls due, so that Serve
-// can sleep until then. It is a hint: Serve also looks at every poll.
-type alarm struct {
-	rung chan struct{}
+// dueHint holds the earliest time at which this process knows that something falls due, so that
+// Serve can sleep until then. It is a hint: Serve also looks at every poll.
+type dueHint struct {
+	earlier chan struct{}
 
-	mu   sync.Mutex
-	next time.Time // guarded by mu; zero: none known
+	mu sync.Mutex
+	at time.Time // guarded by mu; zero: none known
 }
 
-func newAlarm() *alarm { return &alarm{rung: make(chan struct{}, 1)} }
+func newDueHint() *dueHint { return &dueHint{earlier: make(chan struct{}, 1)} }
 
-// at tells of a time; it wakes the sleeper when that is earlier than what it knows.
-func (a *alarm) at(t time.Time) {
+// note tells of a time; it wakes the sleeper when that is earlier than what it knows.
+func (a *dueHint) note(t time.Time) {
 	if t.IsZero() {
 		return
 	}
 	a.mu.Lock()
-	earlier := a.next.IsZero() || t.Before(a.next)
+	earlier := a.at.IsZero() || t.Before(a.at)
 	if earlier {
-		a.next = t
+		a.at = t
 	}
 	a.mu.Unlock()
 	if earlier {
 		select {
-		case a.rung <- struct{}{}:
+		case a.earlier <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// run tells of the time at which something is due for a run as it was just stored.
-func (a *alarm) run(r *Run) {
+// noteRun tells of the time at which something is due for a run as it was just stored.
+func (a *dueHint) noteRun(r *Run) {
 	if r.State == fsm.StateQueued {
-		a.at(r.NotBefore)
+		a.note(r.NotBefore)
 		return
 	}
-	a.at(r.Deadline)
+	a.note(r.Deadline)
 }
 
-// clear forgets what is known, before the store is asked: what is told from then on is kept.
-func (a *alarm) clear() {
+// reset forgets what is known, before the store is asked: what is told from then on is kept.
+func (a *dueHint) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.next = time.Time{}
+	a.at = time.Time{}
 }
 
-func (a *alarm) known() time.Time {
+func (a *dueHint) earliest() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.next
+	return a.at
 }

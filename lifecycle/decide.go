@@ -93,7 +93,7 @@ func decideStart(run *store.Run, node string, now time.Time) (store.Commit, erro
 
 // decideReply settles the pending question with a reply, and returns the run to the queue.
 func decideReply(run *store.Run, reply interaction.Reply, digest string, now time.Time) (store.Commit, error) {
-	now = notBefore(now, run.UpdatedAt)
+	now = notEarlier(now, run.UpdatedAt)
 	answer := reply.Answer(now)
 	record := interaction.Settle(*run.Pending, answer, reply.Key, digest)
 	return decide(run, fsm.EventInteractionReplyAccepted, &evidence{
@@ -115,7 +115,7 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
 	}
 	passed := !run.Deadline.After(now)
-	now = notBefore(now, run.UpdatedAt)
+	now = notEarlier(now, run.UpdatedAt)
 	ev := evidence{now: now, facts: fsm.FactPendingMatches}
 	if passed {
 		ev.facts |= fsm.FactDeadlinePassed
@@ -275,7 +275,7 @@ func apply(run *store.Run, event fsm.Event, facts fsm.Facts, ev *evidence) (stor
 	}
 	c := store.Commit{Run: *run, Expect: run.Version, Settled: ev.settled}
 	next := &c.Run
-	now := notBefore(ev.now, run.UpdatedAt)
+	now := notEarlier(ev.now, run.UpdatedAt)
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To

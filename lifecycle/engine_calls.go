@@ -172,7 +172,7 @@ func (e *engineError) Error() string { return e.text }
 
 func (e *engineError) Unwrap() error { return e.is }
 
-func flat(err error) error {
+func flattenError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall,
 			c.stuck.remove(entry)
 			returned <- err
 		}()
-		err = c.guarded(what, func() error { return flat(fn(ctx)) })
+		err = c.guarded(what, func() error { return flattenError(fn(ctx)) })
 	}()
 	over, stop := c.clock.Timer(limit)
 	defer stop()
@@ -216,7 +216,7 @@ func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall,
 		return err
 	case <-late:
 	}
-	entry.Since = stamp(c.clock)
+	entry.Since = commitTime(c.clock)
 	c.stuck.add(entry)
 	c.log.Error("engine ignores that its context has ended; going on without it", "call", what.String(), "cause", cause)
 	return fmt.Errorf("%s has not returned: %w", what, cause)

@@ -46,7 +46,7 @@ func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 		require.ElementsMatch(t, [][]string{{"default"}, {"w", "x"}}, [][]string{nodes[0].Engines, nodes[1].Engines})
 
 		var ofX, plain []string
-		queued := stamp(SystemClock{})
+		queued := commitTime(SystemClock{})
 		for i := range 20 {
 			ofX, plain = append(ofX, fmt.Sprint("x", i)), append(plain, fmt.Sprint("plain", i))
 			submit(fmt.Sprint("new", i), "new")

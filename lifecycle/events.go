@@ -19,10 +19,10 @@ type Event = fcmp.Event
 // enough to keep its memory small.
 const eventPage = 256
 
-// doubt is how many looks find nothing before a reader asks again whether the run has ended. Only a
-// run that was pruned and made again under its id can have ended without an event beyond the
+// recheckAfter is how many looks find nothing before a reader asks again whether the run has ended.
+// Only a run that was pruned and made again under its id can have ended without an event beyond the
 // cursor, so this need not be often.
-const doubt = 16
+const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
 // and then follows it live until its terminal event. It may start at any time: before the run does,
@@ -32,17 +32,17 @@ const doubt = 16
 // follower holds nothing that a run needs: a slow one delays nobody (I5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		f := c.hub.read(id)
+		f := c.hub.followEvents(id)
 		defer f.close()
-		r := reader{client: c, follower: f, pause: c.pause(f), id: id, after: after, look: true}
-		defer r.pause.end()
+		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true}
+		defer r.poller.stop()
 		for {
 			page, err := r.next(ctx)
 			if err != nil {
 				yield(Event{}, err)
 				return
 			}
-			if r.over {
+			if r.ended {
 				return
 			}
 			for _, stored := range page {
@@ -62,26 +62,26 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 
 // reader is a follower on its way through a run's events.
 type reader struct {
-	client   *Client
-	follower *follower
-	pause    idle
-	id       string
-	after    uint64
-	look     bool // the store may have more; otherwise hints bring what is new
-	lasting  bool // the terminal event is still to come, beyond the cursor
-	vain     int  // looks that found nothing since something came
-	over     bool // the cursor stands at the terminal event
+	client     *Client
+	follower   *follower
+	poller     poller
+	id         string
+	after      uint64
+	fromStore  bool // the store may have more; otherwise hints bring what is new
+	endAhead   bool // the terminal event is still to come, beyond the cursor
+	emptyReads int  // looks that found nothing since something came
+	ended      bool // the cursor stands at the terminal event
 }
 
 // next returns the next events; none when it must be called again. It waits when there is nothing
 // new.
 func (r *reader) next(ctx context.Context) ([]store.Event, error) {
-	if !r.look {
-		if err := r.pause.wait(ctx); err != nil {
+	if !r.fromStore {
+		if err := r.poller.wait(ctx); err != nil {
 			return nil, err
 		}
-		page, all := r.follower.take(r.after)
-		r.look = !all || r.pause.tick == nil // a whole poll has passed
+		page, all := r.follower.drainEvents(r.after)
+		r.fromStore = !all || r.poller.tick == nil // a whole poll has passed
 		return page, nil
 	}
 	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)
@@ -89,14 +89,14 @@ func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
 	// otherwise these were all, and what comes is hinted at
-	r.look = len(page) == eventPage || size(page) >= store.MinPage
+	r.fromStore = len(page) == eventPage || size(page) >= store.MinPage
 	if len(page) > 0 {
-		r.lasting, r.vain = true, 0 // or the page ends with the terminal event, and the reader with it
-	} else if r.vain++; r.vain%doubt == 0 {
-		r.lasting = false
+		r.endAhead, r.emptyReads = true, 0 // or the page ends with the terminal event, and the reader with it
+	} else if r.emptyReads++; r.emptyReads%recheckAfter == 0 {
+		r.endAhead = false
 	}
-	if !r.lasting {
-		r.over, r.lasting, err = r.client.ended(ctx, r.id, r.after)
+	if !r.endAhead {
+		r.ended, r.endAhead, err = r.client.ended(ctx, r.id, r.after)
 	}
 	return page, err
 }
@@ -134,18 +134,18 @@ type hub struct {
 
 // follower is woken by hints. Hints are coalesced: one is enough to look again.
 type follower struct {
-	hub   *hub
-	runID string
-	hints chan struct{}
-	seen  func(store.Hint) // called for each hint instead; must not block
-	ends  bool             // only a hint of the run's end counts
+	hub    *hub
+	runID  string
+	hints  chan struct{}
+	onHint func(store.Hint) // called for each hint instead; must not block
+	ends   bool             // only a hint of the run's end counts
 
-	mu     sync.Mutex
-	seq    uint64        // guarded by mu; the last event that a hint told of; hints may come out of order
-	any    bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
-	events []store.Event // guarded by mu; what hints brought since they were taken
-	bytes  int           // guarded by mu; of events
-	last   *store.Run    // guarded by mu; the run as it ended, shared by all who watch
+	mu         sync.Mutex
+	seq        uint64        // guarded by mu; the last event that a hint told of; hints may come out of order
+	anyChanged bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
+	events     []store.Event // guarded by mu; what hints brought since they were taken
+	bytes      int           // guarded by mu; of events
+	ended      *store.Run    // guarded by mu; the run as it ended, shared by all who watch
 }
 
 // Bounds of what a follower keeps for a slow reader, who then reads from the store.
@@ -162,20 +162,20 @@ func newHub(s store.Store) *hub {
 	return h
 }
 
-// await returns a follower for the run's end. Like every follower, it must be made before looking
-// at the store, so that no change falls between the look and the wait.
-func (h *hub) await(runID string) *follower {
+// followEnd returns a follower for the run's end. Like every follower, it must be made before
+// looking at the store, so that no change falls between the look and the wait.
+func (h *hub) followEnd(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID, ends: true})
 }
 
-// read returns a follower for the run's events.
-func (h *hub) read(runID string) *follower {
+// followEvents returns a follower for the run's events.
+func (h *hub) followEvents(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID})
 }
 
-// observe has seen called for each hint.
-func (h *hub) observe(seen func(store.Hint)) *follower {
-	return h.add(&follower{hub: h, seen: seen})
+// subscribe has seen called for each hint.
+func (h *hub) subscribe(seen func(store.Hint)) *follower {
+	return h.add(&follower{hub: h, onHint: seen})
 }
 
 func (h *hub) add(f *follower) *follower {
@@ -197,25 +197,25 @@ func (f *follower) close() {
 	}
 }
 
-func (f *follower) wake(hint store.Hint) {
-	if f.seen != nil {
-		f.seen(hint)
+func (f *follower) notify(hint store.Hint) {
+	if f.onHint != nil {
+		f.onHint(hint)
 		return
 	}
 	if f.ends {
 		if hint.State.Terminal() {
 			f.mu.Lock()
-			f.last = cmp.Or(hint.Run, f.last)
+			f.ended = cmp.Or(hint.Run, f.ended)
 			f.mu.Unlock()
 		}
 		if hint.RunID == "" || hint.State.Terminal() {
-			f.rouse()
+			f.signal()
 		}
 		return
 	}
 	f.mu.Lock()
 	f.seq = max(f.seq, hint.Seq)
-	f.any = f.any || hint.RunID == ""
+	f.anyChanged = f.anyChanged || hint.RunID == ""
 	if len(f.events) < maxPushed && f.bytes < maxPushedBytes {
 		if f.events == nil {
 			f.events = slices.Clip(hint.Events) // shared, and not changed
@@ -227,34 +227,34 @@ func (f *follower) wake(hint store.Hint) {
 		}
 	}
 	f.mu.Unlock()
-	f.rouse()
+	f.signal()
 }
 
-// end returns the run as it ended, when a hint has brought it: what has ended does not change, so a
-// hint of it is never too late.
-func (f *follower) end() (Run, bool) {
+// endedRun returns the run as it ended, when a hint has brought it: what has ended does not change,
+// so a hint of it is never too late.
+func (f *follower) endedRun() (Run, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last == nil {
+	if f.ended == nil {
 		return Run{}, false
 	}
-	return f.last.Clone(), true
+	return f.ended.Clone(), true
 }
 
-func (f *follower) rouse() {
+func (f *follower) signal() {
 	select {
 	case f.hints <- struct{}{}:
 	default: // one is waiting already
 	}
 }
 
-// take returns the events after the cursor that hints have brought, and whether there is nothing
-// beyond them to be looked for in the store. Hints may be lost, doubled or late: only what follows
-// the cursor without a gap is taken.
-func (f *follower) take(after uint64) (events []store.Event, all bool) {
+// drainEvents returns the events after the cursor that hints have brought, and whether there is
+// nothing beyond them to be looked for in the store. Hints may be lost, doubled or late: only what
+// follows the cursor without a gap is taken.
+func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	f.mu.Lock()
-	events, last, anything := f.events, f.seq, f.any
-	f.events, f.bytes, f.any = nil, 0, false
+	events, last, anything := f.events, f.seq, f.anyChanged
+	f.events, f.bytes, f.anyChanged = nil, 0, false
 	f.mu.Unlock()
 	if !follow(events, after) {
 		events = slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool {
@@ -285,11 +285,11 @@ func (h *hub) publish(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.followers[""] {
-		f.wake(hint)
+		f.notify(hint)
 	}
 	if hint.RunID != "" {
 		for _, f := range h.followers[hint.RunID] {
-			f.wake(hint)
+			f.notify(hint)
 		}
 		return
 	}
@@ -298,7 +298,7 @@ func (h *hub) publish(hint store.Hint) {
 			continue
 		}
 		for _, f := range all {
-			f.wake(store.Hint{}) // whatever else it carries is of nobody knows which run
+			f.notify(store.Hint{}) // whatever else it carries is of nobody knows which run
 		}
 	}
 }

@@ -83,16 +83,16 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHub(nil)
-			f := h.read("r")
+			f := h.followEvents("r")
 			defer f.close()
 			for _, hint := range c.hints {
 				h.publish(hint)
 			}
-			events, all := f.take(c.after)
+			events, all := f.drainEvents(c.after)
 			require.Equal(t, c.all, all)
 			require.Len(t, events, int(c.upTo-c.after))
 			require.True(t, follow(events, c.after), "in order, without a gap and once")
-			again, _ := f.take(c.upTo)
+			again, _ := f.drainEvents(c.upTo)
 			require.Empty(t, again, "what was taken is not given again")
 		})
 	}
@@ -108,7 +108,7 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 			log[i].Body = body
 		}
 		h := newHub(nil)
-		f := h.read("r")
+		f := h.followEvents("r")
 		defer f.close()
 		known, anything, most := uint64(0), false, 0
 		cursor := uint64(rapid.IntRange(0, last).Draw(t, "cursor"))
@@ -133,7 +133,7 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 				anything = true
 				h.publish(store.Hint{})
 			case "take":
-				events, all := f.take(cursor)
+				events, all := f.drainEvents(cursor)
 				if !follow(events, cursor) {
 					t.Fatalf("events after %d do not follow it: %v", cursor, events)
 				}
@@ -169,12 +169,12 @@ func TestManyFollowersShareWhatHintsBring(t *testing.T) {
 	h := newHub(nil)
 	var tellers, followers sync.WaitGroup
 	for range 4 {
-		f := h.read("r")
+		f := h.followEvents("r")
 		followers.Go(func() {
 			defer f.close()
 			for cursor := uint64(0); cursor < last; {
 				<-f.hints
-				events, all := f.take(cursor)
+				events, all := f.drainEvents(cursor)
 				if !follow(events, cursor) {
 					t.Errorf("events after %d do not follow it", cursor)
 					return
@@ -228,18 +228,18 @@ func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHub(nil)
-			f := h.await("r")
+			f := h.followEnd("r")
 			defer f.close()
 			for _, hint := range c.hints {
 				h.publish(hint)
 			}
 			require.Equal(t, c.woken, len(f.hints) == 1)
-			run, known := f.end()
+			run, known := f.endedRun()
 			require.Equal(t, c.known, known)
 			if known {
 				require.Equal(t, ended, run)
 				run.Warnings[0] = "" // it is the caller's
-				again, _ := f.end()
+				again, _ := f.endedRun()
 				require.Equal(t, ended, again)
 			}
 		})
@@ -249,7 +249,7 @@ func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
 // TestWhoLeavesIsForgotten, and nobody else.
 func TestWhoLeavesIsForgotten(t *testing.T) {
 	h := newHub(nil)
-	all := []*follower{h.read("r"), h.read("r"), h.await("r")}
+	all := []*follower{h.followEvents("r"), h.followEvents("r"), h.followEnd("r")}
 	all[1].close()
 	h.publish(store.Hint{RunID: "r", State: fsm.StateSucceeded, Seq: 1})
 	for i, woken := range []bool{true, false, true} {
@@ -264,10 +264,10 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 func TestAHintOfNothingWakesEverybody(t *testing.T) {
 	h := newHub(nil)
 	seen := 0
-	defer h.observe(func(store.Hint) { seen++ }).close()
+	defer h.subscribe(func(store.Hint) { seen++ }).close()
 	var all []*follower
 	for i := range 20 {
-		all = append(all, h.read(fmt.Sprint("r", i)), h.await(fmt.Sprint("r", i)))
+		all = append(all, h.followEvents(fmt.Sprint("r", i)), h.followEnd(fmt.Sprint("r", i)))
 	}
 	const times = 30 // they are in no order
 	for range times {
@@ -299,7 +299,7 @@ func TestALongLogIsReplayedAtOnce(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := report(&run, stamp(client.clock), nil, telling{fcmp.TypeMessageIntermediate,
+					cm, err := report(&run, commitTime(client.clock), nil, telling{fcmp.TypeMessageIntermediate,
 						map[string]any{"text": text}})
 					require.NoError(t, err)
 					require.NoError(t, client.commit(t.Context(), cm))

@@ -42,35 +42,35 @@ func (t *turnEvidence) evidence() evidence {
 	}
 }
 
-// speech is how an engine says what it means in one attempt.
-type speech struct {
+// dialect is how an engine says what it means in one attempt.
+type dialect struct {
 	plain bool   // by the fields of its outcome alone (engine.Profile.Plain)
 	nonce string // what its signals carry (engine.Profile.Signed); empty: nothing
 }
 
-// speechOf is how an engine of the profile says what it means in an attempt. A nonce is for one
+// dialectOf is how an engine of the profile says what it means in an attempt. A nonce is for one
 // attempt and is kept in memory alone (J12).
-func speechOf(p engine.Profile, mode fsm.Mode) speech {
-	how := speech{plain: p.Plain}
+func dialectOf(p engine.Profile, mode fsm.Mode) dialect {
+	how := dialect{plain: p.Plain}
 	if p.Signed && !p.Plain && mode == fsm.ModeInteractive {
 		how.nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
 	}
 	return how
 }
 
-// spoken is how the engine says what it means, once that is known.
-func (t *turn) spoken() speech {
+// currentDialect is how the engine says what it means, once that is known.
+func (t *turn) currentDialect() dialect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.speech
+	return t.dialect
 }
 
 // collectEvidence reads the outcome of a turn, or of one round of it. It decides nothing.
 func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	t.mu.Lock()
-	profile, how := t.profile, t.speech
+	profile, how := t.profile, t.dialect
 	t.mu.Unlock()
-	ev := &turnEvidence{profile: profile, reading: how.read(o), warnings: allDeclared(o.Diagnostics)}
+	ev := &turnEvidence{profile: profile, reading: how.read(o), warnings: declaredWarnings(o.Diagnostics)}
 	ev.session, ev.sessionFault = sessionOf(o.Handle)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
@@ -89,7 +89,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	ev.set(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.set(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(t.spec.OutputSchema) > 0 {
-		declared, err := compiled(t.spec.OutputSchema)
+		declared, err := compiledSchema(t.spec.OutputSchema)
 		ev.facts |= fsm.FactSchemaDeclared
 		ev.outputFault = err
 		if err == nil {
@@ -123,7 +123,7 @@ func (t *turnEvidence) interrupt(cause error) {
 
 // read is what the outcome says: by its fields, and, unless the engine is plain code, by its text
 // (J12).
-func (how speech) read(o engine.Outcome) interaction.Reading {
+func (how dialect) read(o engine.Outcome) interaction.Reading {
 	r := interaction.ReadSigned(o.FinalText, o.Output, how.nonce)
 	if how.plain {
 		r = interaction.Take(o.FinalText, o.Output)
@@ -132,8 +132,8 @@ func (how speech) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// findQuestion finds the question that the run would park with: the engine's, the one in its text, or the
-// baseline (C2).
+// findQuestion finds the question that the run would park with: the engine's, the one in its text,
+// or the baseline (C2).
 func (t *turnEvidence) findQuestion(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	if len(o.Questions) > 0 {
@@ -179,7 +179,7 @@ func (t *turnEvidence) failureMessage(rule fsm.GateRule) string {
 	return string(rule.Error)
 }
 
-func (how speech) validOutput(s *schema.Schema, r interaction.Reading) error {
+func (how dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.OutputFault != nil {
 		return errors.New(r.OutputFault.Detail)
 	}
@@ -206,29 +206,29 @@ type schemaCache struct {
 	byText map[string]*schema.Schema // guarded by mu
 }
 
-func compiled(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
+func compiledSchema(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
 
 // get compiles without the lock, so that a large schema delays nobody who asks for one that is
 // known. Callers who ask for the same unknown one at one time may each compile it; all get the one
 // that was kept first.
 func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
-	if s := c.known(raw); s != nil {
+	if s := c.cached(raw); s != nil {
 		return s, nil
 	}
 	s, err := c.compile(raw)
 	if err != nil {
 		return nil, err
 	}
-	return c.keep(raw, s), nil
+	return c.add(raw, s), nil
 }
 
-func (c *schemaCache) known(raw []byte) *schema.Schema {
+func (c *schemaCache) cached(raw []byte) *schema.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.byText[string(raw)]
 }
 
-func (c *schemaCache) keep(raw []byte, s *schema.Schema) *schema.Schema {
+func (c *schemaCache) add(raw []byte, s *schema.Schema) *schema.Schema {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if first := c.byText[string(raw)]; first != nil {

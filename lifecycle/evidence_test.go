@@ -330,7 +330,7 @@ func TestTheSchemasThatAreKeptAreBounded(t *testing.T) {
 		require.LessOrEqual(t, len(c.byText), schemasKept)
 	}
 	require.Len(t, c.byText, 10)
-	_, err = compiled([]byte(`{"type":"objekt"}`))
+	_, err = compiledSchema([]byte(`{"type":"objekt"}`))
 	require.Error(t, err)
-	require.Nil(t, schemas.known([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
+	require.Nil(t, schemas.cached([]byte(`{"type":"objekt"}`)), "what does not compile is not kept")
 }

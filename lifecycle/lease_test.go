@@ -189,7 +189,7 @@ func TestATurnThatIsNotHeldIsEnded(t *testing.T) {
 func TestWhoRecoversIsNotSilent(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)
-	past := stamp(SystemClock{}).Add(-time.Hour)
+	past := commitTime(SystemClock{}).Add(-time.Hour)
 	for _, id := range []string{"me", "other"} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: time.Minute}, past))
 	}
@@ -289,12 +289,12 @@ func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, slots: semaphore.NewWeighted(8)}
 	lc.engines = map[string]engine.Engine{DefaultEngine: e}
 	n := &node{
-		Lifecycle: lc, id: "n", ready: make(chan struct{}, 1), left: make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool),
+		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingSignal: make(chan struct{}),
+		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.Hold]bool),
 		dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(tb.Context())
-	n.ends, n.hurry = context.WithCancel(tb.Context())
+	n.residentCalls, n.endResidentCalls = context.WithCancel(tb.Context())
 	return n
 }
 
@@ -332,9 +332,9 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 				defer n.die(nil)
 				ctx, cancel := context.WithCancelCause(n.live)
 				began := time.Now()
-				n.turns["r"] = &turn{node: n, epoch: 2, begun: began, cancel: cancel}
+				n.turns["r"] = &turn{node: n, epoch: 2, started: began, cancel: cancel}
 				time.Sleep(c.lasted) // the bubble's time
-				n.compare(c.held, began.Add(c.asked))
+				n.compareHolds(c.held, began.Add(c.asked))
 				if c.ended {
 					require.ErrorIs(t, context.Cause(ctx), engine.ErrStale)
 				} else {
@@ -372,20 +372,20 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 				n.leaving = c.leaving
 				if c.turn {
 					_, cancel := context.WithCancelCause(n.live)
-					n.turns["r"] = &turn{node: n, epoch: 1, begun: began, cancel: cancel}
+					n.turns["r"] = &turn{node: n, epoch: 1, started: began, cancel: cancel}
 				}
 				var held []store.Hold
 				if c.held {
 					held = []store.Hold{{RunID: "r", Epoch: 1, State: fsm.StateWaitingUser}}
 				}
-				n.compare(held, began.Add(c.asked))
+				n.compareHolds(held, began.Add(c.asked))
 				n.workers.Wait()
 				require.Equal(t, !c.ended, e.alive["r"])
 				require.True(t, e.alive["s"], "nobody said that it is held here")
 				_, known := n.residents["r"]
 				require.Equal(t, !c.ended, known)
-				n.dropResident("unknown")
-				n.loseResident("unknown")
+				n.endResidentOfEndedRun("unknown")
+				n.endResidentAfterTurn("unknown")
 				n.workers.Wait()
 				require.True(t, e.alive["s"])
 			})
@@ -435,7 +435,7 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 				if c.full {
 					require.True(t, n.slots.TryAcquire(8))
 				}
-				n.man(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
+				n.startUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
 				require.Equal(t, c.starts, len(log.told()) > 0 && log.told()[0] == "WARN starting a turn whose claim "+
@@ -444,7 +444,7 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 					require.True(t, n.slots.TryAcquire(8), "no room is kept for what does not execute")
 				}
 				n.die(nil)
-				close(n.left)
+				close(n.leavingSignal)
 				n.workers.Wait()
 			})
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// told are the types and data of the run's events.
+// toldOf are the types and data of the run's events.
 func toldOf(tb testing.TB, c *Client, id string) (lines []string) {
 	tb.Helper()
 	for event, err := range c.Events(tb.Context(), id, 0) {

@@ -35,24 +35,24 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recov
 // recover takes over for the node, which from then on answers for the waits that it preserved. It
 // ends when all is settled.
 func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
-	s := &sweep{client: c, node: node, base: ctx}
+	s := &recoverer{client: c, node: node, base: ctx}
 	err := s.recover(ctx)
-	s.slow.Wait()
-	done, late := s.take()
+	s.background.Wait()
+	done, late := s.drainCounts()
 	if err == nil && late != nil {
 		err = fmt.Errorf("lifecycle: recover: %w", late)
 	}
 	return done, err
 }
 
-// sweep settles orphans, as one recovery or as those of one node. An orphan whose engine does not
-// answer at once is settled by itself when it has (J10); nobody else waits for it.
-type sweep struct {
+// recoverer settles orphans, as one recovery or as those of one node. An orphan whose engine does
+// not answer at once is settled by itself when it has (J10); nobody else waits for it.
+type recoverer struct {
 	client *Client
 	node   string
 	base   context.Context //nolint:containedctx // of what goes on beside one part of a sweep
 
-	slow sync.WaitGroup // calls of engines, and the commits of those that did not answer at once
+	background sync.WaitGroup // calls of engines, and the commits of those that did not answer at once
 
 	mu     sync.Mutex
 	asked  map[string]bool // guarded by mu; the runs whose engine has not answered yet
@@ -60,8 +60,8 @@ type sweep struct {
 	failed error           // guarded by mu; of runs that were settled by themselves, since it was taken
 }
 
-// take returns what was done since it was called last.
-func (s *sweep) take() (done Recovery, failed error) {
+// drainCounts returns what was done since it was called last.
+func (s *recoverer) drainCounts() (done Recovery, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	done, failed = s.done, s.failed
@@ -70,11 +70,11 @@ func (s *sweep) take() (done Recovery, failed error) {
 }
 
 // recover expires dead nodes and settles their orphans, but those that engines are asked about.
-func (s *sweep) recover(ctx context.Context) error {
+func (s *recoverer) recover(ctx context.Context) error {
 	dead, err := s.client.expireDead(ctx, s.node)
 	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
-		err = s.run(ctx)
+		err = s.settleOrphans(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("lifecycle: recover: %w", err)
@@ -82,37 +82,38 @@ func (s *sweep) recover(ctx context.Context) error {
 	return nil
 }
 
-// front is where a part of a sweep begins: its first orphan, and what was settled by then.
-type front struct {
+// recoveryPosition is where a part of a sweep begins: its first orphan, and what was settled by
+// then.
+type recoveryPosition struct {
 	id      string
 	version uint64
 	done    Recovery
 }
 
-// run settles orphans until there are none. While some are settled, those behind them are read
-// already. It ends with an error when it comes to the same orphan and has settled nothing since: a
-// store may go on refusing, and the caller tries again later.
-func (s *sweep) run(ctx context.Context) error {
-	var last front
+// settleOrphans settles orphans until there are none. While some are settled, those behind them are
+// read already. It ends with an error when it comes to the same orphan and has settled nothing
+// since: a store may go on refusing, and the caller tries again later.
+func (s *recoverer) settleOrphans(ctx context.Context) error {
+	var last recoveryPosition
 	passed := 0 // whole pages of orphans whose engines are asked
-	listed, err := s.client.store.Orphans(ctx, 0, sweepBatch)
+	listed, err := s.client.store.Orphans(ctx, 0, recoveryBatch)
 	for err == nil && len(listed) > 0 {
-		orphans := s.unasked(listed)
+		orphans := s.withoutAsked(listed)
 		if len(orphans) == 0 {
-			if len(listed) < sweepBatch {
+			if len(listed) < recoveryBatch {
 				return nil
 			}
 			passed += len(listed)
-			listed, err = s.client.store.Orphans(ctx, passed, sweepBatch)
+			listed, err = s.client.store.Orphans(ctx, passed, recoveryBatch)
 			continue
 		}
 		s.mu.Lock()
-		now := front{orphans[0].ID, orphans[0].Version, s.done}
+		now := recoveryPosition{orphans[0].ID, orphans[0].Version, s.done}
 		s.mu.Unlock()
 		if now == last {
-			if err = s.still(ctx, now); err == nil { // the list is older than what others did
+			if err = s.unchanged(ctx, now); err == nil { // the list is older than what others did
 				passed = 0
-				listed, err = s.client.store.Orphans(ctx, 0, sweepBatch)
+				listed, err = s.client.store.Orphans(ctx, 0, recoveryBatch)
 			}
 			continue
 		}
@@ -123,22 +124,22 @@ func (s *sweep) run(ctx context.Context) error {
 		}
 		var next []Run
 		both, while := errgroup.WithContext(ctx)
-		both.Go(func() error { return s.reconcileAll(while, orphans) })
+		both.Go(func() error { return s.settleAll(while, orphans) })
 		both.Go(func() (err error) {
-			next, err = s.client.store.Orphans(while, passed+len(listed), sweepBatch)
+			next, err = s.client.store.Orphans(while, passed+len(listed), recoveryBatch)
 			return err
 		})
 		if err = both.Wait(); err == nil && len(next) == 0 { // what could not be settled, or moved up meanwhile
 			passed = 0
-			next, err = s.client.store.Orphans(ctx, 0, sweepBatch)
+			next, err = s.client.store.Orphans(ctx, 0, recoveryBatch)
 		}
 		listed = next
 	}
 	return err
 }
 
-// still returns an error when the run is as it was, so that to try it once more is of no use.
-func (s *sweep) still(ctx context.Context, f front) error {
+// unchanged returns an error when the run is as it was, so that to try it once more is of no use.
+func (s *recoverer) unchanged(ctx context.Context, f recoveryPosition) error {
 	run, err := s.client.store.Run(ctx, f.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -149,8 +150,8 @@ func (s *sweep) still(ctx context.Context, f front) error {
 	return err
 }
 
-// unasked are the orphans but those whose engines are being asked.
-func (s *sweep) unasked(listed []Run) []Run {
+// withoutAsked are the orphans but those whose engines are being asked.
+func (s *recoverer) withoutAsked(listed []Run) []Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.asked) == 0 {
@@ -159,17 +160,17 @@ func (s *sweep) unasked(listed []Run) []Run {
 	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.asked[r.ID] })
 }
 
-// reconcileSize is how many orphans one commit of recovery settles: few enough that the commits of
-// others come between.
-const reconcileSize = 100
+// settleBatchSize is how many orphans one commit of recovery settles: few enough that the commits
+// of others come between.
+const settleBatchSize = 100
 
-// reconcileAll settles orphans in parts, two at one time: one is decided upon while the other is
+// settleAll settles orphans in parts, two at one time: one is decided upon while the other is
 // stored.
-func (s *sweep) reconcileAll(ctx context.Context, orphans []Run) error {
+func (s *recoverer) settleAll(ctx context.Context, orphans []Run) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.SetLimit(2)
-	for part := range slices.Chunk(orphans, reconcileSize) {
-		parts.Go(func() error { return s.reconcile(ctx, part) })
+	for part := range slices.Chunk(orphans, settleBatchSize) {
+		parts.Go(func() error { return s.settleBatch(ctx, part) })
 	}
 	return parts.Wait()
 }
@@ -205,9 +206,9 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// reconcile settles a part of the orphans, but those whose engines do not answer at once. A run
+// settleBatch settles a part of the orphans, but those whose engines do not answer at once. A run
 // that changed meanwhile was settled by somebody else.
-func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
+func (s *recoverer) settleBatch(ctx context.Context, orphans []Run) error {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
 	asked := 0
@@ -247,13 +248,13 @@ func (s *sweep) reconcile(ctx context.Context, orphans []Run) error {
 	return errors.Join(failures...)
 }
 
-// atOnce is how long a part of a sweep waits for engines.
-const atOnce = time.Second
+// engineWait is how long a part of a sweep waits for engines.
+const engineWait = time.Second
 
 // inspect collects the evidence about each of the orphans. Engines are asked all at one time; nil
 // stands for an orphan whose engine has not answered soon, and which is settled by itself when it
 // has.
-func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
+func (s *recoverer) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 	found := make([]*orphanEvidence, len(orphans))
 	var mu sync.Mutex // guards found and soon
 	var answers sync.WaitGroup
@@ -266,7 +267,7 @@ func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 		}
 		asked = true
 		answers.Add(1)
-		s.slow.Go(func() {
+		s.background.Go(func() {
 			one := s.client.inspectOrphan(s.base, run)
 			mu.Lock()
 			inTime := soon
@@ -276,7 +277,7 @@ func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 			mu.Unlock()
 			answers.Done()
 			if !inTime {
-				s.settle(run, one)
+				s.settleOne(run, one)
 			}
 		})
 	}
@@ -284,11 +285,11 @@ func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 		return found
 	}
 	all := make(chan struct{})
-	s.slow.Go(func() {
+	s.background.Go(func() {
 		answers.Wait()
 		close(all)
 	})
-	tick, stop := s.client.clock.Timer(atOnce)
+	tick, stop := s.client.clock.Timer(engineWait)
 	defer stop()
 	select {
 	case <-all:
@@ -311,8 +312,8 @@ func (s *sweep) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 	return found
 }
 
-// settle settles one orphan by itself.
-func (s *sweep) settle(run *Run, found *orphanEvidence) {
+// settleOne settles one orphan by itself.
+func (s *recoverer) settleOne(run *Run, found *orphanEvidence) {
 	cm, err := decideOrphan(run, found, s.node)
 	if err == nil {
 		err = s.client.commit(s.base, cm)
@@ -328,14 +329,14 @@ func (s *sweep) settle(run *Run, found *orphanEvidence) {
 	}
 }
 
-func (s *sweep) count(run Run) {
-	s.client.alarm.run(&run)
+func (s *recoverer) count(run Run) {
+	s.client.due.noteRun(&run)
 	var one Recovery
 	one.count(run)
 	s.add(one)
 }
 
-func (s *sweep) add(r Recovery) {
+func (s *recoverer) add(r Recovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done.add(r)
@@ -384,7 +385,7 @@ func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
 		found.sessionFault = c.sessionFault(ctx, run)
 	}
-	found.at = stamp(c.clock)
+	found.at = commitTime(c.clock)
 	return found
 }
 
@@ -431,13 +432,13 @@ func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	return nil
 }
 
-// recoveries recovers at the start and whenever a lease may have run out.
-func (n *node) recoveries(ctx context.Context) error {
-	s := &sweep{client: n.Client, node: n.id, base: ctx}
-	defer s.slow.Wait()
+// recoverPeriodically recovers at the start and whenever a lease may have run out.
+func (n *node) recoverPeriodically(ctx context.Context) error {
+	s := &recoverer{client: n.Client, node: n.id, base: ctx}
+	defer s.background.Wait()
 	for {
 		err := s.recover(ctx)
-		done, late := s.take()
+		done, late := s.drainCounts()
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
@@ -447,7 +448,7 @@ func (n *node) recoveries(ctx context.Context) error {
 			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued,
 				"failed", done.Failed)
 		}
-		if n.rest(ctx, n.cfg.Lease/3) != nil {
+		if n.sleep(ctx, n.cfg.Lease/3) != nil {
 			return nil
 		}
 	}

@@ -19,7 +19,7 @@ func TestANodeThatIsKnownToBeDeadIsNotWaitedFor(t *testing.T) {
 	identity, err := procid.Of(child.Process.Pid)
 	require.NoError(t, err)
 	s := newStore(t)
-	now := stamp(SystemClock{})
+	now := commitTime(SystemClock{})
 	for id, of := range map[string]string{"child": identity, "unknown": "", "this": procid.Self()} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Identity: of, Lease: time.Hour}, now))
 	}

@@ -23,7 +23,7 @@ import (
 // orphaned starts n runs on a node that then dies, and returns their ids.
 func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []string {
 	tb.Helper()
-	ctx, now := tb.Context(), stamp(SystemClock{})
+	ctx, now := tb.Context(), commitTime(SystemClock{})
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("r%04d", i)
@@ -247,7 +247,7 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	run, err := below.Run(t.Context(), ids[0])
 	require.NoError(t, err)
 	question := interaction.Baseline("Go on?")
-	cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: stamp(SystemClock{}), node: "dead",
+	cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
 		profile: fsm.ProfileResumable,
 		session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
 	})
@@ -261,7 +261,7 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	require.Equal(t, Recovery{Preserved: 1, Requeued: 2}, done)
 	require.EqualValues(t, 1, s.calls.Load())
 
-	require.NoError(t, below.Join(t.Context(), store.Node{ID: "new", Lease: time.Minute}, stamp(SystemClock{})))
+	require.NoError(t, below.Join(t.Context(), store.Node{ID: "new", Lease: time.Minute}, commitTime(SystemClock{})))
 	done, err = c.recover(t.Context(), "new")
 	require.NoError(t, err)
 	require.Equal(t, Recovery{Preserved: 1}, done)
@@ -332,15 +332,15 @@ func TestRecoveryGoesOnAsLongAsANodeServes(t *testing.T) {
 
 // TestWhatARecoveryDidIsCounted: E1 E4, over all parts in which it was done.
 func TestWhatARecoveryDidIsCounted(t *testing.T) {
-	const orphans = 3*reconcileSize + 10
+	const orphans = 3*settleBatchSize + 10
 	s := newStore(t)
 	ids := orphaned(t, s, orphans, func(s *Spec) { s.Repeatable = true })
 	question := interaction.Baseline("Go on?")
-	const parked = 2*reconcileSize + 5
+	const parked = 2*settleBatchSize + 5
 	for _, id := range ids[:parked] {
 		run, err := s.Run(t.Context(), id)
 		require.NoError(t, err)
-		cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: stamp(SystemClock{}), node: "dead",
+		cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
 			profile: fsm.ProfileResumable,
 			session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
 		})

@@ -39,7 +39,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 		if !found.pending {
 			return found.receipt, found.refusal
 		}
-		receipt, err := c.settle(ctx, found.run, reply, digest)
+		receipt, err := c.settleReply(ctx, found.run, reply, digest)
 		if !errors.Is(err, store.ErrConflict) {
 			return receipt, err
 		}
@@ -67,7 +67,7 @@ func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Re
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
 			f.pending, f.settled = false, true
-			f.receipt, f.refusal = replayed(id, record, digest)
+			f.receipt, f.refusal = replayedReceipt(id, record, digest)
 			return f, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -80,10 +80,10 @@ func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Re
 	return f, f.refuse(ctx, r, reply.ID)
 }
 
-// settle commits an accepted reply.
-func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
+// settleReply commits an accepted reply.
+func (c *Client) settleReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
 	error) {
-	cm, err := decideReply(&run, reply, digest, stamp(c.clock))
+	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
 	if err != nil {
 		return interaction.Receipt{}, err
 	}
@@ -93,8 +93,9 @@ func (c *Client) settle(ctx context.Context, run Run, reply interaction.Reply, d
 	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
 }
 
-// replayed is the receipt of the accepted reply with the same key, whose body must be the same.
-func replayed(id string, record interaction.Record, digest string) (interaction.Receipt, error) {
+// replayedReceipt is the receipt of the accepted reply with the same key, whose body must be the
+// same.
+func replayedReceipt(id string, record interaction.Record, digest string) (interaction.Receipt, error) {
 	if record.Digest != digest {
 		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
 			record.Key, record.Question.ID, id)
@@ -115,7 +116,7 @@ func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int)
 	if interactionID > run.Interactions {
 		return nil
 	}
-	record, err := settled(ctx, r, run.ID, interactionID)
+	record, err := settledInteraction(ctx, r, run.ID, interactionID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -126,9 +127,9 @@ func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int)
 	return err
 }
 
-// settled finds one settled interaction of a run, of which there may be many: only a store that
-// cannot do better reads them all.
-func settled(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
+// settledInteraction finds one settled interaction of a run, of which there may be many: only a
+// store that cannot do better reads them all.
+func settledInteraction(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
 	if s, ok := r.(store.InteractionReader); ok {
 		return s.Interaction(ctx, id, number)
 	}

@@ -23,12 +23,12 @@ type resident struct {
 func (n *node) holdResident(runID, engineName string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.residents[runID] = resident{engineName, instant(n.clock)}
+	n.residents[runID] = resident{engineName, monotonicNow(n.clock)}
 }
 
-// dropResident ends the resident process of a run that has ended elsewhere. While the node leaves,
-// that is left to the end.
-func (n *node) dropResident(runID string) {
+// endResidentOfEndedRun ends the resident process of a run that has ended elsewhere. While the node
+// leaves, that is left to the end.
+func (n *node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	held, ok := n.residents[runID]
@@ -36,29 +36,30 @@ func (n *node) dropResident(runID string) {
 		return
 	}
 	delete(n.residents, runID)
-	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
+	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// loseResident ends the run's resident process, if there is one, without making its worker wait.
-// Where the node is in a hurry to leave, that is left to endResidents, which has less time for it.
-func (n *node) loseResident(runID string) {
+// endResidentAfterTurn ends the run's resident process, if there is one, without making its worker
+// wait. Where the node is in a hurry to leave, that is left to endResidents, which has less time
+// for it.
+func (n *node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	held, ok := n.residents[runID]
-	if !ok || n.ends.Err() != nil {
+	if !ok || n.residentCalls.Err() != nil {
 		return
 	}
 	delete(n.residents, runID)
-	n.workers.Go(func() { n.end(runID, held.engine, time.Minute) })
+	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// end ends a resident process, within the limit or until the node is in a hurry to leave.
-func (n *node) end(runID, engineName string, limit time.Duration) {
+// endResident ends a resident process, within the limit or until the node is in a hurry to leave.
+func (n *node) endResident(runID, engineName string, limit time.Duration) {
 	r, ok := n.engines[engineName].(engine.Resident)
 	if !ok {
 		return
 	}
-	ctx := n.ends
+	ctx := n.residentCalls
 	if ctx.Err() != nil { // this is what it hurries to
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -77,7 +78,7 @@ func (n *node) endResidents() []string {
 	n.mu.Unlock()
 	var all sync.WaitGroup
 	for id, r := range held {
-		all.Go(func() { n.end(id, r.engine, endLimit) })
+		all.Go(func() { n.endResident(id, r.engine, endLimit) })
 	}
 	all.Wait()
 	return slices.Sorted(maps.Keys(held))
@@ -92,7 +93,7 @@ func (n *node) watchResidents() (stop func()) {
 	end := make(chan struct{})
 	report := func(runID string, _ error) {
 		select {
-		case n.lost <- runID:
+		case n.lostProcesses <- runID:
 		case <-n.live.Done():
 		}
 	}
@@ -106,7 +107,7 @@ func (n *node) watchResidents() (stop func()) {
 			given := make(chan func(), 1)
 			what := EngineCall{Engine: name, Method: "OnLoss"}
 			limit := min(lossLimit, n.cfg.Lease/4)
-			err := n.call(n.ends, limit, what, func(context.Context) error {
+			err := n.call(n.residentCalls, limit, what, func(context.Context) error {
 				given <- r.OnLoss(report)
 				return nil
 			})
@@ -119,7 +120,7 @@ func (n *node) watchResidents() (stop func()) {
 			select {
 			case stop := <-given:
 				what.Method = "OnLoss's stop"
-				err = n.call(context.WithoutCancel(n.ends), lossLimit, what, func(context.Context) error {
+				err = n.call(context.WithoutCancel(n.residentCalls), lossLimit, what, func(context.Context) error {
 					stop()
 					return nil
 				})
@@ -139,11 +140,11 @@ func (n *node) watchResidents() (stop func()) {
 
 const lostWhileWaiting = "the resident process ended while the run waited"
 
-// losses settles the runs whose process was lost.
-func (n *node) losses(ctx context.Context) error {
+// watchLostProcesses settles the runs whose process was lost.
+func (n *node) watchLostProcesses(ctx context.Context) error {
 	for {
 		select {
-		case id := <-n.lost:
+		case id := <-n.lostProcesses:
 			n.mu.Lock()
 			delete(n.residents, id)
 			t := n.turns[id]
@@ -152,7 +153,7 @@ func (n *node) losses(ctx context.Context) error {
 			}
 			n.mu.Unlock()
 			if t == nil {
-				n.settleLoss(ctx, id, lostWhileWaiting)
+				n.settleLostProcess(ctx, id, lostWhileWaiting)
 			}
 		case <-ctx.Done():
 			return nil
@@ -160,19 +161,20 @@ func (n *node) losses(ctx context.Context) error {
 	}
 }
 
-// settleLoss fails a waiting run whose process is gone. A run that was answered meanwhile is left
-// to its next turn, which finds the process missing.
-func (n *node) settleLoss(ctx context.Context, id, why string) {
+// settleLostProcess fails a waiting run whose process is gone. A run that was answered meanwhile is
+// left to its next turn, which finds the process missing.
+func (n *node) settleLostProcess(ctx context.Context, id, why string) {
 	wait := 20 * time.Millisecond
 	for {
 		run, err := n.store.Run(ctx, id)
-		if errors.Is(err, store.ErrNotFound) || over(err) || (err == nil && (run.State != fsm.StateWaitingUser ||
-			run.Owner != n.id)) {
+		if errors.Is(err, store.ErrNotFound) || membershipEnded(err) ||
+			(err == nil && (run.State != fsm.StateWaitingUser ||
+				run.Owner != n.id)) {
 			return
 		}
 		if err == nil {
 			var cm store.Commit
-			cm, err = decideLostProcess(&run, why, stamp(n.clock))
+			cm, err = decideLostProcess(&run, why, commitTime(n.clock))
 			if err == nil {
 				err = n.commit(ctx, cm)
 			}
@@ -184,20 +186,20 @@ func (n *node) settleLoss(ctx context.Context, id, why string) {
 			continue
 		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
-		if n.rest(ctx, wait) != nil {
+		if n.sleep(ctx, wait) != nil {
 			return // recovery settles the run
 		}
 		wait = min(2*wait, n.cfg.Poll)
 	}
 }
 
-// sweepLimit bounds one call of CleanUp.
-const sweepLimit = time.Minute
+// cleanUpLimit bounds one call of CleanUp.
+const cleanUpLimit = time.Minute
 
-// leftovers has the engines end what dead workers of this machine left, at the start and from time
-// to time. Reaping alone does not find all of it: a run that was canceled, ended or taken over by
-// another machine before this one looked is no orphan here (E7, J11).
-func (n *node) leftovers(ctx context.Context) error {
+// cleanUpProcesses has the engines end what dead workers of this machine left, at the start and
+// from time to time. Reaping alone does not find all of it: a run that was canceled, ended or taken
+// over by another machine before this one looked is no orphan here (E7, J11).
+func (n *node) cleanUpProcesses(ctx context.Context) error {
 	said := make(map[string]string) // by engine: what was logged last
 	for {
 		for _, name := range slices.Sorted(maps.Keys(n.engines)) {
@@ -206,7 +208,7 @@ func (n *node) leftovers(ctx context.Context) error {
 				continue
 			}
 			text := ""
-			if err := n.sweepEngine(ctx, name, s); err != nil && ctx.Err() == nil {
+			if err := n.cleanUpEngine(ctx, name, s); err != nil && ctx.Err() == nil {
 				text = err.Error()
 			}
 			if text != said[name] && text != "" {
@@ -214,18 +216,18 @@ func (n *node) leftovers(ctx context.Context) error {
 			}
 			said[name] = text
 		}
-		if n.rest(ctx, n.cfg.Lease) != nil {
+		if n.sleep(ctx, n.cfg.Lease) != nil {
 			return nil
 		}
 	}
 }
 
-func (n *node) sweepEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
+func (n *node) cleanUpEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
 	what := EngineCall{Engine: name, Method: "CleanUp"}
 	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool {
 		return c.Engine == name && c.Method == what.Method
 	}) {
 		return errors.New("the last call has not returned yet")
 	}
-	return n.call(ctx, sweepLimit, what, s.CleanUp)
+	return n.call(ctx, cleanUpLimit, what, s.CleanUp)
 }

@@ -150,7 +150,7 @@ func TestALossOfWhatDoesNotWaitHereChangesNothing(t *testing.T) {
 				prepare(t, n)
 				before, _ := n.Get(t.Context(), "r")
 				began := time.Now()
-				n.settleLoss(t.Context(), "r", lostWhileWaiting)
+				n.settleLostProcess(t.Context(), "r", lostWhileWaiting)
 				after, _ := n.Get(t.Context(), "r")
 				require.Equal(t, before, after)
 				require.Empty(t, log.told())
@@ -163,7 +163,7 @@ func TestALossOfWhatDoesNotWaitHereChangesNothing(t *testing.T) {
 // waitsAt makes a run that waits with a resident process at a node.
 func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	tb.Helper()
-	now := stamp(SystemClock{})
+	now := commitTime(SystemClock{})
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(now)
 	require.NoError(tb, err)
 	cm, err := submission(run, body)

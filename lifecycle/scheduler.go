@@ -10,21 +10,21 @@ import (
 // for long.
 const claimBatch = 256
 
-// claims takes runs from the store as long as there is room to execute them.
-func (n *node) claims(ctx context.Context) error {
-	idle := idle{clock: n.clock, wake: n.ready, d: n.cfg.Poll}
-	defer idle.end()
+// schedule takes runs from the store as long as there is room to execute them.
+func (n *node) schedule(ctx context.Context) error {
+	idle := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
+	defer idle.stop()
 	for {
 		if n.slots.Acquire(ctx, 1) != nil {
 			return nil // ctx ended
 		}
-		room := 1 + n.spare(claimBatch-1)
+		room := 1 + n.reserveMore(claimBatch-1)
 		claimed, err := n.claim(ctx, room)
 		n.slots.Release(int64(room - len(claimed)))
 		for _, c := range claimed {
-			n.begin(c)
+			n.dispatch(c)
 		}
-		if over(err) {
+		if membershipEnded(err) {
 			return err
 		}
 		if err != nil {
@@ -38,8 +38,8 @@ func (n *node) claims(ctx context.Context) error {
 	}
 }
 
-// spare takes up to limit more permits, as far as there are any.
-func (n *node) spare(limit int) (taken int) {
+// reserveMore takes up to limit more permits, as far as there are any.
+func (n *node) reserveMore(limit int) (taken int) {
 	for part := limit; part > 0; part /= 2 {
 		for taken+part <= limit && n.slots.TryAcquire(int64(part)) {
 			taken += part
@@ -54,17 +54,18 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	now := stamp(n.clock)
+	now := commitTime(n.clock)
 	start := func(r store.Run, _ []byte) (store.Commit, error) {
 		return decideStart(&r, n.id, now)
 	}
-	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.told.Swap(false), Start: start}
+	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.hinted.Swap(false),
+		Start: start}
 	return n.store.Claim(n.live, req)
 }
 
-func (n *node) wakeClaims() {
+func (n *node) wakeScheduler() {
 	select {
-	case n.ready <- struct{}{}:
+	case n.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -76,29 +77,30 @@ type assignment struct {
 	spec []byte
 }
 
-// begin has a worker execute a claimed run: one that is idle, or a new one. The caller has taken a
-// permit of n.slots for it, and the node does not leave yet.
-func (n *node) begin(c store.Claimed) {
+// dispatch has a worker execute a claimed run: one that is idle, or a new one. The caller has taken
+// a permit of n.slots for it, and the node does not leave yet.
+func (n *node) dispatch(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{
-		node: n, epoch: c.Run.Epoch, begun: instant(n.clock), cancel: cancel, run: c.Run, profile: c.Run.Profile,
-		what: EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
+		node: n, epoch: c.Run.Epoch, started: monotonicNow(n.clock), cancel: cancel, record: c.Run,
+		profile: c.Run.Profile,
+		call:    EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
 	}
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
-	idle := n.idle > 0
+	idle := n.idleWorkers > 0
 	if idle {
-		n.idle--
+		n.idleWorkers--
 	}
 	n.mu.Unlock()
 	a := assignment{t, ctx, c.Spec}
 	if idle {
 		select {
-		case n.next <- a: // it listens, or is about to
+		case n.assignments <- a: // it listens, or is about to
 			return
-		case <-n.left: // it may have gone: man looked just before the node began to leave
+		case <-n.leavingSignal: // it may have gone: man looked just before the node began to leave
 		}
 	}
 	n.workers.Add(1)
-	go n.work(a)
+	go n.runWorker(a)
 }

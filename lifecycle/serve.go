@@ -57,7 +57,7 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		}
 		if again && err != nil && !errors.Is(err, store.ErrClosed) {
 			l.log.Error("trying again", "err", err)
-			if l.rest(ctx, l.cfg.Poll) != nil {
+			if l.sleep(ctx, l.cfg.Poll) != nil {
 				return nil
 			}
 			continue
@@ -82,27 +82,27 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 // node is one membership of this process: from joining the store to leaving it or losing the lease.
 type node struct {
 	*Lifecycle
-	id    string
-	ready chan struct{} // something may be claimable
-	told  atomic.Bool   // a hint told of something that is
-	lost  chan string   // run ids whose resident process ended by itself
+	id            string
+	wakeup        chan struct{} // something may be claimable
+	hinted        atomic.Bool   // a hint told of something that is
+	lostProcesses chan string   // run ids whose resident process ended by itself
 
-	renewed time.Time // for renewals alone: the instant from which the lease runs
+	leaseFrom time.Time // for renewals alone: the instant from which the lease runs
 
-	live    context.Context // ends when the node may not execute any more
-	die     context.CancelCauseFunc
-	ends    context.Context // of resident processes that are ended meanwhile
-	hurry   context.CancelFunc
-	workers sync.WaitGroup
-	next    chan assignment // taken by a worker that is idle
-	left    chan struct{}   // closed when no hint may start work any more: idle workers go
+	live             context.Context // ends when the node may not execute any more
+	die              context.CancelCauseFunc
+	residentCalls    context.Context // of resident processes that are ended meanwhile
+	endResidentCalls context.CancelFunc
+	workers          sync.WaitGroup
+	assignments      chan assignment // taken by a worker that is idle
+	leavingSignal    chan struct{}   // closed when no hint may start work any more: idle workers go
 
-	mu        sync.Mutex
-	idle      int                 // guarded by mu; workers that nobody has chosen for a turn yet
-	leaving   bool                // guarded by mu; the workers are waited for, nobody starts one any more
-	turns     map[string]*turn    // guarded by mu; executing here, by run id
-	residents map[string]resident // guarded by mu; by run id, the processes held here
-	unmanned  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
+	mu          sync.Mutex
+	idleWorkers int                 // guarded by mu; workers that nobody has chosen for a turn yet
+	leaving     bool                // guarded by mu; the workers are waited for, nobody starts one any more
+	turns       map[string]*turn    // guarded by mu; executing here, by run id
+	residents   map[string]resident // guarded by mu; by run id, the processes held here
+	unexecuted  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
 	// guarded by mu; whose turn ended here without an outcome whose storing was acknowledged
 	dropped map[store.Hold]bool
 }
@@ -111,18 +111,19 @@ type node struct {
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
 		Lifecycle: l, id: newID(l.clock.Now()),
-		ready: make(chan struct{}, 1), lost: make(chan string, 64), next: make(chan assignment),
-		left:  make(chan struct{}),
-		turns: make(map[string]*turn), residents: make(map[string]resident), unmanned: make(map[store.Hold]bool),
-		dropped: make(map[store.Hold]bool),
+		wakeup: make(chan struct{}, 1), lostProcesses: make(chan string, 64), assignments: make(chan assignment),
+		leavingSignal: make(chan struct{}),
+		turns:         make(map[string]*turn), residents: make(map[string]resident),
+		unexecuted: make(map[store.Hold]bool),
+		dropped:    make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
-	n.ends, n.hurry = context.WithCancel(context.WithoutCancel(ctx))
-	n.renewed = instant(l.clock)
+	n.residentCalls, n.endResidentCalls = context.WithCancel(context.WithoutCancel(ctx))
+	n.leaseFrom = monotonicNow(l.clock)
 	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.names},
 		l.leaseTime())
 	if err != nil {
-		n.hurry()
+		n.endResidentCalls()
 		n.die(nil)
 		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
 	}
@@ -132,14 +133,15 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 // serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
 func (n *node) serve(ctx context.Context) error {
 	defer n.die(nil)
-	defer n.hurry()
-	watch := n.hub.observe(n.hint)
+	defer n.endResidentCalls()
+	watch := n.hub.subscribe(n.handleHint)
 	defer watch.close()
 	defer n.watchResidents()()
 
 	loops, loopCtx := errgroup.WithContext(ctx)
-	for _, loop := range []func(context.Context) error{n.claims, n.deadlines, n.recoveries, n.leftovers, n.losses,
-		n.renewals} {
+	for _, loop := range []func(context.Context) error{n.schedule, n.watchDeadlines, n.recoverPeriodically,
+		n.cleanUpProcesses, n.watchLostProcesses,
+		n.heartbeats} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
 	err := loops.Wait()
@@ -147,9 +149,9 @@ func (n *node) serve(ctx context.Context) error {
 		// whatever its workers still try to store would be refused, and the store may not even
 		// answer
 		n.die(engine.ErrStale)
-		done := n.leave()
-		n.await(done, endLimit)
-		n.hurry()
+		done := n.stopDispatch()
+		n.waitAtMost(done, endLimit)
+		n.endResidentCalls()
 		<-done
 		n.endResidents()
 		return err
@@ -158,19 +160,19 @@ func (n *node) serve(ctx context.Context) error {
 	return nil
 }
 
-// over reports whether an error of the store means that this node has no future.
-func over(err error) bool {
+// membershipEnded reports whether an error of the store means that this node has no future.
+func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
-// hint looks at what the store tells of a commit: what may be claimable, and whose turn or process
-// is over.
-func (n *node) hint(h store.Hint) {
+// handleHint looks at what the store tells of a commit: what may be claimable, and whose turn or
+// process is over.
+func (n *node) handleHint(h store.Hint) {
 	if h.State == fsm.StateQueued {
-		n.told.Store(true)
+		n.hinted.Store(true)
 	}
 	if h.State != fsm.StateRunning {
-		n.wakeClaims()
+		n.wakeScheduler()
 	}
 	if !h.State.Terminal() {
 		return
@@ -183,23 +185,23 @@ func (n *node) hint(h store.Hint) {
 		t.cancel(engine.ErrCanceled)
 	}
 	if resident && t == nil {
-		n.dropResident(h.RunID)
+		n.endResidentOfEndedRun(h.RunID)
 	}
 }
 
 // drain ends the node in good order, in a time that is bounded (see afterGrace).
 func (n *node) drain() {
-	done := n.leave()
+	done := n.stopDispatch()
 	renewing, stop := context.WithCancel(n.live)
 	var keep errgroup.Group
-	keep.Go(func() error { return n.renewals(renewing) })
+	keep.Go(func() error { return n.heartbeats(renewing) })
 
 	if n.cfg.Grace > 0 {
-		n.await(done, n.cfg.Grace)
+		n.waitAtMost(done, n.cfg.Grace)
 	}
 	n.interrupt(engine.ErrShutdown)
-	n.await(done, turnPatience+storeLimit)
-	n.hurry()
+	n.waitAtMost(done, turnPatience+storeLimit)
+	n.endResidentCalls()
 	n.die(engine.ErrShutdown) // the store does not answer: give up what cannot be stored
 	<-done
 	stop()
@@ -209,20 +211,20 @@ func (n *node) drain() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
 	defer cancel()
 	for _, id := range lost { // a wait that only this process could end is over
-		n.settleLoss(ctx, id, "the host shut down while the run waited")
+		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
 	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
 		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
 }
 
-// leave ends the time in which hints start work. The channel is closed when no worker is left, but
-// those that were left behind.
-func (n *node) leave() (done <-chan struct{}) {
+// stopDispatch ends the time in which hints start work. The channel is closed when no worker is
+// left, but those that were left behind.
+func (n *node) stopDispatch() (done <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {
 		n.leaving = true
-		close(n.left)
+		close(n.leavingSignal)
 	}
 	n.mu.Unlock()
 	gone := make(chan struct{})
@@ -233,8 +235,8 @@ func (n *node) leave() (done <-chan struct{}) {
 	return gone
 }
 
-// await waits for done, at most d.
-func (n *node) await(done <-chan struct{}, d time.Duration) {
+// waitAtMost waits for done, at most d.
+func (n *node) waitAtMost(done <-chan struct{}, d time.Duration) {
 	tick, stop := n.clock.Timer(d)
 	defer stop()
 	select {

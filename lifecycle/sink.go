@@ -20,7 +20,7 @@ type sink turn
 
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
-	text, cut := bounded(interaction.Unsigned(m.Text, (*turn)(s).spoken().nonce), maxMessage)
+	text, cut := bounded(interaction.Unsigned(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
 	data := make(map[string]any, 3)
 	message(data, text, cut, m.RawRef)
 	return s.report(ctx, nil, telling{fcmp.TypeMessageIntermediate, data})
@@ -28,12 +28,13 @@ func (s *sink) Message(ctx context.Context, m engine.Message) error {
 
 // Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
-	return s.report(ctx, nil, told(declared(d)))
+	return s.report(ctx, nil, told(declaredWarning(d)))
 }
 
-// declared is an engine's diagnostic with a code that may stand in an event: one of the contract or
-// of the engine's own. Any other becomes ENGINE_DIAGNOSTIC, and stands in the detail (F6, F7).
-func declared(d engine.Diagnostic) engine.Diagnostic {
+// declaredWarning is an engine's diagnostic with a code that may stand in an event: one of the
+// contract or of the engine's own. Any other becomes ENGINE_DIAGNOSTIC, and stands in the detail
+// (F6, F7).
+func declaredWarning(d engine.Diagnostic) engine.Diagnostic {
 	if d.Code.Known() {
 		return d
 	}
@@ -45,9 +46,9 @@ func declared(d engine.Diagnostic) engine.Diagnostic {
 	return engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-// allDeclared are the diagnostics of an outcome, no more than maxDiagnostics. They share nothing
-// with the engine's.
-func allDeclared(given []engine.Diagnostic) []engine.Diagnostic {
+// declaredWarnings are the diagnostics of an outcome, no more than maxDiagnostics. They share
+// nothing with the engine's.
+func declaredWarnings(given []engine.Diagnostic) []engine.Diagnostic {
 	all := make([]engine.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
 	for i, d := range given {
 		if i == maxDiagnostics {
@@ -56,7 +57,7 @@ func allDeclared(given []engine.Diagnostic) []engine.Diagnostic {
 					"%d are kept", len(given), maxDiagnostics),
 			})
 		}
-		all = append(all, declared(d))
+		all = append(all, declaredWarning(d))
 	}
 	return all
 }
@@ -81,7 +82,7 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...tel
 	if err != nil || (session == nil && len(events) == 0) {
 		return err
 	}
-	_, err = t.put(func(run *store.Run, now time.Time) (store.Commit, error) {
+	_, err = t.commitLocked(func(run *store.Run, now time.Time) (store.Commit, error) {
 		return report(run, now, session, events...)
 	})
 	if errors.Is(err, store.ErrStaleEpoch) {

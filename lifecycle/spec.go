@@ -194,7 +194,7 @@ func (s Spec) Validate() error {
 		}
 	}
 	if len(s.OutputSchema) > 0 {
-		if _, err := compiled(s.OutputSchema); err != nil {
+		if _, err := compiledSchema(s.OutputSchema); err != nil {
 			return &SpecError{"OutputSchema", bytesOf(len(s.OutputSchema)), "a JSON Schema that compiles", err}
 		}
 	}

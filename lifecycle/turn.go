@@ -18,37 +18,37 @@ import (
 
 // turn is one attempt that executes on this node: its worker's view of the run.
 type turn struct {
-	node   *node
-	epoch  uint64
-	spec   Spec
-	begun  time.Time  // an instant
-	what   EngineCall // the worker's own; its Method is written under mu
-	cancel context.CancelCauseFunc
+	node    *node
+	epoch   uint64
+	spec    Spec
+	started time.Time  // an instant
+	call    EngineCall // the worker's own; its Method is written under mu
+	cancel  context.CancelCauseFunc
 
 	mu      commitLock
-	run     store.Run   // guarded by mu; as last stored by this worker
+	record  store.Run   // guarded by mu; as last stored by this worker
 	profile fsm.Profile // guarded by mu; the engine's, once it is known
-	speech  speech      // guarded by mu; as profile
+	dialect dialect     // guarded by mu; as profile
 	closed  bool        // guarded by mu; the turn is settled, by its worker or without it: reports are refused
-	behind  *stuckCall  // guarded by mu; the worker was left behind in the engine
+	stuck   *stuckCall  // guarded by mu; the worker was left behind in the engine
 	reports int         // guarded by mu
 
 	settled  bool // the worker's own; its outcome was stored, and acknowledged
 	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
 }
 
-// lasted is how long the turn has been executing.
-func (t *turn) lasted() time.Duration { return instant(t.node.clock).Sub(t.begun) }
+// age is how long the turn has been executing.
+func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.started) }
 
 // execute has the engine execute the turn. What the engine cannot do is evidence too: a failed
 // process.
 func (t *turn) execute(ctx context.Context) *turnEvidence {
-	e := t.node.engines[t.what.Engine]
+	e := t.node.engines[t.call.Engine]
 	if e == nil {
 		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
-			t.what.Engine))
+			t.call.Engine))
 	}
-	if t.node.stuck.turnOf(t.what.RunID) { // RunTurn is never called concurrently for one run
+	if t.node.stuck.turnOf(t.call.RunID) { // RunTurn is never called concurrently for one run
 		return t.collectEvidence(engine.Outcome{Process: engine.Process{
 			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
 				"returned from its engine in this process",
@@ -63,7 +63,7 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
 	if profile == fsm.ProfileStickyProcess {
-		t.node.holdResident(t.what.RunID, t.what.Engine)
+		t.node.holdResident(t.call.RunID, t.call.Engine)
 	}
 	return t.runRounds(ctx, e, input)
 }
@@ -73,8 +73,8 @@ func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
 	return t.collectEvidence(failed(code, err))
 }
 
-// within bounds a turn by the node's clock.
-func (n *node) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// withTurnTimeout bounds a turn by the node's clock.
+func (n *node) withTurnTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	tick, stop := n.clock.Timer(d)
 	done := make(chan struct{})
@@ -100,7 +100,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
 	}
-	err := t.node.guarded(t.calls("RunTurn"), func() error {
+	err := t.node.guarded(t.enterMethod("RunTurn"), func() error {
 		given, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
 			o = failed(fsm.CodeEngineFailed, err)
@@ -128,7 +128,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
 	var fault error
-	err := t.node.guarded(t.calls("Profile"), func() error {
+	err := t.node.guarded(t.enterMethod("Profile"), func() error {
 		given, err := e.Profile(ctx)
 		if err != nil {
 			o := failed(fsm.CodeEngineUnavailable, err) // reads the error, which is code of the engine
@@ -149,16 +149,16 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.profile, t.speech = profile.Kind, speechOf(profile, t.spec.Mode)
+	t.profile, t.dialect = profile.Kind, dialectOf(profile, t.spec.Mode)
 	return profile.Kind, nil
 }
 
-// calls notes which method of the engine the worker is in, for who leaves it behind.
-func (t *turn) calls(method string) EngineCall {
+// enterMethod notes which method of the engine the worker is in, for who leaves it behind.
+func (t *turn) enterMethod(method string) EngineCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.what.Method = method
-	return t.what
+	t.call.Method = method
+	return t.call
 }
 
 // failed is the outcome of a turn that the engine could not execute.
@@ -186,26 +186,26 @@ func interrupted(cause error, p engine.Process) engine.Process {
 
 // input is what the engine is given for the attempt.
 func (t *turn) input(spec Spec) (engine.Turn, error) {
-	dirs, err := t.node.folders(t.run, spec)
+	dirs, err := t.node.folders(t.record, spec)
 	if err != nil {
 		return engine.Turn{}, err
 	}
-	how := t.spoken()
+	how := t.currentDialect()
 	in := engine.Turn{
-		RunID: t.run.ID, Attempt: t.run.Attempt, Epoch: t.epoch, Mode: t.run.Mode,
+		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
 		Prompt: how.prompt(spec, dirs.artifacts),
 		Plain:  how.plain, Nonce: how.nonce,
-		Answers: answers(t.run), OutputSchema: spec.OutputSchema,
+		Answers: answers(t.record), OutputSchema: spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 	}
-	if s := t.run.Session; s != nil {
+	if s := t.record.Session; s != nil {
 		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 	}
 	return in, nil
 }
 
 // prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
-func (how speech) prompt(spec Spec, artifacts string) string {
+func (how dialect) prompt(spec Spec, artifacts string) string {
 	if how.plain {
 		return spec.Prompt
 	}
@@ -223,8 +223,8 @@ func answers(run Run) []interaction.Answer {
 }
 
 // runRounds has the engine execute the turn, and gives an agent whose output is not valid further
-// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is that
-// of the last round.
+// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
+// that of the last round.
 func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
 	o := t.runEngine(ctx, e, in)
 	for round := 1; ; round++ {
@@ -252,7 +252,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 // repairText is what the engine is told: why its output is not valid, and where it is no plain code
 // what to do.
 func (t *turn) repairText(why string) string {
-	how := t.spoken()
+	how := t.currentDialect()
 	if how.plain {
 		return why
 	}
@@ -272,8 +272,8 @@ func (t *turn) repairable(turn *turnEvidence) bool {
 		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }
 
-// reportRepair stores that a round of repair begins: what the agent said until then, and the session
-// that it goes on with.
+// reportRepair stores that a round of repair begins: what the agent said until then, and the
+// session that it goes on with.
 func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) error {
 	var events []telling
 	if f := ev.final; f != nil {

@@ -11,68 +11,68 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// work executes one turn after the other, until the node leaves and there is none: a goroutine that
-// has grown its stack is worth keeping. There are no more of them than turns that executed at one
-// time. It ends early when an engine exits its goroutine, and when it was left behind in an engine:
-// nobody waits for it then any more.
-func (n *node) work(a assignment) {
+// runWorker executes one turn after the other, until the node leaves and there is none: a goroutine
+// that has grown its stack is worth keeping. There are no more of them than turns that executed at
+// one time. It ends early when an engine exits its goroutine, and when it was left behind in an
+// engine: nobody waits for it then any more.
+func (n *node) runWorker(a assignment) {
 	defer func() {
-		if a.turn.leftBehind() == nil {
+		if a.turn.stuckCall() == nil {
 			n.workers.Done()
 		}
 	}()
-	for n.execute(a) {
+	for n.executeAssignment(a) {
 		select {
-		case a = <-n.next:
-		case <-n.left:
+		case a = <-n.assignments:
+		case <-n.leavingSignal:
 			return
 		}
 	}
 }
 
-// execute executes a turn and gives its permit back. It reports whether the worker may take another
-// one.
-func (n *node) execute(a assignment) (goesOn bool) {
+// executeAssignment executes a turn and gives its permit back. It reports whether the worker may
+// take another one.
+func (n *node) executeAssignment(a assignment) (goesOn bool) {
 	defer func() {
 		a.turn.cancel(nil)
-		if goesOn = goesOn && a.turn.leftBehind() == nil; goesOn {
+		if goesOn = goesOn && a.turn.stuckCall() == nil; goesOn {
 			n.mu.Lock()
-			n.idle++ // before the permit is free, so that who takes it finds this worker
+			n.idleWorkers++ // before the permit is free, so that who takes it finds this worker
 			n.mu.Unlock()
 		}
 		n.slots.Release(1)
-		n.wakeClaims()
+		n.wakeScheduler()
 	}()
-	a.turn.work(a.ctx, a.spec)
+	a.turn.run(a.ctx, a.spec)
 	return true
 }
 
-// work executes the attempt and settles it, also where the engine exits this goroutine. Whether the
+// run executes the attempt and settles it, also where the engine exits this goroutine. Whether the
 // turn was interrupted is looked at once, when the engine is through with it: an outcome of a turn
 // whose context had ended by then is none (B1).
-func (t *turn) work(ctx context.Context, body []byte) {
-	spec, err := decodeSpec(t.run.ID, body)
+func (t *turn) run(ctx context.Context, body []byte) {
+	spec, err := decodeSpec(t.record.ID, body)
 	t.spec = spec
 	if spec.TurnTimeout > 0 {
 		var stop context.CancelFunc
-		ctx, stop = t.node.within(ctx, spec.TurnTimeout)
+		ctx, stop = t.node.withTurnTimeout(ctx, spec.TurnTimeout)
 		defer stop()
 	}
-	unwatch := t.watch(ctx)
+	unwatch := t.watchForStuckEngine(ctx)
 	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() {
 		cause := context.Cause(ctx)
-		first := t.close(nil)
+		first := t.closeReports(nil)
 		unwatch()
 		if first {
 			if ev == nil {
 				ev = t.failed(fsm.CodeEngineFailed, errExited)
 			}
-			t.settle(cause, ev)
+			t.settleTurn(cause, ev)
 			return
 		}
-		t.node.stuck.remove(t.leftBehind())
-		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.what.String())
+		t.node.stuck.remove(t.stuckCall())
+		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
 	}()
 	if err != nil {
 		ev = t.failed(fsm.CodeEngineFailed, err)
@@ -81,33 +81,34 @@ func (t *turn) work(ctx context.Context, body []byte) {
 	ev = t.execute(ctx)
 }
 
-// close ends the turn for its engine, whose reports are refused from then on, and reports whether
-// this call did. Who did settles the turn: the worker, or, in its place, who leaves it behind.
-func (t *turn) close(behind *stuckCall) (first bool) {
+// closeReports ends the turn for its engine, whose reports are refused from then on, and reports
+// whether this call did. Who did settles the turn: the worker, or, in its place, who leaves it
+// behind.
+func (t *turn) closeReports(behind *stuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.closeLocked(behind)
+	return t.closeReportsLocked(behind)
 }
 
-// closeLocked is close for who holds mu.
-func (t *turn) closeLocked(behind *stuckCall) (first bool) {
+// closeReportsLocked is close for who holds mu.
+func (t *turn) closeReportsLocked(behind *stuckCall) (first bool) {
 	if t.closed {
 		return false
 	}
-	t.closed, t.behind = true, behind
+	t.closed, t.stuck = true, behind
 	return true
 }
 
-// leftBehind is nil as long as the worker was not.
-func (t *turn) leftBehind() *stuckCall {
+// stuckCall is nil as long as the worker was not.
+func (t *turn) stuckCall() *stuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.behind
+	return t.stuck
 }
 
-// watch leaves the worker behind when the turn's context has ended and the engine has not returned
-// for as long as turnPatience (J10). It ends when the returned function has returned.
-func (t *turn) watch(ctx context.Context) (unwatch func()) {
+// watchForStuckEngine leaves the worker behind when the turn's context has ended and the engine has
+// not returned for as long as turnPatience (J10). It ends when the returned function has returned.
+func (t *turn) watchForStuckEngine(ctx context.Context) (unwatch func()) {
 	returned, ended := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
@@ -122,12 +123,12 @@ func (t *turn) watch(ctx context.Context) (unwatch func()) {
 			if !t.mu.TryLock() { // a report is being stored: it is the store that the engine waits for
 				continue
 			}
-			behind := &stuckCall{EngineCall: t.what}
-			behind.Since = stamp(t.node.clock)
-			first := t.closeLocked(behind)
+			behind := &stuckCall{EngineCall: t.call}
+			behind.Since = commitTime(t.node.clock)
+			first := t.closeReportsLocked(behind)
 			t.mu.Unlock()
 			if first {
-				t.node.leaveBehind(t, context.Cause(ctx), behind)
+				t.node.abandonWorker(t, context.Cause(ctx), behind)
 			}
 			return
 		}
@@ -140,24 +141,24 @@ func (t *turn) watch(ctx context.Context) (unwatch func()) {
 	}
 }
 
-// leaveBehind settles a turn without its worker, who keeps the turn's permit until the engine
+// abandonWorker settles a turn without its worker, who keeps the turn's permit until the engine
 // returns.
-func (n *node) leaveBehind(t *turn, cause error, behind *stuckCall) {
+func (n *node) abandonWorker(t *turn, cause error, behind *stuckCall) {
 	defer n.workers.Done() // for the worker
 	n.stuck.add(behind)
 	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
 		"until it returns",
 		"call", behind.String(), "cause", cause)
-	t.settle(cause, t.collectEvidence(engine.Outcome{}))
+	t.settleTurn(cause, t.collectEvidence(engine.Outcome{}))
 }
 
-// settle stores what follows from the turn and takes it off the node's books. The cause is why the
-// turn was interrupted, nil when it was not.
-func (t *turn) settle(cause error, ev *turnEvidence) {
+// settleTurn stores what follows from the turn and takes it off the node's books. The cause is why
+// the turn was interrupted, nil when it was not.
+func (t *turn) settleTurn(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	t.node.release(t, t.finish(ev))
+	t.node.forgetTurn(t, t.finish(ev))
 }
 
 // finish stores what follows from the turn's evidence, and returns the run as it then stands.
@@ -198,9 +199,9 @@ func (t *turn) reload() store.Run {
 	return known
 }
 
-// release takes the turn off the node's books, and ends a resident process that nobody needs any
+// forgetTurn takes the turn off the node's books, and ends a resident process that nobody needs any
 // more.
-func (n *node) release(t *turn, run store.Run) {
+func (n *node) forgetTurn(t *turn, run store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
 	if latest == t {
@@ -218,10 +219,10 @@ func (n *node) release(t *turn, run store.Run) {
 		return // the run went on here before this turn knew that its outcome was stored: its process is the next turn's
 	}
 	if orphaned {
-		n.settleLoss(n.live, run.ID, lostWhileWaiting)
+		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
 	}
 	keeps := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
 	if !keeps || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
-		n.loseResident(run.ID)
+		n.endResidentAfterTurn(run.ID)
 	}
 }

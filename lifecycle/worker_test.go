@@ -100,7 +100,7 @@ func serveBeside(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 func workers() int {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	return strings.Count(string(stacks), "lifecycle.(*node).work(")
+	return strings.Count(string(stacks), "lifecycle.(*node).runWorker(")
 }
 
 func submit(tb testing.TB, lc *Lifecycle, id string) {
@@ -331,7 +331,7 @@ func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
 			for _, limit := range []int{0, 1, 2, 5, 63, 127, 255} {
 				n := &node{Lifecycle: &Lifecycle{slots: semaphore.NewWeighted(room)}}
 				require.True(t, n.slots.TryAcquire(taken))
-				got := n.spare(limit)
+				got := n.reserveMore(limit)
 				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room,
 					taken, limit)
 				left := room - taken - int64(got)
@@ -345,7 +345,7 @@ func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
 // parked is the record of a run that waits with a question whose deadline has passed.
 func parked(tb testing.TB, id string) Run {
 	tb.Helper()
-	now := stamp(SystemClock{})
+	now := commitTime(SystemClock{})
 	run, _, err := Spec{ID: id, Prompt: "x", SessionTimeout: time.Second}.record(now)
 	require.NoError(tb, err)
 	run.Version, run.State, run.Profile, run.Attempt, run.Interactions = 3, fsm.StateWaitingUser,
@@ -379,7 +379,7 @@ func (s *refusing) Commit(_ context.Context, batch []store.Commit) []error {
 
 func TestDeadlinesThatCannotBeStoredAreTriedOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &refusing{Store: newStore(t), due: make([]Run, sweepBatch)}
+		s := &refusing{Store: newStore(t), due: make([]Run, recoveryBatch)}
 		for i := range s.due {
 			s.due[i] = parked(t, fmt.Sprint("r", i))
 		}
@@ -435,7 +435,7 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 				if c.next {
 					n.turns["r"] = next
 				}
-				n.release(ended, c.run)
+				n.forgetTurn(ended, c.run)
 				n.workers.Wait()
 				require.Equal(t, c.survives, e.alive["r"])
 				require.Equal(t, c.next, n.turns["r"] != nil)

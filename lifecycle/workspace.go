@@ -48,7 +48,7 @@ func (l *Lifecycle) workspace(run Run, spec Spec) (w workspace, err error) {
 			need = append(need, w.work)
 		}
 		for _, dir := range need {
-			if err := made(dir); err != nil {
+			if err := ensureDir(dir); err != nil {
 				return w, err
 			}
 		}
@@ -75,8 +75,8 @@ func absolute(dir string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// made makes the folder, unless it is there.
-func made(dir string) error {
+// ensureDir makes the folder, unless it is there.
+func ensureDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -94,34 +94,34 @@ func isFolder(dir string, look func(string) (fs.FileInfo, error)) error {
 	return err
 }
 
-// markFile in a run's folder says whose folder it is.
-const markFile = "run.json"
+// ownerFile in a run's folder says whose folder it is.
+const ownerFile = "run.json"
 
-// maxMark bounds the mark in bytes: an agent could have written it.
-const maxMark = 4 << 10
+// maxOwnerRecord bounds the mark in bytes: an agent could have written it.
+const maxOwnerRecord = 4 << 10
 
-// mark tells a run from all others, also from one of the same id in another store, and from one
-// that was pruned before its id was used again.
-type mark struct {
+// ownerRecord tells a run from all others, also from one of the same id in another store, and from
+// one that was pruned before its id was used again.
+type ownerRecord struct {
 	RunID     string    `json:"run_id"`
 	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none
 	CreatedAt time.Time `json:"created_at"`
 }
 
-func (l *Lifecycle) markOf(run Run) mark {
-	return mark{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
+func (l *Lifecycle) ownerRecordOf(run Run) ownerRecord {
+	return ownerRecord{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
 }
 
-// is reports whether the marks are of one run. A store that has an identity since may have had
+// sameRun reports whether the marks are of one run. A store that has an identity since may have had
 // none.
-func (m mark) is(o mark) bool {
+func (m ownerRecord) sameRun(o ownerRecord) bool {
 	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" ||
 		o.Store == "")
 }
 
-// aside is the name of the run's folder where the one with its id is another's. No id holds the
-// sign in it.
-func (m mark) aside() string {
+// alternateName is the name of the run's folder where the one with its id is another's. No id holds
+// the sign in it.
+func (m ownerRecord) alternateName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
@@ -140,19 +140,19 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 
 // folderOf is where the run's folder is or is to be, and whether it is marked as the run's.
 func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
-	mine := l.markOf(run)
-	aside := filepath.Join(l.cfg.Dir, mine.aside())
+	mine := l.ownerRecordOf(run)
+	aside := filepath.Join(l.cfg.Dir, mine.alternateName())
 	if exists(aside) {
 		return aside, true, nil
 	}
 	base = filepath.Join(l.cfg.Dir, run.ID)
-	is, found, err := readMark(base)
+	is, found, err := readOwner(base)
 	switch {
 	case err != nil:
 		return "", false, err
 	case !found:
 		return base, false, nil
-	case is.is(mine):
+	case is.sameRun(mine):
 		return base, true, nil
 	default:
 		return aside, false, nil
@@ -175,24 +175,24 @@ func (l *Lifecycle) claimFolder(run Run) (string, error) {
 			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing",
 				filepath.Join(l.cfg.Dir, run.ID), base)
 		}
-		if err := made(base); err != nil {
+		if err := ensureDir(base); err != nil {
 			return "", err
 		}
-		if err := writeMark(base, l.markOf(run)); err == nil || !errors.Is(err, fs.ErrExist) {
+		if err := writeOwner(base, l.ownerRecordOf(run)); err == nil || !errors.Is(err, fs.ErrExist) {
 			return base, err
 		}
 	}
 }
 
-// readMark reads the mark of a folder, if it has one.
-func readMark(base string) (m mark, found bool, _ error) {
+// readOwner reads the mark of a folder, if it has one.
+func readOwner(base string) (m ownerRecord, found bool, _ error) {
 	if err := isFolder(base, os.Lstat); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return m, false, nil
 		}
 		return m, false, err
 	}
-	body, err := plainfile.Read(base, markFile, maxMark)
+	body, err := plainfile.Read(base, ownerFile, maxOwnerRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, false, nil
 	}
@@ -200,14 +200,14 @@ func readMark(base string) (m mark, found bool, _ error) {
 		err = json.Unmarshal(body, &m)
 	}
 	if err != nil {
-		return m, false, fmt.Errorf("%s does not say whose folder it is: %w", filepath.Join(base, markFile), err)
+		return m, false, fmt.Errorf("%s does not say whose folder it is: %w", filepath.Join(base, ownerFile), err)
 	}
 	return m, true, nil
 }
 
-// writeMark marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not
+// writeOwner marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not
 // at all.
-func writeMark(base string, m mark) error {
+func writeOwner(base string, m ownerRecord) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func writeMark(base string, m mark) error {
 		return err
 	}
 	defer func() { _ = root.Close() }() // nothing is written to it
-	half := markFile + "." + rand.Text()
+	half := ownerFile + "." + rand.Text()
 	f, err := root.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -227,14 +227,14 @@ func writeMark(base string, m mark) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err = root.Link(half, markFile); err == nil || errors.Is(err, fs.ErrExist) {
+	if err = root.Link(half, ownerFile); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	// A file system without hard links: two hosts that come at one time are not told apart.
-	if _, err := root.Lstat(markFile); err == nil {
+	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist
 	}
-	return root.Rename(half, markFile)
+	return root.Rename(half, ownerFile)
 }
 
 func exists(path string) bool {

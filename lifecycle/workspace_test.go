@@ -239,12 +239,12 @@ func TestAFolderWithoutAMarkIsTheRuns(t *testing.T) {
 		submit(t, lc, "r")
 		pass(time.Second)
 		in(t, lc.Client, "r", fsm.StateWaitingUser)
-		require.NoError(t, os.Remove(filepath.Join(dir, "r", markFile)))
+		require.NoError(t, os.Remove(filepath.Join(dir, "r", ownerFile)))
 		_, err := lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
 		require.NoError(t, err)
 		pass(time.Second)
 		in(t, lc.Client, "r", fsm.StateSucceeded)
-		require.FileExists(t, filepath.Join(dir, "r", markFile))
+		require.FileExists(t, filepath.Join(dir, "r", ownerFile))
 	})
 	require.Equal(t, "<prepared><r>", found["rr"])
 }
@@ -252,7 +252,7 @@ func TestAFolderWithoutAMarkIsTheRuns(t *testing.T) {
 // TestAMarkThatCannotBeReadFailsTheTurn: J11, and holds up nobody.
 func TestAMarkThatCannotBeReadFailsTheTurn(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", markFile), 0o700))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", ownerFile), 0o700))
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}, Dir: dir})
 		defer stop()
