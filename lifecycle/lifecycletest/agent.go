@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -17,7 +18,7 @@ type Step func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 
 // Agent is an engine that does what the story tells it, and remembers what it was asked to do.
 type Agent struct {
-	Kind fsm.Profile
+	enginetest.FakeAgent
 
 	mu      sync.Mutex
 	plans   map[string][]Step // by run id; "" for any run
@@ -25,15 +26,13 @@ type Agent struct {
 	refused map[string]bool // run ids whose handle is refused
 	reaped  []string
 	reapErr error
-	alive   map[string]bool // resident processes
-	ended   []string
-	onLoss  func(string, error)
+	ended   []string // whose resident process was ended
 }
 
 // NewAgent returns an agent of the profile.
 func NewAgent(kind fsm.Profile) *Agent {
-	return &Agent{Kind: kind, plans: make(map[string][]Step), refused: make(map[string]bool),
-		alive: make(map[string]bool)}
+	return &Agent{FakeAgent: enginetest.FakeAgent{Kind: kind, Reason: "as the story says"},
+		plans: make(map[string][]Step), refused: make(map[string]bool)}
 }
 
 // Plan adds the next turns of a run; the last one is repeated. An empty id plans for all other
@@ -42,11 +41,6 @@ func (a *Agent) Plan(runID string, steps ...Step) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.plans[runID] = append(a.plans[runID], steps...)
-}
-
-// Profile tells the agent's profile.
-func (a *Agent) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: a.Kind, Reason: "as the story says"}, nil
 }
 
 // RunTurn does the planned step.
@@ -62,11 +56,8 @@ func (a *Agent) next(t engine.Turn) (Step, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.turns = append(a.turns, t)
-	if a.Kind == fsm.ProfileStickyProcess {
-		if t.GoesOn() && !a.alive[t.RunID] {
-			return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
-		}
-		a.alive[t.RunID] = true
+	if err := a.Enter(t); err != nil {
+		return nil, err
 	}
 	id := t.RunID
 	if len(a.plans[id]) == 0 {
@@ -121,44 +112,13 @@ func (a *Agent) Reap(_ context.Context, runID string) error {
 }
 
 // End ends the run's resident process.
-func (a *Agent) End(_ context.Context, runID string) error {
+func (a *Agent) End(ctx context.Context, runID string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.alive[runID] {
-		delete(a.alive, runID)
+	if a.Lives(runID) {
 		a.ended = append(a.ended, runID)
 	}
-	return nil
-}
-
-// Alive reports whether the run's resident process lives.
-func (a *Agent) Alive(runID string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.alive[runID]
-}
-
-// OnLoss takes the function to call when a resident process dies.
-func (a *Agent) OnLoss(fn func(string, error)) func() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.onLoss = fn
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.onLoss = nil
-	}
-}
-
-// Kill lets the run's resident process die by itself.
-func (a *Agent) Kill(runID string) {
-	a.mu.Lock()
-	delete(a.alive, runID)
-	fn := a.onLoss
-	a.mu.Unlock()
-	if fn != nil {
-		fn(runID, errors.New("killed"))
-	}
+	return a.FakeAgent.End(ctx, runID)
 }
 
 // handle is the session of a run as this agent knows it.

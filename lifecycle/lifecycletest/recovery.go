@@ -358,7 +358,7 @@ var recovery = []story{
 		w.is("r", fsm.StateWaitingUser)
 		w.restart()
 		w.failedWith("r", fsm.CodeInteractionProcessLost)
-		require.False(w, w.agent.Alive("r"))
+		require.False(w, w.agent.Lives("r"))
 		_, err := w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "x"})
 		require.ErrorIs(w, err, lifecycle.ErrSettled)
 	}, sticky)},

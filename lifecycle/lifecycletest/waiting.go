@@ -60,12 +60,12 @@ var waiting = []story{
 		w.agent.Plan("other", Done("ok"))
 		w.submit("r", within(time.Minute))
 		require.True(w, w.is("r", fsm.StateWaitingUser).Slot)
-		require.True(w, w.agent.Alive("r"))
+		require.True(w, w.agent.Lives("r"))
 		w.submit("other")
 		w.is("other", fsm.StateQueued)
 		w.advance(time.Minute)
 		w.failedWith("r", fsm.CodeInteractionWaitTimeout)
-		require.False(w, w.agent.Alive("r"), "the process is ended")
+		require.False(w, w.agent.Lives("r"), "the process is ended")
 		w.is("other", fsm.StateSucceeded)
 	}, sticky, capacity(1))},
 	{"D4 C6/sticky and not strict: the decision goes into the same process", inWorld(func(w *world) {
@@ -76,11 +76,11 @@ var waiting = []story{
 		run := w.is("r", fsm.StateWaitingUser)
 		require.True(w, run.Slot)
 		require.Equal(w, 2, run.Pending.ID)
-		require.True(w, w.agent.Alive("r"))
+		require.True(w, w.agent.Lives("r"))
 		require.Equal(w, interaction.AutoDecideTimeout, w.agent.Turns("r")[1].Answers[0].Resolution)
 		w.reply("r", 2, "finish")
 		w.is("r", fsm.StateSucceeded)
-		require.False(w, w.agent.Alive("r"))
+		require.False(w, w.agent.Lives("r"))
 	}, sticky)},
 	{"D4 D5/a sticky run's next turn comes ahead of others and needs no new capacity", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
@@ -135,7 +135,7 @@ var waiting = []story{
 		run := w.is("r", fsm.StateCanceled)
 		require.False(w, run.Slot)
 		require.Equal(w, "not needed", run.CancelReason)
-		require.False(w, w.agent.Alive("r"))
+		require.False(w, w.agent.Lives("r"))
 	}, sticky)},
 	{"I8 D2/the deadline of question 1 does nothing once question 2 was asked", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("One?"), Wonders("Two?"), Done("ok"))

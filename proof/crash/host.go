@@ -96,7 +96,8 @@ func (h *Host) furnish() {
 	}
 	h.agents = make(map[string]engine.Engine)
 	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {
-		a := &agent{kind: kind, journal: h.Journal, store: h.Store, turns: turns, alive: make(map[string]bool)}
+		a := &agent{journal: h.Journal, store: h.Store, turns: turns}
+		a.Kind, a.Reason = kind, "the scenario says so"
 		h.agents[string(kind)] = a
 		h.sticky = a
 	}

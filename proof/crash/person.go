@@ -90,7 +90,7 @@ func (p *person) at(ctx context.Context, m Moment, question int) error {
 		return errLeave
 	}
 	if first && p.plan.Lose == m {
-		p.sticky.kill(p.id)
+		p.sticky.Kill(p.id)
 	}
 	if first && p.plan.Cancel == m {
 		return p.cancel(ctx)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/proof/linear"
@@ -36,18 +37,17 @@ func (f *findings) of(run string, n int) *linear.Evidence {
 // agent ends each turn with one of all kinds of evidence. What it does in which attempt of a run
 // follows from the seed.
 type agent struct {
-	kind  fsm.Profile
+	enginetest.FakeAgent
+
 	seed  uint64
 	clock quick
 	found *findings
-
-	mu     sync.Mutex
-	alive  map[string]bool // resident processes
-	onLoss func(string, error)
 }
 
 func newAgent(kind fsm.Profile, seed uint64, clock quick, found *findings) *agent {
-	return &agent{kind: kind, seed: seed, clock: clock, found: found, alive: make(map[string]bool)}
+	a := &agent{seed: seed, clock: clock, found: found}
+	a.Kind, a.Reason = kind, "as the seed says"
+	return a
 }
 
 // dice are those of a seed and a name.
@@ -57,17 +57,13 @@ func dice(seed uint64, name string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-func (a *agent) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: a.kind, Reason: "as the seed says"}, nil
-}
-
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	rng := dice(a.seed, fmt.Sprint(t.RunID, "/", t.Attempt))
-	e := &linear.Evidence{Facts: contract.Facts{}, Profile: string(a.kind)}
+	e := &linear.Evidence{Facts: contract.Facts{}, Profile: string(a.Kind)}
 	defer a.found.Store(attempt{t.RunID, t.Attempt}, e)
-	if a.kind == fsm.ProfileStickyProcess && !a.enter(t) {
+	if err := a.Enter(t); err != nil {
 		e.Code = string(fsm.CodeInteractionProcessLost)
-		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
+		return engine.Outcome{}, err
 	}
 	handle := &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
 	if rng.IntN(4) == 0 {
@@ -137,48 +133,4 @@ func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.O
 		return engine.Outcome{}, errors.New("no fuel")
 	}
 	return o, nil
-}
-
-// enter is the turn's resident process, which must live already when the turn goes on.
-func (a *agent) enter(t engine.Turn) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if t.GoesOn() && !a.alive[t.RunID] {
-		return false
-	}
-	a.alive[t.RunID] = true
-	return true
-}
-
-// End implements engine.Resident.
-func (a *agent) End(_ context.Context, runID string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.alive, runID)
-	return nil
-}
-
-// OnLoss implements engine.Resident.
-func (a *agent) OnLoss(fn func(string, error)) func() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.onLoss = fn
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.onLoss = nil
-	}
-}
-
-// kill has one of the resident processes die.
-func (a *agent) kill() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for id := range a.alive {
-		delete(a.alive, id)
-		if a.onLoss != nil {
-			go a.onLoss(id, errors.New("killed")) // it waits for a node that listens
-		}
-		return
-	}
 }

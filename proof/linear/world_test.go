@@ -170,7 +170,7 @@ func (w *world) wreak(ctx context.Context, rng *rand.Rand) {
 		case 3, 4:
 			_, _ = w.reaper.Recover(ctx) // as above
 		case 5:
-			n.agents[string(fsm.ProfileStickyProcess)].kill()
+			n.agents[string(fsm.ProfileStickyProcess)].KillAny()
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -44,31 +45,26 @@ var endings = rapid.Custom(func(t *rapid.T) ending {
 
 // agent is an engine whose turns wait for the log to say how they end.
 type agent struct {
-	kind fsm.Profile
+	enginetest.FakeAgent
 
-	mu     sync.Mutex
-	turns  map[string]chan ending // guarded by mu; those that wait, by run
-	alive  map[string]bool        // guarded by mu; resident processes
-	onLoss func(string, error)    // guarded by mu
+	mu    sync.Mutex
+	turns map[string]chan ending // guarded by mu; those that wait, by run
 }
 
 func newAgent(kind fsm.Profile) *agent {
-	return &agent{kind: kind, turns: make(map[string]chan ending), alive: make(map[string]bool)}
-}
-
-func (a *agent) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: a.kind, Reason: "as the log says"}, nil
+	a := &agent{turns: make(map[string]chan ending)}
+	a.Kind, a.Reason = kind, "as the log says"
+	return a
 }
 
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	told := make(chan ending)
 	a.mu.Lock()
-	lost := a.kind == fsm.ProfileStickyProcess && t.GoesOn() && !a.alive[t.RunID]
-	a.alive[t.RunID] = !lost && a.kind == fsm.ProfileStickyProcess
+	lost := a.Enter(t)
 	a.turns[t.RunID] = told
 	a.mu.Unlock()
-	if lost {
-		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
+	if lost != nil {
+		return engine.Outcome{}, lost
 	}
 	defer func() {
 		a.mu.Lock()
@@ -140,36 +136,10 @@ func (a *agent) end(runID string, e ending) bool {
 	return true
 }
 
-// End implements engine.Resident.
-func (a *agent) End(_ context.Context, runID string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.alive, runID)
-	return nil
-}
-
-// OnLoss implements engine.Resident.
-func (a *agent) OnLoss(fn func(string, error)) func() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.onLoss = fn
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.onLoss = nil
-	}
-}
-
 // kill has the run's resident process die between its turns.
 func (a *agent) kill(runID string) bool {
 	a.mu.Lock()
-	lives, fn := a.alive[runID] && a.turns[runID] == nil, a.onLoss
-	if lives {
-		delete(a.alive, runID)
-	}
+	busy := a.turns[runID] != nil
 	a.mu.Unlock()
-	if lives && fn != nil {
-		fn(runID, errors.New("killed"))
-	}
-	return lives
+	return !busy && a.Kill(runID)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -26,18 +27,9 @@ type agents struct {
 // agent is an engine of one node and one profile.
 type agent struct {
 	*agents
+	enginetest.FakeAgent
 
 	view *view
-	kind fsm.Profile
-
-	mu     sync.Mutex
-	alive  map[string]bool // guarded by mu; resident processes
-	onLoss func(string, error)
-}
-
-// Profile implements engine.Engine.
-func (a *agent) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: a.kind, Reason: "the story says so"}, nil
 }
 
 // note tells something of the run, unless the node is dead.
@@ -81,7 +73,7 @@ func (a *agent) given(t engine.Turn) string {
 		return "the prompt"
 	case !t.GoesOn():
 		return "the prompt, in its session"
-	case a.kind == fsm.ProfileStickyProcess:
+	case a.Kind == fsm.ProfileStickyProcess:
 		return fmt.Sprintf("%q, in its process", t.Input())
 	}
 	return fmt.Sprintf("%q, in its session", t.Input())
@@ -93,18 +85,10 @@ func (a *agent) enter(t engine.Turn) error {
 	refused := t.Handle != nil && a.expired[t.RunID]
 	a.prompts[t.RunID] = t.Prompt
 	a.agents.mu.Unlock()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case refused:
+	if refused {
 		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
-	case a.kind != fsm.ProfileStickyProcess:
-	case t.GoesOn() && !a.alive[t.RunID]:
-		return &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "there is no such process"}
-	default:
-		a.alive[t.RunID] = true
 	}
-	return nil
+	return a.Enter(t)
 }
 
 // line is the next one of the run's script.
@@ -237,39 +221,11 @@ func (a *agent) Reap(_ context.Context, runID string) error {
 }
 
 // End implements engine.Resident.
-func (a *agent) End(_ context.Context, runID string) error {
-	a.mu.Lock()
-	alive := a.alive[runID]
-	delete(a.alive, runID)
-	a.mu.Unlock()
-	if alive {
+func (a *agent) End(ctx context.Context, runID string) error {
+	if a.Lives(runID) {
 		a.note(runID, "ends its process")
 	}
-	return nil
-}
-
-// OnLoss implements engine.Resident.
-func (a *agent) OnLoss(fn func(string, error)) func() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.onLoss = fn
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.onLoss = nil
-	}
-}
-
-// lose has the run's resident process die by itself.
-func (a *agent) lose(runID string) bool {
-	a.mu.Lock()
-	alive, fn := a.alive[runID], a.onLoss
-	delete(a.alive, runID)
-	a.mu.Unlock()
-	if alive && fn != nil {
-		fn(runID, errors.New("killed"))
-	}
-	return alive
+	return a.FakeAgent.End(ctx, runID)
 }
 
 // unread are the scripts that were not played to their end.

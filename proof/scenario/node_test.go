@@ -48,7 +48,8 @@ func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) (*node,
 		cfg.Engines = make(map[string]engine.Engine)
 	}
 	for _, kind := range fsm.Profiles() {
-		a := &agent{agents: w.agents, view: n.view, kind: kind, alive: make(map[string]bool)}
+		a := &agent{agents: w.agents, view: n.view}
+		a.Kind, a.Reason = kind, "the story says so"
 		n.agents[kind], cfg.Engines[string(kind)] = a, a
 	}
 	cfg.Engine, cfg.Store, cfg.Clock, cfg.Logger = n.agents[fsm.ProfileResumable], n.view, clock{w.timers, n.view},
@@ -118,8 +119,6 @@ func (n *node) kill() {
 	n.resume()
 	n.cancel()
 	for _, a := range n.agents {
-		a.mu.Lock()
-		clear(a.alive)
-		a.mu.Unlock()
+		a.Vanish()
 	}
 }

@@ -180,7 +180,7 @@ func agentFate(w *world, a *args) (string, error) {
 		w.agents.mu.Unlock()
 	case "process-dies":
 		for _, name := range w.order {
-			if w.nodes[name].agents[fsm.ProfileStickyProcess].lose(run) {
+			if w.nodes[name].agents[fsm.ProfileStickyProcess].Kill(run) {
 				return "", nil
 			}
 		}

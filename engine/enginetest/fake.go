@@ -1,0 +1,122 @@
+package enginetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// FakeAgent is all of an engine but its turns, without a process. A test embeds it, writes RunTurn,
+// and calls Enter at the beginning of each turn. With the profile sticky_process it remembers which
+// runs have a resident process. The zero value has no profile.
+type FakeAgent struct {
+	Kind   fsm.Profile
+	Reason string // of the profile
+
+	mu       sync.Mutex
+	resident map[string]bool               // guarded by mu; by run
+	onLoss   func(runID string, why error) // guarded by mu
+}
+
+var _ engine.Resident = (*FakeAgent)(nil)
+
+// errKilled is why a resident process is lost.
+var errKilled = errors.New("killed")
+
+// Profile implements engine.Engine.
+func (a *FakeAgent) Profile(context.Context) (engine.Profile, error) {
+	return engine.Profile{Kind: a.Kind, Reason: a.Reason}, nil
+}
+
+// Enter starts the run's resident process for its first turn, and fails for a later turn when the
+// process is gone. A resumable agent has no process.
+func (a *FakeAgent) Enter(t engine.Turn) error {
+	if a.Kind != fsm.ProfileStickyProcess {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.GoesOn() && !a.resident[t.RunID] {
+		return &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "no resident process"}
+	}
+	if a.resident == nil {
+		a.resident = make(map[string]bool)
+	}
+	a.resident[t.RunID] = true
+	return nil
+}
+
+// Lives reports whether the run has a resident process.
+func (a *FakeAgent) Lives(runID string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.resident[runID]
+}
+
+// Living returns the runs that have a resident process, in order.
+func (a *FakeAgent) Living() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.resident))
+}
+
+// End implements engine.Resident.
+func (a *FakeAgent) End(_ context.Context, runID string) error {
+	a.remove(runID)
+	return nil
+}
+
+// Vanish ends all resident processes as the death of their host does: nobody reports it.
+func (a *FakeAgent) Vanish() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.resident)
+}
+
+// Kill has the run's resident process end by itself, and reports the loss before it returns. It
+// returns whether the run had one.
+func (a *FakeAgent) Kill(runID string) bool {
+	report, lived := a.remove(runID)
+	if lived && report != nil {
+		report(runID, errKilled)
+	}
+	return lived
+}
+
+// KillAny kills one of the resident processes, and does not wait until the loss is reported.
+func (a *FakeAgent) KillAny() {
+	for _, runID := range a.Living() {
+		if report, lived := a.remove(runID); lived {
+			if report != nil {
+				go report(runID, errKilled) // it may wait for a host
+			}
+			return
+		}
+	}
+}
+
+// remove takes the run's process away, and returns the function that reports its loss.
+func (a *FakeAgent) remove(runID string) (report func(string, error), lived bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lived = a.resident[runID]
+	delete(a.resident, runID)
+	return a.onLoss, lived
+}
+
+// OnLoss implements engine.Resident. One function is kept, that of the last call.
+func (a *FakeAgent) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.onLoss = fn
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.onLoss = nil
+	}
+}
