@@ -5,9 +5,9 @@
 // ended, in whichever way, so is what it left behind. On Linux it also dies with the thread that
 // started it, which lives as long as it does, and carries a token in its environment that
 // everything it starts inherits: by it also those are found that left the group. A Table keeps a
-// record of each process on disk, by which Reap, for a run, and CleanUp, for all, find and end what a
-// dead host left: by the token and by identity (number, start time, boot), never by a bare process
-// number. On other systems a dead host's processes cannot be found.
+// record of each process on disk, by which Reap, for a run, and CleanUp, for all, find and end what
+// a dead host left: by the token and by identity (number, start time, boot), never by a bare
+// process number. On other systems a dead host's processes cannot be found.
 //
 // What this does not find is a process that left the group and hides its environment or was started
 // with another one, and one that starts another and ends, over and over, faster than it can be

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// memoryPause is the time between two looks at the memory of a process that has a limit.
-const memoryPause = 250 * time.Millisecond
+// memoryInterval is the time between two measurements of a process that has a limit.
+const memoryInterval = 250 * time.Millisecond
 
 // ErrNoMemoryLimit says that this system cannot limit the memory of processes; see MeasuresMemory.
 var ErrNoMemoryLimit = errors.New("process: memory cannot be limited on this system: it can on Linux")
@@ -30,23 +30,23 @@ func (e *MemoryError) Unwrap() error { return e.Err }
 // limitMemory ends the process when it, and all that it started, hold more memory than the limit.
 // It returns when the process has ended.
 func (p *Process) limitMemory(m *meter, limit int64) {
-	look := time.NewTicker(memoryPause)
-	defer look.Stop()
+	ticker := time.NewTicker(memoryInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-p.ended:
 			return
-		case <-look.C:
+		case <-ticker.C:
 		}
-		if used := m.used(p.cmd.Process.Pid, p.record.Token); used > limit && p.exceeds(used, limit) {
+		if used := m.used(p.cmd.Process.Pid, p.record.Token); used > limit && p.noteExceeded(used, limit) {
 			p.End()
 			return
 		}
 	}
 }
 
-// exceeds notes that the process is ended because of its memory, unless it has ended already.
-func (p *Process) exceeds(used, limit int64) bool {
+// noteExceeded notes that the process is ended because of its memory, unless it has ended already.
+func (p *Process) noteExceeded(used, limit int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.retired {
@@ -56,8 +56,8 @@ func (p *Process) exceeds(used, limit int64) bool {
 	return true
 }
 
-// ending is how the process ended, and why if that was its memory.
-func (p *Process) ending(err error) error {
+// withMemory is how the process ended: err, or a MemoryError around it when that was the reason.
+func (p *Process) withMemory(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.memory == nil {

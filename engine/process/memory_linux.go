@@ -12,14 +12,14 @@ import (
 // MeasuresMemory says that this system can limit the memory of processes.
 const MeasuresMemory = true
 
-// meter measures the memory of processes. All that are measured at about the same time share one
-// look at the machine. The zero value is ready.
+// meter measures the memory of processes. Measurements at about the same time share one scan of the
+// machine. The zero value is ready.
 type meter struct {
 	mu       sync.Mutex
-	taken    time.Time         // guarded by mu; of the look
+	scanned  time.Time         // guarded by mu; when all was read
 	all      []sample          // guarded by mu
 	children map[int][]int     // guarded by mu; positions in all, by the parent's number
-	tokens   map[living]string // guarded by mu; a token is looked for once in the life of a process
+	tokens   map[living]string // guarded by mu; a token is read once in the life of a process
 }
 
 // living tells processes of this boot apart.
@@ -40,8 +40,8 @@ type sample struct {
 func (m *meter) used(pid int, token string) (sum int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Since(m.taken) > memoryPause/2 {
-		m.look()
+	if time.Since(m.scanned) > memoryInterval/2 {
+		m.scan()
 	}
 	seen := make(map[int]bool)
 	var count func(i int)
@@ -63,11 +63,11 @@ func (m *meter) used(pid int, token string) (sum int64) {
 	return sum
 }
 
-// look takes a sample of each process of the machine.
-func (m *meter) look() {
+// scan takes a sample of each process of the machine.
+func (m *meter) scan() {
 	names, err := os.ReadDir("/proc")
 	if err != nil {
-		return // the last look stands
+		return // the last samples stay
 	}
 	before := m.tokens
 	m.all, m.children, m.tokens = m.all[:0], make(map[int][]int), make(map[living]string, len(before))
@@ -88,7 +88,7 @@ func (m *meter) look() {
 		m.children[s.parent] = append(m.children[s.parent], len(m.all))
 		m.all = append(m.all, s)
 	}
-	m.taken = time.Now()
+	m.scanned = time.Now()
 }
 
 // sampleOf reads /proc/PID/stat: field 4 is the parent, 5 the group, 22 the start time, 24 the

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// drainTime is how long the pipes of an ended process may stay open in the hands of one that left
-// its group.
+// drainTime is how long the pipes of an ended process may be held open by a process that left its
+// group.
 const drainTime = 2 * time.Second
 
 // DefaultGrace is the time between TERM and KILL.
@@ -79,14 +79,14 @@ type Process struct {
 	copied sync.WaitGroup // of the error output
 
 	mu      sync.Mutex
-	swept   bool         // guarded by mu; what carries the token is gone
+	cleaned bool         // guarded by mu; nothing that carries the token is left
 	retired bool         // guarded by mu; the process number may be anybody's
 	memory  *MemoryError // guarded by mu; it was ended for it
 }
 
 // start runs the command. The goroutine that starts it keeps its thread until the process has
-// ended, because on Linux the kernel ends the child with the thread that started it, not with the
-// process.
+// ended: on Linux the kernel ends the child when the thread that started it ends, not when the host
+// does.
 func start(c Command, rec record) (*Process, error) {
 	p := &Process{
 		cmd: &exec.Cmd{Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
@@ -155,12 +155,12 @@ func start(c Command, rec record) (*Process, error) {
 
 // wait waits for the process, ends what it left, in its group and elsewhere, and closes the pipes.
 func (p *Process) wait(errR *os.File) {
-	p.result = p.ending(p.reap())
-	p.sweep()
+	p.result = p.withMemory(p.reap())
+	p.clean()
 	if p.Stdin != nil {
 		_ = p.Stdin.Close()
 	}
-	// Whoever hid from the sweep may hold the pipes open; give the readers time for what is in
+	// A process that was not found may hold the pipes open. Give the readers time for what is in
 	// them.
 	deadline := time.Now().Add(drainTime)
 	_ = p.Stdout.SetReadDeadline(deadline)
@@ -170,7 +170,8 @@ func (p *Process) wait(errR *os.File) {
 	close(p.ended)
 }
 
-// retire ends what is left of the group. From then on the number is not used any more.
+// retire ends what is left of the group. From then on no signal is sent to its number, which may
+// become that of another process.
 func (p *Process) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,7 +179,7 @@ func (p *Process) retire() {
 	p.retired = true
 }
 
-// signal sends to the group as long as its number is its own.
+// signal sends a signal to the group, unless its number may be that of another one.
 func (p *Process) signal(send func(pid int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,21 +216,24 @@ func (p *Process) End() {
 		}
 	})
 	<-p.ended
-	p.sweep()
+	p.clean()
 }
 
-// sweep ends what left the group and carries the token, once the process has ended. It reports
-// whether nothing is known to be left.
-func (p *Process) sweep() bool {
+// clean ends the processes that left the group and carry the token, once the process has ended. It
+// returns false when one of them may be left.
+func (p *Process) clean() bool {
 	p.mu.Lock()
-	swept := p.swept
+	cleaned := p.cleaned
 	p.mu.Unlock()
-	if swept || !sweep(p.record.Token, p.cmd.Process.Pid) {
-		return swept || !sweeps
+	switch {
+	case cleaned:
+		return true
+	case !endByToken(p.record.Token, p.cmd.Process.Pid):
+		return !findsByToken
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.swept = true // whatever carries it was started by one that did: there is nobody to start another
+	p.cleaned = true // only what carries the token starts more of that, and nothing does any more
 	return true
 }
 
@@ -263,9 +267,9 @@ func (p *Process) ErrorText() string { return p.stderr.String() }
 // ended, its record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
-	clean := p.sweep()
+	clean := p.clean()
 	_ = p.Stdout.Close()
 	if clean {
-		p.table.forget(p.record)
+		p.table.remove(p.record)
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// Reap ends the processes that a dead host left for the run. They are known by the token in their
-// environment, which nobody can guess, and their group by the identity of its leader; nothing is
-// ever ended by its number alone. Processes of a host that lives are its own to end: it may have
-// taken the run over. It returns when they are gone; its error says which run's processes may be
+// Reap ends the processes that a dead host left of the run, and returns when they are gone. It
+// finds them by the token in their environment, which nobody can guess, and their group by the
+// identity of its leader; no process is ever ended by its number alone. It does not touch processes
+// of a host that lives, which may have taken the run over. The error names processes that may be
 // left, also on systems where an environment cannot be read.
 func (t *Table) Reap(ctx context.Context, runID string) error {
 	return t.endRecorded(ctx, runID, func(worker string) bool { return procid.Alive(worker) != procid.Living })
 }
 
-// CleanUp ends what dead hosts left, of every run on record, whatever became of it, and removes their
-// records. Only hosts that are known to be dead count: one of another container that shares the
-// folder may live. Where a system cannot tell (see the package), nothing is ended.
+// CleanUp ends the processes that dead hosts left of any run, and removes their records. A host
+// must be known to be dead: one that shares the folder from another container may live. Where the
+// system cannot tell (see the package), nothing is ended.
 func (t *Table) CleanUp(ctx context.Context) error {
 	return t.endRecorded(ctx, "", func(worker string) bool {
 		return procid.Alive(worker) == procid.Dead || procid.OfEarlierBoot(worker)
@@ -29,11 +29,11 @@ func (t *Table) CleanUp(ctx context.Context) error {
 // endRecorded ends the recorded processes of hosts that are gone: those of the run, or all when
 // runID is empty.
 func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker string) bool) error {
-	records, broken := t.recall(runID)
+	records, broken := t.readRecords(runID)
 	if broken == nil {
-		t.tidy(runID, gone)
+		t.removePartial(runID, gone)
 	}
-	known := make(map[string]bool) // workers have many processes
+	known := make(map[string]bool) // by worker, which has many processes
 	for _, r := range records {
 		if ctx.Err() != nil {
 			return errors.Join(broken, context.Cause(ctx))
@@ -44,11 +44,12 @@ func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker 
 		if !known[r.Worker] {
 			continue
 		}
-		if !procid.OfEarlierBoot(r.Worker) && !sweep(r.Token, endGroup(r)) && procid.Alive(r.Identity) != procid.Dead {
+		ended := procid.OfEarlierBoot(r.Worker) || endByToken(r.Token, endGroup(r))
+		if !ended && procid.Alive(r.Identity) != procid.Dead {
 			broken = errors.Join(broken, fmt.Errorf("processes of run %s may still be alive: %s", r.RunID, r.Identity))
 			continue
 		}
-		t.forget(r)
+		t.remove(r)
 	}
 	return broken
 }

@@ -139,9 +139,9 @@ func TestABrokenRecordIsReported(t *testing.T) {
 	require.False(t, lives(pid), "the readable one is reaped")
 }
 
-// E7, J11: a sweep ends what hosts left that are known to be dead, of whichever run; what another
+// E7, J11: CleanUp ends what hosts left that are known to be dead, of any run; what another
 // container's host may still hold stays.
-func TestASweepIsForHostsThatAreKnownToBeDead(t *testing.T) {
+func TestCleanUpEndsOnlyWhatDeadHostsLeft(t *testing.T) {
 	dir := t.TempDir()
 	parts := strings.Fields(procid.Self())
 	boot, _, _ := strings.Cut(parts[1], "/")

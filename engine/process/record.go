@@ -21,13 +21,13 @@ const (
 	EnvToken = "INTERLUDE_TOKEN"
 )
 
-// record is what is known of a process and all that it starts, for a host that comes later.
+// record describes a process, and all that it starts, for a later host.
 type record struct {
 	RunID string `json:"run_id"`
 	// Token is in the environment of the process and of all that it starts.
 	Token string `json:"token"`
-	// Worker is the identity of the host that started it (package procid): while it lives, the
-	// process is its to end.
+	// Worker is the identity of the host that started it (package procid). While it lives, nobody
+	// else ends the process.
 	Worker string `json:"worker,omitempty"`
 	// Identity is the process's, once it is started.
 	Identity string `json:"identity,omitempty"`
@@ -60,16 +60,16 @@ func safeName(runID string) bool {
 	return runID != "" && runID[0] != '.' && len(runID) <= 128 && !strings.ContainsAny(runID, "/\\@\x00")
 }
 
-// remember writes the record before the process is started, and again when its identity is known:
-// what is started is always known by its token.
-func (t *Table) remember(r record) error {
+// write writes the record before the process is started, and again when its identity is known: a
+// process always has a record with its token.
+func (t *Table) write(r record) error {
 	if !safeName(r.RunID) {
 		return fmt.Errorf("process: run id %q cannot be the name of a process record", r.RunID[:min(len(r.RunID), 40)])
 	}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return fmt.Errorf("process record: %w", err)
 	}
-	if err := t.trusted(); err != nil {
+	if err := t.checkFolder(); err != nil {
 		return err
 	}
 	body, err := json.Marshal(r)
@@ -77,9 +77,9 @@ func (t *Table) remember(r record) error {
 		return fmt.Errorf("process record: %w", err)
 	}
 	path := t.recordPath(r)
-	half := path + halfOf(r.Worker)
-	if err = durable(half, body); err == nil {
-		err = os.Rename(half, path)
+	partial := path + partialSuffix(r.Worker)
+	if err = writeDurably(partial, body); err == nil {
+		err = os.Rename(partial, path)
 	}
 	if err != nil {
 		return fmt.Errorf("process record: %w", err)
@@ -87,37 +87,38 @@ func (t *Table) remember(r record) error {
 	return nil
 }
 
-// halfOf ends the name of a record that is being written. It names the writer, since what is in the
-// file may not be all of it.
-func halfOf(worker string) string { return "." + toName.Replace(worker) + ".new" }
+// partialSuffix ends the name of a record that is being written. The name says who writes it:
+// should the writer die, the content may be incomplete.
+func partialSuffix(worker string) string { return "." + escapeIdentity.Replace(worker) + ".new" }
 
-// An identity holds neither of the marks that it is written with as a part of a name, where it is
-// as long as before: a name is bounded.
+// An identity is part of a file's name, which can hold neither spaces nor slashes. Both are
+// replaced by characters that no identity has. The length stays: that of a name is limited.
 var (
-	toName   = strings.NewReplacer(" ", "_", "/", "+")
-	fromName = strings.NewReplacer("_", " ", "+", "/")
+	escapeIdentity   = strings.NewReplacer(" ", "_", "/", "+")
+	unescapeIdentity = strings.NewReplacer("_", " ", "+", "/")
 )
 
-// tidy removes what hosts that are gone left when they died while they wrote a record: the process
-// was never started, or has a record.
-func (t *Table) tidy(runID string, gone func(worker string) bool) {
+// removePartial removes the incomplete records of hosts that died while they wrote them. Their
+// process was never started, or has a complete record too.
+func (t *Table) removePartial(runID string, gone func(worker string) bool) {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
-		return // recall says so
+		return // readRecords reports it
 	}
 	for _, entry := range entries {
-		name, half := strings.CutSuffix(entry.Name(), ".new")
+		name, partial := strings.CutSuffix(entry.Name(), ".new")
 		_, worker, named := strings.Cut(name, suffix+".")
-		worker = fromName.Replace(worker)
-		if half && named && (runID == "" || strings.HasPrefix(name, runID+"@")) && worker != "" && gone(worker) {
+		worker = unescapeIdentity.Replace(worker)
+		if partial && named && (runID == "" || strings.HasPrefix(name, runID+"@")) && worker != "" && gone(worker) {
 			_ = os.Remove(filepath.Join(t.dir, entry.Name()))
 		}
 	}
 }
 
-// trusted refuses a folder in the system's temporary one that somebody else made, or can write to:
-// its records say which processes are ended. A folder that the host chose is the host's to keep.
-func (t *Table) trusted() error {
+// checkFolder refuses a folder in the system's temporary one that somebody else made or can write
+// to, since its records say which processes are ended. A folder that the host chose is its own
+// concern.
+func (t *Table) checkFolder() error {
 	if !t.shared {
 		return nil
 	}
@@ -127,10 +128,10 @@ func (t *Table) trusted() error {
 	return nil
 }
 
-// durable writes a file through to the disk, so that no half of it is ever found under its final
-// name.
-func durable(path string, body []byte) error {
-	// a link that the process put there, say: it knows its token
+// writeDurably writes a file through to the disk, so that an incomplete one is never found under
+// its final name.
+func writeDurably(path string, body []byte) error {
+	// The process may have put something there, a link for example: it knows its token.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -142,9 +143,9 @@ func durable(path string, body []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// recall reads the records of the run, or all when runID is empty. What cannot be read is an error
-// beside those that can.
-func (t *Table) recall(runID string) (all []record, broken error) {
+// readRecords reads the records of the run, or all when runID is empty. It returns those that can
+// be read, and an error for the others.
+func (t *Table) readRecords(runID string) (all []record, broken error) {
 	entries, err := os.ReadDir(t.dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -152,13 +153,13 @@ func (t *Table) recall(runID string) (all []record, broken error) {
 	if err != nil {
 		return nil, fmt.Errorf("process records: %w", err)
 	}
-	if err := t.trusted(); err != nil {
+	if err := t.checkFolder(); err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
-		name, whole := strings.CutSuffix(entry.Name(), suffix)
-		id, token, marked := strings.Cut(name, "@")
-		if !whole || !marked || runID != "" && id != runID {
+		name, complete := strings.CutSuffix(entry.Name(), suffix)
+		id, token, named := strings.Cut(name, "@")
+		if !complete || !named || runID != "" && id != runID {
 			continue
 		}
 		want := record{RunID: id, Token: token}
@@ -182,4 +183,4 @@ func (t *Table) recall(runID string) (all []record, broken error) {
 	return all, broken
 }
 
-func (t *Table) forget(r record) { _ = os.Remove(t.recordPath(r)) }
+func (t *Table) remove(r record) { _ = os.Remove(t.recordPath(r)) }

@@ -66,9 +66,10 @@ func awaitExit(pid int) {
 	}
 }
 
-// endGroup kills the group of a recorded process that lives, for those of it that dropped their
-// environment. The leader is stopped first, by a descriptor: then it cannot end between the look at
-// it and the signal to its group. It returns the group that it killed, or 0.
+// endGroup kills the group of a recorded process that lives, since a process of the group may have
+// dropped its environment. The leader is stopped first, by a descriptor, so that it cannot end
+// between the check of its identity and the signal to its group. It returns the group that it
+// killed, or 0.
 func endGroup(r record) int {
 	pid, ok := procid.PID(r.Identity)
 	if !ok {

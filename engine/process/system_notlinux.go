@@ -30,11 +30,12 @@ func (p *Process) reap() error {
 	return err
 }
 
-// sweeps says that processes are found by the token that they carry.
-const sweeps = false
+// findsByToken says that processes are found by the token in their environment.
+const findsByToken = false
 
-// sweep cannot look into other processes' environments here; it reports that it does not know.
-func sweep(string, int) bool { return false }
+// endByToken cannot read other processes' environments here: it reports that it does not know.
+func endByToken(string, int) bool { return false }
 
-// endGroup does nothing: without a look at the leader's environment its number might be another's.
+// endGroup does nothing: where the leader's environment cannot be read, its number might be
+// another's.
 func endGroup(record) int { return 0 }

@@ -9,7 +9,7 @@ import (
 // signals.
 const Supported = false
 
-const sweeps = false
+const findsByToken = false
 
 func (p *Process) reap() error {
 	err := p.cmd.Wait()
@@ -23,8 +23,8 @@ func group(*exec.Cmd)     {}
 // Contain is for Linux.
 func Contain(*exec.Cmd) error { return ErrUnsupported }
 
-func terminateGroup(int)     {}
-func killGroup(int)          {}
-func sweep(string, int) bool { return false }
+func terminateGroup(int)          {}
+func killGroup(int)               {}
+func endByToken(string, int) bool { return false }
 
 func private(fs.FileInfo) bool { return false }

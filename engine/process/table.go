@@ -41,17 +41,17 @@ func (t *Table) Start(c Command) (*Process, error) {
 		return nil, ErrNoMemoryLimit
 	}
 	rec := newRecord(c.RunID)
-	if err := t.remember(rec); err != nil {
+	if err := t.write(rec); err != nil {
 		return nil, err
 	}
 	p, err := start(c, rec)
 	if err != nil {
-		t.forget(rec)
+		t.remove(rec)
 		return nil, err
 	}
 	p.table = t
 	p.record.Identity = p.identity()
-	if err := t.remember(p.record); err != nil {
+	if err := t.write(p.record); err != nil {
 		p.End()
 		p.Release()
 		return nil, err
