@@ -8,9 +8,20 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Cancel ends the run, whatever it is doing. A queued run is never started; a running turn's engine
-// is ended by its worker, and whatever it still returns changes nothing; a waiting run's question
-// is closed (I6). For a run that has ended it returns a *TerminalError and tells no event (I7).
+// Cancel ends the run, whatever it is doing (I6). A queued run is never started. A waiting run's
+// question is closed. A running turn's context ends, and whatever its engine still returns changes
+// nothing. For a run that has ended it returns a *TerminalError and stores no event (I7).
+//
+// The run is canceled by the commit alone. The turn may execute on another node, which learns of
+// the commit in one of three ways, whichever comes first:
+//
+//  1. The store's hint of the commit reaches that node, which ends the turn at once (handleHint in
+//     serve.go). A hint may be lost.
+//  2. The node's next heartbeat: the store does not list the run among those that the node holds
+//     any more (compareHolds in lease.go). This takes a third of a lease, and as long again for a
+//     turn that has only just begun.
+//  3. The fence: the store refuses with ErrStaleEpoch whatever the turn still commits (commitLocked
+//     in commit.go), so a report or an outcome that comes earlier ends the turn, and is not stored.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 	for {
 		run, err := c.store.Run(ctx, id)

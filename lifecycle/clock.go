@@ -32,7 +32,7 @@ func (SystemClock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, func() { t.Stop() }
 }
 
-// storeClock tells the store's time. How long something takes, it measures on this machine.
+// storeClock has the store's time. Its timers run on this machine.
 type storeClock struct {
 	store   store.Timekeeper
 	machine Clock
@@ -50,14 +50,14 @@ func clockOf(s store.Store) Clock {
 	return SystemClock{}
 }
 
-// storeTime is the time as stores keep it: UTC, in microseconds.
+// storeTime is the time as every store represents it: UTC, in microseconds.
 func storeTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// commitTime is the clock's time as stores keep it.
+// commitTime is the present time, as a commit records it.
 func commitTime(c Clock) time.Time { return storeTime(c.Now()) }
 
-// notEarlier is the time, but no earlier than what happened to the run last: a node's clock may lag
-// behind another's, and a run's time does not go back.
+// notEarlier is now, or last if that is later: a run's time never goes back, though the clock of
+// one node may lag behind that of another.
 func notEarlier(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last
@@ -65,18 +65,18 @@ func notEarlier(now, last time.Time) time.Time {
 	return now
 }
 
-// monotonicNow is a time to measure from how long something takes. It is not for keeping, and not
-// for comparing with what the store keeps: with the system's clock, what is left of it is not
-// touched when somebody sets that clock.
+// monotonicNow is for measuring how long something takes on this machine. It has the monotonic
+// reading of the system's clock, which nobody can set, so it must not be stored or compared with a
+// stored time.
 func monotonicNow(c Clock) time.Time {
-	if c, ok := c.(storeClock); ok { // the store's time may be corrected while it goes
+	if c, ok := c.(storeClock); ok { // the store's time may be corrected at any moment
 		return c.machine.Now()
 	}
 	return c.Now()
 }
 
-// leaseTime is the time that leases are judged by: the store's own where it has one, whatever clock
-// the host gave.
+// leaseTime is the time by which leases are judged: the store's own where it has one, even if the
+// host configured another clock.
 func (c *Client) leaseTime() time.Time {
 	if k, ok := c.store.(store.Timekeeper); ok {
 		return storeTime(k.Now())
@@ -84,38 +84,38 @@ func (c *Client) leaseTime() time.Time {
 	return commitTime(c.clock)
 }
 
-// poller waits for a wake-up, but never longer than d without a look. It keeps its timer from
-// wake-up to wake-up.
+// poller waits for a wake-up, or until the poll interval is over. The interval runs on across
+// wake-ups, so that hints for other runs cannot put a poll off.
 type poller struct {
 	clock    Clock
 	wake     <-chan struct{}
 	interval time.Duration
-	tick     <-chan time.Time
-	release  func()
+	tick     <-chan time.Time // nil: the interval is over
+	release  func()           // of the timer
 }
 
-func (i *poller) wait(ctx context.Context) error {
-	if i.tick == nil {
-		i.tick, i.release = i.clock.Timer(i.interval)
+func (p *poller) wait(ctx context.Context) error {
+	if p.tick == nil {
+		p.tick, p.release = p.clock.Timer(p.interval)
 	}
 	select {
-	case <-i.wake:
-	case <-i.tick:
-		i.stop()
+	case <-p.wake:
+	case <-p.tick:
+		p.stop()
 	case <-ctx.Done():
 	}
 	return ctx.Err()
 }
 
 // stop releases the timer.
-func (i *poller) stop() {
-	if i.tick != nil {
-		i.release()
-		i.tick = nil
+func (p *poller) stop() {
+	if p.tick != nil {
+		p.release()
+		p.tick = nil
 	}
 }
 
-// sleep waits for as long as d; its error says that ctx ended.
+// sleep waits for d. It returns ctx's error if that ends first.
 func (c *Client) sleep(ctx context.Context, d time.Duration) error {
 	tick, stop := c.clock.Timer(d)
 	defer stop()

@@ -12,10 +12,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// singleCommits holds batches of one commit, one after the other: a store keeps nothing of a batch.
+// singleCommits pools batches of one commit. A store retains nothing of a batch.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
-// commit stores one commit.
+// commit stores one commit, outside of any turn: that of a command, of a deadline or of recovery.
 func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
 	batch[0] = cm
@@ -25,20 +25,26 @@ func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 	return err
 }
 
-// commit stores a change of this worker. It returns the run as it then stands.
-func (t *turn) commit(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
+// decider is a decision about a run: a pure function, since it is called again with a later time
+// when a commit is retried.
+type decider func(run *store.Run, now time.Time) (store.Commit, error)
+
+// commit stores a worker's decision about its run, and returns the run as it then stands.
+func (t *turn) commit(decide decider) (store.Run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.commitLocked(build)
+	return t.commitLocked(decide)
 }
 
-// commitLocked stores the change under the worker's fence, and tries again as long as the store is
-// out of order and the node lives. The caller holds mu.
-func (t *turn) commitLocked(build func(*store.Run, time.Time) (store.Commit, error)) (store.Run, error) {
-	wait := 20 * time.Millisecond
-	unknown := false // whether an earlier try was stored
+// commitLocked stores the decision under the worker's fence, and retries with backoff as long as
+// the store fails and the node is alive. The fence is the worker's epoch: once the run was canceled
+// or taken over, the store refuses the commit with ErrStaleEpoch, and the turn is ended. The caller
+// holds mu.
+func (t *turn) commitLocked(decide decider) (store.Run, error) {
+	backoff := 20 * time.Millisecond
+	unknown := false // an earlier try failed, and may have been stored nevertheless
 	for {
-		cm, err := build(&t.record, commitTime(t.node.clock))
+		cm, err := decide(&t.record, commitTime(t.node.clock))
 		if err != nil {
 			return t.record, err
 		}
@@ -60,37 +66,37 @@ func (t *turn) commitLocked(build func(*store.Run, time.Time) (store.Commit, err
 			unknown = true
 			t.node.log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		}
-		if t.node.sleep(t.node.live, wait) != nil {
+		if t.node.sleep(t.node.live, backoff) != nil {
 			return t.record, err
 		}
-		wait = min(2*wait, t.node.cfg.Poll)
-		arrived, looked := t.findCommitted(&cm.Run)
+		backoff = min(2*backoff, t.node.cfg.Poll)
+		found, fault := t.findCommitted(&cm.Run)
 		switch {
-		case errors.Is(looked, errCommitsLost):
-			t.cancel(looked)
-			return t.record, looked
-		case arrived:
+		case errors.Is(fault, errCommitsLost):
+			t.cancel(fault)
+			return t.record, fault
+		case found:
 			t.node.due.noteRun(&t.record)
 			return t.record, nil
-		case stale && looked == nil:
+		case stale && fault == nil:
 			t.cancel(engine.ErrStale)
 			return t.record, err
 		}
 	}
 }
 
-// errCommitsLost ends a turn of which the store has lost commits that it had acknowledged: a
-// standby without the last ones took over, or a backup was restored. It is settled as one that was
+// errCommitsLost ends a turn when the store has lost commits of it that were acknowledged: a
+// standby without the last commits took over, or a backup was restored. The turn counts as
 // interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// errUnchanged: the commit was not made, or is undone, and the run is the worker's still.
+// errUnchanged says that a commit of unknown outcome was not stored, and may be retried.
 var errUnchanged = errors.New("the run is as its worker stored it last")
 
-// findCommitted looks whether a commit of unknown outcome was made after all: this one, or one of
-// the tries before it, which differ in their time alone. Nobody but this worker changes a run under
-// its epoch but to end it, until it waits; so version and state tell. The error says that the run
-// is as it was, or that nobody can tell yet.
+// findCommitted reports whether a commit of unknown outcome was stored: this try of it, or an
+// earlier one, which differs in its time alone. Version and state tell: under the worker's epoch
+// nobody else changes the run before it waits, except to end it. The error is errUnchanged if the
+// commit was not stored, errCommitsLost, or an error of the store, which cannot tell now.
 func (t *turn) findCommitted(run *store.Run) (bool, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
@@ -103,8 +109,7 @@ func (t *turn) findCommitted(run *store.Run) (bool, error) {
 	if stored.Epoch == t.epoch && stored.Version == t.record.Version {
 		return false, errUnchanged
 	}
-	// The worker is about to forget the turn's outcome, so what stands there instead must be
-	// durable (J8).
+	// The worker is about to forget its outcome, so what is stored instead must be durable (J8).
 	err = t.node.store.Confirm(t.node.live, func(r store.Reader) (err error) {
 		stored, err = r.Run(t.node.live, run.ID)
 		return err
@@ -116,8 +121,8 @@ func (t *turn) findCommitted(run *store.Run) (bool, error) {
 	return true, nil
 }
 
-// isCommitted reports whether the stored record is what the commit was to make, or what has become
-// of that.
+// isCommitted reports whether the stored record is the one that the commit was to store, or a later
+// one that followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
@@ -125,21 +130,21 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Version == run.Version {
 		return stored.State == run.State
 	}
-	// What waited for a person was answered meanwhile, and is still ours: its process is here.
+	// The run was answered meanwhile, and is still this node's, which holds its resident process.
 	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 }
 
-// stored is the run as this worker has stored it last.
+// stored is the run as this worker stored it last.
 func (t *turn) stored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.record
 }
 
-// commitLock is a mutex that is held while a commit is stored, which takes as long as the store
-// does. Who waits for it waits in a sync.Cond: a bubble of testing/synctest then knows that it
-// waits, and lets the time pass in which the store answers. For a sync.Mutex it would stand still.
-// The zero value is unlocked.
+// commitLock is a mutex that may be held while a commit is stored. Lock waits in a sync.Cond
+// because testing/synctest lets fake time pass while all goroutines wait in one, and the store
+// answers then; for a goroutine that waits for a sync.Mutex it does not. The zero value is
+// unlocked.
 type commitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu

@@ -10,14 +10,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// heartbeats keeps the node's lease at a third of its length, and compares what the store says that
-// the node holds with what it executes. When the lease cannot be renewed for its whole length,
-// others may have taken over: everything that executes here is ended, as it is when the store says
-// that the lease is lost.
+// heartbeats renews the node's lease whenever a third of it has passed. The store answers with the
+// runs that the node holds, which are compared with those that execute here. When the store says
+// that the lease is lost, or it could not be renewed for its whole length, other nodes may have
+// taken over the runs: every turn that executes here is ended.
 //
-// Here a lease is a length of time on this machine, counted from before the store was asked:
-// whatever clocks are set meanwhile, and whether the store refuses or never answers, the node gives
-// up no later than others take over.
+// The node measures the lease on its own machine, from before it asked the store. So it gives up no
+// later than others take over, whatever clocks are set meanwhile, and even if the store never
+// answers.
 func (n *node) heartbeats(ctx context.Context) error {
 	wait := n.cfg.Lease / 3
 	for {
@@ -48,35 +48,39 @@ func (n *node) heartbeats(ctx context.Context) error {
 	}
 }
 
-// renewLease asks for as long as is left of the lease.
+// renewLease waits for the store's answer for as long as is left of the lease.
 func (n *node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
 	defer cancel()
 	return n.store.Renew(ctx, n.id, n.leaseTime())
 }
 
-// compareHolds ends what executes here without right, and starts what is held here without a
-// worker: the claim of it was stored, but its acknowledgement was lost. A run is unmanned when two
-// renewals in a row find it so, since a claim may be on its way. What began only after the store
-// was asked cannot be in its answer.
+// compareHolds compares the runs that the node holds, by the store's answer to a heartbeat, with
+// the turns and resident processes that are here.
+//
+//   - A turn or process whose run is not held any more is ended: the run was canceled, or taken
+//     over. Turns that began after the store was asked cannot be in its answer, and are left alone.
+//   - A run that is held and running, but does not execute here, is started or settled by
+//     startUnexecuted. Two heartbeats in a row must find it so, since the answer to its claim may be
+//     on its way.
 func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	holds := make(map[string]store.Hold, len(held))
-	unmanned := make(map[store.Hold]bool)
+	unexecuted := make(map[store.Hold]bool)
 	var start []store.Hold
-	var gone []string
+	var ended []string
 
 	n.mu.Lock()
 	for _, h := range held {
 		holds[h.RunID] = h
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
-			unmanned[h] = true
+			unexecuted[h] = true
 			if n.unexecuted[h] || n.dropped[h] {
 				start = append(start, h)
 			}
 		}
 	}
-	n.unexecuted = unmanned
-	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !unmanned[h] })
+	n.unexecuted = unexecuted
+	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !unexecuted[h] })
 	for id, t := range n.turns {
 		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
 			t.cancel(engine.ErrStale)
@@ -84,12 +88,12 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	}
 	for id, r := range n.residents {
 		if _, ok := holds[id]; !ok && n.turns[id] == nil && r.since.Before(asked) {
-			gone = append(gone, id)
+			ended = append(ended, id)
 		}
 	}
 	n.mu.Unlock()
 
-	for _, id := range gone {
+	for _, id := range ended {
 		n.endResidentOfEndedRun(id)
 	}
 	for _, h := range start {
@@ -97,10 +101,10 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	}
 }
 
-// startUnexecuted sees to a run that is held here without a worker. Where its claim was not
-// acknowledged, its turn begins now. Where its turn was executed here and dropped, because the
-// lease could not be renewed for its whole length or the outcome could not be stored, it was
-// interrupted: it is not executed again but as E4 says.
+// startUnexecuted handles a run that the node holds and that does not execute here. If its claim
+// was stored and the acknowledgement lost, its turn is dispatched now. If its turn was executed
+// here and dropped, because the lease could not be renewed or the outcome could not be stored, the
+// turn was interrupted, and is repeated only where the spec allows it (E4).
 func (n *node) startUnexecuted(h store.Hold) {
 	n.mu.Lock()
 	leaving, dropped := n.leaving, n.dropped[h]
@@ -110,7 +114,7 @@ func (n *node) startUnexecuted(h store.Hold) {
 	}
 	run, err := n.store.Run(n.live, h.RunID)
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
-		return // the next renewal sees it again
+		return // the next heartbeat finds it again
 	}
 	if dropped {
 		n.settleDroppedTurn(run)
@@ -128,8 +132,8 @@ func (n *node) startUnexecuted(h store.Hold) {
 	n.dispatch(store.Claimed{Run: run, Spec: spec})
 }
 
-// settleDroppedTurn stores that a turn was dropped. What cannot be stored now is seen again by the
-// next renewal.
+// settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
+// the run again.
 func (n *node) settleDroppedTurn(run store.Run) {
 	cm, err := decideDroppedTurn(&run, n.id, commitTime(n.clock))
 	if err == nil {

@@ -10,7 +10,9 @@ import (
 // for long.
 const claimBatch = 256
 
-// schedule takes runs from the store as long as there is room to execute them.
+// schedule is the scheduler: it claims runs from the store whenever there is room to execute them,
+// and dispatches them to workers. It sleeps until it is woken, by a hint of a queued run or by a
+// worker that is free again, and for one poll at most: hints may be lost.
 func (n *node) schedule(ctx context.Context) error {
 	idle := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
 	defer idle.stop()
@@ -38,18 +40,20 @@ func (n *node) schedule(ctx context.Context) error {
 	}
 }
 
-// reserveMore takes up to limit more permits, as far as there are any.
-func (n *node) reserveMore(limit int) (taken int) {
+// reserveMore acquires up to limit more permits without waiting, and returns how many it got. It
+// halves what it asks for until it gets it, because the semaphore gives all or nothing.
+func (n *node) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
-		for taken+part <= limit && n.slots.TryAcquire(int64(part)) {
-			taken += part
+		for reserved+part <= limit && n.slots.TryAcquire(int64(part)) {
+			reserved += part
 		}
 	}
-	return taken
+	return reserved
 }
 
-// claim starts runs whose engines this process has; runs of others stay queued (J4). It is not cut
-// short by a shutdown, so that no claimed run is left without its worker.
+// claim asks the store for queued runs, and starts the turn of each in the same commit as the store
+// claims it in. Only runs whose engine this process has are claimed; others stay queued (J4). Once
+// begun, a claim is not cut short by a shutdown, so that no claimed run is left without its worker.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil {
 		return nil, nil
@@ -70,15 +74,15 @@ func (n *node) wakeScheduler() {
 	}
 }
 
-// assignment is a turn for a worker.
+// assignment is a turn that the dispatcher hands to a worker.
 type assignment struct {
 	turn *turn
 	ctx  context.Context //nolint:containedctx // it is handed to the worker with its turn
 	spec []byte
 }
 
-// dispatch has a worker execute a claimed run: one that is idle, or a new one. The caller has taken
-// a permit of n.slots for it, and the node does not leave yet.
+// dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
+// holds a permit of n.slots for the turn, which the worker releases.
 func (n *node) dispatch(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{
@@ -96,9 +100,9 @@ func (n *node) dispatch(c store.Claimed) {
 	a := assignment{t, ctx, c.Spec}
 	if idle {
 		select {
-		case n.assignments <- a: // it listens, or is about to
+		case n.assignments <- a: // the idle worker receives, or is about to
 			return
-		case <-n.leavingSignal: // it may have gone: man looked just before the node began to leave
+		case <-n.leavingSignal: // the idle worker may have ended, because the node is leaving
 		}
 	}
 	n.workers.Add(1)

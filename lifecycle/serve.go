@@ -16,9 +16,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// afterGrace is the most that Serve takes beyond Config.Grace: for turns to return once they were
-// interrupted, to store what became of them, to end resident processes and to give the lease back.
-// Engines that take longer are left behind.
+// afterGrace is the most that Serve takes beyond Config.Grace: for interrupted turns to return, for
+// their outcome to be stored, and for resident processes and the lease to be ended. Serve returns
+// without the engine calls that take longer.
 const afterGrace = callPatience + turnPatience + storeLimit + callPatience + endLimit + callPatience + lossLimit +
 	callPatience + storeLimit
 
@@ -48,14 +48,15 @@ func (l *Lifecycle) Serve(ctx context.Context) error {
 	return err
 }
 
-// serve is a member of the store again and again, as long as it loses its lease.
+// serve joins the store as a node and serves; whenever the node has lost its lease, it joins again
+// as a new one.
 func (l *Lifecycle) serve(ctx context.Context) error {
-	for again := false; ; again = true {
+	for rejoin := false; ; rejoin = true {
 		n, err := l.join(ctx)
 		if ctx.Err() != nil && err != nil {
 			return nil
 		}
-		if again && err != nil && !errors.Is(err, store.ErrClosed) {
+		if rejoin && err != nil && !errors.Is(err, store.ErrClosed) {
 			l.log.Error("trying again", "err", err)
 			if l.sleep(ctx, l.cfg.Poll) != nil {
 				return nil
@@ -72,7 +73,7 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		if !errors.Is(err, store.ErrStaleEpoch) {
 			return err
 		}
-		if ctx.Err() != nil { // what it held is the others' to settle, and nothing here goes on
+		if ctx.Err() != nil { // other nodes recover what this one held
 			return nil
 		}
 		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
@@ -83,27 +84,27 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 type node struct {
 	*Lifecycle
 	id            string
-	wakeup        chan struct{} // something may be claimable
-	hinted        atomic.Bool   // a hint told of something that is
+	wakeup        chan struct{} // wakes the scheduler: something may be claimable
+	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
-	leaseFrom time.Time // for renewals alone: the instant from which the lease runs
+	leaseFrom time.Time // when the lease began, by monotonicNow; the heartbeats' own
 
 	live             context.Context // ends when the node may not execute any more
 	die              context.CancelCauseFunc
-	residentCalls    context.Context // of resident processes that are ended meanwhile
+	residentCalls    context.Context // of the calls that end single resident processes; ends earlier than live
 	endResidentCalls context.CancelFunc
 	workers          sync.WaitGroup
-	assignments      chan assignment // taken by a worker that is idle
-	leavingSignal    chan struct{}   // closed when no hint may start work any more: idle workers go
+	assignments      chan assignment // received by idle workers
+	leavingSignal    chan struct{}   // closed when the node begins to leave: idle workers end
 
 	mu          sync.Mutex
-	idleWorkers int                 // guarded by mu; workers that nobody has chosen for a turn yet
-	leaving     bool                // guarded by mu; the workers are waited for, nobody starts one any more
+	idleWorkers int                 // guarded by mu; workers that were given no assignment yet
+	leaving     bool                // guarded by mu; no worker is started any more, since they are waited for
 	turns       map[string]*turn    // guarded by mu; executing here, by run id
-	residents   map[string]resident // guarded by mu; by run id, the processes held here
-	unexecuted  map[store.Hold]bool // guarded by mu; held by us at the last renewal without a worker
-	// guarded by mu; whose turn ended here without an outcome whose storing was acknowledged
+	residents   map[string]resident // guarded by mu; the processes that engines here may hold, by run id
+	unexecuted  map[store.Hold]bool // guarded by mu; at the last heartbeat, held by this node and not executing
+	// guarded by mu; turns that ended here, while nobody acknowledged that their outcome was stored
 	dropped map[store.Hold]bool
 }
 
@@ -146,8 +147,7 @@ func (n *node) serve(ctx context.Context) error {
 	}
 	err := loops.Wait()
 	if err != nil {
-		// whatever its workers still try to store would be refused, and the store may not even
-		// answer
+		// the store would refuse whatever the workers still commit, if it answers at all
 		n.die(engine.ErrStale)
 		done := n.stopDispatch()
 		n.waitAtMost(done, endLimit)
@@ -160,13 +160,15 @@ func (n *node) serve(ctx context.Context) error {
 	return nil
 }
 
-// membershipEnded reports whether an error of the store means that this node has no future.
+// membershipEnded reports whether the store's error means that this node may not go on: it has lost
+// its lease, or the store is closed.
 func membershipEnded(err error) bool {
 	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
 }
 
-// handleHint looks at what the store tells of a commit: what may be claimable, and whose turn or
-// process is over.
+// handleHint is called by the store for each commit that it hears of. A queued run may be
+// claimable. A run that has ended is not executed any more: if its turn executes here, it was
+// canceled.
 func (n *node) handleHint(h store.Hint) {
 	if h.State == fsm.StateQueued {
 		n.hinted.Store(true)
@@ -189,12 +191,13 @@ func (n *node) handleHint(h store.Hint) {
 	}
 }
 
-// drain ends the node in good order, in a time that is bounded (see afterGrace).
+// drain shuts the node down in order: turns may finish for Config.Grace and are interrupted then,
+// resident processes end, and the lease is given back. It takes afterGrace longer at most.
 func (n *node) drain() {
 	done := n.stopDispatch()
-	renewing, stop := context.WithCancel(n.live)
-	var keep errgroup.Group
-	keep.Go(func() error { return n.heartbeats(renewing) })
+	beating, stop := context.WithCancel(n.live)
+	var heartbeats errgroup.Group
+	heartbeats.Go(func() error { return n.heartbeats(beating) })
 
 	if n.cfg.Grace > 0 {
 		n.waitAtMost(done, n.cfg.Grace)
@@ -205,12 +208,12 @@ func (n *node) drain() {
 	n.die(engine.ErrShutdown) // the store does not answer: give up what cannot be stored
 	<-done
 	stop()
-	_ = keep.Wait() // a lost lease changes nothing any more
+	_ = heartbeats.Wait() // a lost lease changes nothing any more
 
 	lost := n.endResidents()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
 	defer cancel()
-	for _, id := range lost { // a wait that only this process could end is over
+	for _, id := range lost { // these waits needed the process that has ended
 		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
 	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
@@ -218,8 +221,8 @@ func (n *node) drain() {
 	}
 }
 
-// stopDispatch ends the time in which hints start work. The channel is closed when no worker is
-// left, but those that were left behind.
+// stopDispatch lets idle workers end, and hints start no work any more. The channel is closed when
+// all workers have ended, except those that are stuck in an engine.
 func (n *node) stopDispatch() (done <-chan struct{}) {
 	n.mu.Lock()
 	if !n.leaving {
@@ -235,7 +238,7 @@ func (n *node) stopDispatch() (done <-chan struct{}) {
 	return gone
 }
 
-// waitAtMost waits for done, at most d.
+// waitAtMost waits until done is closed, for d at most.
 func (n *node) waitAtMost(done <-chan struct{}, d time.Duration) {
 	tick, stop := n.clock.Timer(d)
 	defer stop()

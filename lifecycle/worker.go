@@ -11,10 +11,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// runWorker executes one turn after the other, until the node leaves and there is none: a goroutine
-// that has grown its stack is worth keeping. There are no more of them than turns that executed at
-// one time. It ends early when an engine exits its goroutine, and when it was left behind in an
-// engine: nobody waits for it then any more.
+// runWorker is a worker: it executes one turn after the other until the node leaves. Workers are
+// reused because a goroutine that has grown its stack is worth keeping; there are as many as turns
+// have executed at one time. A worker ends early when an engine exits its goroutine, and when it
+// was stuck in an engine: the node has gone on without it, and does not wait for it.
 func (n *node) runWorker(a assignment) {
 	defer func() {
 		if a.turn.stuckCall() == nil {
@@ -30,14 +30,14 @@ func (n *node) runWorker(a assignment) {
 	}
 }
 
-// executeAssignment executes a turn and gives its permit back. It reports whether the worker may
-// take another one.
-func (n *node) executeAssignment(a assignment) (goesOn bool) {
+// executeAssignment executes a turn and releases its permit. It reports whether the worker may
+// receive another one.
+func (n *node) executeAssignment(a assignment) (reusable bool) {
 	defer func() {
 		a.turn.cancel(nil)
-		if goesOn = goesOn && a.turn.stuckCall() == nil; goesOn {
+		if reusable = reusable && a.turn.stuckCall() == nil; reusable {
 			n.mu.Lock()
-			n.idleWorkers++ // before the permit is free, so that who takes it finds this worker
+			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
 			n.mu.Unlock()
 		}
 		n.slots.Release(1)
@@ -47,9 +47,9 @@ func (n *node) executeAssignment(a assignment) (goesOn bool) {
 	return true
 }
 
-// run executes the attempt and settles it, also where the engine exits this goroutine. Whether the
-// turn was interrupted is looked at once, when the engine is through with it: an outcome of a turn
-// whose context had ended by then is none (B1).
+// run executes the turn and settles it, even if the engine exits this goroutine. The turn counts as
+// interrupted if its context has ended by the time the engine has returned; a success that comes
+// later than that is none (B1).
 func (t *turn) run(ctx context.Context, body []byte) {
 	spec, err := decodeSpec(t.record.ID, body)
 	t.spec = spec
@@ -62,9 +62,9 @@ func (t *turn) run(ctx context.Context, body []byte) {
 	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() {
 		cause := context.Cause(ctx)
-		first := t.closeReports(nil)
+		settles := t.closeReports(nil)
 		unwatch()
-		if first {
+		if settles {
 			if ev == nil {
 				ev = t.failed(fsm.CodeEngineFailed, errExited)
 			}
@@ -81,33 +81,35 @@ func (t *turn) run(ctx context.Context, body []byte) {
 	ev = t.execute(ctx)
 }
 
-// closeReports ends the turn for its engine, whose reports are refused from then on, and reports
-// whether this call did. Who did settles the turn: the worker, or, in its place, who leaves it
-// behind.
-func (t *turn) closeReports(behind *stuckCall) (first bool) {
+// closeReports ends the turn for its engine, whose reports are refused from then on. The first call
+// returns true, and its caller settles the turn: the worker, with nil, or the watcher, with the
+// call in which the worker is stuck.
+func (t *turn) closeReports(stuck *stuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.closeReportsLocked(behind)
+	return t.closeReportsLocked(stuck)
 }
 
-// closeReportsLocked is close for who holds mu.
-func (t *turn) closeReportsLocked(behind *stuckCall) (first bool) {
+// closeReportsLocked is closeReports for a caller that holds mu.
+func (t *turn) closeReportsLocked(stuck *stuckCall) (first bool) {
 	if t.closed {
 		return false
 	}
-	t.closed, t.stuck = true, behind
+	t.closed, t.stuck = true, stuck
 	return true
 }
 
-// stuckCall is nil as long as the worker was not.
+// stuckCall is the call in which the worker is stuck, or was: the turn was settled without it. It
+// is nil for all other turns.
 func (t *turn) stuckCall() *stuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stuck
 }
 
-// watchForStuckEngine leaves the worker behind when the turn's context has ended and the engine has
-// not returned for as long as turnPatience (J10). It ends when the returned function has returned.
+// watchForStuckEngine has the turn settled without its worker when the turn's context has ended and
+// the engine has not returned for turnPatience (J10). The returned function ends the watch, and
+// waits until it has ended.
 func (t *turn) watchForStuckEngine(ctx context.Context) (unwatch func()) {
 	returned, ended := make(chan struct{}), make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -120,15 +122,15 @@ func (t *turn) watchForStuckEngine(ctx context.Context) (unwatch func()) {
 				return
 			case <-tick:
 			}
-			if !t.mu.TryLock() { // a report is being stored: it is the store that the engine waits for
+			if !t.mu.TryLock() { // a report is being committed: the engine waits for the store
 				continue
 			}
-			behind := &stuckCall{EngineCall: t.call}
-			behind.Since = commitTime(t.node.clock)
-			first := t.closeReportsLocked(behind)
+			stuck := &stuckCall{EngineCall: t.call}
+			stuck.Since = commitTime(t.node.clock)
+			first := t.closeReportsLocked(stuck)
 			t.mu.Unlock()
 			if first {
-				t.node.abandonWorker(t, context.Cause(ctx), behind)
+				t.node.abandonWorker(t, context.Cause(ctx), stuck)
 			}
 			return
 		}
@@ -141,19 +143,18 @@ func (t *turn) watchForStuckEngine(ctx context.Context) (unwatch func()) {
 	}
 }
 
-// abandonWorker settles a turn without its worker, who keeps the turn's permit until the engine
-// returns.
-func (n *node) abandonWorker(t *turn, cause error, behind *stuckCall) {
-	defer n.workers.Done() // for the worker
-	n.stuck.add(behind)
+// abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
+// permit until the engine returns.
+func (n *node) abandonWorker(t *turn, cause error, stuck *stuckCall) {
+	defer n.workers.Done() // on behalf of the worker
+	n.stuck.add(stuck)
 	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
-		"until it returns",
-		"call", behind.String(), "cause", cause)
+		"until it returns", "call", stuck.String(), "cause", cause)
 	t.settleTurn(cause, t.collectEvidence(engine.Outcome{}))
 }
 
-// settleTurn stores what follows from the turn and takes it off the node's books. The cause is why
-// the turn was interrupted, nil when it was not.
+// settleTurn stores what follows from the turn, and forgets the turn. The cause is why it was
+// interrupted, nil when it was not.
 func (t *turn) settleTurn(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
@@ -161,10 +162,11 @@ func (t *turn) settleTurn(cause error, ev *turnEvidence) {
 	t.node.forgetTurn(t, t.finish(ev))
 }
 
-// finish stores what follows from the turn's evidence, and returns the run as it then stands.
+// finish commits the decision about the turn, and returns the run as it then stands. A result that
+// the contract or the store refuses fails the run.
 func (t *turn) finish(ev *turnEvidence) store.Run {
 	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
-		return t.reload() // whatever came late changes nothing (I6)
+		return t.reload() // somebody else has ended the run or taken it over (I6)
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		return decideTurn(run, ev, t.node.id, now)
@@ -180,7 +182,7 @@ func (t *turn) finish(ev *turnEvidence) store.Run {
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		return t.reload() // others ended or took it, or it was stored after all, and went on
+		return t.reload() // as above; or the outcome was stored by an earlier try, and the run went on
 	}
 	t.settled = err == nil
 	if err != nil {
@@ -190,17 +192,18 @@ func (t *turn) finish(ev *turnEvidence) store.Run {
 	return run
 }
 
-// reload returns the run as others left it.
+// reload returns the run as the store has it, or as the worker stored it last if the store cannot
+// be read.
 func (t *turn) reload() store.Run {
-	known := t.stored()
-	if run, err := t.node.store.Run(t.node.live, known.ID); err == nil {
+	last := t.stored()
+	if run, err := t.node.store.Run(t.node.live, last.ID); err == nil {
 		return run
 	}
-	return known
+	return last
 }
 
-// forgetTurn takes the turn off the node's books, and ends a resident process that nobody needs any
-// more.
+// forgetTurn removes a settled turn from the node, and ends its resident process if the run does
+// not need it any more.
 func (n *node) forgetTurn(t *turn, run store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
@@ -208,15 +211,15 @@ func (n *node) forgetTurn(t *turn, run store.Run) {
 		delete(n.turns, run.ID)
 	}
 	if latest == t && !t.settled {
-		// Whatever the record says now: it may not be durable, and the turn must not be executed
-		// again because a failover shows it running. The next renewal that does not list it forgets
-		// this.
+		// Whatever the record says now may not be durable. If a failover shows the run executing
+		// again, its turn was dropped and must not simply be executed once more. The first
+		// heartbeat that does not list the run forgets this.
 		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
 	}
 	orphaned := t.orphaned
 	n.mu.Unlock()
 	if latest != nil && latest != t {
-		return // the run went on here before this turn knew that its outcome was stored: its process is the next turn's
+		return // the run's next turn executes here already, and owns the resident process
 	}
 	if orphaned {
 		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
