@@ -20,7 +20,7 @@ const root = "../.."
 // folders are the packages whose names the pages use, by the name that they are written with.
 var folders = map[string]string{
 	"lifecycle": "lifecycle", "store": "store", "engine": "engine", "interaction": "interaction", "slots": "slots",
-	"fsm": "fsm", "contract": "contract", "memory": "store/memory", "sqlite": "store/sqlite",
+	"fsm": "fsm", "contract": "contract", "fcmp": "contract/fcmp", "memory": "store/memory", "sqlite": "store/sqlite",
 	"postgres": "store/postgres", "storetest": "store/storetest", "enginetest": "engine/enginetest",
 	"process": "engine/process", "exec": "engine/exec", "acp": "engine/acp", "agents": "engine/agents",
 	"schema": "internal/schema", "skill": "lifecycle/skill",
