@@ -60,8 +60,8 @@ func bit(b bool) int {
 // tenancy is a key of a pool.
 type tenancy struct{ pool, key string }
 
-// index is everything that is known of all records together. It changes with them, in remove and
-// add, only; but for the order of creation, which no change of a record changes.
+// index orders and counts all records. Every change of a record goes through remove and add, except
+// that no change affects the order of creation.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. It walks through what is ready or held back, what is due and
-// what holds a slot; the rest is known.
+// Survey implements store.Surveyor. It walks through the runs that are ready or delayed, that are due
+// and that hold a slot; the index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -4,104 +4,79 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// fair is where the last claims of this process came to: hints for fairness, and no more.
-type fair struct {
-	mu     sync.Mutex
-	served map[string]string // guarded by mu; by pool: the key served last
-	first  string            // guarded by mu; the pool at which the last claim began
-}
-
-// Claim implements store.Writer. It is a transaction of its own, which holds the rows of the pools
-// that it claims from, so that those of all nodes come one after the other.
+// Claim implements store.Writer. It is a transaction of its own, which locks the rows of the pools
+// that it claims from, so that the claims of all nodes come one after the other.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
 	if !storable(req.Node) {
-		return nil, fmt.Errorf("%w: node %+.128q is not registered", store.ErrStaleEpoch, req.Node)
+		return nil, refuse.NotRegistered(req.Node)
 	}
+	once := func(req store.ClaimRequest) ([]store.Claimed, error, error) { return s.claimOnce(ctx, req) }
 	if s.o.NoGroupCommit {
-		return s.claimOneByOne(ctx, req)
+		return claim.OneByOne(req, once)
 	}
-	claimed, failed, err := s.claim(ctx, req)
+	claimed, failed, err := once(req)
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOneByOne gives each run a transaction of its own. One that Start fails for would be the next
-// again: what is left then goes together, so that it holds up no other.
-func (s *Store) claimOneByOne(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, _ error) {
-	for left := req.Max; left > 0; left-- {
-		req.Max = 1
-		some, failed, err := s.claim(ctx, req)
-		if failed != nil {
-			req.Max = left - len(some) // some of another pool, perhaps
-			claimed = append(claimed, some...)
-			if req.Max == 0 {
-				return claimed, failed
-			}
-			some, failed, err = s.claim(ctx, req)
-			return append(claimed, some...), errors.Join(failed, err)
-		}
-		if err != nil || len(some) == 0 {
-			return claimed, err
-		}
-		claimed = append(claimed, some...)
-	}
-	return claimed, nil
-}
-
-// claim makes one transaction. Failed are the errors of single runs.
-func (s *Store) claim(ctx context.Context, req store.ClaimRequest) (_ []store.Claimed, failed, _ error) {
-	ctx, done, err := s.call(ctx)
+// claimOnce makes one transaction. Failed are the errors of single runs.
+func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []store.Claimed, failed, _ error) {
+	ctx, done, err := s.beginCall(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
 	for try := 0; ; try++ {
-		c := &claim{Store: s, req: req, engines: manyBytes(req.Engines)}
+		c := &claimTx{Store: s, req: req, engines: bytesArray(req.Engines)}
 		err := c.run(ctx)
 		switch {
 		case err == nil:
 			return c.claimed, errors.Join(c.failures...), nil
 		case errors.Is(err, store.ErrStaleEpoch):
 			return nil, nil, err
-		case !again(err) || try == maxTries:
+		case !lostRace(err) || try == maxTries:
 			return nil, nil, fmt.Errorf("postgres: claim: %w", explain(err))
 		}
 	}
 }
 
-// claim is one Claim inside its transaction.
-type claim struct {
+// claimTx is one claim inside its transaction.
+type claimTx struct {
 	*Store
+
 	req      store.ClaimRequest
 	engines  [][]byte // whose runs may be picked
 	conn     *pgx.Conn
 	picks    []pick
-	entries  []*entry
-	specs    [][]byte // by entry
+	commits  []*pendingCommit
+	specs    [][]byte // by commit
 	claimed  []store.Claimed
 	failures []error // of single runs
 }
 
 // pick is a run that is to be started.
 type pick struct {
-	n       int64
+	row     int64
 	id      string
 	version uint64
-	locked  bool // its row is
+	locked  bool // the row is locked
 }
 
-func (c *claim) run(ctx context.Context) error {
-	if !c.req.Told || c.req.Engines == nil { // which engines there are is for peek to find
-		if some, err := c.peek(ctx); err != nil || !some {
+// run picks runs, has them started and stores their commits.
+func (c *claimTx) run(ctx context.Context) error {
+	if !c.req.Told || c.req.Engines == nil { // only peek knows which engines have ready runs
+		if found, err := c.peek(ctx); err != nil || !found {
 			return err
 		}
 	}
@@ -111,16 +86,115 @@ func (c *claim) run(ctx context.Context) error {
 	}
 	defer conn.Release()
 	c.conn = conn.Conn()
-	err = c.take(ctx)
+	err = c.pickRuns(ctx)
 	if err == nil {
-		err = c.start(ctx)
+		err = c.startRuns(ctx)
 	}
 	if err == nil {
-		err = c.store(ctx)
+		err = c.commit(ctx)
 	}
 	if err != nil {
-		c.recent.doubt(err)
+		c.cache.clearIfDisconnected(err)
 		rollBack(ctx, c.conn)
 	}
 	return err
+}
+
+// startRuns has the caller make the commits of the picked runs. A run that fails is left as it was.
+func (c *claimTx) startRuns(ctx context.Context) error {
+	loaded, err := c.loadPicks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range c.picks {
+		prev, ok := loaded[p.row]
+		if !ok { // somebody else is changing it
+			continue
+		}
+		commit, err := claim.Start(&c.req, prev.run, prev.spec)
+		var pending *pendingCommit
+		if err == nil {
+			pending, err = encode(&commit)
+		}
+		if err != nil {
+			c.failures = append(c.failures, claim.Failed(p.id, err))
+			continue
+		}
+		pending.row, pending.verified = prev.row, true
+		c.commits = append(c.commits, pending)
+		c.specs = append(c.specs, prev.spec)
+	}
+	return nil
+}
+
+// loadText locks picked runs and loads them.
+var loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r
+	ON r.n = s.n
+	WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
+		FOR NO KEY UPDATE OF s SKIP LOCKED`)
+
+// loadPicks returns the records and specs of the picked runs: from the cache where the row is locked
+// and has the cached version, and from the database otherwise.
+func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
+	loaded := make(map[int64]storedRun, len(c.picks))
+	var missing []int64
+	for _, p := range c.picks {
+		prev, ok := c.cache.get(p.id)
+		if ok && p.locked && prev.row == p.row && prev.run.Version == p.version && prev.spec != nil {
+			loaded[p.row] = prev
+		} else {
+			missing = append(missing, p.row)
+		}
+	}
+	if len(missing) == 0 {
+		return loaded, nil
+	}
+	rows, err := c.conn.Query(ctx, c.texts[loadText], missing)
+	if err != nil {
+		return nil, err
+	}
+	var row int64
+	var id string
+	var version uint64
+	var record, spec []byte
+	_, err = pgx.ForEachRow(rows, []any{&row, &id, &version, &record, &spec}, func() error {
+		run, err := store.Decode(record)
+		if err != nil { // a fault of this run alone
+			c.failures = append(c.failures, claim.Failed(id, err))
+			return nil
+		}
+		loaded[row] = storedRun{row: row, run: &run, spec: spec}
+		return nil
+	})
+	return loaded, err
+}
+
+// commit writes the commits and ends the transaction.
+func (c *claimTx) commit(ctx context.Context) error {
+	b := &pgx.Batch{}
+	c.queueWrites(b, c.commits, 0)
+	b.Queue(commitText)
+	clearReplicationWarning(c.conn.PgConn())
+	results := c.conn.SendBatch(ctx, b)
+	err := readWritten(results, c.commits, 0)
+	if err == nil {
+		_, err = results.Exec()
+	}
+	if closing := results.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = replicationError(c.conn.PgConn())
+	}
+	if err != nil {
+		return err
+	}
+	c.claimed = c.claimed[:0]
+	for i, p := range c.commits {
+		if p.written { // always, since its row is locked
+			c.claimed = append(c.claimed, store.Claimed{Run: p.Run.Clone(), Spec: slices.Clone(c.specs[i])})
+		}
+	}
+	c.finishWritten(c.commits)
+	return nil
 }

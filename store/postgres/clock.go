@@ -6,73 +6,76 @@ import (
 	"time"
 )
 
-// clock is the server's clock as this process knows it: a look at it, and the time that has passed
-// since.
-type clock struct{ seen atomic.Pointer[sight] }
+// clock is the server's clock as this process knows it: its last reading, and the time that has
+// passed here since.
+type clock struct{ reading atomic.Pointer[clockReading] }
 
-// sight is what the server's clock said.
-type sight struct {
-	server time.Time
-	here   time.Time     // with the monotonic reading of this process
-	doubt  time.Duration // it may be wrong by so much
+// clockReading is what the server's clock said.
+type clockReading struct {
+	server      time.Time
+	here        time.Time     // with the monotonic reading of this process
+	uncertainty time.Duration // server may be wrong by as much
 }
 
-// drift is how fast clocks that run freely may part: one ten-thousandth, ten times what is usual.
+// drift is how far clocks that run freely part: by one ten-thousandth, ten times what is usual.
 const drift = 10_000
 
-// at is the server's time at a moment of this process's.
-func (s sight) at(here time.Time) time.Time { return s.server.Add(here.Sub(s.here)) }
+// at is the server's time at a moment of this process.
+func (r clockReading) at(here time.Time) time.Time { return r.server.Add(here.Sub(r.here)) }
 
-// doubtAt grows as time passes.
-func (s sight) doubtAt(here time.Time) time.Duration { return s.doubt + here.Sub(s.here)/drift }
-
-// yields reports whether a new look is to count: it is surer, or says that one of the two clocks
-// was set, or stood.
-func (s sight) yields(to sight) bool {
-	doubt := s.doubtAt(to.here)
-	return to.doubt <= doubt || s.at(to.here).Sub(to.server).Abs() > doubt+to.doubt
+// uncertaintyAt grows as time passes.
+func (r clockReading) uncertaintyAt(here time.Time) time.Duration {
+	return r.uncertainty + here.Sub(r.here)/drift
 }
 
-var clockText = sql(`SELECT ` + micros)
+// replacedBy reports whether a new reading counts from now on: it is more certain than this one, or
+// contradicts it, because one of the two clocks was set or stood still.
+func (r clockReading) replacedBy(next clockReading) bool {
+	uncertainty := r.uncertaintyAt(next.here)
+	return next.uncertainty <= uncertainty ||
+		r.at(next.here).Sub(next.server).Abs() > uncertainty+next.uncertainty
+}
+
+var clockText = sql(`SELECT ` + serverMicros)
 
 // Now implements store.Timekeeper.
-func (s *Store) Now() time.Time { return s.clock.seen.Load().at(time.Now()) }
+func (s *Store) Now() time.Time { return s.clock.reading.Load().at(time.Now()) }
 
-// looks is how often the server is asked in one look, of which the quickest answer counts: the
-// first ones may find the connection new, or the server busy.
-const looks = 3
+// clockSamples is how often a reading asks the server. The quickest answer counts: at the first ones
+// the connection may be new, or the server busy.
+const clockSamples = 3
 
-// lookAtClock reads the server's clock; the reading is taken to be of the middle of the exchange.
-func (s *Store) lookAtClock(ctx context.Context) error {
+// readClock reads the server's clock. The answer is taken to be of the middle of the exchange.
+func (s *Store) readClock(ctx context.Context) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	var best sight
-	for i := range looks {
+	var best clockReading
+	for i := range clockSamples {
 		before := time.Now()
 		var now int64
 		if err := conn.QueryRow(ctx, s.texts[clockText]).Scan(&now); err != nil {
 			return err
 		}
-		if half := time.Since(before) / 2; i == 0 || half < best.doubt {
-			best = sight{server: timeOf(now), here: before.Add(half), doubt: half}
+		if half := time.Since(before) / 2; i == 0 || half < best.uncertainty {
+			best = clockReading{server: timeOf(now), here: before.Add(half), uncertainty: half}
 		}
 	}
-	if known := s.clock.seen.Load(); known == nil || known.yields(best) {
-		s.clock.seen.Store(&best)
+	if last := s.clock.reading.Load(); last == nil || last.replacedBy(best) {
+		s.clock.reading.Store(&best)
 	}
 	return nil
 }
 
-// clockLooks is how often the server's clock is looked at again.
-const clockLooks = time.Minute
+// clockInterval is how often the server's clock is read.
+const clockInterval = time.Minute
 
-// keepTime looks at the clock until the store is closed. A look that fails is made again at the
-// next turn.
-func (s *Store) keepTime() {
-	tick := time.NewTicker(clockLooks)
+// pollClock reads the clock until the store is closed. A reading that fails is made again at the
+// next tick.
+func (s *Store) pollClock() {
+	tick := time.NewTicker(clockInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -81,7 +84,7 @@ func (s *Store) keepTime() {
 			return
 		}
 		ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
-		_ = s.lookAtClock(ctx) // the time goes on as before
+		_ = s.readClock(ctx) // the time goes on from the last reading
 		cancel()
 	}
 }

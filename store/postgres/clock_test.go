@@ -12,11 +12,11 @@ import (
 func TestTheClockIsTheServers(t *testing.T) {
 	here := time.Now() // with its monotonic reading, by which time passes here
 	server := here.Add(-time.Hour)
-	s := sight{server: server.UTC(), here: here, doubt: time.Millisecond}
+	s := clockReading{server: server.UTC(), here: here, uncertainty: time.Millisecond}
 	require.Equal(t, server.Add(5*time.Second).UTC(), s.at(here.Add(5*time.Second)))
 
 	var k Store
-	k.clock.seen.Store(&s)
+	k.clock.reading.Store(&s)
 	first := k.Now()
 	require.WithinDuration(t, time.Now().Add(-time.Hour), first, time.Second)
 	require.Equal(t, time.UTC, first.Location())
@@ -27,12 +27,12 @@ func TestTheClockIsTheServers(t *testing.T) {
 // shows that what is known is wrong.
 func TestALookAtTheClock(t *testing.T) {
 	here := time.Now()
-	known := sight{server: here, here: here, doubt: 2 * time.Millisecond}
-	after := func(d, off, doubt time.Duration) sight {
-		return sight{server: here.Add(d + off), here: here.Add(d), doubt: doubt}
+	last := clockReading{server: here, here: here, uncertainty: 2 * time.Millisecond}
+	after := func(d, off, uncertainty time.Duration) clockReading {
+		return clockReading{server: here.Add(d + off), here: here.Add(d), uncertainty: uncertainty}
 	}
 	for name, c := range map[string]struct {
-		look  sight
+		next  clockReading
 		count bool
 	}{
 		"surer":                        {after(time.Minute, time.Millisecond, time.Millisecond), true},
@@ -43,6 +43,6 @@ func TestALookAtTheClock(t *testing.T) {
 		"this machine was asleep":      {after(time.Minute, 8*time.Hour, time.Second), true},
 		"a slow look at a quick clock": {after(time.Minute, 300*time.Millisecond, 200*time.Millisecond), true},
 	} {
-		require.Equal(t, c.count, known.yields(c.look), name)
+		require.Equal(t, c.count, last.replacedBy(c.next), name)
 	}
 }

@@ -14,33 +14,34 @@ import (
 
 var (
 	// confirmGuardText goes before the reads of a confirmation.
-	confirmGuardText = sql(`SELECT ` + steady + `, ` + nested + `, ` + attended + `, ` + heard)
-	// confirmText writes a record to the log, and to no table. Any role may. Its transaction ends
-	// like one that changed a row: when the log is flushed up to it, and where the standbys have it
-	// that synchronous_standby_names asks for. What was read before it stands in the log before it.
+	confirmGuardText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + idleTimeout + `, ` + showWarnings)
+	// confirmText writes a record to the write-ahead log, and to no table. Any role may. Its
+	// transaction commits like one that changed a row: when the log is flushed up to it, and the
+	// standbys that synchronous_standby_names asks for have it. What was read before it stands in the
+	// log before it.
 	confirmText = sql(`SELECT pg_catalog.pg_logical_emit_message(true, 'interlude', '')`)
 )
 
-// confirms is how many confirmations are under way at one time, so that callers who ask again and
+// maxConfirms is how many confirmations are under way at one time, so that callers who ask again and
 // again while a standby is away leave connections to others.
-const confirms = 2
+const maxConfirms = 2
 
 // Confirm implements store.Confirmer. The reads and the record of confirmText are one transaction,
 // of one connection: had another server taken over between the two, it would fail.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
-	within, done, err := s.call(ctx)
+	within, done, err := s.beginCall(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	select {
-	case s.confirming <- struct{}{}:
-		defer func() { <-s.confirming }()
+	case s.confirmPermits <- struct{}{}:
+		defer func() { <-s.confirmPermits }()
 	case <-within.Done():
 		return fmt.Errorf("postgres: confirm: %w: others wait for their confirmation: %w", ErrTimeout, within.Err())
 	}
 	for try := 0; ; try++ {
-		refused, err := s.confirm(within, read)
+		refused, err := s.confirmOnce(within, read)
 		switch {
 		case refused != nil:
 			return refused
@@ -48,14 +49,14 @@ func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !again(err) || try == maxTries:
+		case !lostRace(err) || try == maxTries:
 			return fmt.Errorf("postgres: confirm: %w", explain(err))
 		}
 	}
 }
 
-// confirm makes one transaction. Refused is the error of read.
-func (s *Store) confirm(ctx context.Context, read func(store.Reader) error) (refused, err error) {
+// confirmOnce makes one transaction. Refused is the error of read.
+func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) (refused, err error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (s *Store) confirm(ctx context.Context, read func(store.Reader) error) (ref
 	defer conn.Release()
 	defer func() {
 		if err != nil {
-			s.recent.doubt(err)
+			s.cache.clearIfDisconnected(err)
 		}
 		rollBack(ctx, conn.Conn())
 	}()
@@ -73,35 +74,35 @@ func (s *Store) confirm(ctx context.Context, read func(store.Reader) error) (ref
 	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
 		return nil, err
 	}
-	view := &reader{texts: s.texts, schema: s.schema, on: func(context.Context) (querier, context.Context, func(),
-		error) {
+	onConn := func(context.Context) (querier, context.Context, func(), error) {
 		return conn, ctx, func() {}, ctx.Err()
-	}}
+	}
+	view := &reader{texts: s.texts, schema: s.schema, begin: onConn}
 	if refused := read(view); refused != nil {
 		return refused, nil
 	}
-	clearUnwaited(conn.Conn().PgConn())
+	clearReplicationWarning(conn.Conn().PgConn())
 	end := &pgx.Batch{}
 	end.Queue(s.texts[confirmText])
 	end.Queue(commitText)
 	err = conn.SendBatch(ctx, end).Close()
 	if err == nil {
-		err = unwaited(conn.Conn().PgConn())
+		err = replicationError(conn.Conn().PgConn())
 	}
 	return nil, err
 }
 
 // Confirm implements store.Confirmer, with the host's transaction: what read was shown is durable
 // when the host has committed it, which this makes wait as if it had changed a row.
-func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
-	if err := v.open(ctx); err != nil {
+func (t *txStore) Confirm(ctx context.Context, read func(store.Reader) error) error {
+	if err := t.checkOpen(ctx); err != nil {
 		return err
 	}
-	if err := read(v); err != nil {
+	if err := read(t); err != nil {
 		return err
 	}
-	_, err := v.tx.Exec(ctx, v.texts[confirmText])
-	return v.failed(ctx, err)
+	_, err := t.tx.Exec(ctx, t.texts[confirmText])
+	return t.writeError(ctx, err)
 }
 
 // ErrUnreplicated: somebody canceled the server's wait for its standby (pg_cancel_backend, a cancel
@@ -109,61 +110,62 @@ func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error
 // primary, and a failover may undo it: its outcome is unknown.
 var ErrUnreplicated = errors.New("postgres: the wait for the synchronous standby was canceled")
 
-// unwaitedMark is the key of a connection's mark that such a warning came.
-const unwaitedMark = "interlude: not replicated"
+// replicationWarning is the key under which a connection keeps the text of such a warning.
+const replicationWarning = "interlude: not replicated"
 
-// heard has the server send warnings to a role that is set to hear of none.
-const heard = `set_config('client_min_messages', 'warning', true)`
+// showWarnings has the server send warnings, whatever the role is set to.
+const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
-// OnNotice heeds the server's warning of ErrUnreplicated. Open sets it. A host that gives New a
+// OnNotice keeps the server's warning of ErrUnreplicated with the connection. Open sets it. A host that gives New a
 // pool of its own sets it in the pool's configuration (ConnConfig.OnNotice), or calls it from what
 // it has there; without it, a commit whose wait an administrator canceled counts as acknowledged.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" { // the text is translated, the code is that of any warning
-		conn.CustomData()[unwaitedMark] = n.Message
+		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
 
-// clearUnwaited forgets a warning that came with something else.
-func clearUnwaited(conn *pgconn.PgConn) { delete(conn.CustomData(), unwaitedMark) }
+// clearReplicationWarning drops a warning that came with an earlier statement.
+func clearReplicationWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), replicationWarning) }
 
-// unwaited is the error of a commit that the server acknowledged without its standby.
-func unwaited(conn *pgconn.PgConn) error {
-	message, marked := conn.CustomData()[unwaitedMark]
+// replicationError is the error of a commit that the server acknowledged without its standby, nil
+// when no warning said so.
+func replicationError(conn *pgconn.PgConn) error {
+	message, marked := conn.CustomData()[replicationWarning]
 	if !marked {
 		return nil
 	}
-	clearUnwaited(conn)
+	clearReplicationWarning(conn)
 	return fmt.Errorf("%w: outcome unknown: %s", ErrUnreplicated, message)
 }
 
-// heedful is a pool whose batches fail when their commit was not waited for.
-type heedful struct{ *pgxpool.Pool }
+// replicatedPool is a pool whose batches fail when the server did not wait for its standby.
+type replicatedPool struct{ *pgxpool.Pool }
 
 // SendBatch implements querier.
-func (p heedful) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+func (p replicatedPool) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	conn, err := p.Acquire(ctx)
 	if err != nil {
 		return pgx.FailedBatchResults(b, err)
 	}
-	clearUnwaited(conn.Conn().PgConn())
-	return &heedfulResults{conn.SendBatch(ctx, b), conn}
+	clearReplicationWarning(conn.Conn().PgConn())
+	return &replicatedResults{conn.SendBatch(ctx, b), conn}
 }
 
-type heedfulResults struct {
+type replicatedResults struct {
 	pgx.BatchResults
 
 	conn *pgxpool.Conn // nil once it was given back
 }
 
 // Close implements pgx.BatchResults.
-func (r *heedfulResults) Close() error {
+func (r *replicatedResults) Close() error {
 	err := r.BatchResults.Close()
 	if r.conn == nil {
 		return err
 	}
 	if err == nil {
-		err = unwaited(r.conn.Conn().PgConn())
+		err = replicationError(r.conn.Conn().PgConn())
 	}
 	r.conn.Release()
 	r.conn = nil

@@ -21,8 +21,8 @@ const connectTimeout = 3 * time.Second
 // first: a connection string names them in a fixed order, and its first one may hang.
 type hosts struct {
 	mu    sync.Mutex
-	good  host              // guarded by mu; zero when none has
-	names map[string]string // guarded by mu; by address: what was looked up
+	last  host              // guarded by mu; the one that let the last connection in; zero for none
+	names map[string]string // guarded by mu; the host names of addresses
 }
 
 // host is one of a connection string.
@@ -31,36 +31,36 @@ type host struct {
 	port uint16
 }
 
-// watch has the pool's connections tell where they were made, and be made there.
-func (h *hosts) watch(config *pgxpool.Config) {
+// configure has the pool connect to the last host first, and note the host of each connection.
+func (h *hosts) configure(config *pgxpool.Config) {
 	if config.ConnConfig.ConnectTimeout <= 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if !several(config.ConnConfig) {
+	if !hasSeveralHosts(config.ConnConfig) {
 		return
 	}
 	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		h.prefer(c)
-		h.learn(c)
+		h.observe(c)
 		return nil
 	}
 }
 
-// several reports whether there is more than one place to connect to.
-func several(c *pgx.ConnConfig) bool {
+// hasSeveralHosts reports whether there is more than one place to connect to.
+func hasSeveralHosts(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool {
 		return f.Host != c.Host || f.Port != c.Port
 	})
 }
 
-// prefer puts the good host first. One host may have several entries, with TLS and without, which
+// prefer puts the last host first. One host may have several entries, with TLS and without, which
 // stay in their order.
 func (h *hosts) prefer(c *pgx.ConnConfig) {
 	h.mu.Lock()
-	good := h.good
+	last := h.last
 	h.mu.Unlock()
 	all := append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...)
-	slices.SortStableFunc(all, func(a, b *pgconn.FallbackConfig) int { return good.distance(a) - good.distance(b) })
+	slices.SortStableFunc(all, func(a, b *pgconn.FallbackConfig) int { return last.distance(a) - last.distance(b) })
 	c.Host, c.Port, c.TLSConfig = all[0].Host, all[0].Port, all[0].TLSConfig
 	c.Fallbacks = all[1:]
 }
@@ -72,8 +72,8 @@ func (h host) distance(f *pgconn.FallbackConfig) int {
 	return 1
 }
 
-// learn notes the host that the connection is made to. The driver tries one after the other.
-func (h *hosts) learn(c *pgx.ConnConfig) {
+// observe notes the host that the connection is made to. The driver tries one after the other.
+func (h *hosts) observe(c *pgx.ConnConfig) {
 	var dialed string
 	lookup, dial, validate := c.LookupFunc, c.DialFunc, c.ValidateConnect
 	c.LookupFunc = func(ctx context.Context, name string) ([]string, error) {
@@ -95,13 +95,13 @@ func (h *hosts) learn(c *pgx.ConnConfig) {
 				return err
 			}
 		}
-		h.made(dialed)
+		h.connected(dialed)
 		return nil
 	}
 }
 
-// made notes that a server at the address let a connection in.
-func (h *hosts) made(address string) {
+// connected notes that a server at the address let a connection in.
+func (h *hosts) connected(address string) {
 	name, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return // a Unix socket
@@ -112,8 +112,8 @@ func (h *hosts) made(address string) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if known, ok := h.names[name]; ok {
-		name = known
+	if resolved, ok := h.names[name]; ok {
+		name = resolved
 	}
-	h.good = host{name, uint16(port)}
+	h.last = host{name, uint16(port)}
 }

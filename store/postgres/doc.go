@@ -9,9 +9,9 @@
 // cleans up.
 //
 // Commits that arrive while a transaction is under way share the next one, as one statement; reads
-// of single runs share statements too. What a process wrote or read last it remembers, and never
-// believes: each write says what it is made on. Notifications shorten waiting, and nothing depends
-// on them. No session is changed, so that a pooler may stand between.
+// of single runs share statements too. A process caches what it wrote or read last, and does not
+// rely on it: each write names the row and the version that it is made on. Notifications shorten
+// waiting, and nothing depends on them. No session is changed, so that a pooler may stand between.
 //
 // Store.In gives the calls inside a transaction of the host's own: a run is submitted, answered or
 // canceled together with the host's rows, or not.

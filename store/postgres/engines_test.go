@@ -39,7 +39,7 @@ func (w *world) insertByOlder(r store.Run, record []byte) {
 // up neither the migration nor the other runs.
 func TestEnginesOfOlderVersions(t *testing.T) {
 	w := elsewhere(t)
-	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))
+	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))
 	of := func(id, engine string) store.Run {
 		r := created(id).Run
 		r.Engine, r.Labels = engine, map[string]string{"nul": "\x00"}

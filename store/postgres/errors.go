@@ -106,41 +106,41 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	case errors.Is(err, context.DeadlineExceeded): // not on a connection, so before there was one
 		return fmt.Errorf("%w: no connection of the pool came free, and none could be made: %w", ErrTimeout, err)
-	case broken(err):
+	case connectionBroken(err):
 		return fmt.Errorf("%w: %w", ErrDown, err)
 	}
 	return err
 }
 
-// broken reports whether the connection broke.
-func broken(err error) bool {
-	var onTheWay net.Error
+// connectionBroken reports whether the connection broke.
+func connectionBroken(err error) bool {
+	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.Is(err, pgconn.ErrConnClosed) ||
-		errors.As(err, &onTheWay)
+		errors.As(err, &network)
 }
 
-// unsent is the error of a call that got no connection, and so changed nothing.
-type unsent struct{ error }
+// notSentError is the error of a call that got no connection, and so changed nothing.
+type notSentError struct{ error }
 
-func (u *unsent) Unwrap() error { return u.error }
+func (e *notSentError) Unwrap() error { return e.error }
 
 // SafeToRetry is what pgconn.SafeToRetry asks.
-func (u *unsent) SafeToRetry() bool { return true }
+func (e *notSentError) SafeToRetry() bool { return true }
 
 // acquire takes a connection of the pool.
 func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return nil, &unsent{err}
+		return nil, &notSentError{err}
 	}
 	return conn, nil
 }
 
-// unusable says what is wrong with a connection string. The driver's own error holds the string,
-// whose password it blanks as well as it can: so nothing of it is passed on but the reason, and
-// which file could not be read.
-func unusable(what string, err error) error {
+// configError is the error of a connection string that cannot be used. The driver's own error holds
+// the string, with the password blanked as well as the driver can: so only the reason is passed on,
+// and which file could not be read.
+func configError(what string, err error) error {
 	reason := "it cannot be parsed"
 	var e *pgconn.ParseConfigError
 	if errors.As(err, &e) {
@@ -156,8 +156,8 @@ func unusable(what string, err error) error {
 	return fmt.Errorf("%w: %s: %s", ErrConfig, what, reason)
 }
 
-// rolledBack reports whether it is known that nothing was made of the transaction: the server said
-// so, or nothing was sent. An error on the way leaves that unknown.
+// rolledBack reports whether the transaction is known to be rolled back: the server said so, or
+// nothing was sent. An error of the connection leaves the outcome unknown.
 func rolledBack(err error) bool {
 	if pgconn.SafeToRetry(err) {
 		return true
@@ -169,9 +169,12 @@ func rolledBack(err error) bool {
 		e.Code != "40003"
 }
 
-// again reports whether the same transaction may be sent again at once: it lost against another
-// one, and nothing of it was stored.
-func again(err error) bool {
+// lockNotAvailable is the server's code for a lock timeout.
+const lockNotAvailable = "55P03"
+
+// lostRace reports whether the transaction lost against another one (a serialization failure or a
+// deadlock): nothing of it was stored, and it may be sent again at once.
+func lostRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }

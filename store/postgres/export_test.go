@@ -8,16 +8,16 @@ import (
 
 // What tests of other versions of this package need.
 var (
-	OpenKnowing  = openKnowing
+	OpenWith     = openWith
 	NewMigration = newMigration
 )
 
-// MigrateKnowing is Migrate of the version that knows these migrations.
-func MigrateKnowing(ctx context.Context, dsn, schema string, known []Migration) error {
-	return within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+// MigrateWith is Migrate of a version that knows these migrations.
+func MigrateWith(ctx context.Context, dsn, schema string, known []Migration) error {
+	return withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
 		return migrate(ctx, conn, schema, known)
 	})
 }
 
-// Made are the indexes that Inspect looks for.
-func Made() []string { return made(migrations) }
+// ExpectedIndexes are the indexes that Inspect looks for.
+func ExpectedIndexes() []string { return expectedIndexes(migrations) }

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/groupcommit"
 )
 
 // The frame of a transaction.
@@ -21,155 +22,141 @@ const (
 	commitText = `COMMIT`
 )
 
-var guardText = sql(`SELECT ` + steady + `, ` + attended + `, ` + heard +
+// guardText goes before the writes of a transaction.
+var guardText = sql(`SELECT ` + indexPlans + `, ` + idleTimeout + `, ` + showWarnings +
 	`, set_config('lock_timeout', $1::text, true)`)
 
-// rowWait is how long a flush waits for a row that a transaction of somebody's own holds: all
-// others wait with it.
-const rowWait = "100ms"
+// flushLockTimeout is how long a flush waits for a row that somebody else's transaction has locked:
+// all other commits of the flush wait with it.
+const flushLockTimeout = "100ms"
 
-// maxTries bounds how often an entry is tried that is not refused, and still not stored.
+// maxTries bounds how often a commit is tried that is neither refused nor stored.
 const maxTries = 20
 
-// flush stores entries. What several entries do to one run happens one after the other: in the same
-// transaction where each follows up on the one before, so that nobody comes between, and else in
-// one transaction after the other.
-func (s *Store) flush(entries []*entry) {
-	for len(entries) > 0 {
-		firsts, chains, later := arranged(slices.DeleteFunc(entries, s.behind))
-		entries = append(s.round(firsts, chains), later...)
+// flush stores the commits of a batch of jobs.
+func (s *Store) flush(jobs []*groupcommit.Job[*commitBatch]) {
+	var commits []*pendingCommit
+	for _, j := range jobs {
+		if j.Start() {
+			commits = append(commits, j.Work.commits...)
+		}
+	}
+	s.store(commits)
+}
+
+// store writes commits until each is stored or refused. Several commits of one run are executed one
+// after the other: in the same transaction where each follows up on the one before, so that no other
+// writer comes between them, and else in one transaction after the other.
+func (s *Store) store(commits []*pendingCommit) {
+	for len(commits) > 0 {
+		commits = slices.DeleteFunc(commits, s.queueBehindLocked)
+		heads, followers, later := chains(commits)
+		commits = append(s.storeRound(heads, followers), later...)
 	}
 }
 
-// arranged divides entries into the first of each run, those that follow up on them, by their place
-// in the chain, and those that come later.
-func arranged(entries []*entry) (firsts []*entry, chains [][]*entry, later []*entry) {
-	last := make(map[string]*entry, len(entries))
-	broken := make(map[string]bool) // runs of later, whose order is kept
-	for _, e := range entries {
-		e.pred, e.depth = last[e.Run.ID], 0
-		switch p := e.pred; {
-		case p == nil:
-			firsts = append(firsts, e)
-		case !broken[e.Run.ID] && e.Expect == p.Run.Version && e.CheckNext(&p.Run, false) == nil:
-			e.depth = p.depth + 1
-			if e.depth > len(chains) {
-				chains = append(chains, nil)
+// chains divides commits into the first one of each run, those that follow up on them, by their
+// distance from the first, and those that must come later.
+func chains(commits []*pendingCommit) (heads []*pendingCommit, followers [][]*pendingCommit, later []*pendingCommit) {
+	last := make(map[string]*pendingCommit, len(commits))
+	broken := make(map[string]bool) // runs that have a commit in later, and keep their order
+	for _, c := range commits {
+		id := c.Run.ID
+		c.prev, c.depth = last[id], 0
+		switch prev := c.prev; {
+		case prev == nil:
+			heads = append(heads, c)
+		case !broken[id] && c.Expect == prev.Run.Version && c.CheckNext(&prev.Run, false) == nil:
+			c.depth = prev.depth + 1
+			if c.depth > len(followers) {
+				followers = append(followers, nil)
 			}
-			chains[e.depth-1] = append(chains[e.depth-1], e)
+			followers[c.depth-1] = append(followers[c.depth-1], c)
 		default:
-			broken[e.Run.ID] = true
-			later = append(later, e)
+			broken[id] = true
+			later = append(later, c)
 			continue
 		}
-		last[e.Run.ID] = e
+		last[id] = c
 	}
-	return firsts, chains, later
+	return heads, followers, later
 }
 
-// round stores entries of different runs, in one transaction if it can be, and with them those that
-// follow up on them. Of these it returns the ones that were not stored: they may be refused, or the
-// ones before them were.
-func (s *Store) round(entries []*entry, chains [][]*entry) (left []*entry) {
+// storeRound stores the heads, which are of different runs, in one transaction if possible, and the
+// followers with them. It returns the followers that were not stored: they may be refused, or their
+// heads were.
+func (s *Store) storeRound(heads []*pendingCommit, followers [][]*pendingCommit) (left []*pendingCommit) {
 	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
 	defer cancel()
-	for try := 0; len(entries) > 0; try++ {
-		if entries = s.known(ctx, entries); len(entries) == 0 {
+	for try := 0; len(heads) > 0; try++ {
+		if heads = s.verify(ctx, heads); len(heads) == 0 {
 			break
 		}
-		err := s.write(ctx, rowWait, append([][]*entry{entries}, chains...)...)
-		if err == nil {
-			var unmade []*entry
-			// one transaction, counted once
-			for _, e := range s.stored(slices.Concat(append([][]*entry{entries}, chains...)...)) {
-				if e.depth == 0 {
-					unmade = append(unmade, e)
+		err := s.write(ctx, flushLockTimeout, append([][]*pendingCommit{heads}, followers...)...)
+		if err != nil {
+			heads = s.handleFailure(ctx, heads, err, try)
+			left = slices.Concat(append([][]*pendingCommit{left}, followers...)...)
+		} else {
+			var unwritten []*pendingCommit
+			// one transaction, which is counted once
+			for _, c := range s.finishWritten(slices.Concat(append([][]*pendingCommit{heads}, followers...)...)) {
+				if c.depth == 0 {
+					unwritten = append(unwritten, c)
 				} else {
-					left = append(left, e)
+					left = append(left, c)
 				}
 			}
-			entries = s.judged(ctx, unmade, try)
-		} else {
-			entries = s.sorted(ctx, entries, err, try)
-			left = slices.Concat(append([][]*entry{left}, chains...)...)
+			heads = s.verifyUnwritten(ctx, unwritten, try)
 		}
-		chains = nil
+		followers = nil // the next tries are for the heads alone
 	}
-	return slices.Concat(append([][]*entry{left}, chains...)...)
+	return slices.Concat(append([][]*pendingCommit{left}, followers...)...)
 }
 
-// sorted takes out of a failed transaction what it failed for, and returns what is to be tried
-// again.
-func (s *Store) sorted(ctx context.Context, entries []*entry, err error, try int) []*entry {
+// handleFailure removes from a failed transaction the commits that it failed for, and returns those
+// to try again.
+func (s *Store) handleFailure(ctx context.Context, commits []*pendingCommit, err error, try int) []*pendingCommit {
 	var e *pgconn.PgError
 	switch {
-	case again(err) && try < maxTries:
-		return entries
+	case lostRace(err) && try < maxTries:
+		return commits
 	case !errors.As(err, &e):
-	case e.Code == "55P03":
-		return s.unheld(ctx, entries)
+	case e.Code == lockNotAvailable:
+		return s.setLockedAside(ctx, commits)
 	case strings.HasPrefix(e.Code, "22"), strings.HasPrefix(e.Code, "23"), strings.HasPrefix(e.Code, "54"):
-		// a fault of one of them
-		if len(entries) > 1 {
-			s.round(slices.Clone(entries[:len(entries)/2]), nil)
-			return entries[len(entries)/2:]
+		// the fault of one of them, which is found by halving
+		if len(commits) > 1 {
+			s.storeRound(slices.Clone(commits[:len(commits)/2]), nil)
+			return commits[len(commits)/2:]
 		}
 	}
-	for _, e := range entries {
-		e.finish(unstored(err))
+	for _, c := range commits {
+		c.finish(writeError(err))
 	}
 	return nil
 }
 
-var unheldText = sql(`SELECT n FROM interlude.states WHERE n = ANY ($1::bigint[]) FOR NO KEY UPDATE SKIP LOCKED`)
-
-// unheld sets entries apart whose rows somebody else holds: they wait by themselves. When it is no
-// row of a run, it is an id that is being created elsewhere: then all that create one wait by
-// themselves.
-func (s *Store) unheld(ctx context.Context, entries []*entry) []*entry {
-	rows := make([]int64, 0, len(entries))
-	for _, e := range entries {
-		if e.n != 0 {
-			rows = append(rows, e.n)
-		}
-	}
-	free, err := ask(ctx, s.pool, s.steadied(), s.texts[unheldText], pgx.RowTo[int64], rows)
-	if err != nil {
-		for _, e := range entries {
-			e.finish(unstored(err))
-		}
-		return nil
-	}
-	held := len(free) < len(rows)
-	return slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool {
-		apart := held && e.n != 0 && !slices.Contains(free, e.n) || !held && e.n == 0
-		if apart {
-			s.apart(e)
-		}
-		return apart
-	})
-}
-
-// unstored is the error of a write that failed. What is not known to be rolled back may have been
-// stored.
-func unstored(err error) error {
+// writeError is the error of a write that failed. Unless the server is known to have rolled it back,
+// it may have been stored.
+func writeError(err error) error {
 	if rolledBack(err) {
 		return fmt.Errorf("postgres: write: %w", explain(err))
 	}
 	return fmt.Errorf("postgres: write, outcome unknown: %w", explain(err))
 }
 
-// write sends one transaction of the entries, in one exchange for each round, and marks those that
-// were stored. Rows are locked in one order by everybody.
-func (s *Store) write(ctx context.Context, wait string, rounds ...[]*entry) error {
+// write sends one transaction, in one exchange for each round of commits, and marks those that were
+// written. A round's commits are of different runs. Everybody locks rows in the same order.
+func (s *Store) write(ctx context.Context, lockTimeout string, rounds ...[]*pendingCommit) error {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Release()
-	for i, entries := range rounds {
-		if err = s.exchange(ctx, conn.Conn(), wait, entries, i == 0, i == len(rounds)-1); err != nil {
-			s.recent.doubt(err)
+	for i, commits := range rounds {
+		err = s.exchange(ctx, conn.Conn(), lockTimeout, commits, i == 0, i == len(rounds)-1)
+		if err != nil {
+			s.cache.clearIfDisconnected(err)
 			rollBack(ctx, conn.Conn())
 			return err
 		}
@@ -178,30 +165,32 @@ func (s *Store) write(ctx context.Context, wait string, rounds ...[]*entry) erro
 }
 
 // exchange sends one round of a transaction.
-func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entries []*entry, first, last bool) error {
-	for _, e := range entries {
-		if e.pred != nil {
-			e.n = e.pred.n // of a row that the round before has made
+func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string, commits []*pendingCommit,
+	first, last bool,
+) error {
+	for _, c := range commits {
+		if c.prev != nil {
+			c.row = c.prev.row // the round before may have created it
 		}
 	}
-	slices.SortFunc(entries, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(min(a.Expect, 1), min(b.Expect, 1)), cmp.Compare(a.n, b.n), cmp.Compare(a.Run.ID,
-			b.Run.ID))
+	slices.SortFunc(commits, func(a, b *pendingCommit) int {
+		return cmp.Or(cmp.Compare(min(a.Expect, 1), min(b.Expect, 1)), cmp.Compare(a.row, b.row),
+			cmp.Compare(a.Run.ID, b.Run.ID))
 	})
 	creating := 0
-	for creating < len(entries) && entries[creating].Expect == 0 {
+	for creating < len(commits) && commits[creating].Expect == 0 {
 		creating++
 	}
 	b := &pgx.Batch{}
 	if first {
 		b.Queue(beginText)
-		b.Queue(s.texts[guardText], wait)
+		b.Queue(s.texts[guardText], lockTimeout)
 	}
-	s.queue(b, entries, creating)
+	s.queueWrites(b, commits, creating)
 	if last {
 		b.Queue(commitText)
 	}
-	clearUnwaited(conn.PgConn())
+	clearReplicationWarning(conn.PgConn())
 	results := conn.SendBatch(ctx, b)
 	err := func() error {
 		for i := 0; first && i < 2; i++ {
@@ -209,7 +198,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entri
 				return err
 			}
 		}
-		err := collect(results, entries, creating)
+		err := readWritten(results, commits, creating)
 		if err == nil && last {
 			_, err = results.Exec()
 		}
@@ -219,55 +208,48 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, wait string, entri
 		err = closing
 	}
 	if err == nil && last {
-		err = unwaited(conn.PgConn())
+		err = replicationError(conn.PgConn())
 	}
 	return err
 }
 
-// rollBack makes a connection fit for others; one that cannot be is closed when it is given back.
+// rollBack makes a connection fit for others. One that cannot be rolled back is closed when it is
+// released.
 func rollBack(ctx context.Context, conn *pgx.Conn) {
 	if conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_, _ = conn.Exec(ctx, `ROLLBACK`) // the first error is the one that tells
+	_, _ = conn.Exec(ctx, `ROLLBACK`) // the caller returns the error that came first
 }
 
-// stored finishes the entries that were stored, tells watchers, and returns the others.
-func (s *Store) stored(entries []*entry) (others []*entry) {
-	hints := make([]store.Hint, 0, len(entries))
-	var done store.Counters
-	for _, e := range entries {
-		if !e.made {
-			others = append(others, e)
+// finishWritten caches, counts, publishes and finishes the commits that a transaction has stored,
+// and returns the others.
+func (s *Store) finishWritten(commits []*pendingCommit) (others []*pendingCommit) {
+	hints := make([]store.Hint, 0, len(commits))
+	var written store.Counters
+	for _, c := range commits {
+		if !c.written {
+			others = append(others, c)
 			continue
 		}
-		done.Commits++
-		done.Rows += uint64(e.rows())
-		done.Bytes += uint64(e.size())
-		s.remember(e)
-		hints = append(hints, e.hint())
+		written.Commits++
+		written.Rows += uint64(c.rows())
+		written.Bytes += uint64(c.size())
+		s.cache.put(storedRun{row: c.row, run: &c.Run, spec: c.Spec}, len(c.Record))
+		hints = append(hints, c.Hint())
 	}
-	s.meter.flushed(done)
-	for _, e := range entries {
-		if e.made {
-			e.recycle()
-			e.finish(nil)
-			e.release()
+	s.counters.Add(written)
+	for _, c := range commits {
+		if c.written {
+			c.Written()
+			c.finish(nil)
+			c.Release()
+			c.batch, c.prev = nil, nil // the run stays in the cache, and nothing else with it
 		}
 	}
-	s.tell(hints)
-	return others
-}
-
-// remember keeps the run as it was written.
-func (s *Store) remember(e *entry) {
-	s.recent.put(stored{n: e.n, run: &e.Run, spec: e.Spec}, len(e.record))
-}
-
-// tell passes hints on, here and to others.
-func (s *Store) tell(hints []store.Hint) {
 	s.watchers.Tell(hints)
-	s.notifier.add(hints)
+	s.notifier.enqueue(hints)
+	return others
 }

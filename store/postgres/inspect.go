@@ -19,7 +19,7 @@ import (
 // ErrRights when the role may not look). It changes nothing, and is quick at any size. An empty
 // schema is "interlude".
 func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
-	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) (err error) {
+	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) (err error) {
 		have, err = inspect(ctx, conn, schema, migrations)
 		return err
 	})
@@ -31,7 +31,7 @@ func Inspect(ctx context.Context, dsn, schema string) (have Status, _ error) {
 
 // Inspect is the function of that name, on the store's own connections.
 func (s *Store) Inspect(ctx context.Context) (have Status, _ error) {
-	within, done, err := s.call(ctx)
+	within, done, err := s.beginCall(ctx)
 	if err != nil {
 		return have, err
 	}
@@ -39,7 +39,7 @@ func (s *Store) Inspect(ctx context.Context) (have Status, _ error) {
 	conn, err := s.acquire(within)
 	if err == nil {
 		defer conn.Release()
-		have, err = inspect(within, conn.Conn(), s.o.Schema, s.versions)
+		have, err = inspect(within, conn.Conn(), s.o.Schema, s.migrations)
 	}
 	switch {
 	case err == nil:
@@ -51,23 +51,23 @@ func (s *Store) Inspect(ctx context.Context) (have Status, _ error) {
 }
 
 func inspect(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (Status, error) {
-	have, err := status(ctx, conn, schema)
+	have, err := readStatus(ctx, conn, schema)
 	if err == nil {
-		err = have.fits(len(known))
+		err = have.checkVersion(len(known))
 	}
 	if err == nil {
-		have.Lacks, err = lacks(ctx, conn, schema)
+		have.Lacks, err = missingRights(ctx, conn, schema)
 	}
 	if err != nil {
 		return have, err
 	}
-	wrong := have.recorded(known)
-	unfit, err := indexes(ctx, conn, schema, known)
+	wrong := have.checkRecorded(known)
+	unfit, err := checkIndexes(ctx, conn, schema, known)
 	if err != nil {
 		return have, err
 	}
-	senseless, err := statements(ctx, conn, schema)
-	return have, errors.Join(append(append(wrong, unfit...), append(senseless, err)...)...)
+	unprepared, err := checkStatements(ctx, conn, schema)
+	return have, errors.Join(append(append(wrong, unfit...), append(unprepared, err)...)...)
 }
 
 // Migrations name what they make in a line of its own each, a primary key in that of its column or
@@ -80,8 +80,8 @@ var (
 	goneIndexes = regexp.MustCompile(`DROP INDEX interlude\.(\w+)`)
 )
 
-// made are the indexes that the migrations leave.
-func made(known []Migration) (indexes []string) {
+// expectedIndexes are the indexes that the migrations leave.
+func expectedIndexes(known []Migration) (indexes []string) {
 	for _, m := range known {
 		for _, table := range madeTable.FindAllStringSubmatch(m.text, -1) {
 			if madeKey.MatchString(table[2]) {
@@ -101,9 +101,10 @@ func made(known []Migration) (indexes []string) {
 	return indexes
 }
 
-// indexes says which are missing or unfinished. One more, of an operator's own, is no fault.
-func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
-	names := made(known)
+// checkIndexes returns an error for each index that is missing or unfinished. One more, of an
+// operator's own, is no fault.
+func checkIndexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migration) (wrong []error, _ error) {
+	names := expectedIndexes(known)
 	rows, err := conn.Query(ctx, `SELECT v.name, i.indexrelid IS NOT NULL FROM unnest($2::text[]) AS v (name)
 		LEFT JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace
 			AND s.nspname = $1::text) ON c.relname = v.name
@@ -123,16 +124,16 @@ func indexes(ctx context.Context, conn *pgx.Conn, schema string, known []Migrati
 	})
 }
 
-// needed are the rights that a node needs, by table.
-const needed = `(VALUES
+// neededRights are the rights that a node needs, by table.
+const neededRights = `(VALUES
 	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']),
 		('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
 
-// lacks says which of them the role has not.
-func lacks(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
-	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+needed+
+// missingRights returns which of them the role does not have.
+func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {
+	rows, err := conn.Query(ctx, `SELECT r.what || ' on ' || v.name FROM `+neededRights+
 		` AS v (name, rights) CROSS JOIN unnest(v.rights) AS r (what)
 		JOIN (pg_catalog.pg_class c JOIN pg_catalog.pg_namespace s ON s.oid = c.relnamespace AND s.nspname = $1::text)
 			ON c.relname = v.name
@@ -143,9 +144,9 @@ func lacks(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error)
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// statements says which of the package's the server cannot make sense of.
-func statements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
-	all := namespaced(schema)
+// checkStatements returns an error for each statement of the package that the server cannot prepare.
+func checkStatements(ctx context.Context, conn *pgx.Conn, schema string) (wrong []error, _ error) {
+	all := textsIn(schema)
 	for _, l := range []listing{byCreation, byQuestion} {
 		text, _, err := l.text(store.Query{
 			Pool: "p", Key: "k", Labels: map[string]string{"a": "b"}, Limit: 1, After: store.Cursor{ID: "a"}.String(),

@@ -20,7 +20,7 @@ func TestInspect(t *testing.T) {
 	require.NoError(t, err)
 	indexes, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
-	require.ElementsMatch(t, indexes, postgres.Made())
+	require.ElementsMatch(t, indexes, postgres.ExpectedIndexes())
 
 	w.exec(`CREATE INDEX own ON interlude.runs (n, id)`)
 	w.exec(`ALTER TABLE interlude.nodes ADD COLUMN own text`)

@@ -45,26 +45,20 @@ func (r *reader) list(ctx context.Context, q store.Query, l listing) (page store
 	if text == "" {
 		return page, nil
 	}
-	asked := *r
-	// they may be few among many: the planner knows, and their index is of the kind that it is kept
-	// from otherwise
+	planned := *r
+	// Runs with the labels may be few among many, as the planner knows. Their index is of a kind that
+	// indexPlans excludes.
 	if len(q.Labels) > 0 {
-		asked.fresh = true
-		if !asked.steady { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
+		planned.customPlan = true
+		if !planned.planner { // in a transaction of the host's own: a statement that is parsed anew has no plan yet
 			args = append([]any{pgx.QueryExecModeDescribeExec}, args...)
 		}
 	}
-	runs, err := collectRows(ctx, &asked, inSchema(text, r.schema), scanRun, args...)
+	runs, err := readRows(ctx, &planned, inSchema(text, r.schema), scanRun, args...)
 	if err != nil {
 		return page, err
 	}
-	if len(runs) > q.Limit {
-		last := &runs[q.Limit-1]
-		page.Next = store.Cursor{At: l.key(last), ID: last.ID}.String()
-		runs = runs[:q.Limit]
-	}
-	page.Runs = runs
-	return page, nil
+	return store.NewPage(runs, q.Limit, l.key), nil
 }
 
 // filter is the conditions of a query and their arguments.
@@ -114,7 +108,7 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		f.and("s.state = ANY ($%d::text[])", states)
 	}
 	if len(q.Labels) > 0 {
-		f.and("r.labels @> $%d::text[]", labelsOf(q.Labels))
+		f.and("r.labels @> $%d::text[]", labelTexts(q.Labels))
 	}
 	f.args = append(f.args, q.Limit+1)
 	return fmt.Sprintf("SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s ORDER BY "+

@@ -17,24 +17,24 @@ func TestASilentListener(t *testing.T) {
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, Timeout: 30 * time.Second})
 	require.NoError(t, err)
 	defer s.Close()
-	conn, err := s.listener()
+	conn, err := s.connectListener()
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	_, err = conn.Exec(t.Context(), `LISTEN `+quoted(s.channel()))
 	require.NoError(t, err)
 	for range 3 {
-		n, err := s.next(conn, 5*time.Millisecond)
+		n, err := s.waitForNotification(conn, 5*time.Millisecond)
 		require.NoError(t, err)
 		require.Nil(t, n)
 	}
 	_, err = s.pool.Exec(t.Context(), s.texts[notifyText], s.channel(), "hello")
 	require.NoError(t, err)
-	n, err := s.next(conn, 30*time.Second)
+	n, err := s.waitForNotification(conn, 30*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, "hello", n.Payload)
 
 	_, err = s.pool.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, conn.PgConn().PID())
 	require.NoError(t, err)
-	_, err = s.next(conn, 30*time.Second)
+	_, err = s.waitForNotification(conn, 30*time.Second)
 	require.Error(t, err)
 }

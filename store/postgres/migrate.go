@@ -88,7 +88,7 @@ func Migrations() []Migration { return append([]Migration(nil), migrations...) }
 //	GRANT UPDATE ON interlude.states, interlude.nodes, interlude.pools TO node;
 //	GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled, interlude.nodes TO node;
 func Migrate(ctx context.Context, dsn, schema string) error {
-	err := within(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
+	err := withConn(ctx, dsn, schema, func(conn *pgx.Conn, schema string) error {
 		return migrate(ctx, conn, schema, migrations)
 	})
 	if err != nil {
@@ -97,11 +97,11 @@ func Migrate(ctx context.Context, dsn, schema string) error {
 	return nil
 }
 
-// within connects to a database for one task in a schema.
-func within(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
+// withConn connects to a database for one task in a schema.
+func withConn(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, schema string) error) error {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return unusable("connection string", err)
+		return configError("connection string", err)
 	}
 	if schema, err = schemaName(schema); err != nil {
 		return err
@@ -114,8 +114,8 @@ func within(ctx context.Context, dsn, schema string, task func(conn *pgx.Conn, s
 	return task(conn, schema)
 }
 
-// beginner is a connection or a pool.
-type beginner interface {
+// txStarter is a connection or a pool.
+type txStarter interface {
 	querier
 	BeginTx(ctx context.Context, options pgx.TxOptions) (pgx.Tx, error)
 }
@@ -128,7 +128,7 @@ const (
 )
 
 // migrate applies what is missing.
-func migrate(ctx context.Context, db beginner, schema string, known []Migration) error {
+func migrate(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	for try := 1; ; try++ {
 		err := migrateOnce(ctx, db, schema, known)
 		var e *pgconn.PgError
@@ -137,14 +137,14 @@ func migrate(ctx context.Context, db beginner, schema string, known []Migration)
 			return err
 		case e.Code == "42P07": // a table of that name is there
 			return fmt.Errorf("%w: %w: choose another one by Options.Schema", ErrForeign, err)
-		case e.Code != "55P03" || try == tableTries:
+		case e.Code != lockNotAvailable || try == tableTries:
 			return err
 		}
 	}
 }
 
 // migrateOnce is one transaction.
-func migrateOnce(ctx context.Context, db beginner, schema string, known []Migration) error {
+func migrateOnce(ctx context.Context, db txStarter, schema string, known []Migration) error {
 	return pgx.BeginTxFunc(ctx, db, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
 		// The lock ends with the transaction, so that a pooler may stand between; a process that is
 		// stopped in the middle holds it for a while only.
@@ -155,18 +155,18 @@ func migrateOnce(ctx context.Context, db beginner, schema string, known []Migrat
 				0))`, "interlude migrations of "+schema); err != nil {
 			return err
 		}
-		have, err := status(ctx, tx, schema)
+		have, err := readStatus(ctx, tx, schema)
 		if err == nil {
-			err = errors.Join(have.recorded(known)...)
+			err = errors.Join(have.checkRecorded(known)...)
 		}
-		if err != nil || have.Version >= len(known) { // a newer schema is looked at by fits
+		if err != nil || have.Version >= len(known) { // checkVersion judges a newer schema
 			return err
 		}
 		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1::text, true)`, tableWait); err != nil {
 			return err
 		}
 		if have.Version == 0 {
-			if err := begin(ctx, tx, schema); err != nil {
+			if err := createSchema(ctx, tx, schema); err != nil {
 				return err
 			}
 		}
@@ -191,12 +191,12 @@ func (m *Migration) apply(ctx context.Context, tx pgx.Tx, schema string) error {
 	return err
 }
 
-// begin makes the schema and the table of its versions.
-func begin(ctx context.Context, tx pgx.Tx, schema string) error {
+// createSchema creates the schema, unless there is one, and the table of its versions.
+func createSchema(ctx context.Context, tx pgx.Tx, schema string) error {
 	var exists bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)`,
 		schema).Scan(&exists)
-	if err == nil && !exists { // who was given a schema need not have the right to make one
+	if err == nil && !exists { // a role that was given a schema need not have the right to create one
 		_, err = tx.Exec(ctx, `CREATE SCHEMA `+quoted(schema))
 	}
 	if err == nil {
@@ -205,4 +205,77 @@ func begin(ctx context.Context, tx pgx.Tx, schema string) error {
 				applied_at timestamptz NOT NULL DEFAULT now())`, schema))
 	}
 	return err
+}
+
+// querier is a connection or a transaction.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// Status is how far a schema is.
+type Status struct {
+	// Version is that of the last migration that was applied; 0 when there is none.
+	Version int
+	// Oldest is the version for which a package must be made at least to work with it.
+	Oldest int
+	// Applied are the migrations that were applied, in order, as they were recorded then.
+	Applied []Migration
+	// Lacks are the rights that a node needs and the role has not, as "DELETE on events". Processes
+	// that only submit, or only look, do with less. Set by Inspect.
+	Lacks []string
+}
+
+// readStatus reads how far a schema is. Any role may see whether a table exists; its content needs a
+// right.
+func readStatus(ctx context.Context, q querier, schema string) (s Status, _ error) {
+	var exists bool
+	err := q.QueryRow(ctx,
+		`SELECT EXISTS (SELECT FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'migrations')`,
+		schema).Scan(&exists)
+	if err != nil || !exists {
+		return s, err
+	}
+	rows, err := q.Query(ctx, inSchema(`SELECT version, name, oldest, sum FROM interlude.migrations ORDER BY version`,
+		schema))
+	if err != nil {
+		return s, err
+	}
+	s.Applied, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m Migration, _ error) {
+		err := row.Scan(&m.Version, &m.Name, &m.Oldest, &m.Sum)
+		return m, err
+	})
+	for _, m := range s.Applied {
+		s.Version, s.Oldest = m.Version, max(s.Oldest, m.Oldest)
+	}
+	return s, err
+}
+
+// checkRecorded returns an error for each applied migration whose text is not this package's.
+func (s Status) checkRecorded(known []Migration) (wrong []error) {
+	for i, m := range known[:min(len(known), len(s.Applied))] {
+		if a := s.Applied[i]; a.Version != m.Version || a.Name != m.Name || a.Sum != m.Sum {
+			wrong = append(wrong, fmt.Errorf("%w: migration %d is recorded as %d, %s (%s), this package's is %s "+
+				"(%s): a development version from before the first "+
+				"release made the tables, or they were changed by hand: use the version that made them, or another "+
+				"schema (Options.Schema)",
+				ErrForeign, m.Version, a.Version, a.Name, a.Sum, m.Name, m.Sum))
+		}
+	}
+	return wrong
+}
+
+// checkVersion returns why this package, which knows so many versions, cannot work with the schema.
+func (s Status) checkVersion(known int) error {
+	switch {
+	case s.Version < known:
+		return fmt.Errorf("%w: it is at version %d, this package needs %d: call Migrate, with a role that may change "+
+			"tables", ErrOlder, s.Version, known)
+	case s.Oldest > known:
+		return fmt.Errorf("%w: it is at version %d and needs a package for %d at least, this one is for %d", ErrNewer,
+			s.Version, s.Oldest, known)
+	}
+	return nil
 }

@@ -86,14 +86,14 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 	results := make(chan error, 100)
 	for i := range 8 {
 		nodes.Go(func() {
-			s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true,
+			s, err := postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoListen: true,
 				NoNotify: true}, known)
 			if err == nil {
 				err = errors.Join(second(s.Inspect(t.Context())), s.Close())
 			}
 			results <- err
 		})
-		nodes.Go(func() { results <- postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, known) })
+		nodes.Go(func() { results <- postgres.MigrateWith(t.Context(), w.dsn, w.schema, known) })
 		if i%2 == 0 {
 			nodes.Go(func() { results <- postgres.Migrate(t.Context(), w.dsn, w.schema) }) // older ones among them
 		}
@@ -129,7 +129,7 @@ func TestOlderNodesGoOn(t *testing.T) {
 		stopped <- err
 	}()
 	known := next(additive)
-	s, err := postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, known)
+	s, err := postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, known)
 	require.NoError(t, err)
 	defer s.Close()
 	w.commit(s, created("of the new"))
@@ -152,7 +152,7 @@ func TestANewerSchema(t *testing.T) {
 	text := fmt.Sprintf("-- oldest: %d\nALTER TABLE interlude.states RENAME COLUMN record TO body;",
 		len(postgres.Migrations())+1)
 	known := next(text)
-	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, known))
+	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, known))
 	for _, o := range []postgres.Options{{Schema: w.schema}, {Schema: w.schema, NoMigrate: true}} {
 		require.ErrorIs(t, refused(t, w.dsn, o), postgres.ErrNewer)
 	}
@@ -170,7 +170,7 @@ func TestAnOlderSchema(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrOlder)
 	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
 	require.NoError(t, w.open(postgres.Options{NoMigrate: true}).Close())
-	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true},
+	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true},
 		next(additive))
 	require.ErrorIs(t, err, postgres.ErrOlder)
 }
@@ -179,11 +179,11 @@ func TestAnOlderSchema(t *testing.T) {
 func TestAMigrationThatFails(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	r := w.commit(s, created("r"))
-	err := postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive+"SELECT 1/0;"))
+	err := postgres.MigrateWith(t.Context(), w.dsn, w.schema, next(additive+"SELECT 1/0;"))
 	require.ErrorContains(t, err, "_next.sql")
 	require.Equal(t, len(postgres.Migrations()), w.status().Version)
 	w.commit(s, report(r))
-	require.NoError(t, postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)))
+	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, next(additive)))
 }
 
 // A table that a long transaction uses is waited for, and those who come after the migration do not
@@ -194,7 +194,7 @@ func TestAMigrationWaitsByTurns(t *testing.T) {
 	var n int
 	require.NoError(t, tx.QueryRow(t.Context(), w.inSchema(`SELECT count(*) FROM interlude.nodes`)).Scan(&n))
 	done := make(chan error, 1)
-	go func() { done <- postgres.MigrateKnowing(t.Context(), w.dsn, w.schema, next(additive)) }()
+	go func() { done <- postgres.MigrateWith(t.Context(), w.dsn, w.schema, next(additive)) }()
 	for range 2 {
 		require.Eventually(t, func() bool {
 			return w.sessions(`wait_event_type = 'Lock' AND query LIKE 'ALTER TABLE%zone%'`) > 0

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
@@ -15,10 +18,10 @@ import (
 // maxPayload is a little less than the 8000 bytes that a notification can carry.
 const maxPayload = 7800
 
-// maxHints bounds what waits to be told: more than that is told as "anything may have changed".
+// maxHints bounds the hints that wait to be sent: more are sent as "anything may have changed".
 const maxHints = 4096
 
-// notice is a notification: what a process has committed.
+// notice is the content of a notification: what a process has committed.
 type notice struct {
 	From string    `json:"from"` // the store instance, so that it does not listen to itself
 	Runs []runHint `json:"runs,omitempty"`
@@ -32,29 +35,31 @@ type runHint struct {
 	Seq   uint64    `json:"n"`
 }
 
-// notifier tells other processes of commits, in transactions of its own that nobody waits for: one
-// that notifies holds a lock of the whole database until it is stored, so that commits would come
-// one after the other. What is told after a crash is lost; the others poll.
+// notifier notifies other processes of commits, in transactions of its own for which nobody waits: a
+// transaction that notifies locks the whole database until it is stored, so that commits would come
+// one after the other. Hints that were not sent before a crash are lost; the others poll.
 type notifier struct {
-	s    *Store
-	wake chan struct{}
-	last chan struct{} // closed when the store is: what waits is sent, and no more
+	s       *Store
+	wake    chan struct{}
+	closing chan struct{} // closed when the store is: the pending hints are sent, and no more
 
-	mu    sync.Mutex
-	hints map[string]runHint // guarded by mu; what waits, by run: the newest is enough
-	order []string           // guarded by mu; runs in hints
-	all   bool               // guarded by mu
+	mu      sync.Mutex
+	pending map[string]runHint // guarded by mu; the newest hint of each run
+	order   []string           // guarded by mu; the runs in pending
+	all     bool               // guarded by mu; too much is pending to name it
 }
 
 func newNotifier(s *Store) *notifier {
-	return &notifier{s: s, wake: make(chan struct{}, 1), last: make(chan struct{}), hints: make(map[string]runHint)}
+	return &notifier{
+		s: s, wake: make(chan struct{}, 1), closing: make(chan struct{}), pending: make(map[string]runHint),
+	}
 }
 
 // notifyText needs no durability.
 var notifyText = sql(`SELECT set_config('synchronous_commit', 'off', true), pg_notify($1::text, $2::text)`)
 
-// channel is where the processes of a schema notify each other. A name of the server's has 63 bytes
-// at most.
+// channel is the name of the channel on which the processes of a schema notify each other. The server
+// allows 63 bytes.
 func (s *Store) channel() string {
 	name := "interlude " + s.o.Schema
 	if len(name) > 63 {
@@ -64,8 +69,8 @@ func (s *Store) channel() string {
 	return name
 }
 
-// payload is the notice as it is sent: what is too much for a notification is told as "anything may
-// have changed".
+// payload is the notice as it is sent. One that is too large for a notification is sent as "anything
+// may have changed".
 func (n notice) payload() string {
 	text, _ := json.Marshal(n) // its texts can all be encoded
 	if len(text) > maxPayload {
@@ -74,23 +79,23 @@ func (n notice) payload() string {
 	return string(text)
 }
 
-// add puts hints on the way.
-func (n *notifier) add(hints []store.Hint) {
+// enqueue has hints sent.
+func (n *notifier) enqueue(hints []store.Hint) {
 	if n.s.o.NoNotify || len(hints) == 0 {
 		return
 	}
 	n.mu.Lock()
 	for _, h := range hints {
-		if known, ok := n.hints[h.RunID]; ok && known.Seq > h.Seq {
+		if earlier, ok := n.pending[h.RunID]; ok && earlier.Seq > h.Seq {
 			continue
 		} else if !ok {
 			n.order = append(n.order, h.RunID)
 		}
-		n.hints[h.RunID] = runHint{h.RunID, h.State, h.Seq}
+		n.pending[h.RunID] = runHint{h.RunID, h.State, h.Seq}
 	}
 	if len(n.order) > maxHints {
 		n.all, n.order = true, nil
-		clear(n.hints)
+		clear(n.pending)
 	}
 	n.mu.Unlock()
 	select {
@@ -99,13 +104,13 @@ func (n *notifier) add(hints []store.Hint) {
 	}
 }
 
-// take returns the next notification, nil when there is nothing to tell.
-func (n *notifier) take() *notice {
+// next returns the next notification, nil when no hint is pending.
+func (n *notifier) next() *notice {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.all {
 		n.all, n.order = false, nil
-		clear(n.hints)
+		clear(n.pending)
 		return &notice{From: n.s.instance, All: true}
 	}
 	if len(n.order) == 0 {
@@ -114,22 +119,22 @@ func (n *notifier) take() *notice {
 	note := &notice{From: n.s.instance}
 	size, i := 100, 0
 	for ; i < len(n.order); i++ {
-		h := n.hints[n.order[i]]
+		h := n.pending[n.order[i]]
 		if size += len(h.ID) + 60; size > maxPayload && i > 0 {
 			break
 		}
 		note.Runs = append(note.Runs, h)
-		delete(n.hints, h.ID)
+		delete(n.pending, h.ID)
 	}
 	n.order = n.order[i:]
 	return note
 }
 
-// noticeGap is the least time between two notifications: so a busy node sends some hundred a
-// second, each for many commits, and an idle one is heard at once.
+// noticeGap is the least time between two notifications: a busy node sends some hundred a second, each
+// for many commits, and an idle node sends one at once.
 const noticeGap = 2 * time.Millisecond
 
-// run sends what is to be told until the store is closed.
+// run sends hints until the store is closed.
 func (n *notifier) run() {
 	gap := time.NewTimer(0)
 	defer gap.Stop()
@@ -138,27 +143,141 @@ func (n *notifier) run() {
 		select {
 		case <-n.wake:
 			n.flush(n.s.o.Timeout)
-		case <-n.last: // who submits a run and leaves has others wait for a poll else
-			n.flush(min(n.s.o.Timeout, lastNotices))
+		case <-n.closing: // otherwise the last hints would be lost, and others would wait for a poll
+			n.flush(min(n.s.o.Timeout, closeTimeout))
 			return
 		}
 		gap.Reset(noticeGap)
 		select {
 		case <-gap.C:
-		case <-n.last:
+		case <-n.closing:
 		}
 	}
 }
 
-// lastNotices is how long a store that is being closed goes on telling others what it has
-// committed.
-const lastNotices = time.Second
+// closeTimeout is how long a store that is being closed goes on notifying others.
+const closeTimeout = time.Second
 
-// flush sends what waits. A notification that cannot be sent is lost: whoever waits for it polls.
+// flush sends the pending hints. A notification that cannot be sent is lost: whoever waits for it
+// polls.
 func (n *notifier) flush(timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(n.s.live, timeout)
 	defer cancel()
-	for note := n.take(); note != nil; note = n.take() {
+	for note := n.next(); note != nil; note = n.next() {
 		_, _ = n.s.pool.Exec(ctx, n.s.texts[notifyText], n.s.channel(), note.payload())
 	}
+}
+
+// Watch implements store.Watcher: hints of this process's commits come with their run and events,
+// those of other processes with the run's id, state and last event.
+func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
+
+// listen publishes the notifications of other processes, from a connection of its own that is made
+// again, with a backoff, when it breaks.
+func (s *Store) listen() {
+	backoff := minListenBackoff
+	for s.live.Err() == nil {
+		began := time.Now()
+		s.listenOnce()
+		if time.Since(began) > 10*time.Second { // the connection was good
+			backoff = minListenBackoff
+		}
+		wait := time.NewTimer(backoff)
+		select {
+		case <-wait.C:
+		case <-s.live.Done():
+		}
+		wait.Stop()
+		backoff = min(2*backoff, maxListenBackoff)
+	}
+}
+
+// Bounds of the backoff between two connections of the listener.
+const (
+	minListenBackoff = 100 * time.Millisecond
+	maxListenBackoff = 5 * time.Second
+)
+
+// listenOnce listens until the connection breaks.
+func (s *Store) listenOnce() {
+	conn, err := s.connectListener()
+	if err != nil {
+		return
+	}
+	defer s.closeListener(conn)
+	if _, err := conn.Exec(s.live, `LISTEN `+quoted(s.channel())); err != nil {
+		return
+	}
+	s.watchers.Tell([]store.Hint{{}}) // nobody knows what came before
+	for {
+		n, err := s.waitForNotification(conn, maxSilence)
+		if err != nil {
+			return
+		}
+		if n != nil {
+			s.publishNotification(n.Payload)
+		}
+	}
+}
+
+// maxSilence is how long a connection may be silent before it is pinged: one that was cut on the way
+// is as silent as one on which nothing happens.
+const maxSilence = 30 * time.Second
+
+// waitForNotification returns the next notification; nil when none came for as long as silence, and
+// the connection answers a ping.
+func (s *Store) waitForNotification(conn *pgx.Conn, silence time.Duration) (*pgconn.Notification, error) {
+	ctx, cancel := context.WithTimeout(s.live, silence)
+	defer cancel()
+	n, err := conn.WaitForNotification(ctx)
+	if err == nil || s.live.Err() != nil || !pgconn.Timeout(err) {
+		return n, err
+	}
+	ctx, stop := context.WithTimeout(s.live, s.o.Timeout)
+	defer stop()
+	return nil, conn.Ping(ctx)
+}
+
+// closeListener closes a connection, with a goodbye to the server if that is quick.
+func (s *Store) closeListener(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.live), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // nothing was written
+}
+
+// connectListener connects to where notifications arrive.
+func (s *Store) connectListener() (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
+	defer cancel()
+	if s.o.ListenDSN != "" {
+		return pgx.Connect(ctx, s.o.ListenDSN)
+	}
+	config := s.pool.Config()
+	if config.BeforeConnect != nil { // it may set a password that is valid for minutes only
+		if err := config.BeforeConnect(ctx, config.ConnConfig); err != nil {
+			return nil, err
+		}
+	}
+	return pgx.ConnectConfig(ctx, config.ConnConfig)
+}
+
+// publishNotification passes a notification on to the watchers. One that cannot be decoded comes from
+// a newer version: anything may have changed.
+func (s *Store) publishNotification(payload string) {
+	var note notice
+	if err := json.Unmarshal([]byte(payload), &note); err != nil || len(note.Runs) == 0 {
+		note.All = true
+	}
+	if note.From == s.instance {
+		return
+	}
+	if note.All {
+		s.watchers.Tell([]store.Hint{{}})
+		return
+	}
+	hints := make([]store.Hint, len(note.Runs))
+	for i, r := range note.Runs {
+		hints[i] = store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq}
+	}
+	s.watchers.Tell(hints)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// told is all that the notifier has to tell, notice by notice.
-func told(tb testing.TB, n *notifier) (all []notice) {
+// notices are all that the notifier has to send.
+func notices(tb testing.TB, n *notifier) (all []notice) {
 	tb.Helper()
-	for next := n.take(); next != nil; next = n.take() {
+	for next := n.next(); next != nil; next = n.next() {
 		payload := next.payload()
 		require.LessOrEqual(tb, len(payload), maxPayload)
 		var arrived notice
@@ -30,12 +30,12 @@ func newTestNotifier() *notifier { return newNotifier(&Store{instance: "here"}) 
 // Hints of one run are one, the newest; whatever the order in which they came.
 func TestHintsAreCoalesced(t *testing.T) {
 	n := newTestNotifier()
-	n.add([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
-	n.add([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
-	n.add([]store.Hint{{RunID: "a", State: fsm.StateRunning, Seq: 2}})
+	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
+	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
+	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateRunning, Seq: 2}})
 	require.Equal(t, []notice{{From: "here", Runs: []runHint{{"a", fsm.StateCanceled, 3}, {"b", fsm.StateQueued, 1}}}},
-		told(t, n))
-	require.Empty(t, told(t, n))
+		notices(t, n))
+	require.Empty(t, notices(t, n))
 }
 
 // What is too much for one notification goes in several; each run is told once.
@@ -43,9 +43,9 @@ func TestManyHintsAreSeveralNotifications(t *testing.T) {
 	n := newTestNotifier()
 	const runs = 1000
 	for i := range runs {
-		n.add([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i), State: fsm.StateQueued, Seq: 1}})
+		n.enqueue([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i), State: fsm.StateQueued, Seq: 1}})
 	}
-	all := told(t, n)
+	all := notices(t, n)
 	require.Greater(t, len(all), 1)
 	seen := make(map[string]bool)
 	for _, next := range all {
@@ -63,11 +63,11 @@ func TestManyHintsAreSeveralNotifications(t *testing.T) {
 func TestTooMuchIsToldAsAnything(t *testing.T) {
 	n := newTestNotifier()
 	for i := range maxHints + 1 {
-		n.add([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i)}})
+		n.enqueue([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i)}})
 	}
-	require.Equal(t, []notice{{From: "here", All: true}}, told(t, n))
-	n.add([]store.Hint{{RunID: strings.Repeat("<", 2000)}})
-	require.Equal(t, []notice{{From: "here", All: true}}, told(t, n))
+	require.Equal(t, []notice{{From: "here", All: true}}, notices(t, n))
+	n.enqueue([]store.Hint{{RunID: strings.Repeat("<", 2000)}})
+	require.Equal(t, []notice{{From: "here", All: true}}, notices(t, n))
 }
 
 // A schema's channel has a name that the server takes, and no other schema has.
@@ -99,7 +99,7 @@ func TestWhatIsHeard(t *testing.T) {
 		s := &Store{instance: "here"}
 		var heard []store.Hint
 		stop := s.Watch(func(h store.Hint) { heard = append(heard, h) })
-		s.hear(payload)
+		s.publishNotification(payload)
 		stop()
 		require.Equal(t, want, heard, payload)
 	}

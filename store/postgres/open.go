@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/groupcommit"
 )
 
 // DefaultSchema is the PostgreSQL schema of a store whose options name none.
@@ -54,29 +56,29 @@ type Store struct {
 	reader
 	pool       *pgxpool.Pool
 	instance   string // tells this store's notifications from those of others
-	own        bool   // the pool is the store's to close
+	ownsPool   bool   // Close closes the pool
 	o          Options
-	versions   []Migration // that this package knows
-	jobs       chan *job
-	reads      chan *lookup
-	recent     recent
-	fair       fair
-	held       held
-	confirming chan struct{} // taken by those who confirm
+	migrations []Migration // that this package knows
+	commits    *groupcommit.Queue[*commitBatch]
+	runReads   *groupcommit.Queue[*runRead]
+	cache      runCache
+	rotation   claim.Rotation
+	locked     lockedRuns
+	counters   groupcommit.Counters
 	clock      clock
-	meter      meter
 	watchers   store.Watchers
 	notifier   *notifier
 
-	closing sync.Once
-	closed  chan struct{}
-	live    context.Context // ends when the store is closed
-	end     context.CancelFunc
-	flushes sync.WaitGroup
-	others  sync.WaitGroup // listening, keeping time
-	calls   calls
+	confirmPermits chan struct{}
 
-	notifying sync.WaitGroup
+	closing    sync.Once
+	closed     chan struct{}
+	live       context.Context // ends when the store is closed
+	end        context.CancelFunc
+	flushes    sync.WaitGroup // of commits and of reads, and retries of locked runs
+	background sync.WaitGroup // listening, and reading the clock
+	notifying  sync.WaitGroup
+	calls      calls
 }
 
 var (
@@ -95,30 +97,30 @@ var (
 // first) and brings the schema to this package's version; the context bounds how long that may take
 // (see Migrate). The error matches one of this package's sentinels. Close the store when done.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
-	return openKnowing(ctx, dsn, o, migrations)
+	return openWith(ctx, dsn, o, migrations)
 }
 
-// openKnowing is Open of the version of this package that knows these migrations.
-func openKnowing(ctx context.Context, dsn string, o Options, known []Migration) (*Store, error) {
+// openWith is Open of a version of this package that knows these migrations.
+func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*Store, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, unusable("connection string", err)
+		return nil, configError("connection string", err)
 	}
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
 	config.ConnConfig.OnNotice = OnNotice
-	(&hosts{names: make(map[string]string)}).watch(config)
+	(&hosts{names: make(map[string]string)}).configure(config)
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	s, err := newKnowing(ctx, pool, o, known)
+	s, err := newWith(ctx, pool, o, known)
 	if err != nil {
 		pool.Close()
 		return nil, err
 	}
-	s.own = true
+	s.ownsPool = true
 	return s, nil
 }
 
@@ -130,72 +132,73 @@ const defaultConns = 10
 // settings may be any; it needs three connections at least to keep reads, commits and claims from
 // waiting for each other, and, where a synchronous standby may take over, OnNotice.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
-	return newKnowing(ctx, pool, o, migrations)
+	return newWith(ctx, pool, o, migrations)
 }
 
-func newKnowing(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migration) (*Store, error) {
+func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migration) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		pool: pool, versions: known, instance: rand.Text(), o: o, jobs: make(chan *job, flushSize),
-		reads: make(chan *lookup, lookupSize), closed: make(chan struct{}),
-		fair: fair{served: make(map[string]string)}, held: newHeld(pool.Stat().MaxConns()),
-		confirming: make(chan struct{}, confirms),
+		pool: pool, migrations: known, instance: rand.Text(), o: o, closed: make(chan struct{}),
+		commits:  groupcommit.New[*commitBatch]("postgres", maxBatch, !o.NoGroupCommit),
+		runReads: groupcommit.New[*runRead]("postgres", maxRunReads, true),
+		cache:    newRunCache(), locked: newLockedRuns(pool.Stat().MaxConns()),
+		confirmPermits: make(chan struct{}, maxConfirms),
 	}
-	s.reader = reader{texts: namespaced(o.Schema), schema: o.Schema, on: s.read, steady: true}
+	s.reader = reader{texts: textsIn(o.Schema), schema: o.Schema, begin: s.beginRead, planner: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
-	if err := s.begin(ctx); err != nil {
+	s.notifier = newNotifier(s)
+	if err := s.prepareSchema(ctx); err != nil {
 		s.end()
 		return nil, fmt.Errorf("postgres: open: %w", explain(err))
 	}
 	for range o.Flushes {
-		s.flushes.Go(s.flushing)
+		s.flushes.Go(func() { s.commits.Serve(s.flush) })
 	}
-	for range lookups {
-		s.flushes.Go(s.looking)
+	for range runReaders {
+		s.flushes.Go(func() { s.runReads.Serve(s.readRuns) })
 	}
-	s.notifier = newNotifier(s)
-	s.others.Go(s.keepTime)
+	s.background.Go(s.pollClock)
 	if !o.NoNotify {
 		s.notifying.Go(s.notifier.run)
 	}
 	if !o.NoListen {
-		s.others.Go(s.listen)
+		s.background.Go(s.listen)
 	}
 	return s, nil
 }
 
-// begin sees to a schema that this package can work with.
-func (s *Store) begin(ctx context.Context) error {
-	have, err := s.contact(ctx)
+// prepareSchema checks the schema, and migrates it if it may and must.
+func (s *Store) prepareSchema(ctx context.Context) error {
+	have, err := s.checkServer(ctx)
 	if err == nil {
-		err = errors.Join(have.recorded(s.versions)...)
+		err = errors.Join(have.checkRecorded(s.migrations)...)
 	}
-	if err == nil && have.Version < len(s.versions) && !s.o.NoMigrate {
-		if err = migrate(ctx, s.pool, s.o.Schema, s.versions); err == nil {
-			have, err = s.contact(ctx)
+	if err == nil && have.Version < len(s.migrations) && !s.o.NoMigrate {
+		if err = migrate(ctx, s.pool, s.o.Schema, s.migrations); err == nil {
+			have, err = s.checkServer(ctx)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return have.fits(len(s.versions))
+	return have.checkVersion(len(s.migrations))
 }
 
-// contact finds the server, its clock and the schema.
-func (s *Store) contact(ctx context.Context) (Status, error) {
+// checkServer reads the server's clock and the schema's status.
+func (s *Store) checkServer(ctx context.Context) (Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	if err := s.lookAtClock(ctx); err != nil {
-		// it is not the host that has them all
+	if err := s.readClock(ctx); err != nil {
+		// no connection was made: the host has not taken them all for itself
 		if errors.Is(err, context.DeadlineExceeded) && s.pool.Stat().AcquiredConns() == 0 {
 			return Status{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 		}
 		return Status{}, err
 	}
-	return status(ctx, s.pool, s.o.Schema)
+	return readStatus(ctx, s.pool, s.o.Schema)
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -215,7 +218,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.ListenDSN != "" {
 		if _, err := pgx.ParseConfig(o.ListenDSN); err != nil {
-			return o, unusable("ListenDSN", err)
+			return o, configError("ListenDSN", err)
 		}
 	}
 	return o, nil
@@ -237,17 +240,67 @@ func schemaName(name string) (string, error) {
 // commits. Connections that are dead without saying so may take the driver 15 s more.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
-		s.calls.end(s.closed)
-		close(s.jobs)
-		close(s.reads)
+		s.commits.Close()
+		s.runReads.Close()
+		s.calls.close(s.closed)
 		s.flushes.Wait()
-		close(s.notifier.last)
+		s.commits.Drained()
+		s.runReads.Drained()
+		close(s.notifier.closing)
 		s.notifying.Wait()
 		s.end()
-		s.others.Wait()
-		if s.own {
+		s.background.Wait()
+		if s.ownsPool {
 			s.pool.Close()
 		}
 	})
 	return nil
+}
+
+// calls are the calls under way that Close waits for.
+type calls struct {
+	mu      sync.Mutex
+	pending sync.WaitGroup // added to under mu, while not closed
+}
+
+// close closes the channel and waits for the calls that began before.
+func (c *calls) close(closed chan struct{}) {
+	c.mu.Lock()
+	close(closed)
+	c.mu.Unlock()
+	c.pending.Wait()
+}
+
+// begin counts a call; false when the store is closed.
+func (c *calls) begin(closed <-chan struct{}) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-closed:
+		return false
+	default:
+		c.pending.Add(1)
+		return true
+	}
+}
+
+// beginCall begins a call, whose context is bounded by Options.Timeout. Done ends it.
+func (s *Store) beginCall(ctx context.Context) (_ context.Context, done func(), _ error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if !s.calls.begin(s.closed) {
+		return nil, nil, store.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	return ctx, func() {
+		cancel()
+		s.calls.pending.Done()
+	}, nil
+}
+
+// beginRead begins a call of the reader.
+func (s *Store) beginRead(ctx context.Context) (querier, context.Context, func(), error) {
+	within, done, err := s.beginCall(ctx)
+	return replicatedPool{s.pool}, within, done, err
 }

@@ -2,49 +2,45 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/interlude-go/interlude/slots"
-	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/claim"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // peek reports whether there is something to claim, slots aside. It takes no lock and writes
 // nothing: idle nodes ask again and again. For a claim of any engine it also finds the engines
 // whose runs could be picked.
-func (c *claim) peek(ctx context.Context) (bool, error) {
-	type sight struct {
-		registered, some bool
-		engines          [][]byte
+func (c *claimTx) peek(ctx context.Context) (bool, error) {
+	type answer struct {
+		registered, found bool
+		engines           [][]byte
 	}
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
 	if c.req.Engines == nil {
 		text, args = peekAnyText, args[:2]
 	}
-	seen, err := ask(ctx, c.pool, c.steadied(), c.texts[text], func(row pgx.CollectableRow) (v sight, _ error) {
-		err := row.Scan(&v.registered, &v.some, &v.engines)
-		return v, err
-	}, args...)
+	scan := func(row pgx.CollectableRow) (a answer, _ error) {
+		err := row.Scan(&a.registered, &a.found, &a.engines)
+		return a, err
+	}
+	answers, err := queryAfter(ctx, c.pool, c.settings(), c.texts[text], scan, args...)
 	switch {
 	case err != nil:
 		return false, err
-	case !seen[0].registered:
-		return false, c.stale()
+	case !answers[0].registered:
+		return false, refuse.NotRegistered(c.req.Node)
 	}
-	c.engines = seen[0].engines
-	return seen[0].some || c.req.Engines == nil && len(c.engines) > 0, nil
-}
-
-func (c *claim) stale() error {
-	return fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, c.req.Node)
+	c.engines = answers[0].engines
+	return answers[0].found || c.req.Engines == nil && len(c.engines) > 0, nil
 }
 
 var (
-	// peekText is of given engines. What is held back is reported for all of them: the claim that
-	// follows puts it among the ready ones, so that it is not reported again.
+	// peekText is for given engines. It reports a run whose not-before time has come whatever its
+	// engine: the claim that follows makes the run ready, so that it is not reported again.
 	peekText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text),
 		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
@@ -66,27 +62,26 @@ var (
 			ARRAY (SELECT engine FROM engines UNION (
 				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
 					ORDER BY delayed_until LIMIT 1000))`)
-	// claimGuardText locks the node's row: whoever expires it meanwhile waits until the claim is
-	// stored, so that none is stored afterwards.
+	// claimGuardText locks the node's row: whoever expires the node meanwhile waits until the claim
+	// is stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
-		` + steady + `, ` + attended + `, ` + heard)
-	// releaseText puts runs whose not-before time has come among the ready ones.
+		` + indexPlans + `, ` + idleTimeout + `, ` + showWarnings)
+	// releaseText makes runs ready whose not-before time has come.
 	releaseText = sql(`UPDATE interlude.states SET ready = true, delayed_until = NULL WHERE n = ANY (ARRAY (
 		SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $1::bigint
 			ORDER BY delayed_until LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED))`)
 	stickyText = sql(`SELECT n, id, version FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'
 		ORDER BY queued_at, id LIMIT $2::bigint FOR NO KEY UPDATE SKIP LOCKED`)
-	// lockText takes the pools in one order, so that claims wait for each other and never in a
-	// circle. One in which nothing is ready for the engines is left alone.
+	// lockText locks the pools in one order, so that claims wait for each other and never
+	// deadlock. It locks no pool in which nothing is ready for the engines.
 	lockText = sql(`SELECT name FROM interlude.pools WHERE (SELECT true FROM unnest($1::bytea[]) AS e (engine)
 		CROSS JOIN LATERAL (
 			SELECT FROM interlude.states WHERE ready AND states.engine = e.engine AND states.pool = pools.name
 				LIMIT 1) s LIMIT 1)
 		ORDER BY name FOR NO KEY UPDATE`)
-	// readyText counts what the pools' slots are held for, as it stands now that they are locked,
-	// and looks at what is ready: in a pool without a bound by key, one more than there is room
-	// for. It looks at as many of each engine, and merges them, so that it walks through no run of
-	// another engine.
+	// readyText counts the slots that are held in each pool, now that the pools are locked. For a
+	// pool without a capacity by key it also locks ready runs, one more than the pool has room for:
+	// as many of each engine, merged, so that it visits no run of another engine.
 	readyText = sql(`SELECT p.name, p.capacity, p.key_capacity, h.held, r.n, r.id, r.version
 		FROM interlude.pools p
 		CROSS JOIN LATERAL (SELECT count(*) AS held FROM interlude.states WHERE slot AND states.pool = p.name) h
@@ -102,11 +97,6 @@ var (
 			) s ORDER BY s.priority DESC, s.key, s.queued_at, s.id LIMIT m.most
 		) r ON true
 		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
-	// loadText locks picked runs and loads them.
-	loadText = sql(`SELECT s.n, s.id, s.version, s.record, r.spec FROM interlude.states s JOIN interlude.runs r
-		ON r.n = s.n
-		WHERE s.n = ANY ($1::bigint[]) AND (s.ready OR s.slot AND s.state = 'queued')
-			FOR NO KEY UPDATE OF s SKIP LOCKED`)
 )
 
 // openPool is a pool in which something is ready.
@@ -116,13 +106,13 @@ type openPool struct {
 	ready []pick // one more than there is room for, at most; none in a pool with a bound by key
 }
 
-// take picks the runs: first those that hold a slot already, then pool by pool.
-func (c *claim) take(ctx context.Context) error {
-	pools, err := c.look(ctx)
+// pickRuns picks the runs: first those that hold a slot already, then from one pool after the other.
+func (c *claimTx) pickRuns(ctx context.Context) error {
+	pools, err := c.lockPools(ctx)
 	if err != nil {
 		return err
 	}
-	for _, p := range c.inTurn(pools) {
+	for _, p := range claim.Rotate(&c.rotation, pools, func(p openPool) string { return p.Name }) {
 		want := c.req.Max - len(c.picks)
 		free := min(want, p.Capacity-p.held)
 		switch {
@@ -130,27 +120,22 @@ func (c *claim) take(ctx context.Context) error {
 		case p.KeyCapacity == 0 && len(p.ready) <= free: // there is room for all, and nothing to choose
 			c.picks = append(c.picks, p.ready...)
 		default:
-			q := &queue{claim: c, ctx: ctx, pool: p.Pool, seen: make(map[string]pick)}
-			c.fair.mu.Lock()
-			last := c.fair.served[p.Name]
-			c.fair.mu.Unlock()
-			ids, served, err := slots.Select(p.Pool, p.held, q, want, last)
+			q := &readyQueue{claimTx: c, ctx: ctx, pool: p.Pool, found: make(map[string]pick)}
+			ids, err := c.rotation.Select(p.Pool, p.held, q, want)
 			if err != nil {
 				return err
 			}
-			c.fair.mu.Lock()
-			c.fair.served[p.Name] = served
-			c.fair.mu.Unlock()
 			for _, id := range ids {
-				c.picks = append(c.picks, q.seen[id])
+				c.picks = append(c.picks, q.found[id])
 			}
 		}
 	}
 	return nil
 }
 
-// look begins the transaction, and sees in one exchange what there is to choose from.
-func (c *claim) look(ctx context.Context) ([]openPool, error) {
+// lockPools begins the transaction. In one exchange it picks the node's own sticky runs, locks the
+// pools that have ready runs, and prefetches what there is to choose from.
+func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
 	b := &pgx.Batch{}
 	b.Queue(beginText)
 	b.Queue(c.texts[claimGuardText], c.req.Node)
@@ -159,14 +144,15 @@ func (c *claim) look(ctx context.Context) ([]openPool, error) {
 	b.Queue(c.texts[lockText], c.engines)
 	b.Queue(c.texts[readyText], c.req.Max, c.engines)
 	results := c.conn.SendBatch(ctx, b)
-	pools, err := c.collect(results)
+	pools, err := c.readPools(results)
 	if closing := results.Close(); err == nil {
 		err = closing
 	}
 	return pools, err
 }
 
-func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
+// readPools reads the results of lockPools. The pools are in the order of their names.
+func (c *claimTx) readPools(results pgx.BatchResults) (pools []openPool, _ error) {
 	if _, err := results.Exec(); err != nil {
 		return nil, err
 	}
@@ -175,12 +161,12 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 		return nil, err
 	}
 	if !registered {
-		return nil, c.stale()
+		return nil, refuse.NotRegistered(c.req.Node)
 	}
 	if _, err := results.Exec(); err != nil {
 		return nil, err
 	}
-	rows, _ := results.Query() // CollectRows tells its error too
+	rows, _ := results.Query() // CollectRows returns its error too
 	var err error
 	if c.picks, err = pgx.CollectRows(rows, scanPick); err != nil {
 		return nil, err
@@ -213,20 +199,6 @@ func (c *claim) collect(results pgx.BatchResults) (pools []openPool, _ error) {
 
 func scanPick(row pgx.CollectableRow) (p pick, _ error) {
 	p.locked = true
-	err := row.Scan(&p.n, &p.id, &p.version)
+	err := row.Scan(&p.row, &p.id, &p.version)
 	return p, err
-}
-
-// inTurn has each claim begin with another pool, so that none is always served last.
-func (c *claim) inTurn(pools []openPool) []openPool {
-	if len(pools) == 0 {
-		return nil
-	}
-	slices.SortFunc(pools, func(a, b openPool) int { return strings.Compare(a.Name, b.Name) })
-	c.fair.mu.Lock()
-	defer c.fair.mu.Unlock()
-	i := slices.IndexFunc(pools, func(p openPool) bool { return p.Name > c.fair.first })
-	i = max(i, 0)
-	c.fair.first = pools[i].Name
-	return append(slices.Clone(pools[i:]), pools[:i]...)
 }

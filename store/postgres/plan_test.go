@@ -170,7 +170,7 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 	engines := [][]byte{[]byte("a"), []byte("b")}
 	statements := []struct {
 		name string
-		text query
+		text statement
 		args []any
 		most float64 // rows touched
 	}{
@@ -187,10 +187,10 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 		{"claim: oldest", oldestText, []any{"p", int64(0), [][]byte{[]byte("k1"), []byte("k3")}, []int64{3, 4},
 			engines}, 2 * 8},
 		{"claim: load", loadText, []any{[]int64{12050, 12060}}, 4},
-		{"commit: look", lookText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"}, [][]byte{[]byte("a"),
-			nil}, []string{"p", "q"}}, 8},
-		{"commit: held", unheldText, []any{[]int64{1, 2, 3}}, 3},
-		{"run", lookupText, []any{[]string{"run-000001", "run-012000", "none"}, []int64{0, 0, 0}, []int64{0, 0, 0}}, 6},
+		{"commit: snapshot", snapshotText, []any{[]string{"run-000001", "run-012000"}, []string{"n", "n"},
+			[][]byte{[]byte("a"), nil}, []string{"p", "q"}}, 8},
+		{"commit: free rows", freeRowsText, []any{[]int64{1, 2, 3}}, 3},
+		{"run", runsText, []any{[]string{"run-000001", "run-012000", "none"}, []int64{0, 0, 0}, []int64{0, 0, 0}}, 6},
 		{"spec", specText, []any{"run-000100"}, 1},
 		{"settled", settledText, []any{"run-000100", []byte("key")}, 2},
 		{"history", historyText, []any{"run-000100"}, 3},
@@ -203,14 +203,14 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 		{"commit: create", createText, args(func(b *pgx.Batch) {
 			r := store.Run{ID: "new", Version: 1, Pool: "p", State: fsm.StateQueued, Seq: 1, CreatedAt: planNoon,
 				UpdatedAt: planNoon, QueuedAt: planNoon}
-			s.queue(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`),
+			s.queueWrites(b, entriesOf(t, store.Commit{Run: r, Spec: []byte(`{}`),
 				Events: []store.Event{{Seq: 1, Body: []byte(`{}`)}}}), 1)
 		}), 0},
 		{"commit: update", updateText, args(func(b *pgx.Batch) {
 			r := store.Run{ID: "run-000007", Version: 3, Pool: "p", State: fsm.StateCanceled, Seq: 3,
 				CreatedAt: planNoon, UpdatedAt: planNoon, FinishedAt: planNoon}
 			all := entriesOf(t, store.Commit{Run: r, Expect: 2, Events: []store.Event{{Seq: 3, Body: []byte(`{}`)}}})
-			all[0].n = 7
+			all[0].row = 7
 			s.queueUpdates(b, all)
 		}), 1},
 	}
@@ -239,11 +239,11 @@ func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
 	}
 }
 
-func entriesOf(t *testing.T, c store.Commit) []*entry {
+func entriesOf(t *testing.T, c store.Commit) []*pendingCommit {
 	t.Helper()
-	e, err := newEntry(&c)
+	e, err := newPending(&c)
 	require.NoError(t, err)
-	return []*entry{e}
+	return []*pendingCommit{e}
 }
 
 // args are the arguments of the last statement that is queued.
@@ -254,7 +254,7 @@ func args(queue func(b *pgx.Batch)) []any {
 }
 
 // explained executes a statement and takes it back. The first time it is prepared.
-func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, args []any, first bool) (p plan) {
+func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text statement, args []any, first bool) (p plan) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	if first {
@@ -264,7 +264,7 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 	tx, err := conn.Begin(ctx)
 	require.NoError(t, err)
 	defer tx.Rollback(ctx)
-	_, err = tx.Exec(ctx, s.texts[steadyText])
+	_, err = tx.Exec(ctx, s.texts[settingsText])
 	require.NoError(t, err)
 	places := make([]string, len(args))
 	for i := range args {
@@ -285,7 +285,7 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text query, 
 
 // What the planner is told goes for the statement that comes with it, and is gone with that: no
 // session is changed (PgBouncer).
-func TestThePlannerIsToldForOneQuestion(t *testing.T) {
+func TestPlannerSettingsAreOfOneQuery(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)
@@ -295,11 +295,11 @@ func TestThePlannerIsToldForOneQuestion(t *testing.T) {
 	defer conn.Release()
 	setting := func(before string) string {
 		t.Helper()
-		told, err := ask(t.Context(), conn.Conn(), before, `SHOW enable_seqscan`, pgx.RowTo[string])
+		told, err := queryAfter(t.Context(), conn.Conn(), before, `SHOW enable_seqscan`, pgx.RowTo[string])
 		require.NoError(t, err)
 		return told[0]
 	}
 	require.Equal(t, "on", setting(""))
-	require.Equal(t, "off", setting(s.steadied()))
+	require.Equal(t, "off", setting(s.settings()))
 	require.Equal(t, "on", setting(""))
 }

@@ -8,25 +8,26 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// queue is the ready runs of one locked pool, for slots.Select. Runs may become ready, or be
-// canceled, between two of its calls; that only makes a list longer or shorter.
-type queue struct {
-	*claim
-	ctx  context.Context
-	pool slots.Pool
-	seen map[string]pick // by id, what Oldest returned
+// readyQueue is the ready runs of one locked pool. Runs may become ready, or be canceled, between two
+// of its calls; that only makes a list longer or shorter.
+type readyQueue struct {
+	*claimTx
+
+	ctx   context.Context
+	pool  slots.Pool
+	found map[string]pick // by id, what Oldest returned
 }
 
-// Each statement asks for every engine of the claim by itself, and merges the answers: seeks in
-// states_ready_engine, none of which meets a run of another engine.
+// Each statement seeks for every engine of the claim by itself, in the index states_ready_engine, and
+// merges the answers: so it visits no run of another engine.
 var (
 	priorityText = sql(`SELECT s.priority FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 			SELECT priority FROM interlude.states WHERE ready AND states.engine = e.engine AND pool = $1::text
 				AND priority < $2::bigint
 			ORDER BY priority DESC LIMIT 1
 		) s ORDER BY s.priority DESC LIMIT 1`)
-	// keysText goes from key to key by one seek for each engine: those after the given one, then
-	// around up to it.
+	// keysText goes from key to key by one seek for each engine: from the given one to the last, and
+	// then from the first up to the given one.
 	keysText = sql(`WITH RECURSIVE keys (key, around) AS (
 			SELECT * FROM (
 				(SELECT f.key, false FROM unnest($6::bytea[]) AS e (engine)
@@ -77,7 +78,7 @@ func nextKey(where string) string {
 }
 
 // Priority implements slots.Queue.
-func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
+func (q *readyQueue) Priority(below int) (priority int, ok bool, _ error) {
 	rows, err := q.conn.Query(q.ctx, q.texts[priorityText], q.pool.Name, int64(below), q.engines)
 	if err != nil {
 		return 0, false, err
@@ -90,7 +91,7 @@ func (q *queue) Priority(below int) (priority int, ok bool, _ error) {
 }
 
 // Keys implements slots.Queue.
-func (q *queue) Keys(priority int, last string, n int) ([]slots.Key, error) {
+func (q *readyQueue) Keys(priority int, last string, n int) ([]slots.Key, error) {
 	rows, err := q.conn.Query(q.ctx, q.texts[keysText], q.pool.Name, int64(priority), []byte(last),
 		int64(q.pool.KeyCapacity), n, q.engines)
 	if err != nil {
@@ -105,7 +106,7 @@ func (q *queue) Keys(priority int, last string, n int) ([]slots.Key, error) {
 }
 
 // Oldest implements slots.Queue.
-func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
+func (q *readyQueue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	keys, counts := make([][]byte, len(wants)), make([]int64, len(wants))
 	for i, w := range wants {
 		keys[i], counts[i] = []byte(w.Key), int64(w.N)
@@ -117,9 +118,9 @@ func (q *queue) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 	ids := make([][]string, len(wants))
 	var i int
 	var p pick
-	_, err = pgx.ForEachRow(rows, []any{&i, &p.n, &p.id, &p.version}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&i, &p.row, &p.id, &p.version}, func() error {
 		ids[i-1] = append(ids[i-1], p.id)
-		q.seen[p.id] = p
+		q.found[p.id] = p
 		return nil
 	})
 	return ids, err

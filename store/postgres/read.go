@@ -2,38 +2,42 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
 // reader is store.Reader. Each call is one statement, and so of one moment (I10).
 type reader struct {
-	texts []string
-	// on begins a call: where to ask, and within what bounds. Done ends it.
-	on     func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
+	texts  []string
 	schema string
-	// steady says that the planner is told what steady tells it, for each question.
-	steady bool
-	// fresh says that it plans a question for its arguments, and does not use a plan that was made
-	// for any.
-	fresh bool
+	// begin begins a call: it returns what to query and the context that bounds the query. Done ends
+	// the call.
+	begin func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
+	// planner says that each query sends the planner's settings before it. Otherwise they are those
+	// of the transaction that it is in.
+	planner bool
+	// customPlan has the server plan the query for its arguments, instead of using a plan that is
+	// good for any.
+	customPlan bool
 }
 
-// collect asks one question.
-func collectRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
+// readRows executes one query.
+func readRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
-	q, within, done, err := r.on(ctx)
+	q, within, done, err := r.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	all, err := asked(within, q, r, text, scan, args...)
+	all, err := queryRetrying(within, q, r, text, scan, args...)
 	switch {
 	case err == nil:
 		return all, nil
@@ -45,45 +49,47 @@ func collectRows[T any](ctx context.Context, r *reader, text string, scan func(p
 	return nil, fmt.Errorf("postgres: read: %w", explain(err))
 }
 
-// asked asks once more what lost against another transaction, as a statement can where the default
-// isolation is higher than read committed, unless it is in a transaction of the host's own, or part
-// of the answer was there already.
-func asked[T any](ctx context.Context, q querier, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
-	args ...any) ([]T, error) {
+// queryRetrying executes a query, and again when it loses against another transaction, as it can
+// where the default isolation is higher than read committed. It does not retry in a transaction of
+// the host's own, or once a part of the answer was read.
+func queryRetrying[T any](ctx context.Context, q querier, r *reader, text string,
+	scan func(pgx.CollectableRow) (T, error), args ...any,
+) ([]T, error) {
 	for try := 0; ; try++ {
 		begun := false
-		all, err := ask(ctx, q, r.steadied(), text, func(row pgx.CollectableRow) (T, error) {
+		all, err := queryAfter(ctx, q, r.settings(), text, func(row pgx.CollectableRow) (T, error) {
 			begun = true
 			return scan(row)
 		}, args...)
-		if !again(err) || begun || !r.steady || try == maxTries {
+		if !lostRace(err) || begun || !r.planner || try == maxTries {
 			return all, err
 		}
 	}
 }
 
-// steadyText goes before a question, in the transaction that the two are.
-var steadyText = sql(`SELECT ` + steady + `, ` + nested + `, ` + heard)
+// settingsText goes before a query, in the transaction of the two.
+var settingsText = sql(`SELECT ` + indexPlans + `, ` + nestedLoops + `, ` + showWarnings)
 
-// freshText goes before a question whose plan depends on what is asked for: a rare label is found
-// by its index, a common one is not. A session that has asked a few times would use one plan for
-// both from then on.
-var freshText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
+// customPlanText goes before a query whose best plan depends on its arguments: a rare label is found
+// by its index, a common one is not. After a few executions a session would use one plan for both.
+var customPlanText = sql(`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`)
 
-func (r *reader) steadied() string {
+// settings is the statement that goes before a query; empty for none.
+func (r *reader) settings() string {
 	switch {
-	case !r.steady: // the settings of the transaction are the host's
+	case !r.planner:
 		return ""
-	case r.fresh:
-		return r.texts[freshText]
+	case r.customPlan:
+		return r.texts[customPlanText]
 	}
-	return r.texts[steadyText]
+	return r.texts[settingsText]
 }
 
-// ask sends a question, and before it, in the same exchange, another statement if there is one.
-func ask[T any](ctx context.Context, q querier, before, text string, scan func(pgx.CollectableRow) (T, error),
+// queryAfter executes a query. The statement settings, unless it is empty, goes before it in the same
+// exchange, and so in the same transaction.
+func queryAfter[T any](ctx context.Context, q querier, settings, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
-	if before == "" {
+	if settings == "" {
 		rows, err := q.Query(ctx, text, args...)
 		if err != nil {
 			return nil, err
@@ -91,13 +97,13 @@ func ask[T any](ctx context.Context, q querier, before, text string, scan func(p
 		return pgx.CollectRows(rows, scan)
 	}
 	b := &pgx.Batch{}
-	b.Queue(before)
+	b.Queue(settings)
 	b.Queue(text, args...)
 	results := q.SendBatch(ctx, b)
 	_, err := results.Exec()
 	var all []T
 	if err == nil {
-		rows, _ := results.Query() // CollectRows tells its error too
+		rows, _ := results.Query() // CollectRows returns its error too
 		all, err = pgx.CollectRows(rows, scan)
 	}
 	if closing := results.Close(); err == nil {
@@ -106,12 +112,12 @@ func ask[T any](ctx context.Context, q querier, before, text string, scan func(p
 	return all, err
 }
 
-// one asks for one row of a run.
-func one[T any](ctx context.Context, r *reader, id, text string, scan func(pgx.CollectableRow) (T, error),
+// readOne executes a query for one row of a run.
+func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) (T, error) {
-	all, err := collectRows(ctx, r, text, scan, args...)
+	all, err := readRows(ctx, r, text, scan, args...)
 	if err == nil && len(all) == 0 {
-		err = unknown(id)
+		err = refuse.NotFound(id)
 	}
 	if err != nil {
 		var none T
@@ -126,13 +132,6 @@ func scanRun(row pgx.CollectableRow) (store.Run, error) {
 		return store.Run{}, err
 	}
 	return store.Decode(record)
-}
-
-func readRecord(body []byte) (r interaction.Record, _ error) {
-	if err := json.Unmarshal(body, &r); err != nil {
-		return r, fmt.Errorf("%w: settled interaction: %w", store.ErrCorrupt, err)
-	}
-	return r, nil
 }
 
 var (
@@ -154,20 +153,14 @@ var (
 // Run implements store.Reader.
 func (r *reader) Run(ctx context.Context, id string) (store.Run, error) {
 	if !storable(id) {
-		return store.Run{}, unknown(id)
+		return store.Run{}, refuse.NotFound(id)
 	}
-	return one(ctx, r, id, r.texts[runText], func(row pgx.CollectableRow) (store.Run, error) {
-		var record []byte
-		if err := row.Scan(&record); err != nil {
-			return store.Run{}, err
-		}
-		return store.Decode(record)
-	}, id)
+	return readOne(ctx, r, id, r.texts[runText], scanRun, id)
 }
 
 // Identity implements store.Identified.
 func (r *reader) Identity(ctx context.Context) (string, error) {
-	all, err := collectRows(ctx, r, r.texts[identityText], pgx.RowTo[string])
+	all, err := readRows(ctx, r, r.texts[identityText], pgx.RowTo[string])
 	if err == nil && len(all) != 1 {
 		err = fmt.Errorf("%w: the table store has %d rows, want one", store.ErrCorrupt, len(all))
 	}
@@ -180,25 +173,25 @@ func (r *reader) Identity(ctx context.Context) (string, error) {
 // Spec implements store.Reader.
 func (r *reader) Spec(ctx context.Context, id string) ([]byte, error) {
 	if !storable(id) {
-		return nil, unknown(id)
+		return nil, refuse.NotFound(id)
 	}
-	return one(ctx, r, id, r.texts[specText], pgx.RowTo[[]byte], id)
+	return readOne(ctx, r, id, r.texts[specText], pgx.RowTo[[]byte], id)
 }
 
 // Settled implements store.Reader.
 func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	if !storable(id) {
-		return interaction.Record{}, unknown(id)
+		return interaction.Record{}, refuse.NotFound(id)
 	}
-	return one(ctx, r, id, r.texts[settledText], func(row pgx.CollectableRow) (record interaction.Record, _ error) {
+	return readOne(ctx, r, id, r.texts[settledText], func(row pgx.CollectableRow) (record interaction.Record, _ error) {
 		var body []byte
 		if err := row.Scan(&body); err != nil {
 			return record, err
 		}
 		if body == nil {
-			return record, fmt.Errorf("%w: no reply of run %s has the key", store.ErrNotFound, id)
+			return record, refuse.NoReply(id)
 		}
-		return readRecord(body)
+		return entry.DecodeSettled(body)
 	}, id, []byte(key))
 }
 
@@ -207,15 +200,15 @@ func (r *reader) Interaction(ctx context.Context, id string, number int) (intera
 	var found [][]byte
 	var err error
 	if storable(id) {
-		found, err = collectRows(ctx, r, r.texts[interactionText], pgx.RowTo[[]byte], id, number)
+		found, err = readRows(ctx, r, r.texts[interactionText], pgx.RowTo[[]byte], id, number)
 	}
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%w: run %.128s has settled no interaction %d", store.ErrNotFound, id, number)
+		err = refuse.NoInteraction(id, number)
 	}
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	return readRecord(found[0])
+	return entry.DecodeSettled(found[0])
 }
 
 // History implements store.Reader.
@@ -225,16 +218,16 @@ func (r *reader) History(ctx context.Context, id string) (store.Run, []interacti
 		history []interaction.Record
 	}
 	if !storable(id) {
-		return store.Run{}, nil, unknown(id)
+		return store.Run{}, nil, refuse.NotFound(id)
 	}
-	l, err := one(ctx, r, id, r.texts[historyText], func(row pgx.CollectableRow) (l life, _ error) {
+	l, err := readOne(ctx, r, id, r.texts[historyText], func(row pgx.CollectableRow) (l life, _ error) {
 		var record []byte
 		var settled [][]byte
 		if err := row.Scan(&record, &settled); err != nil {
 			return l, err
 		}
 		for _, body := range settled {
-			one, err := readRecord(body)
+			one, err := entry.DecodeSettled(body)
 			if err != nil {
 				return l, err
 			}
@@ -245,4 +238,105 @@ func (r *reader) History(ctx context.Context, id string) (store.Run, []interacti
 		return l, err
 	}, id)
 	return l.run, l.history, err
+}
+
+// eventsText does not read the bodies of events beyond a page.
+var eventsText = sql(`SELECT e.first, e.bodies FROM interlude.runs r LEFT JOIN LATERAL (
+		SELECT first, last, bodies, sum(octet_length(bodies)) OVER (ORDER BY last) - octet_length(bodies) AS before
+			FROM (
+			SELECT first, last, bodies FROM interlude.events WHERE run = r.n AND last > $2::bigint
+				ORDER BY last LIMIT $3::bigint
+		) AS part
+	) e ON e.before <= $4::bigint WHERE r.id = $1::text ORDER BY e.last`)
+
+// Events implements store.Reader.
+func (r *reader) Events(ctx context.Context, id string, after uint64, limit int) ([]store.Event, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	if !storable(id) {
+		return nil, refuse.NotFound(id)
+	}
+	page := store.EventPage{After: min(after, maxSeq), Limit: limit}
+	_, err := readOne(ctx, r, id, r.texts[eventsText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var first *uint64
+		var bodies []byte
+		err := row.Scan(&first, &bodies)
+		if err == nil && first != nil {
+			page.Add(*first, bodies)
+		}
+		return none, err
+	}, id, int64(page.After), limit, store.MinPage)
+	return page.Events, err
+}
+
+// maxSeq is beyond every event.
+const maxSeq = 1<<63 - 1
+
+var (
+	dueText = sql(`(SELECT record, NULL::bigint FROM interlude.states WHERE deadline IS NOT NULL
+		AND deadline <= $1::bigint ORDER BY deadline, id LIMIT $2::bigint)
+		UNION ALL
+		(SELECT NULL, least(
+			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline > $1::bigint
+				ORDER BY deadline LIMIT 1),
+			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint
+				ORDER BY delayed_until LIMIT 1)))`)
+	// orphansText returns first the orphans that hold a slot, at most as many as there are slots.
+	// Parked orphans may be a million runs: it finds their owners by one seek an owner.
+	orphansText = sql(`WITH RECURSIVE held AS MATERIALIZED (
+			SELECT s.record, s.pool, s.key, s.id FROM interlude.states s
+			WHERE s.slot AND NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = s.owner)
+		), owners (owner) AS (
+			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
+			UNION ALL
+			SELECT next.owner FROM owners CROSS JOIN LATERAL (
+				SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot
+					AND s.owner > owners.owner ORDER BY s.owner LIMIT 1
+			) AS next
+		)
+		SELECT record FROM (
+			(SELECT record FROM held ORDER BY pool, key, id LIMIT $2::bigint OFFSET $1::bigint)
+			UNION ALL
+			(SELECT p.record FROM owners CROSS JOIN LATERAL (
+				SELECT s.record FROM interlude.states s WHERE s.owner = owners.owner AND s.owner IS NOT NULL
+					AND NOT s.slot
+			) p WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = owners.owner)
+			LIMIT $2::bigint OFFSET greatest(0, $1::bigint - (SELECT count(*) FROM held)))
+		) AS orphans LIMIT $2::bigint`)
+)
+
+// Due implements store.Reader.
+func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store.Run, next time.Time, _ error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return nil, next, err
+	}
+	_, err := readRows(ctx, r, r.texts[dueText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var record []byte
+		var at *int64
+		if err := row.Scan(&record, &at); err != nil {
+			return none, err
+		}
+		if record == nil {
+			if at != nil {
+				next = timeOf(*at)
+			}
+			return none, nil
+		}
+		run, err := store.Decode(record)
+		due = append(due, run)
+		return none, err
+	}, now.UnixMicro(), int64(limit))
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return due, next, nil
+}
+
+// Orphans implements store.Reader.
+func (r *reader) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
+	if err := store.CheckSkip(skip, limit); err != nil {
+		return nil, err
+	}
+	return readRows(ctx, r, r.texts[orphansText], scanRun, int64(skip), int64(limit))
 }

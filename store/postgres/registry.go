@@ -10,22 +10,22 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Leases are judged by the server's clock: what the callers say of the time counts for nothing
-// here.
+// Leases are judged by the server's clock: the times that callers pass in do not count here.
 var (
 	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until, engines)
 		VALUES ($1::text, $2::text, $3::bigint,
-			` + micros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
-	// renewText lists what is held even if that is nothing: one row, with no run in it.
+			` + serverMicros + ` + $3::bigint / 1000, $4::bytea[]) ON CONFLICT (id) DO NOTHING`)
+	// renewText returns a row for a node that holds no slot too: one without a run.
 	renewText = sql(`WITH renewed AS (
-			UPDATE interlude.nodes SET until = ` + micros + ` + lease / 1000 WHERE id = $1::text RETURNING id
+			UPDATE interlude.nodes SET until = ` + serverMicros + ` + lease / 1000 WHERE id = $1::text RETURNING id
 		)
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + micros +
+	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + serverMicros +
 		` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until, engines`)
 	nodesText = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
 	poolText  = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
@@ -36,9 +36,9 @@ var (
 		FROM interlude.pools ORDER BY name`)
 )
 
-// change makes one statement that may be made again, and says how many rows it changed.
-func (s *Store) change(ctx context.Context, text query, args ...any) (int64, error) {
-	within, done, err := s.call(ctx)
+// change executes one statement that may be repeated, and returns how many rows it changed.
+func (s *Store) change(ctx context.Context, text statement, args ...any) (int64, error) {
+	within, done, err := s.beginCall(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -50,21 +50,21 @@ func (s *Store) change(ctx context.Context, text query, args ...any) (int64, err
 			return changed, nil
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
-		case !again(err) || try == maxTries:
-			return 0, unstored(err)
+		case !lostRace(err) || try == maxTries:
+			return 0, writeError(err)
 		}
 	}
 }
 
-func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64, error) {
+func (s *Store) changeOnce(ctx context.Context, text statement, args ...any) (int64, error) {
 	conn, err := s.acquire(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer conn.Release()
-	clearUnwaited(conn.Conn().PgConn())
+	clearReplicationWarning(conn.Conn().PgConn())
 	b := &pgx.Batch{}
-	b.Queue(s.steadied())
+	b.Queue(s.settings())
 	b.Queue(s.texts[text], args...)
 	results := conn.SendBatch(ctx, b)
 	_, err = results.Exec()
@@ -77,7 +77,7 @@ func (s *Store) changeOnce(ctx context.Context, text query, args ...any) (int64,
 		err = closing
 	}
 	if err == nil {
-		err = unwaited(conn.Conn().PgConn())
+		err = replicationError(conn.Conn().PgConn())
 	}
 	return changed, err
 }
@@ -87,9 +87,9 @@ func (s *Store) Join(ctx context.Context, n store.Node, _ time.Time) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	made, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease), manyBytes(n.Engines))
-	if err == nil && made == 0 {
-		err = fmt.Errorf("%w: node %s", store.ErrExists, n.ID)
+	inserted, err := s.change(ctx, joinText, n.ID, n.Identity, int64(n.Lease), bytesArray(n.Engines))
+	if err == nil && inserted == 0 {
+		err = refuse.NodeExists(n.ID)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 	registered := false
 	var holds []store.Hold
 	if storable(id) {
-		_, err := collectRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{},
+		_, err := readRows(ctx, &s.reader, s.texts[renewText], func(row pgx.CollectableRow) (none struct{},
 			_ error) {
 			registered = true
 			var run, state *string
@@ -115,20 +115,20 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 		}
 	}
 	if !registered {
-		return nil, fmt.Errorf("%w: node %s is not registered", store.ErrStaleEpoch, id)
+		return nil, refuse.NotRegistered(id)
 	}
 	return holds, nil
 }
 
 // Expire implements store.Registry.
 func (s *Store) Expire(ctx context.Context, _ time.Time, ids ...string) ([]store.Node, error) {
-	known := make([]string, 0, len(ids)) // no node has another one
+	named := make([]string, 0, len(ids)) // an id that cannot be stored is of no node
 	for _, id := range ids {
 		if storable(id) {
-			known = append(known, id)
+			named = append(named, id)
 		}
 	}
-	return collectRows(ctx, &s.reader, s.texts[expireText], scanNode, known)
+	return readRows(ctx, &s.reader, s.texts[expireText], scanNode, named)
 }
 
 func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {
@@ -147,7 +147,7 @@ func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {
 
 // Nodes implements store.Registry.
 func (r *reader) Nodes(ctx context.Context) ([]store.Node, error) {
-	return collectRows(ctx, r, r.texts[nodesText], scanNode)
+	return readRows(ctx, r, r.texts[nodesText], scanNode)
 }
 
 // SetPool implements store.Registry.
@@ -161,7 +161,7 @@ func (s *Store) SetPool(ctx context.Context, p slots.Pool) error {
 
 // Pools implements store.Registry.
 func (r *reader) Pools(ctx context.Context) ([]store.PoolUse, error) {
-	return collectRows(ctx, r, r.texts[poolsText], func(row pgx.CollectableRow) (p store.PoolUse, _ error) {
+	return readRows(ctx, r, r.texts[poolsText], func(row pgx.CollectableRow) (p store.PoolUse, _ error) {
 		err := row.Scan(&p.Name, &p.Capacity, &p.KeyCapacity, &p.Held)
 		return p, err
 	})

@@ -56,7 +56,7 @@ func TestTheRightsOfANode(t *testing.T) {
 	n, err := s.Prune(t.Context(), r.FinishedAt.Add(time.Second), 10)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
-	_, err = postgres.OpenKnowing(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
+	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }
 

@@ -47,7 +47,7 @@ var (
 
 // Survey implements store.Surveyor.
 func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
-	_, err := collectRows(ctx, r, r.texts[surveyText], func(row pgx.CollectableRow) (none struct{}, _ error) {
+	_, err := readRows(ctx, r, r.texts[surveyText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var name *string
 		var capacity, keyCapacity *int
 		var p store.PoolSurvey
@@ -62,14 +62,14 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		if err != nil {
 			return none, err
 		}
-		survey.OldestWaiting = orZero(oldestWaiting)
+		survey.OldestWaiting = timeOrZero(oldestWaiting)
 		survey.Engines = nil // the same in each row
 		for i, e := range engines {
 			survey.Engines = append(survey.Engines, store.EngineSurvey{Engine: string(e), Queued: queued[i],
-				OldestReady: orZero(oldest[i]), Nodes: nodes[i]})
+				OldestReady: timeOrZero(oldest[i]), Nodes: nodes[i]})
 		}
 		if name != nil {
-			p.Name, p.Capacity, p.KeyCapacity, p.OldestReady = *name, *capacity, *keyCapacity, orZero(oldestReady)
+			p.Name, p.Capacity, p.KeyCapacity, p.OldestReady = *name, *capacity, *keyCapacity, timeOrZero(oldestReady)
 			survey.Add(p)
 		}
 		return none, nil
@@ -81,7 +81,7 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 	return survey, nil
 }
 
-func orZero(micros *int64) time.Time {
+func timeOrZero(micros *int64) time.Time {
 	if micros == nil {
 		return time.Time{}
 	}

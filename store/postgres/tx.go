@@ -34,28 +34,28 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 // and no more than that before the host has committed. The view is for one goroutine at a time, as
 // the transaction is, and needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
-	v := &view{Store: s, tx: tx}
-	v.reader = reader{texts: s.texts, schema: s.o.Schema, on: v.read}
-	return v
+	t := &txStore{Store: s, tx: tx}
+	t.reader = reader{texts: s.texts, schema: s.o.Schema, begin: t.beginRead}
+	return t
 }
 
-// view is a store inside a transaction.
-type view struct {
+// txStore is a store inside a transaction of the host's.
+type txStore struct {
 	reader
 	*Store
 
 	tx pgx.Tx
 }
 
-// read has the host's transaction bound what it waits for.
-func (v *view) read(ctx context.Context) (querier, context.Context, func(), error) {
-	return v.tx, ctx, func() {}, v.open(ctx)
+// beginRead leaves the timeouts to the host's transaction.
+func (t *txStore) beginRead(ctx context.Context) (querier, context.Context, func(), error) {
+	return t.tx, ctx, func() {}, t.checkOpen(ctx)
 }
 
-// open says why no call can begin.
-func (v *view) open(ctx context.Context) error {
+// checkOpen returns why no call can begin, nil when one can.
+func (t *txStore) checkOpen(ctx context.Context) error {
 	select {
-	case <-v.closed:
+	case <-t.closed:
 		return store.ErrClosed
 	default:
 		return ctx.Err()
@@ -63,22 +63,22 @@ func (v *view) open(ctx context.Context) error {
 }
 
 // Commit implements store.Writer.
-func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
+func (t *txStore) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
-	var told notice
+	var stored notice
 	for i := range batch {
-		e, err := newEntry(&batch[i])
+		p, err := newPending(&batch[i])
 		if err == nil {
-			err = v.open(ctx)
+			err = t.checkOpen(ctx)
 		}
 		if err == nil {
-			err = v.commit(ctx, e)
+			err = t.commit(ctx, p)
 		}
 		if errs[i] = err; err == nil {
-			told.Runs = append(told.Runs, runHint{e.Run.ID, e.Run.State, e.Run.Seq})
+			stored.Runs = append(stored.Runs, runHint{p.Run.ID, p.Run.State, p.Run.Seq})
 		}
 	}
-	if err := v.tell(ctx, told); err != nil {
+	if err := t.notify(ctx, stored); err != nil {
 		for i := range errs {
 			errs[i] = errors.Join(errs[i], err)
 		}
@@ -86,39 +86,38 @@ func (v *view) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// commit stores one entry. Nothing of it is remembered: the transaction may be rolled back.
-func (v *view) commit(ctx context.Context, e *entry) error {
+// commit stores one commit. The cache learns nothing of it: the transaction may be rolled back.
+func (t *txStore) commit(ctx context.Context, p *pendingCommit) error {
 	for range maxTries {
-		if !e.known && e.Expect > 0 {
-			if err := v.judge(ctx, e); err != nil {
+		if !p.verified && p.Expect > 0 {
+			if err := t.verify(ctx, p); err != nil {
 				return err
 			}
 		}
-		if err := v.write(ctx, e); err != nil || e.made {
-			return v.failed(ctx, err)
+		if err := t.write(ctx, p); err != nil || p.written {
+			return t.writeError(ctx, err)
 		}
-		if err := v.judge(ctx, e); err != nil {
+		if err := t.verify(ctx, p); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization,
-		e.Run.ID, maxTries)
+	return errNeverSettled(p.Run.ID)
 }
 
-// write tries to store the entry. The planner's settings are the host's.
-func (v *view) write(ctx context.Context, e *entry) (err error) {
+// write tries to write the commit. The planner's settings are the host's.
+func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
 	b := &pgx.Batch{}
-	entries := []*entry{e}
-	if e.Expect == 0 {
-		v.queue(b, entries, 1)
+	commits := []*pendingCommit{p}
+	if p.Expect == 0 {
+		t.queueWrites(b, commits, 1)
 	} else {
-		v.queueUpdates(b, entries)
+		t.queueUpdates(b, commits)
 	}
-	results := v.tx.SendBatch(ctx, b)
-	if e.Expect == 0 {
-		err = collectCreations(results, entries)
+	results := t.tx.SendBatch(ctx, b)
+	if p.Expect == 0 {
+		err = readCreated(results, commits)
 	} else {
-		err = collectUpdates(results, entries)
+		err = readUpdated(results, commits)
 	}
 	if closing := results.Close(); err == nil {
 		err = closing
@@ -126,17 +125,18 @@ func (v *view) write(ctx context.Context, e *entry) (err error) {
 	return err
 }
 
-// judge says why the entry is refused.
-func (v *view) judge(ctx context.Context, e *entry) error {
-	seen, err := v.sightings(ctx, v.tx, "", []*entry{e})
+// verify returns why the commit is refused, nil when it may be stored.
+func (t *txStore) verify(ctx context.Context, p *pendingCommit) error {
+	snapshots, err := t.loadSnapshots(ctx, t.tx, "", []*pendingCommit{p})
 	if err != nil {
-		return v.failed(ctx, err)
+		return t.writeError(ctx, err)
 	}
-	_, refused := e.judge(&seen[0])
+	_, refused := p.verifyAgainst(&snapshots[0])
 	return refused
 }
 
-func (v *view) failed(ctx context.Context, err error) error {
+// writeError is the error of a statement in the host's transaction.
+func (t *txStore) writeError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -146,41 +146,43 @@ func (v *view) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("postgres: write in the caller's transaction: %w", explain(err))
 }
 
-// tell notifies everybody, this process too, when the transaction commits.
-func (v *view) tell(ctx context.Context, told notice) error {
-	if v.o.NoNotify || len(told.Runs) == 0 {
+// notify has everybody notified when the transaction commits, this process too.
+func (t *txStore) notify(ctx context.Context, stored notice) error {
+	if t.o.NoNotify || len(stored.Runs) == 0 {
 		return nil
 	}
-	_, err := v.tx.Exec(ctx, `SELECT pg_notify($1::text, $2::text)`, v.channel(), told.payload())
-	return v.failed(ctx, err)
+	_, err := t.tx.Exec(ctx, `SELECT pg_notify($1::text, $2::text)`, t.channel(), stored.payload())
+	return t.writeError(ctx, err)
 }
 
 // Claim returns ErrInTransaction, as the other calls below do.
-func (v *view) Claim(context.Context, store.ClaimRequest) ([]store.Claimed, error) {
+func (t *txStore) Claim(context.Context, store.ClaimRequest) ([]store.Claimed, error) {
 	return nil, ErrInTransaction
 }
 
 // Prune returns ErrInTransaction.
-func (v *view) Prune(context.Context, time.Time, int) (int, error) { return 0, ErrInTransaction }
+func (t *txStore) Prune(context.Context, time.Time, int) (int, error) { return 0, ErrInTransaction }
 
 // Join returns ErrInTransaction.
-func (v *view) Join(context.Context, store.Node, time.Time) error { return ErrInTransaction }
+func (t *txStore) Join(context.Context, store.Node, time.Time) error { return ErrInTransaction }
 
 // Renew returns ErrInTransaction.
-func (v *view) Renew(context.Context, string, time.Time) ([]store.Hold, error) {
+func (t *txStore) Renew(context.Context, string, time.Time) ([]store.Hold, error) {
 	return nil, ErrInTransaction
 }
 
 // Expire returns ErrInTransaction.
-func (v *view) Expire(context.Context, time.Time, ...string) ([]store.Node, error) {
+func (t *txStore) Expire(context.Context, time.Time, ...string) ([]store.Node, error) {
 	return nil, ErrInTransaction
 }
 
 // SetPool returns ErrInTransaction.
-func (v *view) SetPool(context.Context, slots.Pool) error { return ErrInTransaction }
+func (t *txStore) SetPool(context.Context, slots.Pool) error { return ErrInTransaction }
 
 // Close does nothing: the transaction and the store are the caller's.
-func (v *view) Close() error { return nil }
+func (t *txStore) Close() error { return nil }
 
 // Run implements store.Reader, in the transaction.
-func (v *view) Run(ctx context.Context, id string) (store.Run, error) { return v.reader.Run(ctx, id) }
+func (t *txStore) Run(ctx context.Context, id string) (store.Run, error) {
+	return t.reader.Run(ctx, id)
+}

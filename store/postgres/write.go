@@ -1,9 +1,19 @@
 package postgres
 
-import "github.com/jackc/pgx/v5"
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+)
 
 // The statements that write runs, any number of them at once. Each run is written whole or not at
-// all, and those that were are returned.
+// all, and the statement returns those that were.
 var (
 	createText = sql(`WITH v AS MATERIALIZED (
 			SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bytea[], $5::text[], $6::text[], $7::bytea[],
@@ -27,20 +37,21 @@ var (
 		)
 		SELECT n, id FROM run`)
 
-	// updateText is bound to rows and versions: whatever else has changed a run meanwhile, it is
-	// not written then.
-	updateText = sql(updating(""))
-	// fencedText is updateText for entries of which some have fences. Who expires the node of one
-	// meanwhile waits until the write is stored, so that none is stored afterwards. The lock takes
-	// a right that only those have who execute runs.
-	fencedText = sql(updating("FOR KEY SHARE"))
+	// updateText names rows and versions: a run that somebody else has changed meanwhile is not
+	// written.
+	updateText = sql(updateStatement(""))
+	// fencedUpdateText is updateText for commits of which some have fences. It locks the rows of
+	// their nodes, so that whoever expires such a node waits until the write is stored, and none is
+	// stored afterwards. The lock takes a right that only those have who execute runs.
+	fencedUpdateText = sql(updateStatement("FOR KEY SHARE"))
 
-	// nestedText goes before both.
-	nestedText = sql(`SELECT ` + nested)
+	// nestedLoopsText goes before both.
+	nestedLoopsText = sql(`SELECT ` + nestedLoops)
 )
 
-// updating is the statement that changes runs, with what is done to the row of a fence's node.
-func updating(lock string) string {
+// updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of a
+// fence's node.
+func updateStatement(lock string) string {
 	return `WITH state AS (
 			UPDATE interlude.states s
 				SET version = v.expect + 1, state = v.state, queued_at = v.queued_at, ready = v.ready,
@@ -71,8 +82,8 @@ func updating(lock string) string {
 		SELECT n FROM state`
 }
 
-// creations are the rows of entries that create runs, column by column.
-type creations struct {
+// createColumns are the arguments of createText, column by column.
+type createColumns struct {
 	id, pool, state           []string
 	createdAt, priority, last []int64
 	labels                    []*string
@@ -82,8 +93,8 @@ type creations struct {
 	ready                     []bool
 }
 
-// updates are the rows of entries that change runs, column by column.
-type updates struct {
+// updateColumns are the arguments of updateText, column by column.
+type updateColumns struct {
 	n, expect, epoch, held, first, last, question         []int64
 	state                                                 []string
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt []*int64
@@ -92,66 +103,65 @@ type updates struct {
 	record, bodies, key, settled                          [][]byte
 }
 
-func (c *creations) add(e *entry) {
-	r, h := &e.Run, columnsOf(&e.Run)
+func (c *createColumns) add(p *pendingCommit) {
+	r, h := &p.Run, columnsOf(&p.Run)
 	c.id, c.pool, c.state = append(c.id, r.ID), append(c.pool, r.Pool), append(c.state, string(r.State))
 	c.createdAt, c.priority = append(c.createdAt, r.CreatedAt.UnixMicro()), append(c.priority, int64(r.Priority))
-	c.last, c.bodies = append(c.last, int64(len(e.Events))), append(c.bodies, e.bodies)
-	c.labels, c.spec = append(c.labels, labelsText(r.Labels)), append(c.spec, e.Spec)
-	c.key, c.record, c.engine = append(c.key, []byte(r.Key)), append(c.record, e.record),
+	c.last, c.bodies = append(c.last, int64(len(p.Events))), append(c.bodies, p.EventLines)
+	c.labels, c.spec = append(c.labels, labelsArray(r.Labels)), append(c.spec, p.Spec)
+	c.key, c.record, c.engine = append(c.key, []byte(r.Key)), append(c.record, p.Record),
 		append(c.engine, []byte(r.Engine))
 	c.queuedAt, c.delayedUntil, c.ready = append(c.queuedAt, h.queuedAt), append(c.delayedUntil, h.delayedUntil),
 		append(c.ready, h.ready)
 }
 
-func (u *updates) add(e *entry) {
-	r, h := &e.Run, columnsOf(&e.Run)
-	u.n, u.expect, u.epoch = append(u.n, e.n), append(u.expect, int64(e.Expect)), append(u.epoch, int64(r.Epoch))
+func (u *updateColumns) add(p *pendingCommit) {
+	r, h := &p.Run, columnsOf(&p.Run)
+	u.n, u.expect, u.epoch = append(u.n, p.row), append(u.expect, int64(p.Expect)), append(u.epoch, int64(r.Epoch))
 	u.state, u.ready, u.slot, u.owner = append(u.state, string(r.State)), append(u.ready, h.ready),
 		append(u.slot, r.Slot), append(u.owner, h.owner)
 	u.queuedAt, u.delayedUntil = append(u.queuedAt, h.queuedAt), append(u.delayedUntil, h.delayedUntil)
 	u.askedAt, u.deadline, u.finishedAt = append(u.askedAt, h.askedAt), append(u.deadline, h.deadline),
 		append(u.finishedAt, h.finishedAt)
-	u.record, u.first, u.last, u.bodies = append(u.record, e.record), append(u.first, int64(e.first())),
-		append(u.last, int64(r.Seq)), append(u.bodies, e.bodies)
+	u.record, u.first, u.last, u.bodies = append(u.record, p.Record), append(u.first, int64(p.FirstSeq())),
+		append(u.last, int64(r.Seq)), append(u.bodies, p.EventLines)
 	var node *string
 	var held, question int64
 	var key []byte
-	if e.Fence != nil {
-		node, held = &e.Fence.Node, int64(e.Fence.Epoch)
+	if p.Fence != nil {
+		node, held = &p.Fence.Node, int64(p.Fence.Epoch)
 	}
-	if e.Settled != nil {
-		question, key = int64(e.Settled.Question.ID), bytesOf(e.Settled.Key)
+	if p.Settled != nil {
+		question, key = int64(p.Settled.Question.ID), bytesColumn(p.Settled.Key)
 	}
 	u.node, u.held = append(u.node, node), append(u.held, held)
-	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, e.settled)
+	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, p.SettledRecord)
 }
 
-// queue adds the entries' statements to a batch: first those that create runs. It is told how many
-// entries do.
-func (s *Store) queue(b *pgx.Batch, entries []*entry, creating int) {
+// queueWrites adds the statements of commits to a batch. The first ones, so many as creating says,
+// create runs.
+func (s *Store) queueWrites(b *pgx.Batch, commits []*pendingCommit, creating int) {
 	if creating > 0 {
-		var c creations
-		for _, e := range entries[:creating] {
-			c.add(e)
+		var c createColumns
+		for _, p := range commits[:creating] {
+			c.add(p)
 		}
 		b.Queue(s.texts[createText], c.id, c.createdAt, c.labels, c.spec, c.pool, c.state, c.key, c.priority,
-			c.queuedAt,
-			c.ready, c.delayedUntil, c.record, c.last, c.bodies, c.engine)
+			c.queuedAt, c.ready, c.delayedUntil, c.record, c.last, c.bodies, c.engine)
 	}
-	if creating < len(entries) {
-		b.Queue(s.texts[nestedText])
-		s.queueUpdates(b, entries[creating:])
+	if creating < len(commits) {
+		b.Queue(s.texts[nestedLoopsText])
+		s.queueUpdates(b, commits[creating:])
 	}
 }
 
-func (s *Store) queueUpdates(b *pgx.Batch, entries []*entry) {
-	var u updates
+func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
+	var u updateColumns
 	text := updateText
-	for _, e := range entries {
-		u.add(e)
-		if e.Fence != nil {
-			text = fencedText
+	for _, p := range commits {
+		u.add(p)
+		if p.Fence != nil {
+			text = fencedUpdateText
 		}
 	}
 	b.Queue(s.texts[text], u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
@@ -159,48 +169,127 @@ func (s *Store) queueUpdates(b *pgx.Batch, entries []*entry) {
 		u.settled)
 }
 
-// collect reads the results of what queue has added, and marks the entries that were written.
-func collect(results pgx.BatchResults, entries []*entry, creating int) error {
+// readWritten reads the results of what queueWrites has added, and marks the commits that were
+// written.
+func readWritten(results pgx.BatchResults, commits []*pendingCommit, creating int) error {
 	if creating > 0 {
-		if err := collectCreations(results, entries[:creating]); err != nil {
+		if err := readCreated(results, commits[:creating]); err != nil {
 			return err
 		}
 	}
-	if creating == len(entries) {
+	if creating == len(commits) {
 		return nil
 	}
 	if _, err := results.Exec(); err != nil {
 		return err
 	}
-	return collectUpdates(results, entries[creating:])
+	return readUpdated(results, commits[creating:])
 }
 
-func collectCreations(results pgx.BatchResults, entries []*entry) error {
-	made := make(map[string]int64, len(entries))
-	var n int64
+func readCreated(results pgx.BatchResults, commits []*pendingCommit) error {
+	rows := make(map[string]int64, len(commits))
+	var row int64
 	var id string
-	rows, _ := results.Query() // ForEachRow tells its error too
-	_, err := pgx.ForEachRow(rows, []any{&n, &id}, func() error {
-		made[id] = n
+	result, _ := results.Query() // ForEachRow returns its error too
+	_, err := pgx.ForEachRow(result, []any{&row, &id}, func() error {
+		rows[id] = row
 		return nil
 	})
-	for _, e := range entries {
-		e.n = made[e.Run.ID]
-		e.made = e.n != 0
+	for _, p := range commits {
+		p.row = rows[p.Run.ID]
+		p.written = p.row != 0
 	}
 	return err
 }
 
-func collectUpdates(results pgx.BatchResults, entries []*entry) error {
-	made := make(map[int64]bool, len(entries))
-	var n int64
-	rows, _ := results.Query() // as above
-	_, err := pgx.ForEachRow(rows, []any{&n}, func() error {
-		made[n] = true
+func readUpdated(results pgx.BatchResults, commits []*pendingCommit) error {
+	written := make(map[int64]bool, len(commits))
+	var row int64
+	result, _ := results.Query() // as above
+	_, err := pgx.ForEachRow(result, []any{&row}, func() error {
+		written[row] = true
 		return nil
 	})
-	for _, e := range entries {
-		e.made = made[e.n]
+	for _, p := range commits {
+		p.written = written[p.row]
 	}
 	return err
+}
+
+// columns are entry.Columns as the driver takes them; nil is NULL.
+type columns struct {
+	queuedAt, delayedUntil, askedAt, deadline, finishedAt *int64
+	ready                                                 bool
+	owner                                                 *string
+}
+
+func columnsOf(r *store.Run) columns {
+	c := entry.ColumnsOf(r)
+	columns := columns{
+		queuedAt: timeColumn(c.QueuedAt), delayedUntil: timeColumn(c.DelayedUntil), askedAt: timeColumn(c.AskedAt),
+		deadline: timeColumn(c.Deadline), finishedAt: timeColumn(c.FinishedAt), ready: c.Ready,
+	}
+	if r.Owner != "" {
+		columns.owner = &r.Owner
+	}
+	return columns
+}
+
+func timeColumn(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	n := t.UnixMicro()
+	return &n
+}
+
+func timeOf(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+// bytesColumn is a text as bytes, of which any can be stored; NULL for none.
+func bytesColumn(key string) []byte {
+	if key == "" {
+		return nil
+	}
+	return []byte(key)
+}
+
+// bytesArray is a list of texts as bytes; NULL for nil, and an empty array for an empty list.
+func bytesArray(texts []string) [][]byte {
+	if texts == nil {
+		return nil
+	}
+	all := make([][]byte, len(texts))
+	for i, t := range texts {
+		all[i] = []byte(t)
+	}
+	return all
+}
+
+// labelTexts are labels in a form that an index can find, whatever characters they have.
+func labelTexts(labels map[string]string) []string {
+	if len(labels) == 0 {
+		return nil
+	}
+	all := make([]string, 0, len(labels))
+	for k, v := range labels {
+		all = append(all, strconv.QuoteToASCII(k)+"="+strconv.QuoteToASCII(v))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// labelsArray is labelTexts in PostgreSQL's notation of an array: the statement takes an array of
+// these. It is NULL for no labels.
+func labelsArray(labels map[string]string) *string {
+	all := labelTexts(labels)
+	if all == nil {
+		return nil
+	}
+	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+	text := `{"` + escape.Replace(all[0])
+	for _, l := range all[1:] {
+		text += `","` + escape.Replace(l)
+	}
+	text += `"}`
+	return &text
 }

@@ -4,21 +4,21 @@
 // One writer goroutine owns the only writing connection. Commits and claims that arrive while a
 // transaction is being flushed go together in the next one (natural group commit): an idle store
 // adds no delay, a busy one shares each fsync among many. Each entry succeeds or fails by itself;
-// no savepoint is needed, because everything that can refuse it is looked at before its first
+// no savepoint is needed, because everything that can refuse it is checked before its first
 // write. Reads have connections of their own and never wait for the writer; listings have others,
 // so that one that has to walk far holds up other listings only.
 //
-// The writer is the one that everybody waits for, so it does little: callers check and encode their
-// commits themselves; a commit is one guarded UPDATE of the run's row, in which its newest events
-// stand too (tail.go); the record that it replaces is remembered as long as nobody else writes to
-// the file (recent.go). docs/performance.md has the figures.
+// Everybody waits for the writer, so it does little: callers check and encode their commits
+// themselves; a commit is one guarded UPDATE of the run's row, which has the run's newest events
+// too (events.go); the record that it replaces is cached as long as nobody else writes to the file
+// (cache.go). docs/performance.md has the figures.
 //
 // Durability: WAL with synchronous=FULL, so that an acknowledged commit survives the loss of power.
 // Options.Synchronous can opt down.
 //
 // Two processes on one file are safe; the file's lock orders them. A commit of the other process is
 // noticed by PRAGMA data_version while somebody watches, and a short table of changes says which
-// runs it was about (changes.go). The file must be on a local disk, and its folder writable:
+// runs it changed (watch.go). The file must be on a local disk, and its folder writable:
 // FILE-wal and FILE-shm stand beside it. Copy it with SQLite's backup or VACUUM INTO, or with all
 // three files while nobody has it open.
 //

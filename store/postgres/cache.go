@@ -1,0 +1,74 @@
+package postgres
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/cache"
+)
+
+// Bounds of a generation of cached runs: how many, and the bytes of their records and specs.
+const (
+	cachedRuns  = 4096
+	cachedBytes = 8 << 20
+)
+
+// runCache holds the runs that this process wrote or read last, so that the next commit of one of
+// them need not read and decode its record again. It need not be up to date: a record of a run at a
+// version never changes, and every write names the row and the version that it is made on.
+type runCache struct {
+	mu   sync.Mutex
+	runs cache.Runs[storedRun] // guarded by mu
+}
+
+// storedRun is a run as it stood at its version.
+type storedRun struct {
+	row  int64
+	run  *store.Run // never changed
+	spec []byte     // never changed; nil when not known
+}
+
+func newRunCache() runCache { return runCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)} }
+
+func (c *runCache) get(id string) (storedRun, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs.Get(id)
+}
+
+// put keeps a run whose record has the given size, unless a later version is cached. A finished one
+// is not written again.
+func (c *runCache) put(s storedRun, size int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := s.run.ID
+	if cached, ok := c.runs.Get(id); ok && cached.row == s.row {
+		if cached.run.Version > s.run.Version {
+			return
+		}
+		if s.spec == nil {
+			s.spec = cached.spec
+		}
+	}
+	if s.run.State.Terminal() {
+		c.runs.Delete(id)
+		return
+	}
+	c.runs.Put(id, s, size+len(s.spec))
+}
+
+// clearIfDisconnected empties the cache when the error says that the connection broke. The server
+// that is reached next may be a standby that took over without the last commits, on which the same
+// versions stand for other records.
+func (c *runCache) clearIfDisconnected(err error) {
+	var e *pgconn.PgError
+	if err != nil && (!errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.runs.Clear()
+	}
+}

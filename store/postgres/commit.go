@@ -1,0 +1,162 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
+	"github.com/interlude-go/interlude/store/internal/groupcommit"
+)
+
+// maxBatch bounds how many commits share one transaction. The commits of one call of Commit stay
+// together, however many they are.
+const maxBatch = 256
+
+// commitBatch is the valid commits of one call of Commit.
+type commitBatch struct {
+	commits []*pendingCommit
+	errs    []error      // by commit; the flush's until the job is finished
+	left    atomic.Int64 // commits that are not finished
+	job     *groupcommit.Job[*commitBatch]
+}
+
+// pendingCommit is a commit on its way to the database.
+type pendingCommit struct {
+	entry.Entry
+
+	batch    *commitBatch   // nil for a commit of a claim, or of a host's transaction
+	index    int            // in the batch
+	row      int64          // the number of the run's rows; 0 while it is not known
+	verified bool           // nothing spoke against the commit, and row is set
+	written  bool           // by the last transaction that was sent
+	prev     *pendingCommit // the commit of the same flush that this one follows up on
+	depth    int            // how many commits of the flush it follows up on
+}
+
+// newPending checks whatever can be checked without the previous record, and encodes the commit.
+func newPending(c *store.Commit) (*pendingCommit, error) {
+	if err := c.CheckSelf(); err != nil {
+		return nil, err
+	}
+	return encode(c)
+}
+
+// encode encodes a commit that was checked.
+func encode(c *store.Commit) (*pendingCommit, error) {
+	p := &pendingCommit{}
+	if err := p.Encode(c); err != nil {
+		return nil, err
+	}
+	if p.Fence != nil && !storable(p.Fence.Node) { // no node has such an id, nor the empty one
+		p.Fence.Node = ""
+	}
+	return p, nil
+}
+
+// storable reports whether a text column of PostgreSQL can hold the text.
+func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
+
+// finish reports the commit's result to the caller of Commit.
+func (p *pendingCommit) finish(err error) {
+	if p.batch == nil {
+		return
+	}
+	p.batch.errs[p.index] = err
+	if p.batch.left.Add(-1) == 0 {
+		p.batch.job.Finish(nil)
+	}
+}
+
+// rows is how many rows the commit writes.
+func (p *pendingCommit) rows() (n int) {
+	n = 1
+	if p.Expect == 0 {
+		n++
+	}
+	if len(p.Events) > 0 {
+		n++
+	}
+	if p.Settled != nil {
+		n++
+	}
+	return n
+}
+
+// size is how many bytes the commit writes.
+func (p *pendingCommit) size() int {
+	return len(p.Record) + len(p.EventLines) + len(p.Spec) + len(p.SettledRecord)
+}
+
+// Commit implements store.Writer. Commits that arrive while transactions are under way share the
+// next one.
+func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
+	errs := make([]error, len(batch))
+	b := &commitBatch{commits: make([]*pendingCommit, 0, len(batch))}
+	for i := range batch {
+		p, err := newPending(&batch[i])
+		if errs[i] = err; err == nil {
+			p.batch, p.index = b, len(b.commits)
+			s.verifyFromCache(p)
+			b.commits = append(b.commits, p)
+		}
+	}
+	if len(b.commits) == 0 {
+		return errs
+	}
+	b.errs = make([]error, len(b.commits))
+	b.left.Store(int64(len(b.commits)))
+	b.job = groupcommit.NewJob(b, len(b.commits))
+	err := s.commits.Submit(ctx, b.job)
+	next := 0
+	for i := range errs {
+		if errs[i] != nil {
+			continue
+		}
+		if errs[i] = err; err == nil {
+			errs[i] = b.errs[next]
+		}
+		next++
+	}
+	return errs
+}
+
+// Counters implements store.Meter. Rows are those of runs, states, events and settled; bytes are the
+// records, events, specs and settled interactions in them.
+func (s *Store) Counters() store.Counters { return s.counters.Load() }
+
+// pruneText passes over runs that another prune is deleting.
+var pruneText = sql(`WITH old AS MATERIALIZED (
+		SELECT n FROM interlude.states WHERE finished_at IS NOT NULL AND finished_at < $1::bigint
+			ORDER BY finished_at, id LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+	), events AS (
+		DELETE FROM interlude.events WHERE run = ANY (ARRAY (SELECT n FROM old))
+	), settled AS (
+		DELETE FROM interlude.settled WHERE run = ANY (ARRAY (SELECT n FROM old))
+	), runs AS (
+		DELETE FROM interlude.runs WHERE n = ANY (ARRAY (SELECT n FROM old))
+	)
+	DELETE FROM interlude.states WHERE n = ANY (ARRAY (SELECT n FROM old))`)
+
+// pruneSize is how many runs one transaction deletes.
+const pruneSize = 500
+
+// Prune implements store.Writer, in transactions of pruneSize runs.
+func (s *Store) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := store.CheckLimit(limit); err != nil {
+		return 0, err
+	}
+	pruned := 0
+	for pruned < limit {
+		part := min(limit-pruned, pruneSize)
+		n, err := s.change(ctx, pruneText, before.UnixMicro(), part)
+		pruned += int(n)
+		if err != nil || int(n) < part {
+			return pruned, err
+		}
+	}
+	return pruned, nil
+}

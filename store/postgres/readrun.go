@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/groupcommit"
+	"github.com/interlude-go/interlude/store/internal/refuse"
+)
+
+// Records are read one by one, by everybody who replies, cancels or waits. So calls of Run that
+// arrive at one time share a statement, as commits share a transaction.
+const (
+	runReaders  = 2   // statements at one time
+	maxRunReads = 256 // runs in one statement
+)
+
+// runRead is a call of Run.
+type runRead struct {
+	id  string
+	run store.Run
+}
+
+type runReadJob = groupcommit.Job[*runRead]
+
+// runsText returns no record that this process has cached at its present version.
+var runsText = sql(
+	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END
+	FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS v (id, n, version, i)
+	CROSS JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r
+	CROSS JOIN LATERAL (SELECT n, version, record FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
+
+// Run implements store.Reader.
+func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
+	if !storable(id) {
+		return store.Run{}, refuse.NotFound(id)
+	}
+	r := &runRead{id: id}
+	if err := s.runReads.Do(ctx, r, 1); err != nil {
+		return store.Run{}, err
+	}
+	return r.run, nil
+}
+
+// readRuns serves calls of Run with one statement. What it reads was committed when the calls began,
+// or later.
+func (s *Store) readRuns(jobs []*runReadJob) {
+	ctx, cancel := context.WithTimeout(s.live, s.o.Timeout)
+	defer cancel()
+	ids, rows, versions := make([]string, len(jobs)), make([]int64, len(jobs)), make([]int64, len(jobs))
+	cached, errs := make([]storedRun, len(jobs)), make([]error, len(jobs))
+	for i, j := range jobs {
+		ids[i], errs[i] = j.Work.id, refuse.NotFound(j.Work.id)
+		if c, ok := s.cache.get(ids[i]); ok {
+			cached[i], rows[i], versions[i] = c, c.row, int64(c.run.Version)
+		}
+	}
+	scan := func(row pgx.CollectableRow) (none struct{}, _ error) {
+		var i int
+		var n, version int64
+		var record []byte
+		if err := row.Scan(&i, &n, &version, &record); err != nil {
+			return none, err
+		}
+		read, err := jobs[i-1].Work, &errs[i-1]
+		if record == nil {
+			read.run, *err = cached[i-1].run.Clone(), nil
+			return none, nil
+		}
+		if read.run, *err = store.Decode(record); *err == nil {
+			run := read.run.Clone()
+			s.cache.put(storedRun{row: n, run: &run}, len(record))
+		}
+		return none, nil
+	}
+	_, err := queryRetrying(ctx, s.pool, &s.reader, s.texts[runsText], scan, ids, rows, versions)
+	if err != nil {
+		s.cache.clearIfDisconnected(err)
+	}
+	for i, j := range jobs {
+		if err != nil {
+			errs[i] = fmt.Errorf("postgres: read: %w", explain(err))
+		}
+		j.Finish(errs[i])
+	}
+}

@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/refuse"
+)
+
+// A commit is verified before it is written: nothing that is known of its run speaks against it. The
+// statement that writes it repeats the conditions that a race could change, the version, the fence
+// and the key, so that a verification may be out of date.
+
+// verifyFromCache verifies a commit against the cached record of its run, if that is the version
+// that the commit is made on.
+func (s *Store) verifyFromCache(c *pendingCommit) {
+	prev, ok := s.cache.get(c.Run.ID)
+	if c.Expect > 0 && ok && prev.run.Version == c.Expect && c.CheckNext(prev.run, false) == nil {
+		c.row, c.verified = prev.row, true
+	}
+}
+
+// verify verifies those commits that are not verified yet, finishes the ones that are refused, and
+// returns the others.
+func (s *Store) verify(ctx context.Context, commits []*pendingCommit) []*pendingCommit {
+	var unverified, verified []*pendingCommit
+	for _, c := range commits {
+		if c.Expect > 0 && !c.verified {
+			s.verifyFromCache(c) // this flush may have written the run meanwhile
+		}
+		if c.Expect > 0 && !c.verified {
+			unverified = append(unverified, c)
+		} else {
+			verified = append(verified, c)
+		}
+	}
+	if len(unverified) == 0 {
+		return verified
+	}
+	return append(verified, s.verifyFromDatabase(ctx, unverified)...)
+}
+
+// verifyUnwritten verifies again the commits that a transaction has not written, finishes the ones
+// that are refused, and returns the others: they met a change that was rolled back, and are tried
+// again.
+func (s *Store) verifyUnwritten(ctx context.Context, commits []*pendingCommit, try int) []*pendingCommit {
+	if len(commits) == 0 {
+		return nil
+	}
+	left := s.verifyFromDatabase(ctx, commits)
+	if try < maxTries {
+		return left
+	}
+	for _, c := range left {
+		c.finish(errNeverSettled(c.Run.ID))
+	}
+	return nil
+}
+
+// errNeverSettled is the error of a commit that is neither stored nor refused, however often it is
+// tried.
+func errNeverSettled(id string) error {
+	return fmt.Errorf("postgres: write: %w: run %s was neither stored nor refused in %d tries", ErrSerialization, id,
+		maxTries)
+}
+
+// verifyFromDatabase verifies commits against the rows as they stand, finishes the ones that are
+// refused, and returns the others.
+func (s *Store) verifyFromDatabase(ctx context.Context, commits []*pendingCommit) (left []*pendingCommit) {
+	snapshots, err := s.loadSnapshots(ctx, s.pool, s.settings(), commits)
+	for try := 0; lostRace(err) && try < maxTries; try++ {
+		snapshots, err = s.loadSnapshots(ctx, s.pool, s.settings(), commits)
+	}
+	for i, c := range commits {
+		if err != nil {
+			c.finish(fmt.Errorf("postgres: write: %w", explain(err)))
+			continue
+		}
+		prev, refused := c.verifyAgainst(&snapshots[i])
+		if prev != nil {
+			s.cache.put(storedRun{row: snapshots[i].row, run: prev}, len(snapshots[i].record))
+		}
+		if refused != nil {
+			c.finish(refused)
+			continue
+		}
+		left = append(left, c)
+	}
+	return left
+}
+
+// snapshot is what decides on a commit, as one statement saw it.
+type snapshot struct {
+	row        int64 // 0: there is no such run
+	record     []byte
+	registered bool // the node of the commit's fence is registered
+	keyUsed    bool // an earlier reply of the run had the commit's idempotency key
+	poolExists bool
+}
+
+var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
+		EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node),
+		EXISTS (SELECT FROM interlude.settled WHERE settled.run = r.n AND settled.key = v.key),
+		EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool)
+	FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY AS v (id, node, key, pool, i)
+	LEFT JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r ON true
+	LEFT JOIN LATERAL (SELECT record FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
+	ORDER BY v.i`)
+
+// loadSnapshots loads the snapshots of commits, in their order. The statement settings goes before
+// it (see queryAfter).
+func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, commits []*pendingCommit) ([]snapshot,
+	error,
+) {
+	ids, pools := make([]string, len(commits)), make([]string, len(commits))
+	nodes, keys := make([]*string, len(commits)), make([][]byte, len(commits))
+	for i, c := range commits {
+		ids[i], pools[i] = c.Run.ID, c.Run.Pool
+		if c.Fence != nil {
+			nodes[i] = &c.Fence.Node
+		}
+		if c.Settled != nil {
+			keys[i] = bytesColumn(c.Settled.Key)
+		}
+	}
+	snapshots, err := queryAfter(ctx, q, settings, s.texts[snapshotText],
+		func(row pgx.CollectableRow) (v snapshot, _ error) {
+			err := row.Scan(&v.row, &v.record, &v.registered, &v.keyUsed, &v.poolExists)
+			return v, err
+		}, ids, nodes, keys, pools)
+	if err == nil && len(snapshots) != len(commits) {
+		err = fmt.Errorf("%w: %d rows for %d runs", store.ErrCorrupt, len(snapshots), len(commits))
+	}
+	return snapshots, err
+}
+
+// verifyAgainst verifies the commit. It returns why the commit is refused, nil when it may be
+// stored, and the previous record if there is one.
+func (c *pendingCommit) verifyAgainst(v *snapshot) (prev *store.Run, refused error) {
+	id := c.Run.ID
+	switch {
+	case c.Expect == 0 && v.row != 0:
+		return nil, refuse.Exists(id)
+	case c.Expect == 0 && !v.poolExists:
+		return nil, refuse.UnknownPool(c.Run.Pool)
+	case c.Expect == 0:
+		return nil, nil //nolint:nilnil // a run that is created has no previous record
+	case v.row == 0:
+		return nil, refuse.NotFound(id)
+	}
+	run, err := store.Decode(v.record)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	registered := func(string) (bool, error) { return v.registered, nil }
+	keyUsed := func(string) (bool, error) { return v.keyUsed, nil }
+	if refused, _ := refuse.Change(&c.Commit, &run, registered, keyUsed); refused != nil {
+		return &run, refused
+	}
+	c.row, c.verified = v.row, true
+	return &run, nil
+}
