@@ -31,24 +31,24 @@ func scriptedAgent(context.Context) (agent.Agent, error) {
 				return ev
 			}
 			turn, _ := adk.Turn(ctx)
-			s := scripted{artifacts: turn.ArtifactDir, say: func(_ context.Context, text string) error {
+			say := func(_ context.Context, text string) error {
 				if !yield(said(text), nil) {
 					return errUnheard
 				}
 				return nil
-			}}
-			err := s.play(ctx, told(ctx.Session()))
+			}
+			end, err := enginetest.Perform(ctx, told(ctx.Session()), turn.ArtifactDir, say)
 			switch {
 			case errors.Is(err, errUnheard):
 			case err != nil:
 				yield(nil, err)
-			case s.asked != "":
-				q := interaction.Question{Kind: interaction.OpenText, Prompt: s.asked}
+			case end.Question != "":
+				q := interaction.Question{Kind: interaction.OpenText, Prompt: end.Question}
 				yield(workflow.NewRequestInputEvent(ctx, session.RequestInput{Payload: q}), nil)
 			default:
-				ev := said(s.end.Text)
-				if s.end.Output != nil {
-					ev.Output = s.end.Output
+				ev := said(end.Text)
+				if end.Output != nil {
+					ev.Output = end.Output
 				}
 				yield(ev, nil)
 			}

@@ -28,15 +28,15 @@ func scriptedGraph() *compose.Graph[string, eino.Result] {
 			inputs = slices.Concat(before, []string{answer})
 		}
 		turn, _ := eino.Turn(ctx)
-		s := scripted{artifacts: turn.ArtifactDir, say: eino.Say}
-		if err := s.play(ctx, inputs); err != nil {
+		end, err := enginetest.Perform(ctx, inputs, turn.ArtifactDir, eino.Say)
+		if err != nil {
 			return eino.Result{}, err
 		}
-		if s.asked != "" {
+		if end.Question != "" {
 			return eino.Result{}, compose.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText,
-				Prompt: s.asked}, inputs)
+				Prompt: end.Question}, inputs)
 		}
-		return s.end, nil
+		return eino.Result{Text: end.Text, Output: end.Output}, nil
 	})
 	for _, err := range []error{
 		g.AddLambdaNode("agent", node), g.AddEdge(compose.START, "agent"), g.AddEdge("agent", compose.END),
@@ -93,20 +93,20 @@ func (scriptedAgent) play(ctx context.Context, inputs []string) *adk.AsyncIterat
 	go func() {
 		defer out.Close()
 		turn, _ := eino.Turn(ctx)
-		s := scripted{artifacts: turn.ArtifactDir, say: func(_ context.Context, text string) error {
+		end, err := enginetest.Perform(ctx, inputs, turn.ArtifactDir, func(_ context.Context, text string) error {
 			out.Send(said(text))
 			return nil
-		}}
-		switch err := s.play(ctx, inputs); {
+		})
+		switch {
 		case err != nil:
 			out.Send(&adk.AgentEvent{Err: err})
-		case s.asked != "":
-			out.Send(adk.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText, Prompt: s.asked},
+		case end.Question != "":
+			out.Send(adk.StatefulInterrupt(ctx, interaction.Question{Kind: interaction.OpenText, Prompt: end.Question},
 				inputs))
 		default:
-			ev := said(s.end.Text)
-			if s.end.Output != nil {
-				ev.Output.CustomizedOutput = s.end.Output
+			ev := said(end.Text)
+			if end.Output != nil {
+				ev.Output.CustomizedOutput = end.Output
 			}
 			out.Send(ev)
 		}

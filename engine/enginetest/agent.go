@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest/script"
 	"github.com/interlude-go/interlude/fsm"
 )
 
@@ -53,7 +54,9 @@ func (on *inProcess) say(ctx context.Context, text string) error {
 func (on *inProcess) delta(text string)           { on.o.FinalText += text }
 func (on *inProcess) final(text string)           { on.o.FinalText = text }
 func (on *inProcess) output(body json.RawMessage) { on.o.Output = body }
-func (on *inProcess) fail(text string) {
+func (on *inProcess) ask(question string)         { on.o.FinalText = script.Ask(question) }
+func (on *inProcess) fail(text string) error {
 	on.o.Process = engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: text}
+	return nil
 }
 func (on *inProcess) act(Step) (bool, error) { return false, nil }

@@ -20,7 +20,9 @@ type stage interface {
 	delta(text string)
 	final(text string)
 	output(body json.RawMessage)
-	fail(text string)
+	ask(question string)
+	// fail has the turn fail; an error also ends it.
+	fail(text string) error
 	// act does a step that only this kind of stage knows; ok is false when it knows none.
 	act(s Step) (ok bool, err error)
 }
@@ -50,14 +52,14 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 	case "done":
 		on.final(s.Rest + "\n" + script.DoneMarker + "\n")
 	case "ask":
-		on.final(script.Ask(s.Rest))
+		on.ask(s.Rest)
 	case "output":
 		on.output(json.RawMessage(s.Rest))
 	case "note": // for recall
 	case "recall":
 		on.final(script.Told(inputs))
 	case "fail":
-		on.fail(s.Rest)
+		return on.fail(s.Rest)
 	case "touch":
 		return touch(artifacts, s.Rest, "")
 	case "await":
@@ -90,19 +92,50 @@ func touch(dir, name, content string) error {
 	return os.Rename(path+".new", path)
 }
 
-// await waits until the file is there. Nothing tells of files on every system, so it looks again
-// and again.
+// await waits until the file is there. Not every system reports new files, so it polls.
 func await(ctx context.Context, path string) error {
-	look := time.NewTicker(pause)
-	defer look.Stop()
+	poll := time.NewTicker(pause)
+	defer poll.Stop()
 	for {
 		if _, err := os.Stat(path); err == nil {
 			return nil
 		}
 		select {
-		case <-look.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
+
+// Performance is what a script left.
+type Performance struct {
+	Text     string // the final text
+	Output   json.RawMessage
+	Question string // empty when it asked none
+}
+
+// Perform does the steps of the last of a session's inputs, for an agent that hands over what comes
+// of it in a way of its own; Agent and Main are complete agents. say sends an intermediate message.
+// The error is that of a step, or that the script failed.
+func Perform(ctx context.Context, inputs []string, artifacts string, say func(context.Context, string) error) (
+	Performance, error,
+) {
+	on := &performer{send: say}
+	err := play(ctx, inputs, artifacts, on)
+	return on.left, err
+}
+
+// performer is the stage of Perform.
+type performer struct {
+	send func(context.Context, string) error
+	left Performance
+}
+
+func (on *performer) say(ctx context.Context, text string) error { return on.send(ctx, text) }
+func (on *performer) delta(text string)                          { on.left.Text += text }
+func (on *performer) final(text string)                          { on.left.Text = text }
+func (on *performer) output(body json.RawMessage)                { on.left.Output = body }
+func (on *performer) ask(question string)                        { on.left.Question = question }
+func (on *performer) fail(text string) error                     { return errors.New(text) }
+func (on *performer) act(Step) (bool, error)                     { return false, nil }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
 // programArg is the first argument of a process that is the agent.
@@ -163,7 +165,11 @@ func (p *program) say(_ context.Context, text string) error {
 func (p *program) delta(text string)           { p.print("delta", "text", text) }
 func (p *program) final(text string)           { p.print("final", "text", text) }
 func (p *program) output(body json.RawMessage) { p.print("output", "value", body) }
-func (p *program) fail(text string)            { p.print("failure", "text", text) }
+func (p *program) ask(question string)         { p.final(script.Ask(question)) }
+func (p *program) fail(text string) error {
+	p.print("failure", "text", text)
+	return nil
+}
 
 // exit ends the process with a status.
 type exit int
