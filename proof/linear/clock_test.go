@@ -3,21 +3,18 @@ package linear_test
 import (
 	"context"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/fastclock"
 )
 
-// quick is a clock that runs so much faster than this machine's, so that leases and deadlines take
-// part in races that last milliseconds.
-type quick struct{ begun time.Time }
-
-const haste = 200
+// quick is the clock of a world: leases and deadlines take part in races that last milliseconds.
+type quick struct{ fastclock.Clock }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (c quick) Now() time.Time { return noon.Add(haste * time.Since(c.begun)) }
-
-func (quick) Timer(d time.Duration) (<-chan time.Time, func()) {
-	t := time.NewTimer(d / haste)
-	return t.C, func() { t.Stop() }
+// newClock shows noon now.
+func newClock() quick {
+	return quick{fastclock.Clock{Start: time.Now(), First: noon, Factor: 200}}
 }
 
 // ponder passes some time, as people and agents do; it is no wait for anything.

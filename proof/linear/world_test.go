@@ -57,7 +57,7 @@ const processes = 4
 // newWorld is one on these handles.
 func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 	tb.Helper()
-	w := &world{TB: tb, seed: seed, clock: quick{time.Now()}, log: &linear.Log{}, chaos: true}
+	w := &world{TB: tb, seed: seed, clock: newClock(), log: &linear.Log{}, chaos: true}
 	for i := range w.nodes {
 		w.nodes[i] = w.node(i, handles[i])
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/proof/crash"
+	"github.com/interlude-go/interlude/proof/fastclock"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -62,7 +63,7 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	host := crash.Host{
-		Scenario: scenario, Case: o.id, Journal: journal, Clock: crash.Quick{Base: time.UnixMicro(o.base)},
+		Scenario: scenario, Case: o.id, Journal: journal, Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: 20},
 		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
 	}

@@ -1,0 +1,27 @@
+// Package fastclock is a clock that runs faster than the machine's: leases run out and deadlines
+// pass while a test can wait for them.
+package fastclock
+
+import "time"
+
+// Clock is a lifecycle.Clock.
+type Clock struct {
+	Start  time.Time     // when it begins to run, by the machine's clock; all processes of a test know it
+	First  time.Time     // the time that it shows at Start; Start when zero
+	Factor time.Duration // how many times faster it runs
+}
+
+// Now is the first time and the time that has passed since Start, as this clock measures it.
+func (c Clock) Now() time.Time {
+	first := c.First
+	if first.IsZero() {
+		first = c.Start
+	}
+	return first.Add(c.Factor * time.Since(c.Start))
+}
+
+// Timer fires when d has passed, as this clock measures it.
+func (c Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTimer(d / c.Factor)
+	return t.C, func() { t.Stop() }
+}
