@@ -21,7 +21,7 @@ func TestTheUsersWordsAreToldFromTheAgents(t *testing.T) {
 		"Continue from where you left off.":      true,
 		"Continue from where you left off. Now.": false,
 	} {
-		require.Equal(t, want, agentsOwn(text), text)
+		require.Equal(t, want, isAgentText(text), text)
 	}
 }
 
@@ -33,7 +33,7 @@ func TestAQuotedPromptIsUnwrapped(t *testing.T) {
 		`"plain"`:                              "plain",
 		"plain":                                "plain",
 	} {
-		require.Equal(t, want, unwrapped(text))
+		require.Equal(t, want, unquoted(text))
 	}
 }
 

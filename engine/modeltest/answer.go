@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Answer is what the model answers: pieces of a text in order, then perhaps a call of a tool; or a
-// failure. The zero value is an answer without a word.
+// Answer is what the model answers: the pieces of a text, and perhaps a call of a tool after it; or
+// a failure. The zero value is an empty text.
 type Answer struct {
 	Pieces []Piece
 	// Call is a call of a tool after the text; nil for none.
 	Call *Call
-	// Failure is an error of the API instead of text and call; what the pieces have to do Before is
-	// done.
+	// Failure is an error of the API instead of text and call. Before of the pieces is called all
+	// the same.
 	Failure *Failure
 	End     End
 }
@@ -24,7 +24,7 @@ type Piece struct {
 	// does. ctx ends when the client has left or the server is closed.
 	Before func(ctx context.Context) error
 	Pause  time.Duration // before the piece
-	Text   string        // need not be UTF-8: it is sent as it is
+	Text   string        // sent as it is, also when it is not valid UTF-8
 	Raw    string        // written into the response as it is, whatever the protocol
 }
 
@@ -49,33 +49,33 @@ const (
 	Complete End = iota
 	Hang         // never, until the client leaves or the server is closed
 	Drop         // the connection is cut
-	Cut          // the response ends well, but before the answer does
+	Cut          // the response ends without an error, before the answer is complete
 )
 
 // Text is an answer that says the text.
 func Text(text string) Answer { return Answer{Pieces: []Piece{{Text: text}}} }
 
-// plan says in a few words what the answer is, for the log.
+// plan summarizes the answer for the log.
 func (a Answer) plan() string {
-	var words []string
+	var parts []string
 	text, raw := false, false
 	for _, p := range a.Pieces {
 		text, raw = text || p.Text != "", raw || p.Raw != ""
 	}
 	if text && a.Failure == nil {
-		words = append(words, "text")
+		parts = append(parts, "text")
 	}
 	if raw {
-		words = append(words, "raw")
+		parts = append(parts, "raw")
 	}
 	if a.Failure != nil {
-		words = append(words, "failure")
+		parts = append(parts, "failure")
 	}
 	if a.Call != nil {
-		words = append(words, "call "+a.Call.Tool.Name)
+		parts = append(parts, "call "+a.Call.Tool.Name)
 	}
 	if end := []string{"", "hang", "drop", "cut"}[a.End]; end != "" {
-		words = append(words, end)
+		parts = append(parts, end)
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }

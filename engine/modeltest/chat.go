@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// chat is the dialect of OpenAI's Chat Completions, which many others speak.
+// chat is the protocol of OpenAI's Chat Completions, which many others speak.
 type chat struct{}
 
 func (chat) read(body value, _ string) Conversation {
 	c := Conversation{
-		API: Chat, Model: body.at("model").str(), Stream: body.at("stream").yes(),
+		API: Chat, Model: body.at("model").str(), Stream: body.at("stream").isTrue(),
 		Schema: body.at("response_format", "json_schema", "schema").raw(), usage: body.at("stream_options",
-			"include_usage").yes(),
+			"include_usage").isTrue(),
 	}
 	if c.Schema == nil && body.at("response_format", "type").str() == "json_object" {
 		c.Schema = json.RawMessage(`{}`)
@@ -22,7 +22,7 @@ func (chat) read(body value, _ string) Conversation {
 		switch m.at("role").str() {
 		case "user":
 			for _, text := range parts(content) {
-				c.hear(text)
+				c.addUser(text)
 			}
 		case "assistant":
 			c.add(Assistant, content.text())
@@ -68,12 +68,12 @@ func (d chat) whole(c Conversation, id string, text words, call *Call) any {
 		"choices": []any{choice}, "usage": d.usage()}
 }
 
-func (d chat) stream(out *events, c Conversation, id string) speaker {
-	return &chatting{d, out, c, id, "stop"}
+func (d chat) stream(out *events, c Conversation, id string) answerStream {
+	return &chatStream{d, out, c, id, "stop"}
 }
 
-// chatting streams a completion.
-type chatting struct {
+// chatStream streams a completion.
+type chatStream struct {
 	chat
 
 	out    *events
@@ -82,7 +82,7 @@ type chatting struct {
 	reason string // why it ends
 }
 
-func (s *chatting) chunk(choices []any, usage any) {
+func (s *chatStream) chunk(choices []any, usage any) {
 	chunk := object{"id": "chatcmpl-" + s.id, "object": "chat.completion.chunk", "created": time.Now().Unix(),
 		"model": s.c.Model, "choices": choices}
 	if usage != nil {
@@ -91,19 +91,19 @@ func (s *chatting) chunk(choices []any, usage any) {
 	s.out.send("", chunk)
 }
 
-func (s *chatting) delta(delta object, reason any) {
+func (s *chatStream) delta(delta object, reason any) {
 	s.chunk([]any{object{"index": 0, "delta": delta, "finish_reason": reason}}, nil)
 }
 
-func (s *chatting) open()          { s.delta(object{"role": "assistant", "content": ""}, nil) }
-func (s *chatting) say(text words) { s.delta(object{"content": text}, nil) }
+func (s *chatStream) open()                { s.delta(object{"role": "assistant", "content": ""}, nil) }
+func (s *chatStream) writeText(text words) { s.delta(object{"content": text}, nil) }
 
-func (s *chatting) call(call Call) {
+func (s *chatStream) writeCall(call Call) {
 	s.delta(object{"tool_calls": []any{s.called(s.id, call)}}, nil)
 	s.reason = "tool_calls"
 }
 
-func (s *chatting) close() {
+func (s *chatStream) close() {
 	s.delta(object{}, s.reason)
 	if s.c.usage {
 		s.chunk([]any{}, s.usage())

@@ -27,8 +27,8 @@ const (
 	ToolResult Role = "result" // what the tool said
 )
 
-// Message is one thing that was said in a conversation. What the agent itself puts in the user's
-// mouth (its environment, reminders) is not among them.
+// Message is one text of a conversation. Texts that the agent adds in the user's name (its
+// environment, reminders) are left out.
 type Message struct {
 	Role Role
 	Text string // for a ToolCall the tool's name
@@ -43,8 +43,8 @@ type Tool struct {
 	Custom bool
 }
 
-// takes reports whether the tool has the parameter.
-func (t Tool) takes(param string) bool {
+// hasParam reports whether the tool has the parameter.
+func (t Tool) hasParam(param string) bool {
 	for _, p := range t.Params {
 		if p == param {
 			return true
@@ -53,7 +53,7 @@ func (t Tool) takes(param string) bool {
 	return false
 }
 
-// Conversation is a request in the words that all protocols share.
+// Conversation is a request, in the terms that all protocols share.
 type Conversation struct {
 	API      API
 	Model    string
@@ -61,9 +61,9 @@ type Conversation struct {
 	Messages []Message
 	Tools    []Tool
 	Stream   bool
-	// Schema is the JSON Schema that the answer must keep, nil when any text will do.
+	// Schema is the JSON Schema that the answer must satisfy, nil for none.
 	Schema json.RawMessage
-	// Asked is how often the server was asked the same before.
+	// Asked is how often the same was asked before.
 	Asked int
 
 	usage bool // Chat: the stream ends with a count of tokens
@@ -80,13 +80,13 @@ func (c Conversation) texts(role Role) []string {
 	return all
 }
 
-// Users returns all that the user said, in order.
+// Users returns the texts of the user, in order.
 func (c Conversation) Users() []string { return c.texts(User) }
 
-// Said returns all that the assistant said, in order.
+// Said returns the texts of the assistant, in order.
 func (c Conversation) Said() []string { return c.texts(Assistant) }
 
-// Last returns what the user said last.
+// Last returns the last text of the user.
 func (c Conversation) Last() string {
 	users := c.Users()
 	if len(users) == 0 {
@@ -95,7 +95,7 @@ func (c Conversation) Last() string {
 	return users[len(users)-1]
 }
 
-// Results returns what tools said since the user spoke last.
+// Results returns the results of tools since the last text of the user.
 func (c Conversation) Results() []string {
 	var all []string
 	for _, m := range c.Messages {
@@ -110,14 +110,14 @@ func (c Conversation) Results() []string {
 	return all
 }
 
-// hear adds a text of the user, unless it is the agent's own.
-func (c *Conversation) hear(text string) {
-	if text = unwrapped(text); strings.TrimSpace(text) != "" && !agentsOwn(text) {
+// addUser adds a text of the user, unless the agent added it in the user's name.
+func (c *Conversation) addUser(text string) {
+	if text = unquoted(text); strings.TrimSpace(text) != "" && !isAgentText(text) {
 		c.Messages = append(c.Messages, Message{User, text})
 	}
 }
 
-// add adds what another than the user said.
+// add adds a text of another role than the user.
 func (c *Conversation) add(role Role, text string) {
 	if text != "" || role == ToolResult {
 		c.Messages = append(c.Messages, Message{role, text})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// gemini is the dialect of Google's Gemini.
+// gemini is the protocol of Google's Gemini.
 type gemini struct{}
 
 func (gemini) read(body value, at string) Conversation {
@@ -27,14 +27,14 @@ func (gemini) read(body value, at string) Conversation {
 		for _, part := range content.at("parts").list() {
 			text := part.at("text").str()
 			switch response := part.at("functionResponse"); {
-			case response.there():
+			case response.exists():
 				c.add(ToolResult, response.at("response").text())
-			case part.at("functionCall").there():
+			case part.at("functionCall").exists():
 				c.add(ToolCall, part.at("functionCall", "name").str())
-			case content.at("role").str() == "model" && !part.at("thought").yes():
+			case content.at("role").str() == "model" && !part.at("thought").isTrue():
 				c.add(Assistant, text)
 			case content.at("role").str() != "model":
-				c.hear(text)
+				c.addUser(text)
 			}
 		}
 	}
@@ -90,7 +90,7 @@ func (d gemini) whole(c Conversation, id string, text words, call *Call) any {
 	return d.chunk(c, id, parts, "STOP")
 }
 
-func (d gemini) stream(out *events, c Conversation, id string) speaker {
+func (d gemini) stream(out *events, c Conversation, id string) answerStream {
 	return &geminiStream{d, out, c, id, nil}
 }
 
@@ -105,10 +105,10 @@ type geminiStream struct {
 }
 
 func (*geminiStream) open() {} // there is no such chunk
-func (s *geminiStream) say(text words) {
+func (s *geminiStream) writeText(text words) {
 	s.out.send("", s.chunk(s.c, s.id, []any{object{"text": text}}, nil))
 }
-func (s *geminiStream) call(call Call) { s.last = []any{s.called(s.id, call)} }
+func (s *geminiStream) writeCall(call Call) { s.last = []any{s.called(s.id, call)} }
 
 func (s *geminiStream) close() {
 	if s.last == nil {

@@ -19,7 +19,7 @@ const (
 	maxText     = 64 << 10 // bytes of a text in it; the rest is cut
 )
 
-// Request is what the log knows of a request.
+// Request is a request in the log.
 type Request struct {
 	N         int    `json:"n"` // from 1
 	Method    string `json:"method"`
@@ -29,7 +29,7 @@ type Request struct {
 	// API is empty when it is no question to the model.
 	API   API    `json:"api,omitempty"`
 	Model string `json:"model,omitempty"`
-	// Side: a call beside the conversation.
+	// Side says that the call is beside the conversation; see Conversation.Side.
 	Side bool `json:"side,omitempty"`
 	// Users are all texts of the user in order, without the agent's own; LastUser is the last.
 	// Results are those of tools since then.
@@ -37,10 +37,10 @@ type Request struct {
 	LastUser string   `json:"last_user,omitempty"`
 	Results  []string `json:"results,omitempty"`
 	Tools    []string `json:"tools,omitempty"`
-	// Plan is in a few words what it is answered.
+	// Plan summarizes the answer.
 	Plan string `json:"plan,omitempty"`
-	// Ended: the answer has come to its end, or Left: the client has not waited for it, or Error
-	// says what went wrong.
+	// Ended says that the answer was sent completely, Left that the client did not wait for it,
+	// Error what went wrong.
 	Ended bool   `json:"ended,omitempty"`
 	Left  bool   `json:"left,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -57,16 +57,16 @@ type log struct {
 	changed  chan struct{} // closed and replaced at each change
 }
 
-// number is that of the next request.
-func (l *log) number() int {
+// nextNumber is the number of the next request.
+func (l *log) nextNumber() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.n++
 	return l.n
 }
 
-// asked counts how often the same was asked before.
-func (l *log) asked(c Conversation) int {
+// countAsked returns how often the same was asked before.
+func (l *log) countAsked(c Conversation) int {
 	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // only strings
 	if err != nil {
 		return 0
@@ -81,12 +81,12 @@ func (l *log) asked(c Conversation) int {
 	return l.times[key] - 1
 }
 
-// keep keeps the request in the place of what is known of it.
-func (l *log) keep(r Request) error {
+// record adds the request, or replaces what was recorded of it before.
+func (l *log) record(r Request) error {
 	r.LastUser, r.Users, r.Results = clipped(r.LastUser), clippedAll(r.Users), clippedAll(r.Results)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.requests = merged(l.requests, r)
+	l.requests = insert(l.requests, r)
 	if more := len(l.requests) - maxRequests; more > 0 {
 		l.requests = slices.Delete(l.requests, 0, more)
 	}
@@ -97,11 +97,11 @@ func (l *log) keep(r Request) error {
 	if l.file == "" {
 		return nil
 	}
-	return appended(l.file, r)
+	return appendLine(l.file, r)
 }
 
-// merged puts the request in its place.
-func merged(all []Request, r Request) []Request {
+// insert adds the request in the order of numbers, or replaces it.
+func insert(all []Request, r Request) []Request {
 	at, found := slices.BinarySearchFunc(all, r.N, func(known Request, n int) int { return known.N - n })
 	if found {
 		all[at] = r
@@ -110,8 +110,9 @@ func merged(all []Request, r Request) []Request {
 	return slices.Insert(all, at, r)
 }
 
-// appended writes the request as a line, in one piece: it stays, whatever becomes of this process.
-func appended(file string, r Request) error {
+// appendLine writes the request as a line, in one write, so that it survives a crash of this
+// process.
+func appendLine(file string, r Request) error {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -124,8 +125,8 @@ func appended(file string, r Request) error {
 	return errors.Join(err, f.Close())
 }
 
-// ReadLog reads the file of a log, which another process may be writing: a last line without an end
-// is passed over. A file that is not there yet is an empty log.
+// ReadLog reads the file of a log, which another process may be writing: an incomplete last line is
+// ignored. A file that does not exist yet is an empty log.
 func ReadLog(file string) ([]Request, error) {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,19 +146,19 @@ func ReadLog(file string) ([]Request, error) {
 		if err := json.Unmarshal(line, &r); err != nil {
 			return all, fmt.Errorf("modeltest: log %s: %w", file, err)
 		}
-		all = merged(all, r)
+		all = insert(all, r)
 	}
 }
 
-// Requests returns what was asked so far, in order; of more than 10,000 the last.
+// Requests returns the requests so far, in order, at most the last 10,000.
 func (s *Server) Requests() []Request {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	return slices.Clone(s.log.requests)
 }
 
-// Await returns when done reports true, which it is asked at once and after each change of the log;
-// or with an error when ctx ends.
+// Await returns when done reports true, or with an error when ctx ends. It calls done at once and
+// after each change of the log.
 func (s *Server) Await(ctx context.Context, done func([]Request) bool) error {
 	for {
 		s.log.mu.Lock()

@@ -1,11 +1,11 @@
 package modeltest
 
-// messages is the dialect of Anthropic's Messages.
+// messages is the protocol of Anthropic's Messages.
 type messages struct{}
 
 func (messages) read(body value, _ string) Conversation {
 	c := Conversation{API: Messages, Model: body.at("model").str(), System: body.at("system").text(),
-		Stream: body.at("stream").yes()}
+		Stream: body.at("stream").isTrue()}
 	for _, at := range [][]string{{"output_config", "format", "schema"}, {"output_format", "schema"}} {
 		if schema := body.at(at...).raw(); schema != nil {
 			c.Schema = schema
@@ -23,7 +23,7 @@ func (messages) read(body value, _ string) Conversation {
 			case kind == "tool_use":
 				c.add(ToolCall, b.at("name").str())
 			case kind == "text" && role == "user":
-				c.hear(b.at("text").str())
+				c.addUser(b.at("text").str())
 			case kind == "text" && role == "assistant":
 				c.add(Assistant, b.at("text").str())
 			}
@@ -77,12 +77,12 @@ func (d messages) whole(c Conversation, id string, text words, call *Call) any {
 	return d.message(c, id, content, reason)
 }
 
-func (d messages) stream(out *events, c Conversation, id string) speaker {
-	return &messaging{d, out, c, id, 0, false, "end_turn"}
+func (d messages) stream(out *events, c Conversation, id string) answerStream {
+	return &messagesStream{d, out, c, id, 0, false, "end_turn"}
 }
 
-// messaging streams a message.
-type messaging struct {
+// messagesStream streams a message.
+type messagesStream struct {
 	messages
 
 	out    *events
@@ -93,16 +93,16 @@ type messaging struct {
 	reason string
 }
 
-func (s *messaging) event(name string, more object) {
+func (s *messagesStream) event(name string, more object) {
 	more["type"] = name
 	s.out.send(name, more)
 }
 
-func (s *messaging) open() {
+func (s *messagesStream) open() {
 	s.event("message_start", object{"message": s.message(s.c, s.id, []any{}, nil)})
 }
 
-func (s *messaging) say(text words) {
+func (s *messagesStream) writeText(text words) {
 	if !s.inText {
 		s.event("content_block_start", object{"index": s.index, "content_block": object{"type": "text", "text": ""}})
 		s.inText = true
@@ -110,8 +110,8 @@ func (s *messaging) say(text words) {
 	s.event("content_block_delta", object{"index": s.index, "delta": object{"type": "text_delta", "text": text}})
 }
 
-// said ends the block.
-func (s *messaging) said() {
+// endText ends the block.
+func (s *messagesStream) endText() {
 	if s.inText {
 		s.event("content_block_stop", object{"index": s.index})
 		s.index++
@@ -119,8 +119,8 @@ func (s *messaging) said() {
 	}
 }
 
-func (s *messaging) call(call Call) {
-	s.said()
+func (s *messagesStream) writeCall(call Call) {
+	s.endText()
 	s.event("content_block_start", object{"index": s.index, "content_block": s.called(s.id, call, object{})})
 	s.event("content_block_delta", object{"index": s.index, "delta": object{"type": "input_json_delta",
 		"partial_json": arguments(call)}})
@@ -128,8 +128,8 @@ func (s *messaging) call(call Call) {
 	s.reason = "tool_use"
 }
 
-func (s *messaging) close() {
-	s.said()
+func (s *messagesStream) close() {
+	s.endText()
 	s.event("message_delta", object{"delta": object{"stop_reason": s.reason, "stop_sequence": nil},
 		"usage": object{"output_tokens": outputTokens}})
 	s.event("message_stop", object{})

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// responses is the dialect of OpenAI's Responses.
+// responses is the protocol of OpenAI's Responses.
 type responses struct{}
 
 func (responses) read(body value, _ string) Conversation {
 	c := Conversation{
 		API: Responses, Model: body.at("model").str(), System: body.at("instructions").str(),
-		Stream: body.at("stream").yes(), Schema: body.at("text", "format", "schema").raw(),
+		Stream: body.at("stream").isTrue(), Schema: body.at("text", "format", "schema").raw(),
 	}
 	if c.Schema == nil && body.at("text", "format", "type").str() == "json_object" {
 		c.Schema = json.RawMessage(`{}`)
 	}
-	c.hear(body.at("input").str())
+	c.addUser(body.at("input").str())
 	for _, item := range body.at("input").list() {
 		kind, role := item.at("type").str(), item.at("role").str()
 		switch {
 		case role == "user":
 			for _, text := range parts(item.at("content")) {
-				c.hear(text)
+				c.addUser(text)
 			}
 		case role == "assistant":
 			c.add(Assistant, item.at("content").text())
@@ -35,15 +35,15 @@ func (responses) read(body value, _ string) Conversation {
 			c.add(ToolCall, item.at("name").str())
 		}
 	}
-	c.offer(body.at("tools"))
+	c.addTools(body.at("tools"))
 	return c
 }
 
-// offer reads tools; those in a namespace are offered too.
-func (c *Conversation) offer(tools value) {
+// addTools adds tools, also those in a namespace.
+func (c *Conversation) addTools(tools value) {
 	for _, t := range tools.list() {
 		if in := t.at("tools"); len(in.list()) > 0 {
-			c.offer(in)
+			c.addTools(in)
 			continue
 		}
 		kind := t.at("type").str()
@@ -117,12 +117,12 @@ func (d responses) whole(c Conversation, id string, text words, call *Call) any 
 	return d.response(c, id, "completed", output)
 }
 
-func (d responses) stream(out *events, c Conversation, id string) speaker {
-	return &responding{d, out, c, id, "", nil, 0}
+func (d responses) stream(out *events, c Conversation, id string) answerStream {
+	return &responsesStream{d, out, c, id, "", nil, 0}
 }
 
-// responding streams a response.
-type responding struct {
+// responsesStream streams a response.
+type responsesStream struct {
 	responses
 
 	out    *events
@@ -134,46 +134,46 @@ type responding struct {
 }
 
 // event sends what has a name.
-func (r *responding) event(name string, more object) {
+func (r *responsesStream) event(name string, more object) {
 	more["type"], more["sequence_number"] = name, r.seq
 	r.seq++
 	r.out.send(name, more)
 }
 
-func (r *responding) open() {
+func (r *responsesStream) open() {
 	r.event("response.created", object{"response": r.response(r.c, r.id, "in_progress", []any{})})
 }
 
-// place is where the text stands.
-func (r *responding) place(more object) object {
+// addPlace adds to an event where the text stands.
+func (r *responsesStream) addPlace(more object) object {
 	more["item_id"], more["output_index"], more["content_index"] = "msg_"+r.id, 0, 0
 	return more
 }
 
-func (r *responding) say(text words) {
+func (r *responsesStream) writeText(text words) {
 	if r.text == "" {
 		r.event("response.output_item.added", object{"output_index": 0, "item": r.message(r.id, "in_progress",
 			[]any{})})
-		r.event("response.content_part.added", r.place(object{"part": r.part("")}))
+		r.event("response.content_part.added", r.addPlace(object{"part": r.part("")}))
 	}
 	r.text += text
-	r.event("response.output_text.delta", r.place(object{"delta": text}))
+	r.event("response.output_text.delta", r.addPlace(object{"delta": text}))
 }
 
-// said ends the text.
-func (r *responding) said() {
+// endText ends the text.
+func (r *responsesStream) endText() {
 	if r.text == "" {
 		return
 	}
 	item := r.message(r.id, "completed", []any{r.part(r.text)})
-	r.event("response.output_text.done", r.place(object{"text": r.text}))
-	r.event("response.content_part.done", r.place(object{"part": r.part(r.text)}))
+	r.event("response.output_text.done", r.addPlace(object{"text": r.text}))
+	r.event("response.content_part.done", r.addPlace(object{"part": r.part(r.text)}))
 	r.event("response.output_item.done", object{"output_index": 0, "item": item})
 	r.output = append(r.output, item)
 }
 
-func (r *responding) call(call Call) {
-	r.said()
+func (r *responsesStream) writeCall(call Call) {
+	r.endText()
 	r.text = ""
 	item, at := r.called(r.id, call), len(r.output)
 	r.event("response.output_item.added", object{"output_index": at, "item": item})
@@ -181,7 +181,7 @@ func (r *responding) call(call Call) {
 	r.output = append(r.output, item)
 }
 
-func (r *responding) close() {
-	r.said()
+func (r *responsesStream) close() {
+	r.endText()
 	r.event("response.completed", object{"response": r.response(r.c, r.id, "completed", r.output)})
 }

@@ -16,15 +16,15 @@ import (
 // maxPieces bounds the pieces of one answer.
 const maxPieces = 100_000
 
-// ByScript is what the model answers to the steps in the last text of the user. The steps up to a
-// call of a tool are one answer; when the tool's result comes, the steps after it are the next.
-// Without a text in them it answers "ok", for no agent expects silence.
+// ByScript answers by the steps in the last text of the user. The steps up to a call of a tool are
+// one answer; when the tool's result comes, the steps after the call are the next. Steps without a
+// text are answered with "ok", since no agent expects an empty answer.
 //
-// Beside the steps of script.Step that everybody knows (of which say is a text and a call of a tool
-// that does nothing, so that the agent tells the text at once and comes back; fail may begin with
-// an HTTP status, otherwise 400, which agents do not try again; flood is so many pieces of the
-// text; touch and await are done by the model itself; output is put after the text, in a fence,
-// when there is one):
+// Some steps of script.Step have a meaning of their own here. say is a text and a call of a tool
+// that does nothing, so that the agent shows the text at once and asks again. fail may begin with
+// an HTTP status; the default is 400, after which agents do not retry. flood is that many pieces of
+// text. touch and await are done by the model itself. output follows the text, if there is one, in
+// a code fence. These steps are added:
 //
 //	tool CMD         calls the agent's shell
 //	write PATH TEXT  calls the agent's tool that writes files
@@ -33,13 +33,13 @@ const maxPieces = 100_000
 //	raw TEXT         writes TEXT into the response as it is
 //	drop             cuts the connection
 //	cut              ends the response before the answer's end
-//	first N STEP     does STEP when the model is asked the same for the first N times: an agent that tries again gets on
+//	first N STEP     does STEP the first N times that the model is asked the same: a retry succeeds
 //
-// A nonce that the user's texts tell of stands in markers and JSON blocks.
+// When the user's texts name a nonce, markers and JSON blocks carry it.
 //
-// recall says the notes only: whatever else stands in the user's texts may be the agent's own.
+// recall repeats the notes only: other parts of the user's texts may be the agent's own.
 func ByScript(c Conversation, pause time.Duration) Answer {
-	p := player{c: c, pause: pause, answered: len(c.Results()), slow: 1}
+	p := interpreter{c: c, pause: pause, answered: len(c.Results()), slow: 1}
 	for _, s := range script.Steps(c.Last()) {
 		if s.Word == "first" {
 			var ok bool
@@ -48,43 +48,43 @@ func ByScript(c Conversation, pause time.Duration) Answer {
 			}
 		}
 		if p.step(s) {
-			return p.a
+			return p.answer
 		}
 	}
-	if !p.worded {
+	if !p.hasText {
 		p.text("ok")
 	}
-	return p.a
+	return p.answer
 }
 
-// player makes an answer of steps.
-type player struct {
+// interpreter builds an answer from steps.
+type interpreter struct {
 	c        Conversation
 	pause    time.Duration
 	answered int // calls of tools that have their result already
 	dir      string
 	slow     int
-	a        Answer
-	worded   bool // a text or raw bytes are part of the answer
+	answer   Answer
+	hasText  bool // a text or raw bytes are part of the answer
 
 }
 
-// step does one; it reports whether it ends the answer.
-func (p *player) step(s script.Step) bool {
+// step executes one step, and reports whether it ends the answer.
+func (p *interpreter) step(s script.Step) bool {
 	if s.Word == "in" { // counts for all answers
 		p.dir = s.Rest
 		return false
 	}
 	if call := p.call(s); call != nil {
 		if p.answered--; p.answered >= 0 {
-			p.a, p.worded = Answer{}, false // was answered before
+			p.answer, p.hasText = Answer{}, false // an earlier answer made this call
 			return false
 		}
-		p.a.Call = call
+		p.answer.Call = call
 		return true
 	}
 	if p.answered > 0 {
-		return false // in an answer before
+		return false // part of an earlier answer
 	}
 	switch s.Word {
 	case "say": // no tool to come back from
@@ -98,7 +98,7 @@ func (p *player) step(s script.Step) bool {
 	case "ask":
 		p.final(p.ask(s.Rest))
 	case "output":
-		if p.worded || p.nonce() != "" {
+		if p.hasText || p.nonce() != "" {
 			p.text("\n```json\n" + s.Rest + "\n```\n")
 		} else {
 			p.text(s.Rest)
@@ -111,50 +111,50 @@ func (p *player) step(s script.Step) bool {
 	case "tool", "write":
 		p.final("no tool is offered to " + s.Word + " with")
 	case "touch":
-		p.before(func(context.Context) error { return p.touch(s.Rest) })
+		p.addBefore(func(context.Context) error { return p.touch(s.Rest) })
 	case "await":
-		p.before(func(ctx context.Context) error { return p.await(ctx, s.Rest) })
+		p.addBefore(func(ctx context.Context) error { return p.await(ctx, s.Rest) })
 	case "slow":
-		p.slow = min(max(1, number(s.Rest)), maxPieces)
+		p.slow = min(max(1, count(s.Rest)), maxPieces)
 	case "flood":
-		for i := range min(number(s.Rest), maxPieces) {
+		for i := range min(count(s.Rest), maxPieces) {
 			// agents end what repeats itself
 			p.text(fmt.Sprintf("wave %d %x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)})))
 		}
 	case "raw":
-		p.a.Pieces, p.worded = append(p.a.Pieces, Piece{Raw: s.Rest}), true
+		p.answer.Pieces, p.hasText = append(p.answer.Pieces, Piece{Raw: s.Rest}), true
 	case "fail":
-		p.a.Failure = failure(s.Rest)
+		p.answer.Failure = failure(s.Rest)
 		return true
 	case "hang":
-		p.a.End = Hang
+		p.answer.End = Hang
 		return true
 	case "drop":
-		p.a.End = Drop
+		p.answer.End = Drop
 		return true
 	case "cut":
-		p.a.End = Cut
+		p.answer.End = Cut
 		return true
 	case "note":
 	default:
-		p.a.Failure = &Failure{Status: 400, Message: "modeltest: the model does not know the step " + s.Word}
+		p.answer.Failure = &Failure{Status: 400, Message: "modeltest: the model does not know the step " + s.Word}
 		return true
 	}
 	return false
 }
 
 // first reads N STEP; ok is false when the model was asked more often.
-func (p *player) first(rest string) (s script.Step, ok bool) {
+func (p *interpreter) first(rest string) (s script.Step, ok bool) {
 	n, step, _ := strings.Cut(rest, " ")
 	steps := script.Steps(script.Script(step))
-	if len(steps) != 1 || p.c.Asked >= number(n) {
+	if len(steps) != 1 || p.c.Asked >= count(n) {
 		return s, false
 	}
 	return steps[0], true
 }
 
-// call is the call that the step makes, nil when it makes none.
-func (p *player) call(s script.Step) *Call {
+// call is the call of a tool that the step makes, nil for none.
+func (p *interpreter) call(s script.Step) *Call {
 	var call *Call
 	switch s.Word {
 	case "say":
@@ -170,11 +170,11 @@ func (p *player) call(s script.Step) *Call {
 	return call
 }
 
-// nonce is what the agent's signals are to carry, by the newest of its inputs.
-func (p *player) nonce() string { return script.Nonce(p.c.Users()) }
+// nonce is what the signals of the agent must carry, by its newest input.
+func (p *interpreter) nonce() string { return script.Nonce(p.c.Users()) }
 
 // ask is the text of a question.
-func (p *player) ask(prompt string) string {
+func (p *interpreter) ask(prompt string) string {
 	if p.nonce() == "" {
 		return script.Ask(prompt)
 	}
@@ -182,34 +182,34 @@ func (p *player) ask(prompt string) string {
 }
 
 // text adds a piece of text, or as many as are to be sent slowly.
-func (p *player) text(text string) {
-	p.worded = true
+func (p *interpreter) text(text string) {
+	p.hasText = true
 	text = script.Signed(text, p.nonce())
 	if p.slow == 1 {
-		p.a.Pieces = append(p.a.Pieces, Piece{Text: text})
+		p.answer.Pieces = append(p.answer.Pieces, Piece{Text: text})
 		return
 	}
 	letters := []rune(text)
 	for i := range p.slow {
 		from, to := i*len(letters)/p.slow, (i+1)*len(letters)/p.slow
-		p.a.Pieces = append(p.a.Pieces, Piece{Pause: p.pause, Text: string(letters[from:to])})
+		p.answer.Pieces = append(p.answer.Pieces, Piece{Pause: p.pause, Text: string(letters[from:to])})
 	}
 }
 
 // final replaces the text so far.
-func (p *player) final(text string) {
-	for i := range p.a.Pieces {
-		p.a.Pieces[i].Text = ""
+func (p *interpreter) final(text string) {
+	for i := range p.answer.Pieces {
+		p.answer.Pieces[i].Text = ""
 	}
 	p.text(text)
 }
 
-func (p *player) before(do func(context.Context) error) {
-	p.a.Pieces = append(p.a.Pieces, Piece{Before: do})
+func (p *interpreter) addBefore(do func(context.Context) error) {
+	p.answer.Pieces = append(p.answer.Pieces, Piece{Before: do})
 }
 
 // path is a file in the script's folder.
-func (p *player) path(name string) (string, error) {
+func (p *interpreter) path(name string) (string, error) {
 	if !filepath.IsAbs(p.dir) {
 		return "", fmt.Errorf("modeltest: say in which folder: a step before that says in DIR, an absolute path, is "+
 			"missing (%q)", p.dir)
@@ -218,7 +218,7 @@ func (p *player) path(name string) (string, error) {
 }
 
 // touch makes the file, at once.
-func (p *player) touch(name string) error {
+func (p *interpreter) touch(name string) error {
 	path, err := p.path(name)
 	if err == nil {
 		err = os.WriteFile(path, nil, 0o600)
@@ -226,23 +226,23 @@ func (p *player) touch(name string) error {
 	return err
 }
 
-// look is between two looks at what tells nobody when it changes.
-const look = 5 * time.Millisecond
+// pollInterval is the time between two polls for a file.
+const pollInterval = 5 * time.Millisecond
 
 // await waits for the file.
-func (p *player) await(ctx context.Context, name string) error {
+func (p *interpreter) await(ctx context.Context, name string) error {
 	path, err := p.path(name)
 	if err != nil {
 		return err
 	}
-	again := time.NewTicker(look)
-	defer again.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
 		if _, err := os.Stat(path); err == nil {
 			return nil
 		}
 		select {
-		case <-again.C:
+		case <-poll.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -258,8 +258,8 @@ func failure(rest string) *Failure {
 	return &Failure{400, rest}
 }
 
-// number is a count, 0 when it is none.
-func number(s string) int {
+// count reads a number, 0 when it is none.
+func count(s string) int {
 	n, _ := strconv.Atoi(strings.TrimSpace(s))
 	return n
 }

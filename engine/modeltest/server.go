@@ -15,16 +15,16 @@ import (
 
 // Config says what the model answers. The zero value answers by the steps in the user's text.
 type Config struct {
-	// Answer is what the model answers; ByScript when nil. It is called concurrently, not for calls
-	// beside the conversation, and again when an agent asks again, so that its answer should follow
-	// from the conversation alone.
+	// Answer is what the model answers; ByScript when nil. It is called concurrently, and again
+	// when an agent repeats a request, so that the answer should depend on the conversation alone.
+	// It is not called for calls beside the conversation.
 	Answer func(Conversation) Answer
 	// Log is a file to which the log is appended, a JSON line when a request comes and another when
 	// it has ended (see ReadLog). None when empty.
 	Log string
-	// Pause is between the pieces of a slow text; 200 ms when zero.
+	// Pause is the time between the pieces of a slow text; 200 ms when zero.
 	Pause time.Duration
-	// Model is the one that a list of models shows; "modeltest" when empty. Every model is
+	// Model is the name in the list of models; "modeltest" when empty. Requests for any model are
 	// answered.
 	Model string
 }
@@ -46,7 +46,7 @@ type Server struct {
 	serving sync.WaitGroup // the goroutine that listens
 
 	mu     sync.Mutex
-	closed bool           // guarded by mu; no answer begins any more
+	closed bool           // guarded by mu; no new answer starts
 	active sync.WaitGroup // answers under way; only added to under mu
 }
 
@@ -74,8 +74,8 @@ func Start(cfg Config) (*Server, error) {
 	return s, s.Listen("127.0.0.1:0")
 }
 
-// Listen has the server listen on the address, once; Close ends it. The address is one of loopback,
-// since the server does what anybody says.
+// Listen has the server listen on the address, once; Close ends that. It must be a loopback
+// address, since the server does what every client says.
 func (s *Server) Listen(addr string) error {
 	if s.web != nil {
 		return errors.New("modeltest: the server listens already")
@@ -109,8 +109,8 @@ func (s *Server) Close() error {
 	return err
 }
 
-// enter begins an answer; it reports false when the server is closed.
-func (s *Server) enter() bool {
+// startAnswer counts an answer under way. It returns false when the server is closed.
+func (s *Server) startAnswer() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -121,20 +121,20 @@ func (s *Server) enter() bool {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	if !s.startAnswer() {
 		panic(http.ErrAbortHandler) // cuts the connection
 	}
 	defer s.active.Done()
-	req := Request{N: s.log.number(), Method: r.Method, Path: r.URL.Path, UserAgent: r.UserAgent()}
+	req := Request{N: s.log.nextNumber(), Method: r.Method, Path: r.URL.Path, UserAgent: r.UserAgent()}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		s.refuse(w, req, http.StatusRequestEntityTooLarge, err.Error())
 		return
 	}
 	req.Bytes = len(body)
-	d := dialectOf(r)
+	d := protocolOf(r)
 	if d == nil {
-		s.around(w, req)
+		s.answerOther(w, req)
 		return
 	}
 	v, ok := decode(body)
@@ -143,23 +143,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := d.read(v, r.URL.Path)
-	c.Asked = s.log.asked(c)
+	c.Asked = s.log.countAsked(c)
 	req.API, req.Model, req.Side = c.API, c.Model, c.Side()
 	req.Users, req.LastUser, req.Results = c.Users(), c.Last(), c.Results()
 	for _, t := range c.Tools {
 		req.Tools = append(req.Tools, t.Name)
 	}
-	answer := c.aside
+	answer := c.sideAnswer
 	if !req.Side {
 		answer = func() Answer { return s.cfg.Answer(c) }
 	}
 	s.answer(w, r, req, d, c, answer())
 }
 
-// answer gives the answer and keeps what became of it.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d dialect, c Conversation, a Answer) {
+// answer sends the answer and records how that ended.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d protocol, c Conversation, a Answer) {
 	req.Plan = a.plan()
-	if err := s.log.keep(req); err != nil {
+	if err := s.log.record(req); err != nil {
 		reply(w, http.StatusInternalServerError, d.failed(Failure{http.StatusInternalServerError, err.Error()}))
 		return
 	}
@@ -172,22 +172,23 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d d
 	if err != nil && !req.Left {
 		req.Error = err.Error()
 	}
-	if kept := s.log.keep(req); kept != nil || err != nil {
+	if recorded := s.log.record(req); recorded != nil || err != nil {
 		panic(http.ErrAbortHandler) // cuts the connection
 	}
 }
 
-// refuse answers what cannot be read.
+// refuse answers a request that cannot be read.
 func (s *Server) refuse(w http.ResponseWriter, req Request, status int, why string) {
 	req.Error, req.Ended = why, true
-	_ = s.log.keep(req) // it is refused either way
+	_ = s.log.record(req) // it is refused either way
 	reply(w, status, object{"error": object{"message": "modeltest: " + why}})
 }
 
-// around answers what agents ask beside questions to the model.
-func (s *Server) around(w http.ResponseWriter, req Request) {
+// answerOther answers a request that is no question to the model: a list of models, a count of
+// tokens.
+func (s *Server) answerOther(w http.ResponseWriter, req Request) {
 	req.Ended = true
-	if err := s.log.keep(req); err != nil {
+	if err := s.log.record(req); err != nil {
 		s.refuse(w, req, http.StatusInternalServerError, err.Error())
 		return
 	}
@@ -211,12 +212,12 @@ func (s *Server) around(w http.ResponseWriter, req Request) {
 	}
 }
 
-// dialectOf is the protocol of the request, nil when it is no question to the model.
-func dialectOf(r *http.Request) dialect {
+// protocolOf is the protocol of the request, nil when it is no question to the model.
+func protocolOf(r *http.Request) protocol {
 	if r.Method != http.MethodPost {
 		return nil
 	}
-	for end, d := range map[string]dialect{
+	for end, d := range map[string]protocol{
 		"/responses": responses{}, "/chat/completions": chat{}, "/messages": messages{}, ":generateContent": gemini{},
 		":streamGenerateContent": gemini{},
 	} {

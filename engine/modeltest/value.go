@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// value is JSON of which nothing is certain: what is not there, or is of another kind, is empty.
+// value is JSON of unknown shape: what is missing, or of another type, is empty.
 type value struct{ any }
 
 // decode reads JSON; ok is false when it is none.
@@ -28,9 +28,9 @@ func (v value) at(keys ...string) value {
 	return v
 }
 
-func (v value) there() bool { return v.any != nil }
+func (v value) exists() bool { return v.any != nil }
 
-func (v value) yes() bool { return v.any == true }
+func (v value) isTrue() bool { return v.any == true }
 
 func (v value) str() string {
 	s, _ := v.any.(string)
@@ -52,9 +52,9 @@ func (v value) keys() []string {
 	return slices.Sorted(maps.Keys(object))
 }
 
-// raw is the value as JSON, nil when it is not there.
+// raw is the value as JSON, nil when it is missing.
 func (v value) raw() json.RawMessage {
-	if !v.there() {
+	if !v.exists() {
 		return nil
 	}
 	body, err := json.Marshal(v.any)
@@ -64,7 +64,7 @@ func (v value) raw() json.RawMessage {
 	return body
 }
 
-// text is what a string, a part, or a list of parts says; other JSON says itself.
+// text is the text of a string, of a part, or of a list of parts; of any other value its JSON.
 func (v value) text() string {
 	switch it := v.any.(type) {
 	case nil:
@@ -81,7 +81,7 @@ func (v value) text() string {
 		return strings.Join(all, "\n")
 	case map[string]any:
 		for _, k := range []string{"text", "content", "output"} {
-			if in := v.at(k); in.there() {
+			if in := v.at(k); in.exists() {
 				return in.text()
 			}
 		}

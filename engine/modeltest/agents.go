@@ -1,0 +1,241 @@
+package modeltest
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine/enginetest/script"
+)
+
+// agentPrefixes begin texts that agents add in the user's name without a tag around them.
+var agentPrefixes = []string{
+	"This is the Qwen Code. We are setting up the context for our chat.",
+	"This is the Gemini CLI. We are setting up the context for our chat.",
+	"# AGENTS.md instructions for ", // Codex
+	"[Request interrupted by user",  // Claude Code, as the next two
+	"(no content)",
+	resumePrompt,
+}
+
+// resumePrompt is the whole text that Claude Code adds when it resumes a turn that did not end.
+const resumePrompt = "Continue from where you left off."
+
+var tag = regexp.MustCompile(`^<([A-Za-z][\w-]*)(?: [^<>]*)?>`)
+
+// isAgentText reports whether the agent added a text in the user's name. Such a text holds no step;
+// it begins with one of the known prefixes, or consists of elements in tags such as
+// <environment_context>.
+func isAgentText(text string) bool {
+	text = strings.TrimSpace(text)
+	if len(script.Steps(text)) > 0 {
+		return false
+	}
+	for _, o := range agentPrefixes {
+		if strings.HasPrefix(text, o) {
+			return o != resumePrompt || text == resumePrompt
+		}
+	}
+	for text != "" {
+		m := tag.FindStringSubmatch(text)
+		if m == nil {
+			return false
+		}
+		closing := "</" + m[1] + ">"
+		end := strings.Index(text, closing)
+		if end < 0 {
+			return false
+		}
+		text = strings.TrimSpace(text[end+len(closing):])
+	}
+	return true
+}
+
+// unquoted removes the quotation marks that opencode puts around a prompt, and the backslashes
+// before those in it.
+func unquoted(text string) string {
+	t := strings.TrimSpace(text)
+	if len(t) < 2 || t[0] != '"' || t[len(t)-1] != '"' {
+		return text
+	}
+	inner := t[1 : len(t)-1]
+	for i := range len(inner) {
+		if inner[i] == '"' && (i == 0 || inner[i-1] != '\\') {
+			return text // these quotation marks are the user's own
+		}
+	}
+	return strings.ReplaceAll(inner, `\"`, `"`)
+}
+
+// shellTools are the tools that run a command line, as agents name them.
+var shellTools = []string{"shell_command", "exec_command", "shell", "local_shell", "Bash", "bash", "run_shell_command",
+	"exec"}
+
+// writeTools are the tools that write a file.
+var writeTools = []string{"write_file", "Write", "write", "create_file"}
+
+// harmless are calls that change nothing and need no permission.
+var harmless = []struct {
+	tool string
+	args map[string]any
+}{
+	{"TaskList", map[string]any{}},
+	{"todowrite", map[string]any{"todos": []any{}}},
+	{"glob", map[string]any{"pattern": "no-such-file"}},
+	{"Glob", map[string]any{"pattern": "no-such-file"}},
+}
+
+func (c Conversation) tool(names []string) (Tool, bool) {
+	for _, name := range names {
+		for _, t := range c.Tools {
+			if t.Name == name {
+				return t, true
+			}
+		}
+	}
+	return Tool{}, false
+}
+
+// Shell is a call of the agent's shell, nil when it offers none.
+func (c Conversation) Shell(command string) *Call {
+	t, ok := c.tool(shellTools)
+	if !ok {
+		return nil
+	}
+	args := map[string]any{}
+	switch {
+	case t.hasParam("cmd"):
+		args["cmd"] = command
+	case t.Name == "shell" || t.Name == "local_shell":
+		args["command"] = []string{"bash", "-lc", command}
+	default:
+		args["command"] = command
+	}
+	if t.hasParam("description") {
+		args["description"] = "run it"
+	}
+	if t.hasParam("is_background") {
+		args["is_background"] = false
+	}
+	return &Call{Tool: t, Args: args, Text: command}
+}
+
+// Write is a call of the agent's tool that writes a file, nil when it offers none. The path is
+// absolute.
+func (c Conversation) Write(path, content string) *Call {
+	t, ok := c.tool(writeTools)
+	if !ok {
+		return nil
+	}
+	args := map[string]any{"content": content}
+	for _, name := range []string{"file_path", "filePath", "path"} {
+		if t.hasParam(name) {
+			args[name] = filepath.Clean(path)
+			break
+		}
+	}
+	return &Call{Tool: t, Args: args, Text: content}
+}
+
+// Nothing is a call that changes nothing, so that the agent asks the model again. It needs no
+// permission, except where the agent offers nothing but a shell. It is nil when no tool fits.
+func (c Conversation) Nothing() *Call {
+	for _, q := range harmless {
+		if t, ok := c.tool([]string{q.tool}); ok {
+			return &Call{Tool: t, Args: q.args}
+		}
+	}
+	return c.Shell("true")
+}
+
+// sideInstructions is found in the instructions of calls beside the conversation.
+var sideInstructions = regexp.MustCompile(
+	`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
+
+// backgroundInstructions begin calls for background work of an agent, which offer tools too.
+var backgroundInstructions = regexp.MustCompile(`(?i)^\s*You are now acting as the managed memory`) // Qwen Code
+
+// Side reports whether an agent makes this call beside the conversation: for a title, or to choose
+// a model. The user's text is in it too, but its steps are not for this call. Such calls offer no
+// tools, except for background work that is known.
+func (c Conversation) Side() bool {
+	if backgroundInstructions.MatchString(c.System) {
+		return true
+	}
+	if len(c.Tools) > 0 {
+		return false
+	}
+	opening := c.System[:min(len(c.System), 2<<10)]
+	users := c.Users()
+	if len(users) > 0 {
+		opening += "\n" + users[0][:min(len(users[0]), 200)]
+	}
+	return c.Schema != nil || sideInstructions.MatchString(opening)
+}
+
+// sideAnswer answers such a call: with the smallest value that its schema allows, or a few words.
+func (c Conversation) sideAnswer() Answer {
+	if c.Schema == nil {
+		return Text("A test")
+	}
+	schema, _ := decode(c.Schema)
+	body, err := json.Marshal(smallest(schema, 0))
+	if err != nil {
+		return Text("{}")
+	}
+	return Text(string(body))
+}
+
+// maxNesting bounds the depth of the smallest value.
+const maxNesting = 32
+
+// smallest is a value that the schema allows, for the simple schemas that agents use.
+func smallest(schema value, depth int) any {
+	if depth > maxNesting {
+		return nil
+	}
+	if c := schema.at("const"); c.exists() {
+		return c.any
+	}
+	if choices := schema.at("enum").list(); len(choices) > 0 {
+		for _, c := range choices {
+			if c.str() == "user" { // the question is who speaks next: not the model again
+				return c.any
+			}
+		}
+		return choices[0].any
+	}
+	for _, of := range []string{"anyOf", "oneOf", "allOf"} {
+		if choices := schema.at(of).list(); len(choices) > 0 {
+			return smallest(choices[0], depth+1)
+		}
+	}
+	kind := schema.at("type")
+	if kinds := kind.list(); len(kinds) > 0 {
+		kind = kinds[0]
+	}
+	switch strings.ToLower(kind.str()) {
+	case "string":
+		return "test"
+	case "integer", "number":
+		if least := schema.at("minimum"); least.exists() {
+			return least.any
+		}
+		return 1
+	case "boolean":
+		return false
+	case "array":
+		if least, ok := schema.at("minItems").any.(json.Number); ok && least != "0" {
+			return []any{smallest(schema.at("items"), depth+1)}
+		}
+		return []any{}
+	case "null":
+		return nil
+	}
+	object := map[string]any{}
+	for _, name := range schema.at("required").list() {
+		object[name.str()] = smallest(schema.at("properties", name.str()), depth+1)
+	}
+	return object
+}
