@@ -35,7 +35,7 @@ type agent struct {
 	session string
 	script  atomic.Pointer[transcript.File] // of the turn that uses the agent
 
-	hear sync.Mutex // held while a line is dealt with
+	hear sync.Mutex // held while a line is handled
 	turn *turn      // guarded by hear; nil between turns
 	held *held      // guarded by hear; a permission request that stays open between two turns
 }
@@ -75,13 +75,14 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	a.lines = process.NewLineReader(a.feed, nil, e.cfg.MaxLine)
 	a.lines.Allow(e.cfg.MaxStream)
 	go a.write() // all end with the process
-	go a.listen()
-	go a.mind()
+	go a.readLines()
+	go a.endWhenBroken()
 	return a, nil
 }
 
-// mind ends an agent whose connection was given up: its turn does, or nobody is there to do it.
-func (a *agent) mind() {
+// endWhenBroken waits until the connection is given up, and then stops the turn, which ends the
+// agent. Between turns it ends the agent itself.
+func (a *agent) endWhenBroken() {
 	select {
 	case <-a.broken:
 	case <-a.Ended():
@@ -97,8 +98,8 @@ func (a *agent) mind() {
 	a.End()
 }
 
-// useless reports whether the connection was given up.
-func (a *agent) useless() bool {
+// isBroken reports whether the connection was given up.
+func (a *agent) isBroken() bool {
 	select {
 	case <-a.broken:
 		return true
@@ -107,8 +108,8 @@ func (a *agent) useless() bool {
 	}
 }
 
-// write writes what is sent, until the process has ended. What an agent that is ending does not
-// take is lost with it.
+// write writes what is sent, until the process has ended. What an agent does not read before its
+// end is lost.
 func (a *agent) write() {
 	for {
 		select {
@@ -124,8 +125,8 @@ func (a *agent) write() {
 	}
 }
 
-// listen deals with the agent's lines, in order, until its output ends.
-func (a *agent) listen() {
+// readLines handles the agent's lines, in order, until its output ends.
+func (a *agent) readLines() {
 	defer close(a.gone)
 	for {
 		l, err := a.lines.Next()
@@ -137,22 +138,23 @@ func (a *agent) listen() {
 			return
 		}
 		a.pace(a.grace)
-		a.take(l)
+		a.handleLine(l)
 	}
 }
 
-// take deals with one line. It never waits for the agent, which may wait for nobody but us.
-func (a *agent) take(l process.Line) {
+// handleLine handles one line. It never waits for the agent, which may be waiting for this line to
+// be handled.
+func (a *agent) handleLine(l process.Line) {
 	a.hear.Lock()
 	defer a.hear.Unlock()
 	t := a.turn
 	if t != nil {
-		t.heard = true
+		t.wrote = true
 	}
 	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.Text))))
 	if l.Cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.Length))
-		a.half(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
+		a.rejectUnreadable(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
 		return
 	}
 	text := bytes.TrimSpace(l.Text)
@@ -168,7 +170,7 @@ func (a *agent) take(l process.Line) {
 	}
 	switch {
 	case err != nil:
-		a.half(text, "a message cannot be read: "+process.Clip(err.Error(), 200))
+		a.rejectUnreadable(text, "a message cannot be read: "+process.Clip(err.Error(), 200))
 		return
 	case e.Method == "" && len(e.ID) == 0:
 		return
@@ -176,33 +178,32 @@ func (a *agent) take(l process.Line) {
 	a.dispatch(t, e, ref)
 }
 
-// dispatch finds out what a message is. Whatever the agent asks for beyond permissions is not
-// offered.
+// dispatch handles a message by its kind. Requests other than for permissions are refused.
 func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 	switch {
 	case e.Method == "":
 		if a.deliver(e) {
-			t.wake()
+			t.restartIdle()
 		}
 	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate && t != nil:
-		t.rest()
-		defer t.wake()
+		t.pauseIdle()
+		defer t.restartIdle()
 		t.update(e.Params, ref)
 	case len(e.ID) == 0: // other notices say nothing that a turn needs
 	case e.Method == sdk.ClientMethodSessionRequestPermission:
-		t.rest()
-		defer t.wake()
+		t.pauseIdle()
+		defer t.restartIdle()
 		a.permission(t, e)
 	default: // no sign of work: an agent that asks on and on for what is not offered is idle
 		_ = a.refuse(e.ID, sdk.NewMethodNotFound(process.Clip(e.Method, maxLabel)))
 	}
 }
 
-// half keeps a message that cannot be read in whole from leaving anybody waiting: its answer, or
-// the agent's request, is an error. Where what is there does not say whom it concerns, the
-// connection is given up.
-func (a *agent) half(text []byte, why string) {
-	e, begun := head(text)
+// rejectUnreadable answers for a message that cannot be read to its end, so that nobody waits for
+// it: a request of the agent is refused, and a call that the message answers gets an error. When
+// the readable part does not say which, the connection is given up.
+func (a *agent) rejectUnreadable(text []byte, why string) {
+	e, begun := readableStart(text)
 	switch {
 	case !begun:
 	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate: // a notice, which nobody waits for
@@ -216,9 +217,9 @@ func (a *agent) half(text []byte, why string) {
 	}
 }
 
-// head reads what stands before the part of a message that cannot be read, and reports whether this
-// is the beginning of a message at all.
-func head(text []byte) (e envelope, begun bool) {
+// readableStart reads the part of a message before that which cannot be read. begun says that the
+// text is the beginning of a message at all.
+func readableStart(text []byte) (e envelope, begun bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
 		return e, false
@@ -244,8 +245,8 @@ func head(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach gives the agent to a turn: what it writes from now on belongs to it. Nil takes it away
-// again; when that returns, the turn is not used any more.
+// attach gives the agent to a turn: the lines from now on belong to that. Nil takes the agent away
+// again; when attach has returned, no goroutine uses the turn any more.
 func (a *agent) attach(t *turn, maxStream int) {
 	a.hear.Lock()
 	defer a.hear.Unlock()
@@ -256,8 +257,8 @@ func (a *agent) attach(t *turn, maxStream int) {
 		a.script.Store(t.transcript)
 		a.lines.Allow(maxStream)
 	}
-	switch { // mind has told another turn, or none
-	case !a.useless():
+	switch { // endWhenBroken has stopped an earlier turn, or none
+	case !a.isBroken():
 	case t != nil:
 		t.halt(a.why)
 	default:
@@ -265,8 +266,9 @@ func (a *agent) attach(t *turn, maxStream int) {
 	}
 }
 
-// leave has an agent that is not needed any more end by itself, and ends it when it does not.
-func (a *agent) leave() {
+// closeInput closes the input of an agent that is not needed any more, which then ends by itself,
+// and ends it when it does not.
+func (a *agent) closeInput() {
 	_ = a.Stdin.Close()
 	patience := time.NewTimer(a.grace)
 	defer patience.Stop()
@@ -287,8 +289,8 @@ func (a *agent) Release() {
 // text is s without the agent's secrets.
 func (a *agent) text(s string) string { return a.secrets.String(s) }
 
-// lastWords is the end of the error output, for the text of a failure. Its secrets are taken out as
-// it comes.
-func (a *agent) lastWords() string {
+// errorOutput is the end of the error output, for the text of a failure. Secrets were taken out of
+// it when it was read.
+func (a *agent) errorOutput() string {
 	return process.ForPeople(a.ErrorText(), 2000)
 }

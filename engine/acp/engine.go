@@ -71,14 +71,14 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 		return engine.Outcome{}, err
 	}
 	t := &turn{cfg: &e.cfg, parent: ctx, in: in, sink: sink, sticky: profile.Kind == fsm.ProfileStickyProcess}
-	if err := t.recall(); err != nil {
+	if err := t.loadState(); err != nil {
 		return engine.Outcome{}, err
 	}
 	if t.transcript, err = transcript.Open(in.TranscriptDir, in.Attempt, "out", e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
 	}
 	defer t.transcript.Close()
-	defer t.bound()()
+	defer t.startLimits()()
 	if t.sticky {
 		return e.residentTurn(t)
 	}
@@ -109,9 +109,9 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 		return engine.Outcome{}, err
 	}
 	if err = t.open(); err == nil {
-		err = t.goOn(nil)
+		err = t.giveInput(nil)
 	}
-	end := t.part(err)
+	end := t.endSingle(err)
 	a.attach(nil, 0)
 	a.Release()
 	return t.outcome(end)
@@ -130,12 +130,12 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 		opened = err == nil
 	}
 	if err == nil {
-		err = t.goOn(a.takeHeld())
+		err = t.giveInput(a.takeHeld())
 	}
 	end := ending{why: err}
-	if !opened || !mayStay(err) || t.parent.Err() != nil {
+	if !opened || !isReusable(err) || t.parent.Err() != nil {
 		kept.ExpectEnd()
-		end = t.end(err)
+		end = t.endResident(err)
 	}
 	a.attach(nil, 0)
 	if !a.Running() {
@@ -151,7 +151,7 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 	id := t.in.RunID
 	if kept := e.residents.Acquire(id); kept != nil {
 		a := kept.Process
-		if !a.useless() {
+		if !a.isBroken() {
 			if t.state.Session != a.session {
 				t.state = state{Session: a.session}
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// feed is the agent's output. It can tell when all that was written by a moment has been dealt
-// with.
+// feed is the agent's output. drain reports when all that was written up to a moment has been
+// handled.
 type feed struct {
 	out     *os.File
 	running func() bool
@@ -17,8 +17,8 @@ type feed struct {
 	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil when nobody asked
 }
 
-// drain has what the agent has written by now be read. The channel is closed when that is done; not
-// at all when the output ends.
+// drain returns a channel that is closed when all that the agent has written by now was handled. It
+// is never closed when the output ends before.
 func (f *feed) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -27,28 +27,29 @@ func (f *feed) drain() <-chan struct{} {
 	return f.drained
 }
 
-// Read returns what is there, or waits for it.
+// Read returns what is available, or waits for it.
 func (f *feed) Read(p []byte) (int, error) {
 	for {
 		n, err := f.out.Read(p)
-		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !f.asked() {
+		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) || !f.draining() {
 			return n, err
 		}
-		if n, err := f.there(p); n > 0 || err != nil {
+		if n, err := f.readAvailable(p); n > 0 || err != nil {
 			return n, err
 		}
 	}
 }
 
-// asked reports whether it was drain that ended a read, and not the end of the process.
-func (f *feed) asked() bool {
+// draining reports whether drain interrupted the read, and not the end of the process.
+func (f *feed) draining() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.drained != nil
 }
 
-// there reads what is there without waiting, and when that is nothing says so to who asked.
-func (f *feed) there(p []byte) (int, error) {
+// readAvailable reads what is available without waiting. When that is nothing, it closes the
+// channel of drain.
+func (f *feed) readAvailable(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.out.SetReadDeadline(time.Time{}); err != nil {
@@ -56,7 +57,7 @@ func (f *feed) there(p []byte) (int, error) {
 	}
 	n, err := readable(f.out, p)
 	if n > 0 {
-		_ = f.out.SetReadDeadline(time.Now()) // and look again
+		_ = f.out.SetReadDeadline(time.Now()) // interrupts the next read too
 		return n, nil
 	}
 	if err != nil {
@@ -64,7 +65,7 @@ func (f *feed) there(p []byte) (int, error) {
 	}
 	close(f.drained)
 	f.drained = nil
-	if !f.running() { // whoever left the group may hold the output open: its end had a deadline
+	if !f.running() { // a process outside the group may hold the output open; its deadline was set
 		return 0, os.ErrDeadlineExceeded
 	}
 	return 0, nil

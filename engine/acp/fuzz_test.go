@@ -41,7 +41,7 @@ func FuzzReader(f *testing.F) {
 			sink: &enginetest.Recorder{}, sticky: sticky,
 			state: state{Session: "s"}, speaking: true,
 		}
-		defer turn.bound()()
+		defer turn.startLimits()()
 		a.turn = turn
 		called := make(chan error, 1)
 		go func() {
@@ -53,12 +53,12 @@ func FuzzReader(f *testing.F) {
 			if err != nil {
 				break
 			}
-			a.take(l)
+			a.handleLine(l)
 		}
-		a.take(process.Line{Text: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
+		a.handleLine(process.Line{Text: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)})
 		var said *sdk.RequestError
 		if err := <-called; err != nil && !errors.As(err, &said) {
-			require.True(t, spoiled(err), "%v", err)
+			require.True(t, breaksConnection(err), "%v", err)
 		}
 		require.LessOrEqual(t, len(a.out), maxUnread)
 		require.NotNil(t, turn.handle())

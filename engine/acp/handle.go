@@ -66,8 +66,8 @@ type grant struct {
 	Choice choice `json:"choice"`
 }
 
-// usable refuses a session's id that no handle should keep.
-func usable(session string) error {
+// checkSession refuses a session id that cannot be kept in a handle.
+func checkSession(session string) error {
 	if session == "" || len(session) > maxSession || strings.ContainsFunc(session, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want 1 to %d bytes without control characters",
 			process.Clip(session, 40), maxSession)
@@ -75,7 +75,7 @@ func usable(session string) error {
 	return nil
 }
 
-// handle is the state as it is stored. The oldest decisions go when there are too many.
+// handle is the state as it is stored. The oldest decisions are dropped when there are too many.
 func (t *turn) handle() *engine.Handle {
 	if t.state.Session == "" {
 		return nil
@@ -93,7 +93,7 @@ func (t *turn) handle() *engine.Handle {
 	return &engine.Handle{Engine: t.cfg.Name, Version: version, Data: body}
 }
 
-// store keeps the state before anything follows from it.
+// store stores the state, before anything is done because of it.
 func (t *turn) store() error { return t.sink.Handle(t.ctx, *t.handle()) }
 
 // stateOf reads a handle of this engine.
@@ -104,11 +104,11 @@ func (c Config) stateOf(h engine.Handle) (s state, _ error) {
 	if err := json.Unmarshal(h.Data, &s); err != nil {
 		return s, fmt.Errorf("the handle cannot be read: %w", err)
 	}
-	return s, usable(s.Session)
+	return s, checkSession(s.Session)
 }
 
-// recall reads the handle that the turn goes on with.
-func (t *turn) recall() error {
+// loadState reads the state from the handle that the turn resumes.
+func (t *turn) loadState() error {
 	var err error
 	switch {
 	case t.in.Handle != nil:

@@ -15,7 +15,7 @@ type held struct {
 	expired   bool
 }
 
-// hold keeps the prompt, and its request, for the next turn; for a bounded time.
+// hold keeps the prompt and its request for the next turn, at most for Config.HoldPermission.
 func (t *turn) hold(p *prompting) {
 	a := t.agent
 	a.hear.Lock()
@@ -31,7 +31,7 @@ func (t *turn) hold(p *prompting) {
 	})
 }
 
-// wait has a request wait behind the one that is held.
+// wait queues a request behind the one that is held.
 func (h *held) wait(a *agent, e envelope) {
 	if h.expired || len(h.behind) == maxHeld {
 		a.decide(e, nil)
@@ -53,7 +53,7 @@ func (h *held) cancel(a *agent) {
 	h.behind = nil
 }
 
-// takeHeld gives what is held to the turn that goes on.
+// takeHeld hands the held request to the turn that goes on.
 func (a *agent) takeHeld() *held {
 	a.hear.Lock()
 	defer a.hear.Unlock()
@@ -75,7 +75,7 @@ func (h *held) open() bool {
 	}
 }
 
-// dismiss cancels what is held, and reports whether the agent has stopped.
+// dismiss cancels the held requests, and reports whether the agent has stopped.
 func (h *held) dismiss(a *agent, grace time.Duration) bool {
 	a.hear.Lock()
 	h.cancel(a)
@@ -83,10 +83,10 @@ func (h *held) dismiss(a *agent, grace time.Duration) bool {
 	return h.prompting.within(grace)
 }
 
-// release puts the decision into the request, and goes on with its prompt. What waits behind it
-// comes next.
-func (t *turn) release(h *held, decided choice) error {
-	t.useUp(decided)
+// answerHeld answers the held request with the decision, and continues its prompt. The queued
+// requests come next.
+func (t *turn) answerHeld(h *held, decided choice) error {
+	t.removeOnce(decided)
 	if err := t.store(); err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func (t *turn) release(h *held, decided choice) error {
 		a.permission(t, e)
 	}
 	a.hear.Unlock()
-	return t.converse(h.prompting)
+	return t.awaitPrompt(h.prompting)
 }
 
-// useUp takes a decision for once out of the state: it is about to be applied.
-func (t *turn) useUp(decided choice) {
+// removeOnce removes a decision that holds once from the state, just before it is applied.
+func (t *turn) removeOnce(decided choice) {
 	last := len(t.state.Grants) - 1
 	if last >= 0 && !decided.lasts() && t.state.Grants[last].Choice == decided {
 		t.state.Grants = t.state.Grants[:last]

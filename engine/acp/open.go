@@ -19,8 +19,7 @@ const clientVersion = "1"
 // errStart says that the agent took too long to open its session.
 var errStart = errors.New("acp: the agent did not open its session within Config.StartLimit")
 
-// open brings a new process to the point where it can be prompted: in a new session, or in the
-// run's.
+// open prepares a new process for prompts: in a new session, or in the run's.
 func (t *turn) open() error {
 	ctx, stop := context.WithTimeoutCause(t.ctx, t.cfg.StartLimit, errStart)
 	defer stop()
@@ -37,8 +36,9 @@ func (t *turn) open() error {
 	return err
 }
 
-// listen has what the agent says be the turn's, after what it said before.
-func (t *turn) listen() error {
+// skipHistory drops what the agent has written so far, its history. Its messages from then on are
+// the turn's.
+func (t *turn) skipHistory() error {
 	select {
 	case <-t.agent.feed.drain():
 	case <-t.agent.gone: // the prompt finds out
@@ -76,13 +76,13 @@ func (a *agent) initialize(ctx context.Context, method string) error {
 		a.hello.methods(), a.text(reason(err))), nil)
 }
 
-// lost reports whether an error is no answer of the agent's.
+// lost reports whether a call failed without an answer of the agent.
 func lost(ctx context.Context, err error) bool {
-	return err != nil && (errors.Is(err, errGone) || spoiled(err) || ctx.Err() != nil)
+	return err != nil && (errors.Is(err, errGone) || breaksConnection(err) || ctx.Err() != nil)
 }
 
-// spoiled reports whether a connection was given up for this reason.
-func spoiled(err error) bool {
+// breaksConnection reports whether this is a reason to give up a connection.
+func breaksConnection(err error) bool {
 	var odd errProtocol
 	return errors.Is(err, process.ErrFlood) || errors.Is(err, errUnread) || errors.As(err, &odd)
 }
@@ -102,7 +102,7 @@ func (t *turn) begin(ctx context.Context) error {
 	case err != nil:
 		return process.Unavailable("the agent opens no session: "+t.agent.text(reason(err)), nil)
 	}
-	if err := usable(opened.SessionID); err != nil {
+	if err := checkSession(opened.SessionID); err != nil {
 		return process.Unavailable("the agent opened a session that cannot be kept", err)
 	}
 	t.agent.hear.Lock()
@@ -117,14 +117,14 @@ func needsLogin(err error) bool {
 	return errors.As(err, &said) && said.Code == codeAuthRequired
 }
 
-// login says what the agent wants to be told before it works.
+// login is the failure of a turn whose agent asks for a login.
 func (a *agent) login(err error) error {
 	return process.Unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its "+
 		"methods "+
 		"(%s), or give it its keys: %s", a.hello.methods(), a.text(reason(err))), nil)
 }
 
-// resume goes on with the run's session: by session/resume where it is announced and there,
+// resume resumes the run's session: by session/resume where the agent announces and knows it,
 // otherwise by session/load.
 func (t *turn) resume(ctx context.Context) error {
 	a := t.agent
@@ -149,17 +149,17 @@ func (t *turn) resume(ctx context.Context) error {
 	case needsLogin(err):
 		return a.login(err)
 	case err != nil:
-		return t.forgotten(a.text(reason(err)))
+		return t.resumeFailed(a.text(reason(err)))
 	}
 	a.hear.Lock()
 	defer a.hear.Unlock()
 	if loaded && !t.replayed && t.in.GoesOn() { // some agents begin a new session without a word
-		return t.forgotten("it told nothing of the session's history, as it must")
+		return t.resumeFailed("it told nothing of the session's history, as it must")
 	}
 	return nil
 }
 
-func (t *turn) forgotten(why string) error {
+func (t *turn) resumeFailed(why string) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the agent cannot resume its session: " + why}
 }
 

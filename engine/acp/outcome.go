@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ending is how a turn stands when the agent is not used any more.
+// ending is why and how a turn has ended.
 type ending struct {
 	why    error // nil: the agent ended its turn by itself
 	exit   error // of the process, when it ended by itself
@@ -23,9 +23,9 @@ type ending struct {
 	stderr string
 }
 
-// part ends the process of a turn, gently where the turn ended well: the agent closes its session
-// by itself.
-func (t *turn) part(why error) ending {
+// endSingle ends the process that served one turn. After a turn that ended well the agent gets time
+// to close its session.
+func (t *turn) endSingle(why error) ending {
 	a := t.agent
 	end := ending{why: why}
 	switch {
@@ -39,26 +39,26 @@ func (t *turn) part(why error) ending {
 		case <-t.ctx.Done():
 		}
 		a.End()
-	case mayStay(why):
-		a.leave()
+	case isReusable(why):
+		a.closeInput()
 	default:
 		a.End()
 	}
-	end.stderr = a.lastWords()
+	end.stderr = a.errorOutput()
 	return end
 }
 
-// end ends the process in the middle of its run.
-func (t *turn) end(why error) ending {
+// endResident ends the process in the middle of its run.
+func (t *turn) endResident(why error) ending {
 	if errors.Is(why, errGone) {
-		return t.part(why)
+		return t.endSingle(why)
 	}
 	t.agent.End()
-	return ending{why: why, stderr: t.agent.lastWords()}
+	return ending{why: why, stderr: t.agent.errorOutput()}
 }
 
-// mayStay reports whether the agent is in order when its turn has ended so.
-func mayStay(why error) bool {
+// isReusable reports whether the agent can be used for another turn after this reason to end.
+func isReusable(why error) bool {
 	var said *sdk.RequestError
 	var stop stopped
 	switch {
@@ -92,7 +92,7 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	case t.parent.Err() != nil:
 	case errors.As(end.why, &failure):
 		return *o, failure
-	case !errors.Is(end.why, engine.ErrStale) && ours(end.why):
+	case !errors.Is(end.why, engine.ErrStale) && isHostError(end.why):
 		return *o, end.why
 	}
 	o.Process = t.process(end)
@@ -102,8 +102,8 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	return *o, nil
 }
 
-// conclude tells the messages that are left. The last one is the final text, unless the turn asks:
-// then nothing that it said is a result.
+// conclude stores the messages that were not stored yet. The last one is the final text, unless the
+// turn asks: then no message is a result.
 func (t *turn) conclude(asking bool) error {
 	say := func(m engine.Message) error {
 		m.Text = t.agent.text(m.Text)
@@ -121,12 +121,13 @@ func (t *turn) conclude(asking bool) error {
 	return err
 }
 
-// ours reports whether a reason is no evidence about the agent: the store refused something.
-func ours(err error) bool {
+// isHostError reports whether the reason is an error of the host, of its store for example, and not
+// one of the agent.
+func isHostError(err error) bool {
 	var said *sdk.RequestError
 	var limit errLimit
 	var stop stopped
-	if err == nil || spoiled(err) || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
+	if err == nil || breaksConnection(err) || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
 		return false
 	}
 	for _, known := range []error{errGone, errAsked, errHeld, errStart, errUnstopped} {
@@ -153,7 +154,7 @@ func (t *turn) process(end ending) engine.Process {
 			Detail: "the turn was interrupted"}
 	case errors.Is(why, process.ErrFlood):
 		return failed(fmt.Sprintf("the agent wrote more than %d bytes in one turn", t.cfg.MaxStream))
-	case spoiled(why):
+	case breaksConnection(why):
 		return failed(why.Error())
 	case errors.As(why, &limit):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
@@ -192,7 +193,7 @@ func (t *turn) died(end ending) engine.Process {
 		p.Detail += ": " + end.stderr
 	}
 	switch {
-	case t.sticky && t.in.GoesOn() && !t.heard:
+	case t.sticky && t.in.GoesOn() && !t.wrote:
 		p.Code = fsm.CodeInteractionProcessLost
 	case process.Killed(end.exit): // somebody ended it, not its work
 		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted

@@ -48,7 +48,7 @@ func (a *agent) prompt(session, text string) *prompting {
 	return p
 }
 
-// stop tells the agent to stop what it works on.
+// stop tells the agent to stop its work.
 func (a *agent) stop() error {
 	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
@@ -81,7 +81,7 @@ type stopped struct {
 
 func (s stopped) Error() string { return fmt.Sprintf("the agent stopped: %s (%s)", s.why, s.reason) }
 
-// verdict is nil for a turn that the agent ended by itself.
+// verdict is nil when the agent ended its turn by itself.
 func (r promptResult) verdict() error {
 	switch r.StopReason {
 	case sdk.StopReasonEndTurn:
@@ -112,7 +112,7 @@ func (t *turn) structured(r promptResult) json.RawMessage {
 	return json.RawMessage(t.agent.text(string(body)))
 }
 
-// reason is what the agent says of an error, for a person.
+// reason describes an error of the agent for a person.
 func reason(err error) string {
 	var said *sdk.RequestError
 	if !errors.As(err, &said) {

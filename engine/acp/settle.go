@@ -10,15 +10,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// settlement is what an answer makes of the permission that was asked for.
+// settlement is what a person's answer decides about the permission that was asked for.
 type settlement struct {
 	choice *choice // nil: nothing was decided
 	text   string  // what the agent is told, unless the decision goes straight into its request
 }
 
-// settle reads the answer to the permission that the last turn asked for, nil when it asked for
-// none. A decision is kept for when the agent proposes the same again; once, however often the turn
-// is repeated.
+// settle reads the answer to the permission that the last turn asked for. It is nil when that turn
+// asked for none. A decision is kept for when the agent proposes the same again, and only once,
+// also when the turn is repeated.
 func (t *turn) settle() *settlement {
 	q := t.state.Asked
 	if q == nil || len(t.in.Answers) == 0 {
@@ -34,17 +34,17 @@ func (t *turn) settle() *settlement {
 	if option != nil && option.allows() && q.Whole != nil && !q.Whole.Intact(t.in.ArtifactDir) {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+
 			" is not what was to be approved")
-		return &settlement{nil, q.told(nil, "What was to be approved was changed before it was. Propose it again.")}
+		return &settlement{nil, q.answerText(nil, "What was to be approved was changed before it was. Propose it again.")}
 	}
 	if option != nil && fresh && q.Digest != "" {
 		t.state.Grants = slices.DeleteFunc(t.state.Grants, func(g grant) bool { return g.Digest == q.Digest })
 		t.state.Grants = append(t.state.Grants, grant{q.Digest, *option})
 	}
-	return &settlement{option, q.told(option, a.Text)}
+	return &settlement{option, q.answerText(option, a.Text)}
 }
 
-// told is what the agent is told of the answer.
-func (q *asked) told(option *choice, text string) string {
+// answerText is what the agent is told about the answer.
+func (q *asked) answerText(option *choice, text string) string {
 	switch {
 	case option == nil:
 		return fmt.Sprintf("You asked for a permission: %s\nIt was not given. The answer was:\n%s", q.Title, text)
@@ -56,10 +56,9 @@ func (q *asked) told(option *choice, text string) string {
 		"say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by value, by label, by its number in the list, or
-// by yes and no where there is one way to allow and one to reject. None of these goes before
-// another: what can be read as two options decides nothing, as what is none; an automatic decision
-// never decides anything.
+// choice finds the option that an answer means: by its value, label or number in the list, or by
+// yes and no where there is one option to allow and one to reject. All of these count the same: an
+// answer that means two options, or none, decides nothing. Nor does an automatic decision.
 func (q *asked) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil

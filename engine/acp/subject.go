@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// toolCall is what an agent says of a tool that it uses, or wants to use. A member that is missing
-// says nothing.
+// toolCall describes a tool call, made or wanted. A missing member leaves what was said before.
 //
 //nolint:tagliatelle // the protocol's words
 type toolCall struct {
@@ -23,7 +22,7 @@ type toolCall struct {
 // maxTools bounds how many tool calls of a turn are remembered.
 const maxTools = 256
 
-// tools are the tool calls that a turn heard of: a permission request may name one and say no more.
+// tools are the tool calls of a turn. A permission request may name one and describe it no further.
 type tools struct {
 	order []string
 	calls map[string]subject
@@ -40,7 +39,7 @@ type subject struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// note remembers what is said of a tool call. The oldest is forgotten when there are too many.
+// note keeps the description of a tool call. The oldest is dropped when there are too many.
 func (t *tools) note(c toolCall, content json.RawMessage) {
 	if c.ID == "" || len(c.ID) > maxLabel {
 		return
@@ -57,8 +56,8 @@ func (t *tools) note(c toolCall, content json.RawMessage) {
 	t.calls[c.ID] = t.subject(c, content)
 }
 
-// subject is what a tool call is about: what is said of it now, and where that says nothing what
-// was said before.
+// subject describes a tool call by what is said of it now, and for the rest by what was said
+// before.
 func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	s := t.calls[c.ID]
 	if c.Kind != nil {
@@ -78,8 +77,8 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	return s
 }
 
-// digest tells the subject from all others: SHA-256 over its canonical JSON. It is empty for one
-// that says neither what it does nor with what: nothing tells that from the next.
+// digest identifies the subject: SHA-256 over its canonical JSON. It is empty for a subject without
+// title, input and content, which cannot be told from another.
 func (s subject) digest() string {
 	parts := []any{s.Kind, s.Title, canonical(s.RawInput), canonical(s.Locations), canonical(s.Content)}
 	if parts[2] == nil && parts[4] == nil && strings.TrimSpace(s.Title) == "" {

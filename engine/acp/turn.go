@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// turn is one attempt. What the agent's lines change is changed under agent.hear; when the turn is
-// detached, it belongs to RunTurn.
+// turn is one attempt. While it is attached to the agent, agent.hear guards the fields below state;
+// afterwards it belongs to RunTurn.
 type turn struct {
 	cfg        *Config
 	agent      *agent
@@ -28,9 +28,9 @@ type turn struct {
 	timer      *process.TurnTimer
 
 	state    state
-	speaking bool // what the agent says is the turn's: its history has been replayed
-	replayed bool // the agent told its history
-	heard    bool // the agent wrote something in this turn
+	speaking bool // the messages are those of this turn; before, the agent replays its history
+	replayed bool // the agent replayed its history
+	wrote    bool // the agent wrote something in this turn
 	messages messages
 	tools    tools
 	asked    *asked
@@ -43,8 +43,8 @@ type errLimit struct{ what string }
 
 func (e errLimit) Error() string { return "acp: " + e.what }
 
-// bound gives the turn its context and its limits, until the function that it returns is called.
-func (t *turn) bound() (stop func()) {
+// startLimits starts the turn's context and its limits; stop ends both.
+func (t *turn) startLimits() (stop func()) {
 	t.ctx, t.halt = context.WithCancelCause(t.parent)
 	t.timer = process.StartTurnTimer(t.cfg.TurnLimit, t.cfg.IdleLimit, "no sign of work",
 		func(what string) { t.halt(errLimit{what}) })
@@ -54,21 +54,21 @@ func (t *turn) bound() (stop func()) {
 	}
 }
 
-// rest stops the idle clock while a sign of work is dealt with: a slow store is not an idle agent.
-// wake sets it again.
-func (t *turn) rest() {
+// pauseIdle stops the idle clock while a sign of work is handled: a slow store is not an idle
+// agent. restartIdle starts it again.
+func (t *turn) pauseIdle() {
 	if t != nil {
 		t.timer.PauseIdle()
 	}
 }
 
-func (t *turn) wake() {
+func (t *turn) restartIdle() {
 	if t != nil && t.ctx.Err() == nil {
 		t.timer.RestartIdle()
 	}
 }
 
-// diagnose notes an oddity. Between turns nobody is told.
+// diagnose notes an oddity. Between turns it is dropped.
 func (t *turn) diagnose(code fsm.Warning, detail string) {
 	if t != nil {
 		t.odd.Add(code, detail)
@@ -86,15 +86,15 @@ func (t *turn) valid(text []byte) []byte {
 	return []byte(t.odd.ValidUTF8(string(text)))
 }
 
-// goOn gives the agent the turn's input, and waits for what comes of it. h is the permission
-// request that stayed open since the last turn, nil when there is none.
-func (t *turn) goOn(h *held) error {
+// giveInput gives the agent the turn's input and waits until its prompt has ended. h is the
+// permission request that stayed open since the last turn, nil for none.
+func (t *turn) giveInput(h *held) error {
 	s, text := t.settle(), t.in.Input()
 	if s != nil {
 		text = s.text
 	}
 	if h != nil && s != nil && s.choice != nil && h.open() {
-		return t.release(h, *s.choice)
+		return t.answerHeld(h, *s.choice)
 	}
 	if s != nil {
 		if err := t.store(); err != nil {
@@ -104,24 +104,24 @@ func (t *turn) goOn(h *held) error {
 	if h != nil && !h.dismiss(t.agent, t.cfg.Grace) {
 		return errUnstopped
 	}
-	if err := t.listen(); err != nil {
+	if err := t.skipHistory(); err != nil {
 		return err
 	}
-	return t.converse(t.agent.prompt(t.state.Session, plain(text)))
+	return t.awaitPrompt(t.agent.prompt(t.state.Session, escapeCommand(text)))
 }
 
-// plain is an input that no agent takes for one of its own commands, which begin with a slash: what
-// a person answers is text.
-func plain(text string) string {
+// escapeCommand keeps an agent from reading the answer of a person as one of its own commands,
+// which begin with a slash.
+func escapeCommand(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
 		return "The input is this text, and no command:\n" + text
 	}
 	return text
 }
 
-// converse waits for the end of a prompt, or for a reason to stop waiting. Its error is that of the
-// prompt, or the reason.
-func (t *turn) converse(p *prompting) error {
+// awaitPrompt waits until the prompt has ended or the turn must stop. It returns the error of the
+// prompt, or why the turn stops.
+func (t *turn) awaitPrompt(p *prompting) error {
 	select {
 	case <-p.done:
 	case <-t.ctx.Done():
@@ -129,13 +129,13 @@ func (t *turn) converse(p *prompting) error {
 	why := context.Cause(t.ctx)
 	switch {
 	case why == nil:
-		return t.ended(p)
+		return t.keepResult(p)
 	case errors.Is(why, errHeld):
 		t.hold(p)
 		return why
-	case spoiled(why):
+	case breaksConnection(why):
 		return why
-	case !errors.Is(why, errAsked): // when it asked, the agent was told at once
+	case !errors.Is(why, errAsked): // an agent that asked was stopped at once
 		_ = t.agent.stop() // an agent that does not read is ended soon
 	}
 	if !p.within(t.cfg.Grace) {
@@ -147,8 +147,8 @@ func (t *turn) converse(p *prompting) error {
 	return why
 }
 
-// ended takes what the prompt ended with.
-func (t *turn) ended(p *prompting) error {
+// keepResult keeps the result of a prompt that has ended.
+func (t *turn) keepResult(p *prompting) error {
 	if p.err != nil {
 		return p.err
 	}

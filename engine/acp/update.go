@@ -22,7 +22,7 @@ type notification struct {
 	} `json:"update"`
 }
 
-// update takes what the agent tells of its work.
+// update handles a notification about the agent's work.
 func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	var n notification
 	if err := json.Unmarshal(params, &n); err != nil {
@@ -52,7 +52,7 @@ func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
 	}
 }
 
-// chunk takes a piece of a message.
+// chunk adds a piece of a message.
 func (t *turn) chunk(id string, content json.RawMessage, ref *engine.RawRef) error {
 	var block struct{ Type, Text string }
 	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" || block.Text == "" {
@@ -78,8 +78,8 @@ func (t *turn) say(m engine.Message) error {
 	return t.sink.Message(t.ctx, m)
 }
 
-// messages are what the agent says. A message is held back until it is known that it is not the
-// last.
+// messages are the texts of the agent. The last one is the final text, so that a message is stored
+// only when the next one has come.
 type messages struct {
 	id          string
 	text        strings.Builder
@@ -88,7 +88,7 @@ type messages struct {
 	held        *engine.Message
 }
 
-// add takes a piece, and reports whether the text has become too long by it.
+// add adds a piece, and reports whether the text became too long.
 func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool) {
 	if m.text.Len() == 0 {
 		m.first, m.cut = ref, false
@@ -104,8 +104,8 @@ func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool
 	return cut
 }
 
-// end makes a message of the pieces that came so far, and tells the one before it.
-func (m *messages) end(tell func(engine.Message) error) error {
+// end makes a message of the pieces that came so far, and passes the one before it to store.
+func (m *messages) end(store func(engine.Message) error) error {
 	if m.text.Len() == 0 {
 		return nil
 	}
@@ -116,12 +116,26 @@ func (m *messages) end(tell func(engine.Message) error) error {
 	if before == nil {
 		return nil
 	}
-	return tell(*before)
+	return store(*before)
 }
 
-// final is the last message, when there was one. It takes it out.
+// final removes and returns the last message, nil when there was none.
 func (m *messages) final() *engine.Message {
 	last := m.held
 	m.held = nil
 	return last
+}
+
+// What begins a line of a transcript, which holds the lines both ways: who wrote it.
+const (
+	fromAgent = "< "
+	toAgent   = "> "
+)
+
+// span is from the beginning of one line to the end of another; nil when either is not there.
+func span(first, last *engine.RawRef) *engine.RawRef {
+	if first == nil || last == nil {
+		return nil
+	}
+	return &engine.RawRef{File: first.File, Offset: first.Offset, Length: last.Offset + last.Length - first.Offset}
 }

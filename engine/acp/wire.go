@@ -18,10 +18,10 @@ import (
 // errGone says that the agent's output has ended.
 var errGone = errors.New("acp: the agent has ended")
 
-// errUnread says that an agent asks on and on and does not read the answers.
+// errUnread says that an agent keeps asking and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
-// errProtocol says that an agent wrote something after which nobody can know what it waits for, or
+// errProtocol says that an agent wrote something after which it is unknown what it waits for, or
 // what it has answered.
 type errProtocol struct{ what string }
 
@@ -92,7 +92,7 @@ func newWire(ended <-chan struct{}, keep func(string)) *wire {
 	}
 }
 
-// fail gives the connection up: every call ends with why, now and later. The first reason counts.
+// fail gives the connection up: all calls end with why, now and later. The first reason stays.
 func (w *wire) fail(why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,9 +146,9 @@ func (w *wire) send(message any) error {
 	}
 }
 
-// pace slows an agent down that asks faster than it reads: nothing more of it is read before it has
-// taken half of what waits for it. One that takes nothing for so long has broken the connection. It
-// is called without any lock.
+// pace slows down an agent that asks faster than it reads: its output is not read on before it has
+// read half of what is queued for it. The connection is given up when the agent reads nothing for
+// the time of patience. pace is called without a lock.
 func (w *wire) pace(patience time.Duration) {
 	if len(w.out) <= maxUnread/2 {
 		return
@@ -182,8 +182,8 @@ func (w *wire) refuse(id json.RawMessage, why *sdk.RequestError) error {
 	return w.answer(answer{JSONRPC: version2, ID: id, Error: why})
 }
 
-// answer repeats the id of the agent's request, which must not make the queue larger than it is
-// meant to be.
+// answer repeats the id of the agent's request, whose length is limited: the answer waits in
+// memory.
 func (w *wire) answer(a answer) error {
 	if len(a.ID) > maxID {
 		w.fail(errProtocol{fmt.Sprintf("the id of a request has %d bytes, want at most %d", len(a.ID), maxID)})
@@ -216,7 +216,7 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 		return w.why
 	case <-w.gone:
 		select {
-		case e = <-reply: // its last word
+		case e = <-reply: // it came just before the end
 		default:
 			return errGone
 		}
@@ -235,9 +235,9 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 	return nil
 }
 
-// deliver gives an answer to who waits for it, and reports whether somebody did. A second answer to
-// a call, and one that comes too late, are passed over. Any other answer that nobody waits for may
-// be the one that is waited for: the connection is given up, or nothing would end the wait.
+// deliver gives an answer to its call, and reports whether a call waited for it. A second or late
+// answer is ignored. An answer with an unknown id may be the one that a call waits for: the
+// connection is given up, since that call might wait forever.
 func (w *wire) deliver(e envelope) (waitedFor bool) {
 	id, known := callOf(e.ID)
 	w.mu.Lock()

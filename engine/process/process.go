@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/interlude-go/interlude/engine/redact"
@@ -272,4 +274,45 @@ func (p *Process) Release() {
 	if clean {
 		p.table.remove(p.record)
 	}
+}
+
+// Killed reports whether a process ended because somebody else ended it: by KILL, which is also
+// what a system does that runs out of memory, TERM, INT or HUP. A shell or another program that ran
+// it tells the first two by the statuses 137 and 143. Its work was interrupted then; it did not
+// fail. err is what Process.Err returned. A process that was ended for its own memory is none of
+// these.
+func Killed(err error) bool {
+	var memory *MemoryError
+	var exit *exec.ExitError
+	if errors.As(err, &memory) || !errors.As(err, &exit) {
+		return false
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP},
+			status.Signal())
+	}
+	return slices.Contains([]int{137, 143}, exit.ExitCode())
+}
+
+// tail keeps the end of a stream, for the failure's text.
+type tail struct {
+	mu   sync.Mutex
+	last []byte // guarded by mu
+	size int
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, p[max(0, len(p)-t.size):]...)
+	if extra := len(t.last) - t.size; extra > 0 {
+		t.last = append(t.last[:0], t.last[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.last)
 }
