@@ -31,7 +31,7 @@ func parseJSON(text string) (map[string]any, error) {
 	}
 	var tree map[string]any
 	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber() // what stands there, as with YAML
+	decoder.UseNumber() // numbers stay as they are written, as with YAML
 	if err := decoder.Decode(&tree); err != nil {
 		return nil, fmt.Errorf("question is no JSON object: %w", err)
 	}
@@ -75,7 +75,7 @@ func parseYAML(text string) (map[string]any, error) {
 		return nil, errors.New("question is empty")
 	}
 	nodes := 0
-	v, err := plain(doc.Content[0], 1, &nodes)
+	v, err := plainValue(doc.Content[0], 1, &nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func parseYAML(text string) (map[string]any, error) {
 	return tree, nil
 }
 
-// nestedFlow is how deep brackets nest at most, so that the parser is never led into a pit.
+// nestedFlow is how deep brackets nest at most. It is checked first, since the parser recurses.
 func nestedFlow(text string) int {
 	now, deepest := 0, 0
 	for i := range len(text) {
@@ -101,8 +101,8 @@ func nestedFlow(text string) int {
 	return deepest
 }
 
-// plain turns a YAML node into maps, lists, strings, numbers, booleans and nil.
-func plain(n *yaml.Node, level int, nodes *int) (any, error) {
+// plainValue turns a YAML node into maps, lists, strings, numbers, booleans and nil.
+func plainValue(n *yaml.Node, level int, nodes *int) (any, error) {
 	if *nodes++; *nodes > maxNodes || level > MaxDepth {
 		return nil, fmt.Errorf("question is %w: at most %d values, nested at most %d deep", errTooLarge, maxNodes,
 			MaxDepth)
@@ -121,7 +121,7 @@ func plain(n *yaml.Node, level int, nodes *int) (any, error) {
 			if _, twice := tree[key.Value]; twice {
 				return nil, fmt.Errorf("line %d: key %.40q stands twice", key.Line, key.Value)
 			}
-			v, err := plain(value, level+1, nodes)
+			v, err := plainValue(value, level+1, nodes)
 			if err != nil {
 				return nil, err
 			}
@@ -131,7 +131,7 @@ func plain(n *yaml.Node, level int, nodes *int) (any, error) {
 	case yaml.SequenceNode:
 		list := make([]any, 0, len(n.Content))
 		for _, e := range n.Content {
-			v, err := plain(e, level+1, nodes)
+			v, err := plainValue(e, level+1, nodes)
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +145,7 @@ func plain(n *yaml.Node, level int, nodes *int) (any, error) {
 func scalar(n *yaml.Node) (any, error) {
 	switch n.Tag {
 	case "!!str", "!!timestamp", "!!int", "!!float":
-		return n.Value, nil // what stands there; numbers are answers, not quantities
+		return n.Value, nil // as written: numbers are answers, not quantities
 	case "!!null":
 		return nil, nil //nolint:nilnil // null is a value
 	case "!!bool":
@@ -154,8 +154,8 @@ func scalar(n *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: tag %.40q is not taken", n.Line, n.Tag)
 }
 
-// questionOf makes a question of a decoded tree, with or without a key ask_user around it. What is
-// wrong with an optional part is left out, with a diagnostic.
+// questionOf reads a question from a decoded tree, with or without a key ask_user around it. An
+// optional part that is wrong is left out, with a diagnostic.
 func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	if inner, ok := tree[askUserField]; ok {
 		if tree, ok = inner.(map[string]any); !ok {
@@ -163,35 +163,35 @@ func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 		}
 	}
 	var odd []Diagnostic
-	left := func(field, want string) {
+	leaveOut := func(field, want string) {
 		odd = append(odd, Diagnostic{fsm.WarnAskUserMalformed, fmt.Sprintf("%s is left out: want %s", field, want)})
 	}
-	q := Question{Kind: Kind(word(tree["kind"])), Prompt: word(tree["prompt"]), Context: word(tree["context"])}
+	q := Question{Kind: Kind(scalarText(tree["kind"])), Prompt: scalarText(tree["prompt"]), Context: scalarText(tree["context"])}
 	if strings.TrimSpace(q.Prompt) == "" {
 		return Question{}, nil, errors.New("question has no prompt")
 	}
-	q.DefaultPolicy = DecisionPolicy(word(tree["default_decision_policy"]))
+	q.DefaultPolicy = DecisionPolicy(scalarText(tree["default_decision_policy"]))
 	if v, ok := tree["options"]; ok && v != nil {
 		if q.Options, ok = options(v); !ok {
-			left("options", "a list of texts, or of label and value")
+			leaveOut("options", "a list of texts, or of label and value")
 		}
 	}
 	if v, ok := tree["required_fields"]; ok && v != nil {
-		if q.RequiredFields, ok = words(v); !ok {
-			left("required_fields", "a list of names")
+		if q.RequiredFields, ok = scalarTexts(v); !ok {
+			leaveOut("required_fields", "a list of names")
 		}
 	}
 	if v, ok := tree["ui_hints"]; ok && v != nil {
 		if q.UIHints, ok = v.(map[string]any); !ok {
-			left("ui_hints", "a mapping")
+			leaveOut("ui_hints", "a mapping")
 		}
 	}
 	q, more := Normalize(q)
 	return q, append(odd, more...), nil
 }
 
-// word is a scalar as text.
-func word(v any) string {
+// scalarText is a scalar as text.
+func scalarText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -203,14 +203,14 @@ func word(v any) string {
 	return ""
 }
 
-func words(v any) ([]string, bool) {
+func scalarTexts(v any) ([]string, bool) {
 	list, ok := v.([]any)
 	if !ok {
 		return nil, false
 	}
 	all := make([]string, 0, len(list))
 	for _, e := range list {
-		w := word(e)
+		w := scalarText(e)
 		if w == "" {
 			return nil, false
 		}
@@ -226,9 +226,9 @@ func options(v any) ([]Option, bool) {
 	}
 	all := make([]Option, 0, len(list))
 	for _, e := range list {
-		o := Option{Label: word(e), Value: word(e)}
+		o := Option{Label: scalarText(e), Value: scalarText(e)}
 		if m, isMap := e.(map[string]any); isMap {
-			o = Option{Label: word(m["label"]), Value: word(m["value"])}
+			o = Option{Label: scalarText(m["label"]), Value: scalarText(m["value"])}
 		}
 		if o.Label == "" && o.Value == "" {
 			return nil, false

@@ -10,7 +10,7 @@
 //
 // An agent may repeat what others wrote. One that is given a nonce (ReadSigned, PromptParts.Nonce)
 // puts it into its signals, and nothing else counts; for others Quoted turns a reply that would be
-// a signal into a quotation; and Take reads no signals at all, for plain code (J12).
+// a signal into a quotation; and ReadPlain reads no signals at all, for plain code (J12).
 //
 // Everything is pure: no I/O, no clock, no goroutine, and bounded in size, depth and time, since
 // agents write what they like.

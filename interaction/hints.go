@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// maxHintValues bounds how many values of hints are looked at: JSON of MaxUIHints bytes cannot hold
+// maxHintValues bounds how many values of hints are visited: JSON of MaxUIHints bytes cannot hold
 // as many.
 const maxHintValues = MaxUIHints
 
@@ -15,15 +15,15 @@ const maxHintValues = MaxUIHints
 var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions,
 	MaxDepth)
 
-// PlainHints returns the hints as JSON's own types, within the limits. What an engine puts there
-// may be of any type, hold itself, nest without end, or panic when it is encoded: all of that is an
-// error (C2).
+// PlainHints returns the hints as JSON's own types, within the limits. An engine's value may be of
+// any type: it may contain itself, nest without end, or panic when it is encoded. That is an error
+// (C2).
 func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 	if hints == nil {
 		return nil, nil //nolint:nilnil // no hints, and no fault
 	}
 	values := maxHintValues
-	if len(hints) > MaxOptions || !shallow(reflect.ValueOf(hints), MaxDepth, &values) {
+	if len(hints) > MaxOptions || !withinDepth(reflect.ValueOf(hints), MaxDepth, &values) {
 		return nil, errHints
 	}
 	defer func() {
@@ -43,10 +43,9 @@ func PlainHints(hints map[string]any) (plain map[string]any, err error) {
 
 var jsonMarshaler, textMarshaler = reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()
 
-// shallow reports whether what json.Marshal would walk through has at most that depth, and no more
-// values than are left: encoding nests as deep as its values do, and a stack that overflows ends
-// the process.
-func shallow(v reflect.Value, levels int, values *int) bool {
+// withinDepth reports whether json.Marshal would visit at most that many levels, and at most the
+// number of values that is left. The encoder recurses, and a stack overflow would end the process.
+func withinDepth(v reflect.Value, levels int, values *int) bool {
 	if *values--; *values < 0 {
 		return false
 	}
@@ -55,11 +54,11 @@ func shallow(v reflect.Value, levels int, values *int) bool {
 	}
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
-		// What leads to itself ends by the number of values.
-		return v.IsNil() || shallow(v.Elem(), levels, values)
+		// A cycle ends because of the number of values.
+		return v.IsNil() || withinDepth(v.Elem(), levels, values)
 	case reflect.Map:
 		for each := v.MapRange(); each.Next(); {
-			if levels == 0 || !shallow(each.Value(), levels-1, values) {
+			if levels == 0 || !withinDepth(each.Value(), levels-1, values) {
 				return false
 			}
 		}
@@ -68,13 +67,13 @@ func shallow(v reflect.Value, levels int, values *int) bool {
 			return true // a text, encoded at once
 		}
 		for i := range v.Len() {
-			if levels == 0 || !shallow(v.Index(i), levels-1, values) {
+			if levels == 0 || !withinDepth(v.Index(i), levels-1, values) {
 				return false
 			}
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if levels == 0 || !shallow(v.Field(i), levels-1, values) {
+			if levels == 0 || !withinDepth(v.Field(i), levels-1, values) {
 				return false
 			}
 		}

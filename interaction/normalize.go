@@ -20,8 +20,8 @@ func Baseline(text string) Question {
 	return Question{Kind: OpenText, Prompt: prompt, DefaultPolicy: EngineJudgement}
 }
 
-// Baseline is the question for a turn that was read so. When all that the agent said is an output,
-// it is shown; when that was not taken, the person is told so (C2, I11).
+// Baseline is the question for a turn with this reading. It shows the output when the agent said
+// nothing else, and says so when the output was not accepted (C2, I11).
 func (r Reading) Baseline() Question {
 	text := r.Text
 	if text == "" && r.NotDone {
@@ -33,9 +33,9 @@ func (r Reading) Baseline() Question {
 	return Baseline(text)
 }
 
-// Normalize brings a question within the limits and fills in what it leaves open: no kind is
-// open_text, no policy engine_judgement. An unknown kind or policy becomes the same, and a missing
-// prompt the generic one (C1, C2); the diagnostics say so.
+// Normalize brings a question within the limits and fills in defaults: open_text for the kind and
+// engine_judgement for the policy, also where these are unknown, and a generic prompt where there
+// is none (C1, C2). The diagnostics name all but a missing kind or policy.
 func Normalize(q Question) (Question, []Diagnostic) {
 	n := normalizer{}
 	switch q.Kind {
@@ -43,7 +43,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	case "":
 		q.Kind = OpenText
 	default:
-		n.odd(fsm.WarnAskUserUnknownKind, fmt.Sprintf("kind %.40q is asked as %s", q.Kind, OpenText))
+		n.diagnose(fsm.WarnAskUserUnknownKind, fmt.Sprintf("kind %.40q is asked as %s", q.Kind, OpenText))
 		q.Kind = OpenText
 	}
 	switch q.DefaultPolicy {
@@ -51,13 +51,13 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	case "":
 		q.DefaultPolicy = EngineJudgement
 	default:
-		n.odd(fsm.WarnAskUserMalformed, fmt.Sprintf("default_decision_policy %.40q counts as %s", q.DefaultPolicy,
+		n.diagnose(fsm.WarnAskUserMalformed, fmt.Sprintf("default_decision_policy %.40q counts as %s", q.DefaultPolicy,
 			EngineJudgement))
 		q.DefaultPolicy = EngineJudgement
 	}
 	q.Prompt = n.cut("prompt", q.Prompt, MaxPromptText)
 	if strings.TrimSpace(q.Prompt) == "" {
-		n.odd(fsm.WarnAskUserMalformed, "the question has no prompt")
+		n.diagnose(fsm.WarnAskUserMalformed, "the question has no prompt")
 		q.Prompt = genericPrompt
 	}
 	q.Context = n.cut("context", q.Context, MaxContext)
@@ -65,7 +65,7 @@ func Normalize(q Question) (Question, []Diagnostic) {
 	q.RequiredFields = n.fields(q.RequiredFields)
 	hints, err := PlainHints(q.UIHints)
 	if err != nil {
-		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("ui_hints are left out: %v", err))
 	}
 	q.UIHints = hints
 	return q, n.diagnostics
@@ -73,21 +73,21 @@ func Normalize(q Question) (Question, []Diagnostic) {
 
 type normalizer struct{ diagnostics []Diagnostic }
 
-func (n *normalizer) odd(code fsm.Warning, detail string) {
+func (n *normalizer) diagnose(code fsm.Warning, detail string) {
 	n.diagnostics = append(n.diagnostics, Diagnostic{code, detail})
 }
 
 func (n *normalizer) cut(field, s string, limit int) string {
 	s, short := cut(s, limit)
 	if short {
-		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%s is cut at %d bytes", field, limit))
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("%s is cut at %d bytes", field, limit))
 	}
 	return s
 }
 
 func (n *normalizer) options(given []Option) []Option {
 	if len(given) > MaxOptions {
-		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d options; the first %d are offered", len(given), MaxOptions))
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("%d options; the first %d are offered", len(given), MaxOptions))
 		given = given[:MaxOptions]
 	}
 	if len(given) == 0 {
@@ -111,7 +111,7 @@ func (n *normalizer) options(given []Option) []Option {
 
 func (n *normalizer) fields(given []string) []string {
 	if len(given) > MaxRequiredFields {
-		n.odd(fsm.WarnAskUserTruncated, fmt.Sprintf("%d required_fields; the first %d are kept", len(given),
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("%d required_fields; the first %d are kept", len(given),
 			MaxRequiredFields))
 		given = given[:MaxRequiredFields]
 	}

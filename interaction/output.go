@@ -15,16 +15,16 @@ import (
 func (r *reader) output(structured json.RawMessage) {
 	found := bytes.TrimSpace(structured)
 	given := len(found) > 0 && string(found) != "null"
-	vouched := given || r.nonce == ""
+	trusted := given || r.nonce == ""
 	if !given {
 		var signed bool
 		found, signed = r.candidate()
-		vouched = vouched || signed
+		trusted = trusted || signed
 	}
 	switch {
-	case len(found) == 0 || !vouched && !r.Done && !r.signedField(found):
-		// what the agent does not vouch for is text like any other
-	case !r.taken(found, given):
+	case len(found) == 0 || !trusted && !r.Done && !r.signedField(found):
+		// JSON without the nonce is text like any other
+	case !r.acceptable(found, given):
 	case found[0] == '{':
 		r.object(found)
 	default:
@@ -41,9 +41,9 @@ func (r *reader) signedField(found []byte) bool {
 	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
-// taken reports whether what was found may be the output, and says why not where it was given as
-// such.
-func (r *reader) taken(found []byte, given bool) bool {
+// acceptable reports whether what was found may be the output. If not, and it was given as
+// structured output, OutputFault says why.
+func (r *reader) acceptable(found []byte, given bool) bool {
 	switch {
 	case len(found) == 0:
 		return false
@@ -52,7 +52,7 @@ func (r *reader) taken(found []byte, given bool) bool {
 			fmt.Sprintf("output has %d bytes, at most %d are taken", len(found), MaxOutput)}
 		return false
 	case !json.Valid(found):
-		if given { // what only looks like an output in the text stays there
+		if given { // a text that only looks like an output stays text
 			r.OutputFault = &Diagnostic{fsm.WarnEngineOutputMalformed, "structured output is no valid JSON"}
 		}
 		return false
@@ -68,14 +68,14 @@ func (r *reader) object(found []byte) {
 	}
 	fields, err := fieldsOf(found)
 	if err != nil {
-		return // too deep for the decoder: nothing that a schema would take
+		return // nested too deep for the decoder, and for any schema
 	}
-	r.marked(fields)
-	if r.nonce != "" { // its question would stand in a block with the nonce
+	r.takeMarker(fields)
+	if r.nonce != "" { // a question of such an agent is in a block with the nonce
 		r.Output = encoded(fields)
 		return
 	}
-	took, read := r.take(fields)
+	took, read := r.takeQuestion(fields)
 	if !took {
 		r.Output = encoded(fields)
 		return
@@ -88,8 +88,8 @@ func (r *reader) object(found []byte) {
 	}
 }
 
-// marked takes the marker out of an object's fields.
-func (r *reader) marked(fields map[string]json.RawMessage) {
+// takeMarker takes the marker out of an object's fields.
+func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	said, ok := fields[DoneMarker]
 	if !ok {
 		return
@@ -98,34 +98,34 @@ func (r *reader) marked(fields map[string]json.RawMessage) {
 	case text == "true" && r.nonce == "", text == `"`+r.nonce+`"` && r.nonce != "":
 		r.Done = true
 	case text == "true":
-		r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" is true, and not this attempt's nonce; it counts for nothing")
+		r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" is true, and not this attempt's nonce; it counts for nothing")
 	case text == "false":
 		r.NotDone = true
 	default:
 		r.NotDone = true
-		r.odd(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done",
+		r.diagnose(fsm.WarnEngineOutputMalformed, fmt.Sprintf("%s is neither true nor false; it counts as not done",
 			DoneMarker))
 	}
 	delete(fields, DoneMarker)
 }
 
-// take takes the question out of an object's fields: an object named ask_user, or whatever else
-// stands under that name alone. Anything else of that name is a field like the others. Read is
+// takeQuestion takes the question out of an object's fields: an object named ask_user, or whatever
+// else stands under that name alone. Anything else of that name is a field like the others. Read is
 // false when the question cannot be read.
-func (r *reader) take(fields map[string]json.RawMessage) (took, read bool) {
+func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (map[string]any, error) { return parseJSON(string(asked)) }
 	switch {
 	case len(asked) == 0:
 		return false, false
 	case asked[0] == '{':
-		if r.again(parse) {
+		if r.isRepeated(parse) {
 			read = true
 			break
 		}
-		read = r.ask(parse)
+		read = r.readQuestion(parse)
 	case len(fields) == 1 && (asked[0] == '"' || asked[0] == '['):
-		read = r.ask(func() (map[string]any, error) { return nil, errors.New("ask_user is no mapping") })
+		read = r.readQuestion(func() (map[string]any, error) { return nil, errors.New("ask_user is no mapping") })
 	default:
 		return false, false
 	}
@@ -133,9 +133,9 @@ func (r *reader) take(fields map[string]json.RawMessage) (took, read bool) {
 	return true, read
 }
 
-// again reports whether the question is the one that was read already: some engines hand over as
-// structured output what the text says too.
-func (r *reader) again(parse func() (map[string]any, error)) bool {
+// isRepeated reports whether the question is the one that was read already: some engines hand over
+// as structured output what the text says too.
+func (r *reader) isRepeated(parse func() (map[string]any, error)) bool {
 	if r.Question == nil {
 		return false
 	}
@@ -158,7 +158,7 @@ func (r *reader) candidate() (found []byte, signed bool) {
 			return whole, false
 		}
 		if r.nonce == "" && meantToAsk(r.message) {
-			r.ask(func() (map[string]any, error) { return nil, errors.New("the question is no valid JSON") })
+			r.readQuestion(func() (map[string]any, error) { return nil, errors.New("the question is no valid JSON") })
 			return nil, false
 		}
 	}

@@ -1,7 +1,9 @@
 package interaction
 
 import (
+	"bytes"
 	"strings"
+	"unicode"
 
 	"github.com/interlude-go/interlude/fsm"
 )
@@ -22,10 +24,10 @@ const (
 )
 
 // Patch is the full prompt: the task, then where artifacts go, then the instructions of the mode,
-// then the output schema, always in this order (H3). It is idempotent: a task that was patched
-// before is patched anew. Nothing of the interactive part reaches an auto prompt (H1, H2).
+// then the output schema, always in this order (H3). It is idempotent: the patch of a task that was
+// patched before is replaced. An auto prompt holds nothing of the interactive part (H1, H2).
 func Patch(p PromptParts) string {
-	task := strings.TrimSpace(unpatched(p.Task))
+	task := strings.TrimSpace(removePatches(p.Task))
 	mode := interactiveText
 	block := "fenced json block"
 	switch {
@@ -44,7 +46,7 @@ func Patch(p PromptParts) string {
 	if len(p.OutputSchema) > 0 {
 		parts = append(parts, "## Output\nYour final message holds one JSON object, alone or as its only "+block+
 			", that is valid against this JSON Schema:\n```json-schema\n"+
-			unmarkable(p.OutputSchema)+"\n```")
+			escapeMarks(p.OutputSchema)+"\n```")
 	}
 	return strings.Join(append(parts, patchEnd), "\n\n") + "\n"
 }
@@ -72,8 +74,8 @@ When the whole task is done, and only then, write this on a line of its own at t
 
 ` + DoneMarker
 
-// RepairText tells an agent that its output is not valid, why, and to give it again, with the nonce
-// of the attempt where it has one.
+// RepairText tells an agent that its output is not valid, and why, and asks for a valid one, with
+// the nonce of the attempt if it has one.
 func RepairText(mode fsm.Mode, nonce, why string) string {
 	text := "The output of your last message is not valid: " + why + "\n\n" + repairText
 	if mode == fsm.ModeInteractive {
@@ -86,3 +88,55 @@ func RepairText(mode fsm.Mode, nonce, why string) string {
 }
 
 const repairText = `Write your final message again, with the whole output, corrected. Work that is done stays done: do not begin anew.`
+
+// patchMarks is how both marks of a patch begin.
+const patchMarks = "<!-- interlude:"
+
+// removePatches removes what an earlier Patch added to the task: each pair of marks, and the text
+// between them. A mark without its counterpart stays. Each byte is read once, whatever the task
+// holds.
+func removePatches(task string) string {
+	if !strings.Contains(task, patchEnd) {
+		return task
+	}
+	var kept []byte
+	var begins []int // positions in kept of the marks that have no end yet
+	gap := false
+	keep := func(text string) {
+		if gap && text != "" && !unicode.IsSpace(rune(text[0])) {
+			kept = append(kept, "\n\n"...) // the two parts must not form a word, or a mark, together
+		}
+		gap = gap && text == ""
+		kept = append(kept, text...)
+	}
+	for task != "" {
+		at := strings.Index(task, patchMarks)
+		if at < 0 {
+			keep(task)
+			break
+		}
+		keep(task[:at])
+		task = task[at:]
+		mark := patchMarks
+		switch {
+		case strings.HasPrefix(task, patchBegin):
+			mark = patchBegin
+			keep(mark)
+			begins = append(begins, len(kept)-len(mark))
+		case strings.HasPrefix(task, patchEnd) && len(begins) > 0:
+			mark = patchEnd
+			kept = bytes.TrimRightFunc(kept[:begins[len(begins)-1]], unicode.IsSpace)
+			begins, gap = begins[:len(begins)-1], true
+		default:
+			keep(mark)
+		}
+		task = task[len(mark):]
+	}
+	return string(kept)
+}
+
+// escapeMarks writes a JSON schema so that it holds no mark of a patch. "<" stands only in strings
+// of the schema, where it may be escaped.
+func escapeMarks(schema []byte) string {
+	return strings.ReplaceAll(strings.TrimSpace(string(schema)), patchMarks, `\u003c`+patchMarks[1:])
+}

@@ -18,15 +18,16 @@ const DoneMarker = "__SKILL_DONE__"
 // Diagnostic is something worth knowing that ends neither a turn nor a run: an oddity of an agent's
 // text, or what an engine reports.
 //
-// Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to 60
-// of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its detail. A
-// run's record lists its first codes, at most fifty with those of engines; its events have all.
+// Code is one of the contract's (ENGINE_DIAGNOSTIC, say) or one of the engine's own: X_ and up to
+// 60 of A to Z, 0 to 9 and _. Any other is stored as ENGINE_DIAGNOSTIC, with the code in its
+// detail. A run's record lists its first codes, at most fifty with those of engines; its events
+// have all.
 type Diagnostic struct {
 	Code   fsm.Warning `json:"code"`
 	Detail string      `json:"detail,omitempty"`
 }
 
-// Reading is what an agent's final text says.
+// Reading is what an agent's final text means.
 type Reading struct {
 	// Done: the text or the output carries the done marker.
 	Done bool
@@ -35,8 +36,8 @@ type Reading struct {
 	NotDone bool
 	// Output is the JSON that the agent hands over, without the marker; nil when there is none.
 	Output json.RawMessage
-	// OutputFault says why what was handed over as output is not taken; nil when nothing was, or it
-	// is. It is never silent (B2, B3, I11).
+	// OutputFault says why an output that the agent handed over is not accepted; nil when it is,
+	// and when there was none. An output is never dropped silently (B2, B3, I11).
 	OutputFault *Diagnostic
 	// Question is the explicit question; nil when there is none that can be read.
 	Question *Question
@@ -58,16 +59,16 @@ type Reading struct {
 // its only fenced JSON block. JSON embedded in prose is none (B6).
 //
 // Question: {"ask_user": {…}} as the whole text, as a field of the output or in a fenced block; a
-// fenced block named ask_user; or the tagged YAML form. The first counts. What is a question is not
-// output too (B10); what was meant as one and cannot be read is neither, but stays in Text, so that
-// the person sees what the agent wanted (C2).
+// fenced block named ask_user; or the tagged YAML form. The first counts. A question is no output
+// too (B10). One that cannot be read is neither, but stays in Text, so that the person sees what
+// the agent wanted (C2).
 func Read(text string, structured json.RawMessage) Reading { return ReadSigned(text, structured, "") }
 
-// ReadSigned is Read for an agent that was given a nonce; an empty one makes it Read. Then what
-// counts is:
+// ReadSigned is Read for an agent that was given a nonce; an empty nonce makes it Read. Only these
+// signals count:
 //
 // Done: the marker's line with the nonce, or the nonce as the output object's field
-// "__SKILL_DONE__"; true says nothing, and anything else is no yes.
+// "__SKILL_DONE__"; true there means nothing, and any other value means not done.
 //
 // Output: structured output; the only fenced JSON block whose first line has the nonce; in a
 // message that is done otherwise what Read finds in the text.
@@ -75,77 +76,77 @@ func Read(text string, structured json.RawMessage) Reading { return ReadSigned(t
 // Question: a fenced block named ask_user, or a fenced JSON block with an object of that name,
 // whose first line has the nonce.
 //
-// Whatever has no nonce is text like any other. Text and Output show none.
+// Everything without the nonce is text like any other. Text and Output do not show the nonce.
 func ReadSigned(text string, structured json.RawMessage, nonce string) Reading {
 	r := reader{nonce: nonce}
 	var unended bool
 	if r.segments, unended = segments(text, nonce == ""); unended {
-		r.odd(fsm.WarnAskUserMalformed, openTag+" has no end")
+		r.diagnose(fsm.WarnAskUserMalformed, openTag+" has no end")
 	}
 	for i := range r.segments {
-		r.question(&r.segments[i])
+		r.extractQuestion(&r.segments[i])
 	}
-	r.text()
+	r.collectText()
 	r.output(structured)
-	r.Text = Unsigned(r.Text, nonce)
+	r.Text = RemoveNonce(r.Text, nonce)
 	if r.asked > 1 {
-		r.odd(fsm.WarnAskUserSurplus, fmt.Sprintf("%d questions in one turn; only the first is asked", r.asked))
+		r.diagnose(fsm.WarnAskUserSurplus, fmt.Sprintf("%d questions in one turn; only the first is asked", r.asked))
 	}
 	return r.Reading
 }
 
-// Take is the Reading of an engine that says itself what it means: its text is for people and its
-// output is data, without any signal in either (J12).
-func Take(text string, structured json.RawMessage) Reading {
+// ReadPlain is the Reading of an engine that is plain code: its text is for people and its output
+// is data, and neither holds a signal (J12).
+func ReadPlain(text string, structured json.RawMessage) Reading {
 	r := reader{}
 	r.Text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
-	if found := bytes.TrimSpace(structured); string(found) != "null" && r.taken(found, true) {
+	if found := bytes.TrimSpace(structured); string(found) != "null" && r.acceptable(found, true) {
 		r.Output = bytes.Clone(found)
 	}
 	return r.Reading
 }
 
-// reader is a Reading on its way.
+// reader builds a Reading.
 type reader struct {
 	Reading
 	nonce    string // of the agent's signals; empty: they have none
 	segments []segment
-	message  string // the text, but for the marker and all that was meant as a question
+	message  string // the text without the marker and without questions, readable or not
 	asked    int    // questions seen, readable or not
-	settled  bool   // the first question was read, well or not
+	settled  bool   // the first question was read, or could not be
 }
 
-func (r *reader) odd(code fsm.Warning, detail string) {
+func (r *reader) diagnose(code fsm.Warning, detail string) {
 	if len(r.Diagnostics) < 16 {
 		detail, _ = cut(detail, 1<<10)
 		r.Diagnostics = append(r.Diagnostics, Diagnostic{code, detail})
 	}
 }
 
-// question takes the segment out of the text when it is a question.
-func (r *reader) question(s *segment) {
+// extractQuestion reads the segment as a question if it is one, and takes it out of the text.
+func (r *reader) extractQuestion(s *segment) {
 	if r.nonce != "" && (s.kind != fence || !s.signed(r.nonce)) {
 		if s.kind == fence && isAskUser(s.info) {
-			r.odd(fsm.WarnAskUserMalformed, "an ask_user block without this attempt's nonce is no question")
+			r.diagnose(fsm.WarnAskUserMalformed, "an ask_user block without this attempt's nonce is no question")
 		}
 		return
 	}
 	var read bool
 	switch {
 	case s.kind == fence && isAskUser(s.info) && !s.closed:
-		read = r.ask(func() (map[string]any, error) { return nil, errors.New("the ask_user block has no end") })
+		read = r.readQuestion(func() (map[string]any, error) { return nil, errors.New("the ask_user block has no end") })
 	case s.kind == tag, s.kind == fence && isAskUser(s.info):
-		read = r.ask(func() (map[string]any, error) { return parseYAML(s.body) })
+		read = r.readQuestion(func() (map[string]any, error) { return parseYAML(s.body) })
 	case s.kind == fence && s.closed && mayBeJSON(s) && mayHold(s.body, askUserField):
 		fields, err := fieldsOf([]byte(s.body))
 		switch {
 		case err != nil && !meantToAsk(s.body):
 			return
 		case err != nil:
-			read = r.ask(func() (map[string]any, error) { return nil, err })
+			read = r.readQuestion(func() (map[string]any, error) { return nil, err })
 		default:
 			var took bool
-			if took, read = r.take(fields); !took {
+			if took, read = r.takeQuestion(fields); !took {
 				return
 			}
 		}
@@ -165,7 +166,7 @@ func (r *reader) question(s *segment) {
 		return
 	}
 	left, _ := cut(strings.TrimSpace(s.body), MaxPromptText)
-	*s = segment{kind: unread, raw: left + "\n"}
+	*s = segment{kind: unreadable, raw: left + "\n"}
 }
 
 // isAskUser reports whether a fence's info names a question.
@@ -175,9 +176,9 @@ func isAskUser(info string) bool {
 	return slices.Contains([]string{"ask_user", "ask_user_yaml", "ask_user_json"}, word)
 }
 
-// ask reads a question; the first that is met counts, and only that one is parsed. It reports false
-// when that one cannot be read.
-func (r *reader) ask(parse func() (map[string]any, error)) bool {
+// readQuestion counts a question, and parses the first one, which counts. It returns false when
+// that cannot be read.
+func (r *reader) readQuestion(parse func() (map[string]any, error)) bool {
 	r.asked++
 	if r.settled {
 		return true
@@ -191,7 +192,7 @@ func (r *reader) ask(parse func() (map[string]any, error)) bool {
 			r.Question = &q
 		}
 		for _, d := range odd {
-			r.odd(d.Code, d.Detail)
+			r.diagnose(d.Code, d.Detail)
 		}
 	}
 	if err != nil {
@@ -199,21 +200,21 @@ func (r *reader) ask(parse func() (map[string]any, error)) bool {
 		if tooLarge(err) {
 			code = fsm.WarnAskUserTruncated
 		}
-		r.odd(code, err.Error())
+		r.diagnose(code, err.Error())
 	}
 	return err == nil
 }
 
-// text finds the marker in the prose, and leaves what is for people.
-func (r *reader) text() {
+// collectText finds the marker in the prose, and keeps the text that is for people.
+func (r *reader) collectText() {
 	var shown, message strings.Builder
 	for i := range r.segments {
 		s := &r.segments[i]
 		if s.kind == prose {
-			s.raw = r.unmarked(s.raw)
+			s.raw = r.removeMarkers(s.raw)
 		}
 		shown.WriteString(s.raw)
-		if s.kind != unread {
+		if s.kind != unreadable {
 			message.WriteString(s.raw)
 		}
 	}
@@ -221,8 +222,8 @@ func (r *reader) text() {
 	r.message = strings.TrimSpace(strings.ToValidUTF8(message.String(), "\uFFFD"))
 }
 
-// unmarked takes the marker's lines out of prose.
-func (r *reader) unmarked(raw string) string {
+// removeMarkers takes the marker's lines out of prose.
+func (r *reader) removeMarkers(raw string) string {
 	if !strings.Contains(raw, DoneMarker) {
 		return raw
 	}
@@ -235,7 +236,7 @@ func (r *reader) unmarked(raw string) string {
 			continue
 		}
 		if isMarker(line) {
-			r.odd(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts "+
+			r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts "+
 				"for nothing")
 		}
 		kept.WriteString(line)
@@ -243,7 +244,7 @@ func (r *reader) unmarked(raw string) string {
 	return kept.String()
 }
 
-// isMarker reports whether the line is the marker alone, and not indented as code is.
+// isMarker reports whether the line is the marker alone and is not indented like code.
 func isMarker(line string) bool {
 	return strings.TrimSpace(line) == DoneMarker && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
 }

@@ -1,13 +1,15 @@
 package interaction
 
-import "strings"
+import (
+	"strings"
+)
 
 // segment is a part of an agent's text: lines of prose, a fenced block, or a tagged question.
 type segment struct {
 	kind   segmentKind
-	raw    string // as it stands, with its line breaks
+	raw    string // as written, with its line breaks
 	info   string // of a fence: what follows the backticks, lower case
-	body   string // of a fence or a tag: what stands inside
+	body   string // of a fence or a tag: the content
 	closed bool   // of a fence or a tag: it has an end
 }
 
@@ -17,7 +19,7 @@ const (
 	prose segmentKind = iota
 	fence
 	tag
-	unread // what is left of a question that could not be read: shown to people, and nothing else
+	unreadable // the beginning of a question that could not be read; it is only shown to people
 )
 
 const (
@@ -25,8 +27,8 @@ const (
 	closeTag = "</ASK_USER_YAML>"
 )
 
-// segments parts a text, each line looked at once; without tagging, tags are prose. Unended reports
-// that a tagged question is opened and never ended; its text is prose like any other.
+// segments splits a text, reading each line once. Without tagging, tags are prose. unended reports
+// that a tagged question is opened and never ended; its text is prose.
 func segments(text string, tagging bool) (all []segment, unended bool) {
 	lines := 0 // length of the prose just before text
 	whole := text
@@ -46,7 +48,7 @@ func segments(text string, tagging bool) (all []segment, unended bool) {
 			all, text = append(all, s), after
 			continue
 		}
-		if i := tagged(line); tagging && i >= 0 {
+		if i := tagStart(line); tagging && i >= 0 {
 			at := len(whole) - len(text) + i
 			end, ok := tags.endOf(at)
 			if ok {
@@ -104,4 +106,60 @@ func fenced(text, rest, mark, info string) (s segment, after string) {
 		at = next
 	}
 	return segment{kind: fence, raw: text, info: info, body: rest}, ""
+}
+
+// tagStart returns where the line opens a tagged question, -1 when it does not. A tag in a
+// quotation or in a code span opens none.
+func tagStart(line string) int {
+	i := strings.Index(line, openTag)
+	if i < 0 || strings.HasPrefix(strings.TrimSpace(line), ">") || (i > 0 && line[i-1] == '`') {
+		return -1
+	}
+	return i
+}
+
+// tagFinder finds the ends of tagged questions. It is called for positions in rising order, so that
+// it reads each byte of the text once.
+type tagFinder struct {
+	text        string
+	opens, ends nextMark
+}
+
+// nextMark remembers the next occurrence of a mark.
+type nextMark struct {
+	at     int
+	sought bool
+}
+
+// from is the position of the mark at or after start, len(text) when there is none.
+func (p *nextMark) from(text, mark string, start int) int {
+	if !p.sought || p.at < start {
+		p.sought, p.at = true, len(text)
+		if i := strings.Index(text[start:], mark); i >= 0 {
+			p.at = start + i
+		}
+	}
+	return p.at
+}
+
+// endOf returns where the question that is opened at this position ends. ok is false when a line
+// opens another question before that end, since the first tag was only mentioned then, and when
+// there is no end; then end is -1.
+func (f *tagFinder) endOf(open int) (end int, ok bool) {
+	inside := open + len(openTag)
+	end = f.ends.from(f.text, closeTag, inside)
+	if end == len(f.text) {
+		return -1, false
+	}
+	return end, f.opens.from(f.text, "\n"+openTag, inside) > end
+}
+
+// tagOf reads the tagged question at the beginning of text, whose closing tag stands at end.
+func tagOf(text string, end int) (s segment, after string) {
+	body := text[len(openTag):end]
+	after = text[end+len(closeTag):]
+	if inner, _ := segments(strings.TrimLeft(body, " \t\r\n"), true); len(inner) > 0 && inner[0].kind == fence {
+		body = inner[0].body // a fence inside the tag
+	}
+	return segment{kind: tag, raw: text[:len(text)-len(after)], body: body, closed: true}, after
 }

@@ -2,18 +2,19 @@ package interaction
 
 import "strings"
 
-// An agent whose engine says that it can (engine.Profile.Signed) is given a word of its own for
-// each attempt, the nonce. It stands in its marker, and in the first lines of its question and its
-// output:
+// An agent whose engine asks for it (engine.Profile.Signed) is given a random word for each
+// attempt, the nonce. The agent puts it into its marker, and into the first lines of its question
+// and its output:
 //
 //	__SKILL_DONE__:nonce
 //	```ask_user nonce
 //	```json nonce
 //
-// Nobody whose text the agent repeats can know it, so what is repeated signals nothing (J12).
+// The people and documents whose text the agent repeats do not know the nonce, so that repeated
+// text signals nothing (J12).
 
-// signedLine reports whether the line is the marker with the nonce alone, and not indented as code
-// is.
+// signedLine reports whether the line is the marker with the nonce, alone, and is not indented like
+// code.
 func signedLine(line, nonce string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), DoneMarker+":")
 	return ok && strings.TrimSpace(rest) == nonce && !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "\t")
@@ -25,16 +26,16 @@ func (s *segment) signed(nonce string) bool {
 	return strings.TrimSpace(rest) == nonce
 }
 
-// Unsigned is a text for people: without the nonce.
-func Unsigned(text, nonce string) string {
+// RemoveNonce is the text for people, which need not see the nonce.
+func RemoveNonce(text, nonce string) string {
 	if nonce == "" || !strings.Contains(text, nonce) {
 		return text
 	}
 	return strings.NewReplacer(":"+nonce, "", " "+nonce, "", nonce, "").Replace(text)
 }
 
-// GoOnText is what an agent is told beside a reply: the nonce of this attempt. None of it is a
-// signal when it is repeated.
+// GoOnText is added to a reply and tells the agent the nonce of this attempt. The text itself holds
+// no signal, should the agent repeat it.
 func GoOnText(nonce string) string {
 	return "\n\n[This note is not the person's. In your next message a question begins with the line ```ask_user " +
 		nonce +
@@ -43,9 +44,9 @@ func GoOnText(nonce string) string {
 		DoneMarker + ":" + nonce + " ]\n"
 }
 
-// Quoted is what a person wrote, for an agent that has no nonce: as it is, or, where it would be a
-// signal if the agent repeated it, as a quotation, which is none (J12). JSON that is the whole text
-// is left alone unless it holds a marker or a question.
+// Quoted is a person's text for an agent that has no nonce. A text that would be a signal if the
+// agent repeated it becomes a quotation, which is none (J12); any other stays as it is, also JSON
+// that is the whole text and holds neither marker nor question.
 func Quoted(text string) string {
 	r := Read(text, nil)
 	whole := strings.TrimSpace(text)

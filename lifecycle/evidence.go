@@ -126,7 +126,7 @@ func (t *turnEvidence) interrupt(cause error) {
 func (how dialect) read(o engine.Outcome) interaction.Reading {
 	r := interaction.ReadSigned(o.FinalText, o.Output, how.nonce)
 	if how.plain {
-		r = interaction.Take(o.FinalText, o.Output)
+		r = interaction.ReadPlain(o.FinalText, o.Output)
 	}
 	r.Done = r.Done || o.Done
 	return r

@@ -20,7 +20,7 @@ type sink turn
 
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
-	text, cut := bounded(interaction.Unsigned(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
+	text, cut := bounded(interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
 	data := make(map[string]any, 3)
 	message(data, text, cut, m.RawRef)
 	return s.report(ctx, nil, telling{fcmp.TypeMessageIntermediate, data})
