@@ -53,7 +53,7 @@ func TestWhatThePagesNameExists(t *testing.T) {
 			}
 		}
 		for _, name := range inText.FindAllString(text, -1) {
-			assert.Contains(t, tests, name, "%s names this test", page)
+			assert.NotEmpty(t, tests[name], "%s names the test %s, which does not exist", page, name)
 		}
 		for _, id := range contractI.FindAllString(text, -1) {
 			assert.Contains(t, ids, `"`+id+`"`, "%s names it", page)
