@@ -72,7 +72,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 }
 
 // Close ends the client's watch on its store. Followers go on by polling.
-func (c *Client) Close() { c.hub.close() }
+func (c *Client) Close() { c.hub.stopWatching() }
 
 // On returns the same client on another view of its store: one inside the caller's transaction, for
 // example, which a store that sits on the caller's database offers. What is submitted, answered and

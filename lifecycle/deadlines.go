@@ -10,24 +10,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// recoveryBatch is how many runs a sweep settles in one batch of commits.
-const recoveryBatch = store.MaxBatch
+// dueBatch is how many deadlines are fired in one batch of commits.
+const dueBatch = store.MaxBatch
 
-// watchDeadlines fires what falls due. It sleeps until the next time that it knows of, at most a
-// poll; any node may fire a deadline, the compare-and-set picks one.
+// watchDeadlines fires deadlines when they fall due, and wakes the scheduler when a run's
+// not-before time comes. It sleeps until the next of these times that it knows of, but for one poll
+// at most. Any node may fire a deadline; the compare-and-set of the commit picks one.
 func (n *node) watchDeadlines(ctx context.Context) error {
 	for {
 		n.due.reset()
 		now := commitTime(n.clock)
-		due, next, err := n.store.Due(ctx, now, recoveryBatch)
+		due, next, err := n.store.Due(ctx, now, dueBatch)
 		if errors.Is(err, store.ErrClosed) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		if n.fireDeadlines(ctx, due, now) > 0 && len(due) == recoveryBatch {
-			continue // there may be more; but a store that refuses all of these is given time
+		if n.fireDeadlines(ctx, due, now) > 0 && len(due) == dueBatch {
+			continue // there may be more; if the store refused all of these, retry after the pause
 		}
 		n.due.note(next)
 		n.wakeScheduler() // a not-before time may have passed
@@ -37,35 +38,36 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 	}
 }
 
-// sleepUntilDue sleeps until something is known to be due, at most a poll, however clocks are set
-// meanwhile.
+// sleepUntilDue sleeps until a known time has come, but for one poll at most, whatever clocks are
+// set meanwhile.
 func (n *node) sleepUntilDue(ctx context.Context) error {
 	poll, stop := n.clock.Timer(n.cfg.Poll)
 	defer stop()
 	for {
 		var due <-chan time.Time
-		forget := func() {}
+		stopTimer := func() {}
 		if next := n.due.earliest(); !next.IsZero() {
 			d := next.Sub(n.clock.Now())
 			if d <= 0 {
 				return ctx.Err()
 			}
-			due, forget = n.clock.Timer(d)
+			due, stopTimer = n.clock.Timer(d)
 		}
 		select {
 		case <-n.due.earlier: // something falls due earlier than was known
-			forget()
+			stopTimer()
 			continue
 		case <-poll:
 		case <-due:
 		case <-ctx.Done():
 		}
-		forget()
+		stopTimer()
 		return ctx.Err()
 	}
 }
 
-// fireDeadlines settles the questions whose deadline has passed, and returns how many.
+// fireDeadlines settles the questions whose deadline has passed, and returns how many it settled. A
+// conflict means that a reply, a cancel or another node was first (C8).
 func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fired int) {
 	batch := make([]store.Commit, 0, len(due))
 	for _, run := range due {
@@ -89,8 +91,8 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 	return fired
 }
 
-// dueHint holds the earliest time at which this process knows that something falls due, so that
-// Serve can sleep until then. It is a hint: Serve also looks at every poll.
+// dueHint is the earliest time at which something falls due, as far as this process knows. It is a
+// hint: Serve also polls the store.
 type dueHint struct {
 	earlier chan struct{}
 
@@ -100,43 +102,44 @@ type dueHint struct {
 
 func newDueHint() *dueHint { return &dueHint{earlier: make(chan struct{}, 1)} }
 
-// note tells of a time; it wakes the sleeper when that is earlier than what it knows.
-func (a *dueHint) note(t time.Time) {
+// note adds a time. It wakes sleepUntilDue when that is earlier than all that were known.
+func (d *dueHint) note(t time.Time) {
 	if t.IsZero() {
 		return
 	}
-	a.mu.Lock()
-	earlier := a.at.IsZero() || t.Before(a.at)
+	d.mu.Lock()
+	earlier := d.at.IsZero() || t.Before(d.at)
 	if earlier {
-		a.at = t
+		d.at = t
 	}
-	a.mu.Unlock()
+	d.mu.Unlock()
 	if earlier {
 		select {
-		case a.earlier <- struct{}{}:
+		case d.earlier <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// noteRun tells of the time at which something is due for a run as it was just stored.
-func (a *dueHint) noteRun(r *Run) {
+// noteRun adds the time at which something falls due for a run that was just stored.
+func (d *dueHint) noteRun(r *Run) {
 	if r.State == fsm.StateQueued {
-		a.note(r.NotBefore)
+		d.note(r.NotBefore)
 		return
 	}
-	a.note(r.Deadline)
+	d.note(r.Deadline)
 }
 
-// reset forgets what is known, before the store is asked: what is told from then on is kept.
-func (a *dueHint) reset() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.at = time.Time{}
+// reset forgets the times that are known. It is called before the store is asked for them, so that
+// those which are added meanwhile are retained.
+func (d *dueHint) reset() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.at = time.Time{}
 }
 
-func (a *dueHint) earliest() time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.at
+func (d *dueHint) earliest() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.at
 }

@@ -80,11 +80,11 @@ func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
 		sizes []int
 		looks int // at once
 	}{
-		"two full batches and the rest":     {[]int{recoveryBatch, recoveryBatch, 1}, 3},
-		"one that is full":                  {[]int{recoveryBatch}, 2},
-		"one that is not":                   {[]int{recoveryBatch - 1, 1}, 1},
+		"two full batches and the rest":     {[]int{dueBatch, dueBatch, 1}, 3},
+		"one that is full":                  {[]int{dueBatch}, 2},
+		"one that is not":                   {[]int{dueBatch - 1, 1}, 1},
 		"none":                              {[]int{0, 1}, 1},
-		"a full one, and others were first": {[]int{recoveryBatch, 1}, 2},
+		"a full one, and others were first": {[]int{dueBatch, 1}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

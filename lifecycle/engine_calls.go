@@ -15,21 +15,20 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Code of an engine may panic, exit its goroutine, hang, or return late (J10). Everything here that
-// calls an engine does so through guarded or call, so that one engine's fault costs one run and
-// never the process.
+// An engine may panic, exit its goroutine, hang, or return late (J10). This package calls engines
+// through guarded or call alone, so that the fault of an engine costs one run and never the
+// process.
 
-// How long an engine has to return once its context has ended: from a turn, which may have
-// processes to end, and from any other call, whose limit has given it time already. After that the
-// library goes on without it; the goroutine that is still inside the engine is left behind, and
-// Stuck lists it until it returns.
+// How long an engine may take to return once the context of its call has ended: from a turn, which
+// may have processes to end, and from any other call, which had its limit before. Then the call is
+// stuck: the library goes on without it, and Stuck lists it until it returns.
 const (
 	turnPatience = 10 * time.Second
 	callPatience = 2 * time.Second
 )
 
-// How long calls of an engine may take outside of turns. Whether a session is still good should be
-// known soon, and no answer is an answer.
+// How long calls of an engine may take outside of turns. A Check that takes longer counts as one
+// that cannot tell.
 const (
 	reapLimit  = time.Minute
 	checkLimit = 10 * time.Second
@@ -37,7 +36,8 @@ const (
 	lossLimit  = 5 * time.Second
 )
 
-// EngineCall is a call of an engine's code that has not returned, though its context has ended.
+// EngineCall is a call of an engine that is stuck: it has not returned, though its context has
+// ended.
 type EngineCall struct {
 	// Engine is the engine's name in the configuration, Method what was called: "RunTurn", "Reap"
 	// and so on.
@@ -61,7 +61,7 @@ func (c EngineCall) String() string {
 	return text
 }
 
-// StuckError says which calls of engines had not returned when Serve ended. What they still do
+// StuckError says which calls of engines had not returned when Serve ended. Whatever they still do
 // changes no run.
 type StuckError struct {
 	Calls []EngineCall
@@ -84,7 +84,7 @@ func (e *StuckError) Is(target error) bool { return target == ErrStuck }
 // is settled without it, and its slot is free.
 func (l *Lifecycle) Stuck() []EngineCall { return l.stuck.list() }
 
-// stuckCalls are the calls that were left behind.
+// stuckCalls are the calls that are stuck.
 type stuckCalls struct {
 	mu    sync.Mutex
 	calls map[*stuckCall]bool // guarded by mu
@@ -95,7 +95,7 @@ type stuckCall struct {
 	returned bool // guarded by stuckCalls.mu
 }
 
-// add lists the call, unless it has returned by now.
+// add adds the call, unless it has returned meanwhile.
 func (s *stuckCalls) add(c *stuckCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *stuckCalls) add(c *stuckCall) {
 	s.calls[c] = true
 }
 
-// remove takes the call off the list, or keeps it from coming there.
+// remove removes the call when it returns, or keeps add from adding it.
 func (s *stuckCalls) remove(c *stuckCall) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +116,8 @@ func (s *stuckCalls) remove(c *stuckCall) {
 	delete(s.calls, c)
 }
 
-// turnOf reports whether a turn of the run is among the calls: an engine is never called twice at
-// one time for one run.
+// turnOf reports whether a turn of the run is stuck: an engine never executes two turns of one run
+// at the same time.
 func (s *stuckCalls) turnOf(runID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,9 +146,8 @@ func (s *stuckCalls) list() []EngineCall {
 // in a test does.
 var errExited = errors.New("the engine exited the goroutine that called it")
 
-// guarded calls code of an engine on this goroutine and makes an error of a panic. The error holds
-// the panic's value; its stack is for the log alone. A caller whose goroutine the engine may exit
-// must see to that itself.
+// guarded calls an engine on this goroutine, and turns a panic into an error with the panic's
+// value; the stack is logged. It cannot keep the engine from exiting the goroutine.
 func (c *Client) guarded(what EngineCall, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -161,8 +160,8 @@ func (c *Client) guarded(what EngineCall, fn func() error) (err error) {
 	return fn()
 }
 
-// engineError is what an engine's error says, read while its code was guarded: an error is code of
-// the engine, too.
+// engineError is a copy of an engine's error, made by flattenError within guarded: the methods of
+// an error are code of the engine, too, and may panic.
 type engineError struct {
 	text string
 	is   error
@@ -183,9 +182,8 @@ func flattenError(err error) error {
 	return e
 }
 
-// call calls code of an engine on a goroutine of its own, with a context that ends after limit. It
-// returns at the latest when callPatience has passed since that context ended; a call that has not
-// returned by then is left behind.
+// call calls an engine on a goroutine of its own, with a context that ends after limit. It returns
+// callPatience after that context has ended at the latest; the call is stuck then.
 func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

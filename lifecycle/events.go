@@ -19,9 +19,9 @@ type Event = fcmp.Event
 // enough to keep its memory small.
 const eventPage = 256
 
-// recheckAfter is how many looks find nothing before a reader asks again whether the run has ended.
-// Only a run that was pruned and made again under its id can have ended without an event beyond the
-// cursor, so this need not be often.
+// recheckAfter is after how many reads without an event a reader checks again whether the run has
+// ended. It need not be often: a run ends with an event, which the reader gets, unless the run was
+// pruned and submitted again under its id.
 const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
@@ -60,58 +60,59 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	}
 }
 
-// reader is a follower on its way through a run's events.
+// reader reads a run's events for one follower: from the store until it has caught up, and then
+// from the hints. Once in a poll it reads from the store in any case, since hints may be lost.
 type reader struct {
 	client     *Client
 	follower   *follower
 	poller     poller
 	id         string
 	after      uint64
-	fromStore  bool // the store may have more; otherwise hints bring what is new
-	endAhead   bool // the terminal event is still to come, beyond the cursor
-	emptyReads int  // looks that found nothing since something came
+	fromStore  bool // the next read is from the store; otherwise from the hints
+	endAhead   bool // the terminal event is beyond the cursor: no need to check whether the run has ended
+	emptyReads int  // reads without an event, since the last one with one
 	ended      bool // the cursor stands at the terminal event
 }
 
-// next returns the next events; none when it must be called again. It waits when there is nothing
-// new.
+// next returns the next events, if there are any by now. It waits for hints when the reader has
+// caught up.
 func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.fromStore {
 		if err := r.poller.wait(ctx); err != nil {
 			return nil, err
 		}
 		page, all := r.follower.drainEvents(r.after)
-		r.fromStore = !all || r.poller.tick == nil // a whole poll has passed
+		r.fromStore = !all || r.poller.tick == nil // the poll interval is over
 		return page, nil
 	}
 	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
-	// otherwise these were all, and what comes is hinted at
-	r.fromStore = len(page) == eventPage || size(page) >= store.MinPage
+	// a page that is not full has all events up to now, and hints bring those that follow
+	r.fromStore = len(page) == eventPage || bodySize(page) >= store.MinPage
 	if len(page) > 0 {
-		r.endAhead, r.emptyReads = true, 0 // or the page ends with the terminal event, and the reader with it
+		r.endAhead, r.emptyReads = true, 0 // or the page ends with the terminal event, and so does Events
 	} else if r.emptyReads++; r.emptyReads%recheckAfter == 0 {
 		r.endAhead = false
 	}
 	if !r.endAhead {
-		r.ended, r.endAhead, err = r.client.ended(ctx, r.id, r.after)
+		r.ended, r.endAhead, err = r.client.endedAt(ctx, r.id, r.after)
 	}
 	return page, err
 }
 
-func size(page []store.Event) (n int) {
+func bodySize(page []store.Event) (n int) {
 	for _, e := range page {
 		n += len(e.Body)
 	}
 	return n
 }
 
-// ended reports that the run has ended and the cursor stands at its last event: a reader that came
-// after the terminal event would otherwise wait for ever. lasting says that there is no need to ask
-// again.
-func (c *Client) ended(ctx context.Context, id string, after uint64) (ended, lasting bool, _ error) {
+// endedAt reports whether the run has ended and the cursor stands at its last event: a reader that
+// begins there would otherwise wait for ever. endAhead says that the terminal event is beyond the
+// cursor, so that a reader gets it.
+func (c *Client) endedAt(ctx context.Context, id string, after uint64) (ended, endAhead bool, _ error) {
 	r, err := c.store.Run(ctx, id)
 	if err != nil {
 		return false, false, fmt.Errorf("lifecycle: events of run %s: %w", id, err)
@@ -123,8 +124,8 @@ func (c *Client) ended(ctx context.Context, id string, after uint64) (ended, las
 	return r.State.Terminal() && after == r.Seq, after <= r.Seq, nil
 }
 
-// hub passes the store's hints on to those who follow a run. It shortens waiting and decides
-// nothing: a follower that gets no hint looks by itself.
+// hub delivers the store's hints to the followers of runs. It only shortens waiting: a follower
+// that gets no hint polls.
 type hub struct {
 	stop func()
 
@@ -132,23 +133,24 @@ type hub struct {
 	followers map[string][]*follower // guarded by mu; by run id, "" for all runs
 }
 
-// follower is woken by hints. Hints are coalesced: one is enough to look again.
+// follower is woken by hints of one run, or of all runs. Hints are coalesced: the follower reads
+// everything that is new once it is woken.
 type follower struct {
-	hub    *hub
-	runID  string
-	hints  chan struct{}
-	onHint func(store.Hint) // called for each hint instead; must not block
-	ends   bool             // only a hint of the run's end counts
+	hub     *hub
+	runID   string // empty: all runs
+	hints   chan struct{}
+	onHint  func(store.Hint) // called for each hint instead; must not block
+	endOnly bool             // only a hint of the run's end wakes it
 
-	mu         sync.Mutex
-	seq        uint64        // guarded by mu; the last event that a hint told of; hints may come out of order
-	anyChanged bool          // guarded by mu; a hint told that anything may have changed, and nobody has looked since
-	events     []store.Event // guarded by mu; what hints brought since they were taken
-	bytes      int           // guarded by mu; of events
-	ended      *store.Run    // guarded by mu; the run as it ended, shared by all who watch
+	mu            sync.Mutex
+	seq           uint64        // guarded by mu; the highest number of an event that was hinted at
+	unknownChange bool          // guarded by mu; a hint said that any run may have changed: read from the store
+	events        []store.Event // guarded by mu; from hints, since drainEvents
+	bytes         int           // guarded by mu; of events
+	ended         *store.Run    // guarded by mu; the run as it ended, shared by all followers: not changed
 }
 
-// Bounds of what a follower keeps for a slow reader, who then reads from the store.
+// Bounds of the events that a follower buffers. A reader that is slower reads from the store.
 const (
 	maxPushed      = 64
 	maxPushedBytes = 64 << 10
@@ -162,10 +164,10 @@ func newHub(s store.Store) *hub {
 	return h
 }
 
-// followEnd returns a follower for the run's end. Like every follower, it must be made before
-// looking at the store, so that no change falls between the look and the wait.
+// followEnd returns a follower for the run's end. Like every follower, it must be created before
+// the store is read, so that no change falls between the read and the wait.
 func (h *hub) followEnd(runID string) *follower {
-	return h.add(&follower{hub: h, runID: runID, ends: true})
+	return h.add(&follower{hub: h, runID: runID, endOnly: true})
 }
 
 // followEvents returns a follower for the run's events.
@@ -173,9 +175,9 @@ func (h *hub) followEvents(runID string) *follower {
 	return h.add(&follower{hub: h, runID: runID})
 }
 
-// subscribe has seen called for each hint.
-func (h *hub) subscribe(seen func(store.Hint)) *follower {
-	return h.add(&follower{hub: h, onHint: seen})
+// subscribe has onHint called for each hint.
+func (h *hub) subscribe(onHint func(store.Hint)) *follower {
+	return h.add(&follower{hub: h, onHint: onHint})
 }
 
 func (h *hub) add(f *follower) *follower {
@@ -202,7 +204,7 @@ func (f *follower) notify(hint store.Hint) {
 		f.onHint(hint)
 		return
 	}
-	if f.ends {
+	if f.endOnly {
 		if hint.State.Terminal() {
 			f.mu.Lock()
 			f.ended = cmp.Or(hint.Run, f.ended)
@@ -215,7 +217,7 @@ func (f *follower) notify(hint store.Hint) {
 	}
 	f.mu.Lock()
 	f.seq = max(f.seq, hint.Seq)
-	f.anyChanged = f.anyChanged || hint.RunID == ""
+	f.unknownChange = f.unknownChange || hint.RunID == ""
 	if len(f.events) < maxPushed && f.bytes < maxPushedBytes {
 		if f.events == nil {
 			f.events = slices.Clip(hint.Events) // shared, and not changed
@@ -230,8 +232,8 @@ func (f *follower) notify(hint store.Hint) {
 	f.signal()
 }
 
-// endedRun returns the run as it ended, when a hint has brought it: what has ended does not change,
-// so a hint of it is never too late.
+// endedRun returns the run as it ended, if a hint has brought it. An ended run does not change, so
+// even a late hint has its final record.
 func (f *follower) endedRun() (Run, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -244,19 +246,18 @@ func (f *follower) endedRun() (Run, bool) {
 func (f *follower) signal() {
 	select {
 	case f.hints <- struct{}{}:
-	default: // one is waiting already
+	default: // the follower is about to wake
 	}
 }
 
-// drainEvents returns the events after the cursor that hints have brought, and whether there is
-// nothing beyond them to be looked for in the store. Hints may be lost, doubled or late: only what
-// follows the cursor without a gap is taken.
+// drainEvents returns the buffered events that follow the cursor without a gap, and whether these
+// are all, so that the store need not be read. Hints may be lost, repeated, late or out of order.
 func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	f.mu.Lock()
-	events, last, anything := f.events, f.seq, f.anyChanged
-	f.events, f.bytes, f.anyChanged = nil, 0, false
+	events, last, unknown := f.events, f.seq, f.unknownChange
+	f.events, f.bytes, f.unknownChange = nil, 0, false
 	f.mu.Unlock()
-	if !follow(events, after) {
+	if !follows(events, after) {
 		events = slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool {
 			if e.Seq != after+1 {
 				return true
@@ -267,11 +268,11 @@ func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	} else {
 		after += uint64(len(events))
 	}
-	return events, !anything && after >= last
+	return events, !unknown && after >= last
 }
 
-// follow reports whether the events follow the cursor without a gap.
-func follow(events []store.Event, after uint64) bool {
+// follows reports whether the events follow the cursor without a gap.
+func follows(events []store.Event, after uint64) bool {
 	for _, e := range events {
 		if after++; e.Seq != after {
 			return false
@@ -280,7 +281,8 @@ func follow(events []store.Event, after uint64) bool {
 	return true
 }
 
-// publish is called by the store after commits.
+// publish is called by the store after commits. A hint without a run id says that any run may have
+// changed.
 func (h *hub) publish(hint store.Hint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -298,9 +300,9 @@ func (h *hub) publish(hint store.Hint) {
 			continue
 		}
 		for _, f := range all {
-			f.notify(store.Hint{}) // whatever else it carries is of nobody knows which run
+			f.notify(store.Hint{}) // its events may belong to any run
 		}
 	}
 }
 
-func (h *hub) close() { h.stop() }
+func (h *hub) stopWatching() { h.stop() }

@@ -91,7 +91,7 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 			events, all := f.drainEvents(c.after)
 			require.Equal(t, c.all, all)
 			require.Len(t, events, int(c.upTo-c.after))
-			require.True(t, follow(events, c.after), "in order, without a gap and once")
+			require.True(t, follows(events, c.after), "in order, without a gap and once")
 			again, _ := f.drainEvents(c.upTo)
 			require.Empty(t, again, "what was taken is not given again")
 		})
@@ -134,7 +134,7 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 				h.publish(store.Hint{})
 			case "take":
 				events, all := f.drainEvents(cursor)
-				if !follow(events, cursor) {
+				if !follows(events, cursor) {
 					t.Fatalf("events after %d do not follow it: %v", cursor, events)
 				}
 				cursor += uint64(len(events))
@@ -175,7 +175,7 @@ func TestManyFollowersShareWhatHintsBring(t *testing.T) {
 			for cursor := uint64(0); cursor < last; {
 				<-f.hints
 				events, all := f.drainEvents(cursor)
-				if !follow(events, cursor) {
+				if !follows(events, cursor) {
 					t.Errorf("events after %d do not follow it", cursor)
 					return
 				}
@@ -197,7 +197,7 @@ func TestManyFollowersShareWhatHintsBring(t *testing.T) {
 	tellers.Wait()
 	followers.Wait()
 	require.Empty(t, h.followers, "those who left are forgotten")
-	require.True(t, follow(log, 0), "what hints share is not changed")
+	require.True(t, follows(log, 0), "what hints share is not changed")
 }
 
 // newest is the last event that a hint told of.

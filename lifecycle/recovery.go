@@ -32,12 +32,12 @@ type Recovery struct {
 // good.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recover(ctx, "") }
 
-// recover takes over for the node, which from then on answers for the waits that it preserved. It
-// ends when all is settled.
+// recover settles all orphans on behalf of the node, which becomes the owner of the waits that it
+// preserves; an empty one stands for no node.
 func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
-	s := &recoverer{client: c, node: node, base: ctx}
+	s := &recoveryPasses{client: c, node: node, base: ctx}
 	err := s.recover(ctx)
-	s.background.Wait()
+	s.engineCalls.Wait()
 	done, late := s.drainCounts()
 	if err == nil && late != nil {
 		err = fmt.Errorf("lifecycle: recover: %w", late)
@@ -45,32 +45,35 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	return done, err
 }
 
-// recoverer settles orphans, as one recovery or as those of one node. An orphan whose engine does
-// not answer at once is settled by itself when it has (J10); nobody else waits for it.
-type recoverer struct {
+// recoveryPasses settles orphans: those of one Recover, or, pass after pass, those that a node
+// finds. A pass asks the engines about its orphans, and waits engineWait for them. An orphan whose
+// engine answers later is settled then, by itself, so that a hung engine holds up no other run
+// (J10).
+type recoveryPasses struct {
 	client *Client
 	node   string
-	base   context.Context //nolint:containedctx // of what goes on beside one part of a sweep
+	base   context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
-	background sync.WaitGroup // calls of engines, and the commits of those that did not answer at once
+	engineCalls sync.WaitGroup // and the commits for those that answered late
 
-	mu     sync.Mutex
-	asked  map[string]bool // guarded by mu; the runs whose engine has not answered yet
-	done   Recovery        // guarded by mu; since it was taken
-	failed error           // guarded by mu; of runs that were settled by themselves, since it was taken
+	mu         sync.Mutex
+	awaited    map[string]bool // guarded by mu; the runs whose engine has not answered yet
+	done       Recovery        // guarded by mu; since drainCounts
+	lateFaults error           // guarded by mu; of runs whose engine answered late, since drainCounts
 }
 
 // drainCounts returns what was done since it was called last.
-func (s *recoverer) drainCounts() (done Recovery, failed error) {
+func (s *recoveryPasses) drainCounts() (done Recovery, failed error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done, failed = s.done, s.failed
-	s.done, s.failed = Recovery{}, nil
+	done, failed = s.done, s.lateFaults
+	s.done, s.lateFaults = Recovery{}, nil
 	return done, failed
 }
 
-// recover expires dead nodes and settles their orphans, but those that engines are asked about.
-func (s *recoverer) recover(ctx context.Context) error {
+// recover makes one pass: it expires the leases of dead nodes, and settles the orphans, except
+// those whose engines have not answered yet.
+func (s *recoveryPasses) recover(ctx context.Context) error {
 	dead, err := s.client.expireDead(ctx, s.node)
 	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
@@ -82,64 +85,71 @@ func (s *recoverer) recover(ctx context.Context) error {
 	return nil
 }
 
-// recoveryPosition is where a part of a sweep begins: its first orphan, and what was settled by
-// then.
-type recoveryPosition struct {
+// orphanPage is how many orphans are read at a time.
+const orphanPage = store.MaxBatch
+
+// passPosition is the first orphan of a page, and what was settled before it. A pass that comes to
+// the same position twice makes no progress.
+type passPosition struct {
 	id      string
 	version uint64
 	done    Recovery
 }
 
-// settleOrphans settles orphans until there are none. While some are settled, those behind them are
-// read already. It ends with an error when it comes to the same orphan and has settled nothing
-// since: a store may go on refusing, and the caller tries again later.
-func (s *recoverer) settleOrphans(ctx context.Context) error {
-	var last recoveryPosition
-	passed := 0 // whole pages of orphans whose engines are asked
-	listed, err := s.client.store.Orphans(ctx, 0, recoveryBatch)
+// settleOrphans settles orphans page by page until there are none left; the next page is read while
+// one is settled. It returns an error when it makes no progress, because the store refuses the
+// commits, say; the caller retries later.
+func (s *recoveryPasses) settleOrphans(ctx context.Context) error {
+	var last passPosition
+	passed := 0 // orphans on the pages before this one, whose engines are awaited
+	listed, err := s.client.store.Orphans(ctx, 0, orphanPage)
 	for err == nil && len(listed) > 0 {
-		orphans := s.withoutAsked(listed)
+		orphans := s.withoutAwaited(listed)
 		if len(orphans) == 0 {
-			if len(listed) < recoveryBatch {
+			if len(listed) < orphanPage {
 				return nil
 			}
 			passed += len(listed)
-			listed, err = s.client.store.Orphans(ctx, passed, recoveryBatch)
+			listed, err = s.client.store.Orphans(ctx, passed, orphanPage)
 			continue
 		}
 		s.mu.Lock()
-		now := recoveryPosition{orphans[0].ID, orphans[0].Version, s.done}
+		now := passPosition{orphans[0].ID, orphans[0].Version, s.done}
 		s.mu.Unlock()
 		if now == last {
-			if err = s.unchanged(ctx, now); err == nil { // the list is older than what others did
+			if err = s.checkChanged(ctx, now); err == nil { // others settled it after the page was read
 				passed = 0
-				listed, err = s.client.store.Orphans(ctx, 0, recoveryBatch)
+				listed, err = s.client.store.Orphans(ctx, 0, orphanPage)
 			}
 			continue
 		}
 		last = now
 		if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
-			// who preserves waits for a node that is not registered makes orphans without end
+			// This node's own runs are orphans, so its lease is lost. It must not go on: the waits
+			// that it preserves would be orphans again.
 			return store.ErrStaleEpoch
 		}
 		var next []Run
 		both, while := errgroup.WithContext(ctx)
 		both.Go(func() error { return s.settleAll(while, orphans) })
 		both.Go(func() (err error) {
-			next, err = s.client.store.Orphans(while, passed+len(listed), recoveryBatch)
+			next, err = s.client.store.Orphans(while, passed+len(listed), orphanPage)
 			return err
 		})
-		if err = both.Wait(); err == nil && len(next) == 0 { // what could not be settled, or moved up meanwhile
+		// on the first page now: orphans that could not be settled, and those that moved up
+		// meanwhile
+		if err = both.Wait(); err == nil && len(next) == 0 {
 			passed = 0
-			next, err = s.client.store.Orphans(ctx, 0, recoveryBatch)
+			next, err = s.client.store.Orphans(ctx, 0, orphanPage)
 		}
 		listed = next
 	}
 	return err
 }
 
-// unchanged returns an error when the run is as it was, so that to try it once more is of no use.
-func (s *recoverer) unchanged(ctx context.Context, f recoveryPosition) error {
+// checkChanged returns an error when the run at the position has not changed, so that another try
+// is of no use.
+func (s *recoveryPasses) checkChanged(ctx context.Context, f passPosition) error {
 	run, err := s.client.store.Run(ctx, f.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -150,23 +160,23 @@ func (s *recoverer) unchanged(ctx context.Context, f recoveryPosition) error {
 	return err
 }
 
-// withoutAsked are the orphans but those whose engines are being asked.
-func (s *recoverer) withoutAsked(listed []Run) []Run {
+// withoutAwaited are the orphans, except those whose engines have not answered yet.
+func (s *recoveryPasses) withoutAwaited(listed []Run) []Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.asked) == 0 {
+	if len(s.awaited) == 0 {
 		return listed
 	}
-	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.asked[r.ID] })
+	return slices.DeleteFunc(slices.Clone(listed), func(r Run) bool { return s.awaited[r.ID] })
 }
 
-// settleBatchSize is how many orphans one commit of recovery settles: few enough that the commits
-// of others come between.
+// settleBatchSize is how many orphans one batch of commits settles: few enough that the commits of
+// others are not held up.
 const settleBatchSize = 100
 
-// settleAll settles orphans in parts, two at one time: one is decided upon while the other is
-// stored.
-func (s *recoverer) settleAll(ctx context.Context, orphans []Run) error {
+// settleAll settles a page of orphans in batches, two at a time: while one is stored, the next is
+// decided.
+func (s *recoveryPasses) settleAll(ctx context.Context, orphans []Run) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.SetLimit(2)
 	for part := range slices.Chunk(orphans, settleBatchSize) {
@@ -175,9 +185,10 @@ func (s *recoverer) settleAll(ctx context.Context, orphans []Run) error {
 	return parts.Wait()
 }
 
-// expireDead takes the lease from nodes that are silent for its length or, on this machine, known
-// to be dead. The node that asks is neither: after a sleep of its machine it may be the first to
-// see that its own lease ran out, and keeps it if nobody has taken it.
+// expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
+// process on this machine is known to be dead. The node on whose behalf it is called is alive: if
+// its own lease has run out, because its machine slept, it is renewed, unless another node has
+// expired it.
 func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, error) {
 	nodes, err := c.store.Nodes(ctx)
 	if err != nil {
@@ -201,14 +212,15 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 		silent = silent || ended
 	}
 	if len(dead) == 0 && !silent {
-		return nil, nil // a look costs no write
+		return nil, nil // without a write
 	}
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// settleBatch settles a part of the orphans, but those whose engines do not answer at once. A run
-// that changed meanwhile was settled by somebody else.
-func (s *recoverer) settleBatch(ctx context.Context, orphans []Run) error {
+// settleBatch settles a batch of orphans, except those whose engines do not answer soon. A conflict
+// means that somebody else settled the run. It fails only if none could be settled; other failures
+// are logged, and the next pass retries them.
+func (s *recoveryPasses) settleBatch(ctx context.Context, orphans []Run) error {
 	batch := make([]store.Commit, 0, len(orphans))
 	var failures []error
 	asked := 0
@@ -248,13 +260,13 @@ func (s *recoverer) settleBatch(ctx context.Context, orphans []Run) error {
 	return errors.Join(failures...)
 }
 
-// engineWait is how long a part of a sweep waits for engines.
+// engineWait is how long a batch waits for the engines' answers.
 const engineWait = time.Second
 
-// inspect collects the evidence about each of the orphans. Engines are asked all at one time; nil
-// stands for an orphan whose engine has not answered soon, and which is settled by itself when it
-// has.
-func (s *recoverer) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
+// inspect collects the evidence about each of the orphans. All engines are asked at the same time;
+// the evidence is nil if an engine has not answered within engineWait, and the orphan is settled by
+// itself when it has.
+func (s *recoveryPasses) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
 	found := make([]*orphanEvidence, len(orphans))
 	var mu sync.Mutex // guards found and soon
 	var answers sync.WaitGroup
@@ -267,7 +279,7 @@ func (s *recoverer) inspect(ctx context.Context, orphans []Run) []*orphanEvidenc
 		}
 		asked = true
 		answers.Add(1)
-		s.background.Go(func() {
+		s.engineCalls.Go(func() {
 			one := s.client.inspectOrphan(s.base, run)
 			mu.Lock()
 			inTime := soon
@@ -285,7 +297,7 @@ func (s *recoverer) inspect(ctx context.Context, orphans []Run) []*orphanEvidenc
 		return found
 	}
 	all := make(chan struct{})
-	s.background.Go(func() {
+	s.engineCalls.Go(func() {
 		answers.Wait()
 		close(all)
 	})
@@ -303,17 +315,17 @@ func (s *recoverer) inspect(ctx context.Context, orphans []Run) []*orphanEvidenc
 	defer s.mu.Unlock()
 	for i, one := range found {
 		if one == nil {
-			if s.asked == nil {
-				s.asked = make(map[string]bool)
+			if s.awaited == nil {
+				s.awaited = make(map[string]bool)
 			}
-			s.asked[orphans[i].ID] = true
+			s.awaited[orphans[i].ID] = true
 		}
 	}
 	return found
 }
 
-// settleOne settles one orphan by itself.
-func (s *recoverer) settleOne(run *Run, found *orphanEvidence) {
+// settleOne settles an orphan whose engine answered late.
+func (s *recoveryPasses) settleOne(run *Run, found *orphanEvidence) {
 	cm, err := decideOrphan(run, found, s.node)
 	if err == nil {
 		err = s.client.commit(s.base, cm)
@@ -323,20 +335,20 @@ func (s *recoverer) settleOne(run *Run, found *orphanEvidence) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.asked, run.ID)
+	delete(s.awaited, run.ID)
 	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
-		s.failed = errors.Join(s.failed, fmt.Errorf("run %s: %w", run.ID, err))
+		s.lateFaults = errors.Join(s.lateFaults, fmt.Errorf("run %s: %w", run.ID, err))
 	}
 }
 
-func (s *recoverer) count(run Run) {
+func (s *recoveryPasses) count(run Run) {
 	s.client.due.noteRun(&run)
 	var one Recovery
 	one.count(run)
 	s.add(one)
 }
 
-func (s *recoverer) add(r Recovery) {
+func (s *recoveryPasses) add(r Recovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done.add(r)
@@ -360,7 +372,7 @@ func (r *Recovery) count(run Run) {
 	}
 }
 
-// asksEngine reports whether inspectOrphan calls code of the run's engine.
+// asksEngine reports whether inspectOrphan calls the run's engine.
 func (c *Client) asksEngine(run *Run) bool {
 	e := c.engines[run.Engine]
 	_, reaps := e.(engine.Reaper)
@@ -379,7 +391,7 @@ type orphanEvidence struct {
 // still good.
 func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	found := new(orphanEvidence)
-	if run.Slot { // who executes or is resident; a run that waits for its engine's session has left nothing
+	if run.Slot { // it executes or is resident; a parked run without a slot has no process
 		found.warnings = c.reap(ctx, run)
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
@@ -411,10 +423,10 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) string {
 	return ""
 }
 
-// reap ends what the dead worker left; that it could not is a warning (E7).
+// reap has the engine end the processes that the dead worker left. A failure is a warning (E7).
 func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	e, known := c.engines[run.Engine]
-	if !known && len(c.engines) > 0 { // a node of the same machine might have been able to
+	if !known && len(c.engines) > 0 { // a node with the engine, on the worker's machine, could have done it
 		return []interaction.Diagnostic{{
 			Code: fsm.WarnOrphanReapFailed,
 			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
@@ -432,10 +444,11 @@ func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	return nil
 }
 
-// recoverPeriodically recovers at the start and whenever a lease may have run out.
+// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
+// passed.
 func (n *node) recoverPeriodically(ctx context.Context) error {
-	s := &recoverer{client: n.Client, node: n.id, base: ctx}
-	defer s.background.Wait()
+	s := &recoveryPasses{client: n.Client, node: n.id, base: ctx}
+	defer s.engineCalls.Wait()
 	for {
 		err := s.recover(ctx)
 		done, late := s.drainCounts()

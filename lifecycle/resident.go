@@ -16,7 +16,7 @@ import (
 // resident is a process of a run that an engine here may hold.
 type resident struct {
 	engine string
-	since  time.Time // an instant; when its last turn began
+	since  time.Time // when its last turn began, by monotonicNow
 }
 
 // holdResident remembers that an engine here may hold a process of the run.
@@ -26,8 +26,8 @@ func (n *node) holdResident(runID, engineName string) {
 	n.residents[runID] = resident{engineName, monotonicNow(n.clock)}
 }
 
-// endResidentOfEndedRun ends the resident process of a run that has ended elsewhere. While the node
-// leaves, that is left to the end.
+// endResidentOfEndedRun ends the resident process of a run that somebody else has ended. When the
+// node is leaving, endResidents does it.
 func (n *node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -39,9 +39,9 @@ func (n *node) endResidentOfEndedRun(runID string) {
 	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// endResidentAfterTurn ends the run's resident process, if there is one, without making its worker
-// wait. Where the node is in a hurry to leave, that is left to endResidents, which has less time
-// for it.
+// endResidentAfterTurn ends the resident process of a run that needs it no more, beside the worker
+// of its turn, which need not wait for that. Once residentCalls has ended, endResidents does it,
+// which has less time.
 func (n *node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -53,14 +53,15 @@ func (n *node) endResidentAfterTurn(runID string) {
 	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// endResident ends a resident process, within the limit or until the node is in a hurry to leave.
+// endResident has the engine end a resident process. The call ends after the limit, or with
+// residentCalls if that has not ended before.
 func (n *node) endResident(runID, engineName string, limit time.Duration) {
 	r, ok := n.engines[engineName].(engine.Resident)
 	if !ok {
 		return
 	}
 	ctx := n.residentCalls
-	if ctx.Err() != nil { // this is what it hurries to
+	if ctx.Err() != nil { // endResidents, at the end of the node
 		ctx = context.WithoutCancel(ctx)
 	}
 	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
@@ -69,8 +70,8 @@ func (n *node) endResident(runID, engineName string, limit time.Duration) {
 	}
 }
 
-// endResidents ends all resident processes here at one time, and returns the ids of their runs in
-// order.
+// endResidents ends all resident processes of this node at the same time, and returns the ids of
+// their runs, sorted.
 func (n *node) endResidents() []string {
 	n.mu.Lock()
 	held := n.residents
@@ -84,9 +85,9 @@ func (n *node) endResidents() []string {
 	return slices.Sorted(maps.Keys(held))
 }
 
-// watchResidents has the engines report processes that end by themselves while their run waits
-// (D6). An engine that does not take the order is waited for as long as the lease allows. stop
-// takes it back.
+// watchResidents subscribes to the engines' reports of processes that end by themselves while their
+// run waits (D6). It waits for each engine's OnLoss, but no longer than the lease allows. stop ends
+// the subscriptions.
 func (n *node) watchResidents() (stop func()) {
 	var all sync.WaitGroup
 	var ready sync.WaitGroup
@@ -140,7 +141,7 @@ func (n *node) watchResidents() (stop func()) {
 
 const lostWhileWaiting = "the resident process ended while the run waited"
 
-// watchLostProcesses settles the runs whose process was lost.
+// watchLostProcesses settles the runs whose resident process has ended, as their engines report it.
 func (n *node) watchLostProcesses(ctx context.Context) error {
 	for {
 		select {
@@ -148,7 +149,7 @@ func (n *node) watchLostProcesses(ctx context.Context) error {
 			n.mu.Lock()
 			delete(n.residents, id)
 			t := n.turns[id]
-			if t != nil { // the run does not wait yet: its worker settles the loss when it does
+			if t != nil { // the turn has not been settled yet: forgetTurn settles the loss after it
 				t.orphaned = true
 			}
 			n.mu.Unlock()
@@ -161,15 +162,14 @@ func (n *node) watchLostProcesses(ctx context.Context) error {
 	}
 }
 
-// settleLostProcess fails a waiting run whose process is gone. A run that was answered meanwhile is
-// left to its next turn, which finds the process missing.
+// settleLostProcess fails a waiting run whose process has ended. It leaves a run alone that was
+// answered meanwhile: its next turn finds the process missing.
 func (n *node) settleLostProcess(ctx context.Context, id, why string) {
-	wait := 20 * time.Millisecond
+	backoff := 20 * time.Millisecond
 	for {
 		run, err := n.store.Run(ctx, id)
 		if errors.Is(err, store.ErrNotFound) || membershipEnded(err) ||
-			(err == nil && (run.State != fsm.StateWaitingUser ||
-				run.Owner != n.id)) {
+			(err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
 			return
 		}
 		if err == nil {
@@ -186,35 +186,35 @@ func (n *node) settleLostProcess(ctx context.Context, id, why string) {
 			continue
 		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
-		if n.sleep(ctx, wait) != nil {
+		if n.sleep(ctx, backoff) != nil {
 			return // recovery settles the run
 		}
-		wait = min(2*wait, n.cfg.Poll)
+		backoff = min(2*backoff, n.cfg.Poll)
 	}
 }
 
 // cleanUpLimit bounds one call of CleanUp.
 const cleanUpLimit = time.Minute
 
-// cleanUpProcesses has the engines end what dead workers of this machine left, at the start and
-// from time to time. Reaping alone does not find all of it: a run that was canceled, ended or taken
-// over by another machine before this one looked is no orphan here (E7, J11).
+// cleanUpProcesses has the engines end the processes that dead hosts left on this machine, at the
+// start and once in a lease. Recovery alone does not find all of them: if a run was canceled, or
+// taken over by a node of another machine, it is no orphan here (E7, J11).
 func (n *node) cleanUpProcesses(ctx context.Context) error {
-	said := make(map[string]string) // by engine: what was logged last
+	logged := make(map[string]string) // by engine: the last fault
 	for {
 		for _, name := range slices.Sorted(maps.Keys(n.engines)) {
 			s, ok := n.engines[name].(engine.ProcessCleaner)
 			if !ok {
 				continue
 			}
-			text := ""
+			fault := ""
 			if err := n.cleanUpEngine(ctx, name, s); err != nil && ctx.Err() == nil {
-				text = err.Error()
+				fault = err.Error()
 			}
-			if text != said[name] && text != "" {
-				n.log.Warn("processes of dead workers may be left", "engine", name, "err", text)
+			if fault != logged[name] && fault != "" {
+				n.log.Warn("processes of dead workers may be left", "engine", name, "err", fault)
 			}
-			said[name] = text
+			logged[name] = fault
 		}
 		if n.sleep(ctx, n.cfg.Lease) != nil {
 			return nil

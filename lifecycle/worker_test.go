@@ -379,7 +379,7 @@ func (s *refusing) Commit(_ context.Context, batch []store.Commit) []error {
 
 func TestDeadlinesThatCannotBeStoredAreTriedOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &refusing{Store: newStore(t), due: make([]Run, recoveryBatch)}
+		s := &refusing{Store: newStore(t), due: make([]Run, dueBatch)}
 		for i := range s.due {
 			s.due[i] = parked(t, fmt.Sprint("r", i))
 		}
