@@ -153,9 +153,6 @@ type RawRef struct {
 	Length int64  `json:"length"`
 }
 
-// Diagnostic is interaction.Diagnostic.
-type Diagnostic = interaction.Diagnostic
-
 // Checker is implemented by an engine that can say whether a handle is still good (E2).
 type Checker interface {
 	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot,

@@ -213,7 +213,7 @@ func TestALongOutputIsCutAndSaysSo(t *testing.T) {
 					o.FinalText = strings.Repeat("f", final+over)
 					return o, errors.Join(
 						s.Message(ctx, engine.Message{Text: strings.Repeat("m", message+over)}),
-						s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w",
+						s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: strings.Repeat("w",
 							detail+over)}),
 					)
 				})

@@ -145,7 +145,7 @@ func message(data map[string]any, text string, truncated bool, ref *engine.RawRe
 	}
 }
 
-func warning(data map[string]any, d engine.Diagnostic) {
+func warning(data map[string]any, d interaction.Diagnostic) {
 	data["code"] = string(d.Code)
 	if d.Detail != "" {
 		data["detail"], _ = bounded(d.Detail, maxDetail)

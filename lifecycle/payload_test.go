@@ -45,7 +45,7 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 		spec     Spec
 		question interaction.Question
 		reply    interaction.Reply
-		warnings []engine.Diagnostic
+		warnings []interaction.Diagnostic
 		ref      *engine.RawRef
 		want     [][2]string
 	}{
@@ -84,7 +84,7 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				Context: "There are two.", DefaultPolicy: interaction.SafeDefault,
 			},
 			reply: interaction.Reply{ID: 1, Text: "1", Actor: "ada"},
-			warnings: []engine.Diagnostic{
+			warnings: []interaction.Diagnostic{
 				{Code: fsm.WarnEngineDiagnostic, Detail: "slow"}, {Code: fsm.WarnEngineOutputTruncated},
 				{Code: fsm.WarnEngineDiagnostic, Detail: "slower"},
 				{Code: fsm.WarnEngineDiagnostic}, {Code: fsm.WarnEngineDiagnostic, Detail: "slowest"},
@@ -150,7 +150,7 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 // record lists as many codes as a run's end may have.
 func TestWhatAnEngineReportsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		given := make([]engine.Diagnostic, 1001)
+		given := make([]interaction.Diagnostic, 1001)
 		for i := range given {
 			given[i].Code = fsm.Warning(fmt.Sprintf("X_%d", i))
 		}

@@ -27,14 +27,14 @@ func (s *sink) Message(ctx context.Context, m engine.Message) error {
 }
 
 // Warn stores a diagnostic as an event.
-func (s *sink) Warn(ctx context.Context, d engine.Diagnostic) error {
+func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
 	return s.report(ctx, nil, told(declaredWarning(d)))
 }
 
 // declaredWarning is an engine's diagnostic with a code that may stand in an event: one of the
 // contract or of the engine's own. Any other becomes ENGINE_DIAGNOSTIC, and stands in the detail
 // (F6, F7).
-func declaredWarning(d engine.Diagnostic) engine.Diagnostic {
+func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	if d.Code.Known() {
 		return d
 	}
@@ -43,16 +43,16 @@ func declaredWarning(d engine.Diagnostic) engine.Diagnostic {
 		code, _ := bounded(string(d.Code), fsm.OwnWarningLongest)
 		detail = strings.TrimSuffix(code+": "+detail, ": ")
 	}
-	return engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
+	return interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
 // declaredWarnings are the diagnostics of an outcome, no more than maxDiagnostics. They share
 // nothing with the engine's.
-func declaredWarnings(given []engine.Diagnostic) []engine.Diagnostic {
-	all := make([]engine.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
+func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
+	all := make([]interaction.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
 	for i, d := range given {
 		if i == maxDiagnostics {
-			return append(all, engine.Diagnostic{
+			return append(all, interaction.Diagnostic{
 				Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("%d diagnostics in one outcome; the first "+
 					"%d are kept", len(given), maxDiagnostics),
 			})
@@ -105,7 +105,7 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 		return events, nil
 	}
 	if t.reports == maxReports {
-		return []telling{told(engine.Diagnostic{
+		return []telling{told(interaction.Diagnostic{
 			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is "+
 				"in the transcript only", maxReports),
 		})}, nil
@@ -114,7 +114,7 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 }
 
 // told is a diagnostic as an event.
-func told(d engine.Diagnostic) telling {
+func told(d interaction.Diagnostic) telling {
 	data := make(map[string]any, 2)
 	warning(data, d)
 	return telling{fcmp.TypeWarning, data}

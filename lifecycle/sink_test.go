@@ -122,7 +122,7 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 		before := in(t, lc.Client, "r", fsm.StateWaitingUser)
 		for _, err := range []error{
 			kept.Message(t.Context(), engine.Message{Text: "by the way"}),
-			kept.Warn(t.Context(), engine.Diagnostic{Code: fsm.WarnEngineDiagnostic}),
+			kept.Warn(t.Context(), interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}),
 			kept.Handle(t.Context(), engine.Handle{Engine: "agent", Data: []byte("late")}),
 		} {
 			require.ErrorIs(t, err, engine.ErrStale)

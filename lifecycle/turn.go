@@ -111,7 +111,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 			o.Questions = slices.Clone(o.Questions)
 			q := &o.Questions[0]
 			if q.UIHints, err = interaction.PlainHints(q.UIHints); err != nil {
-				odd := engine.Diagnostic{Code: fsm.WarnAskUserTruncated,
+				odd := interaction.Diagnostic{Code: fsm.WarnAskUserTruncated,
 					Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err))}
 				o.Diagnostics = append(slices.Clip(o.Diagnostics), odd)
 			}
@@ -282,6 +282,6 @@ func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) e
 		message(data, text, cut, f.ref)
 		events = append(events, telling{fcmp.TypeMessageIntermediate, data})
 	}
-	events = append(events, told(engine.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
+	events = append(events, told(interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
 	return (*sink)(t).report(ctx, ev.session, events...)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // residentSuffix is what the engine's name has in the handles of runs whose process is resident.
@@ -145,7 +146,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	// it kept it. Nothing was said in it that could be lost.
 	t.Handle = nil
 	o, err = form.RunTurn(ctx, t, s)
-	o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{
+	o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{
 		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: " +
 			"the turn has begun anew",
 	})

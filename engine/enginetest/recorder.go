@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // Recorder is a Sink that keeps what it is told. The zero value is ready; it is safe for concurrent
@@ -14,7 +15,7 @@ type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
 	handles  []engine.Handle
-	warnings []engine.Diagnostic
+	warnings []interaction.Diagnostic
 	refusal  error         // guarded by mu; what every call answers, when set
 	changed  chan struct{} // guarded by mu; closed and replaced at each report
 }
@@ -33,7 +34,7 @@ func (r *Recorder) Handle(_ context.Context, h engine.Handle) error {
 }
 
 // Warn keeps d.
-func (r *Recorder) Warn(_ context.Context, d engine.Diagnostic) error {
+func (r *Recorder) Warn(_ context.Context, d interaction.Diagnostic) error {
 	return r.take(func() { r.warnings = append(r.warnings, d) })
 }
 
@@ -82,10 +83,10 @@ func (r *Recorder) Refs() []*engine.RawRef {
 }
 
 // Warnings returns the diagnostics that were told.
-func (r *Recorder) Warnings() []engine.Diagnostic {
+func (r *Recorder) Warnings() []interaction.Diagnostic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]engine.Diagnostic(nil), r.warnings...)
+	return append([]interaction.Diagnostic(nil), r.warnings...)
 }
 
 // Last returns the handle that was told last, nil when there was none.

@@ -11,6 +11,7 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // heard is what a turn makes of an output.
@@ -241,7 +242,7 @@ func TestPlainTextIsTheFinalText(t *testing.T) {
 	require.Equal(t, "one\ntwo\nthree\n", h.o.FinalText)
 	h = hear(t, Config{Format: Text, MaxLine: 4}, "123é567\nnext\n")
 	require.Equal(t, "123\nnext\n", h.o.FinalText, "a character that the cut splits is taken off")
-	require.Equal(t, []engine.Diagnostic{{Code: fsm.WarnEngineOutputTruncated,
+	require.Equal(t, []interaction.Diagnostic{{Code: fsm.WarnEngineOutputTruncated,
 		Detail: "a line of 9 bytes was cut at 4"}}, h.o.Diagnostics)
 	h = hear(t, Config{Format: Text, MaxOutput: 6}, "123\n567\n9\n")
 	require.Equal(t, "123\n56", h.o.FinalText)

@@ -98,7 +98,7 @@ var events = []story{
 					return engine.Outcome{}, err
 				}
 			}
-			if err := s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic,
+			if err := s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
 				Detail: "slow network"}); err != nil {
 				return engine.Outcome{}, err
 			}
@@ -118,11 +118,11 @@ var events = []story{
 		w.agent.Plan("r", func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 			o, err := Done("ok")(ctx, t, s)
 			for _, code := range codes {
-				if err := s.Warn(ctx, engine.Diagnostic{Code: code, Detail: "early"}); err != nil {
+				if err := s.Warn(ctx, interaction.Diagnostic{Code: code, Detail: "early"}); err != nil {
 					return o, err
 				}
-				o.Diagnostics = append(o.Diagnostics, engine.Diagnostic{Code: code, Detail: "late"},
-					engine.Diagnostic{Code: code})
+				o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: code, Detail: "late"},
+					interaction.Diagnostic{Code: code})
 			}
 			return o, err
 		})

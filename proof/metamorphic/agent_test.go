@@ -95,7 +95,7 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		}
 	}
 	if e.Warns {
-		if err := s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: "it smells"}); err != nil {
+		if err := s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: "it smells"}); err != nil {
 			return engine.Outcome{}, err
 		}
 	}

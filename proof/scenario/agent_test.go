@@ -9,6 +9,7 @@ import (
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // agents are what the agents of all nodes have in common: scripts, and what becomes of sessions.
@@ -109,7 +110,7 @@ func (a *agent) do(ctx context.Context, now step, t engine.Turn, s engine.Sink) 
 	case "message":
 		return s.Message(ctx, engine.Message{Text: now.word(0), RawRef: now.ref()})
 	case "warn":
-		return s.Warn(ctx, engine.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: now.word(0)})
+		return s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: now.word(0)})
 	case "handle":
 		return s.Handle(ctx, *a.handle(t))
 	case "work":

@@ -5,6 +5,7 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
+	"github.com/interlude-go/interlude/interaction"
 )
 
 // echo is an agent's command line that says with what it was called, and can be resumed.
@@ -65,6 +66,6 @@ func (s *shell) close() error {
 // deaf is a sink outside of the bubble: what matters to a story is in the outcome.
 type deaf struct{}
 
-func (deaf) Message(context.Context, engine.Message) error { return nil }
-func (deaf) Handle(context.Context, engine.Handle) error   { return nil }
-func (deaf) Warn(context.Context, engine.Diagnostic) error { return nil }
+func (deaf) Message(context.Context, engine.Message) error      { return nil }
+func (deaf) Handle(context.Context, engine.Handle) error        { return nil }
+func (deaf) Warn(context.Context, interaction.Diagnostic) error { return nil }
