@@ -25,10 +25,3 @@ require (
 	modernc.org/memory v1.11.0 // indirect
 	modernc.org/sqlite v1.50.0 // indirect
 )
-
-replace (
-	github.com/interlude-go/interlude => ..
-	github.com/interlude-go/interlude/engine/acp => ../engine/acp
-	github.com/interlude-go/interlude/store/postgres => ../store/postgres
-	github.com/interlude-go/interlude/store/sqlite => ../store/sqlite
-)

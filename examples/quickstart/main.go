@@ -1,160 +1,299 @@
-// Quickstart is interlude's main job on real input: it runs a skill folder with a child process as
-// its agent, durably on SQLite, asks the person on the terminal, and shows states and events as
-// they happen.
+// Quickstart plans a garden party. An agent works in turns and asks you; whatever happens in
+// between (Ctrl-C, kill -9, three weeks), the same command goes on where it was. It is a whole host
+// to copy from: a store, an engine, and somebody who follows the events and replies.
 //
-//	go run ./examples/quickstart                               ask and answer until it is done
-//	go run ./examples/quickstart -db job.db -park              stop at the first question …
-//	go run ./examples/quickstart -db job.db -resume            … and go on from there, days later
-//	go run ./examples/quickstart -timeout 2s -strict=false     nobody answers: it decides by itself
-//	go run ./examples/quickstart -profile sticky_process       one process lives through all turns
-//	go run ./examples/quickstart -db job.db -kill-after user.input.required
-//	                                                           kill -9 itself right after that event was stored
+//	quickstart                                   answer; leave with Ctrl-C, whenever you like
+//	quickstart -decide 2s </dev/null             nobody answers in time: the agent decides
+//	quickstart -kill-after user.input.required   kill -9 itself right after such an event
+//	quickstart -events                           the events as they are stored, a JSON line each
 //
-// Answers are read from the terminal, or as lines from standard input. Ctrl-C leaves the run as it
-// is and says how to go on. The last line that it prints is one JSON object. The exit status is 0
-// when the run succeeded or waits for an answer, 1 when it failed or something went wrong, 2 for a
-// wrong command line, and 130 after Ctrl-C.
+// Answers are read from the terminal, or as lines from standard input. The exit status is 0 when
+// the run succeeded or is parked, 1 when it failed, 2 for a wrong command line, 130 after Ctrl-C.
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
+	"unicode"
 
-	"github.com/interlude-go/interlude/examples/quickstart/agent"
-	"github.com/interlude-go/interlude/examples/terminal"
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
+var (
+	file   = flag.String("db", "garden-party.db", "SQLite `file` that keeps the run; removed when the run has ended")
+	decide = flag.Duration("decide", 0, "have the agent decide when nobody has answered for so long, in whole seconds")
+	events = flag.Bool("events", false, "print the events as they are stored, and the rest to standard error")
+	strike = flag.String("kill-after", "", "kill -9 itself right after an `event` of that type")
+)
+
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "agent" { // the child process
-		os.Exit(agent.Main(os.Args[2:], os.Stdin, os.Stdout))
+	flag.Parse()
+	types := make([]string, 0, 16)
+	for _, p := range contract.Load().Payloads {
+		types = append(types, p.Type)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	context.AfterFunc(ctx, stop) // the second Ctrl-C does not wait
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
-	interrupted := ctx.Err() != nil
-	stop()
-	if interrupted && errors.Is(err, context.Canceled) {
-		err = errors.New("interrupted before the run was begun")
-	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "quickstart:", terminal.Text(err.Error()))
-	}
-	os.Exit(status(err, interrupted))
-}
-
-// status is what the program returns to the shell.
-func status(err error, interrupted bool) int {
 	switch {
-	case interrupted:
-		return 130
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.As(err, new(misuse)):
-		return 2
-	default:
-		return 1
+	case flag.NArg() > 0:
+		misused("there is no argument %q, only flags; see -help", flag.Arg(0))
+	case *decide < 0 || *decide%time.Second != 0:
+		misused("-decide is %s, want whole seconds", *decide)
+	case *strike != "" && !slices.Contains(types, *strike):
+		misused("-kill-after is %q, want one of %s", *strike, strings.Join(types, ", "))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
+	err := host(ctx)
+	switch {
+	case ctx.Err() != nil:
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
 	}
 }
 
-// run does the main job.
-func run(ctx context.Context, args []string, in *os.File, out io.Writer) (err error) {
-	o, err := parse(args, out)
+func misused(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "quickstart: "+format+"\n", args...)
+	os.Exit(2)
+}
+
+// host serves the run of the file until it ends, or the person leaves it.
+func host(ctx context.Context) error {
+	st, err := sqlite.Open(ctx, *file, sqlite.Options{})
 	if err != nil {
 		return err
 	}
-	if o.db == "" {
-		dir, err := os.MkdirTemp("", "interlude-quickstart-")
-		if err != nil {
-			return err
-		}
-		defer func() { // kept when the run can go on
-			if !o.goesOn {
-				err = errors.Join(err, os.RemoveAll(dir))
-			}
-		}()
-		o.db, o.temporary = filepath.Join(dir, "runs.db"), true
-	}
-	if o.resume {
-		if _, err := os.Stat(o.db); err != nil {
-			return fmt.Errorf("nothing to resume: %w", err)
-		}
-	}
-	files, err := sqlite.Open(ctx, o.db, sqlite.Options{})
-	if err != nil {
-		return err
-	}
-	defer files.Close()
-	var st store.Store = files
-	if o.killAfter != "" {
-		st = fatal{Store: files, Watcher: files, event: o.killAfter}
-	}
-	eng, err := newEngine(o)
-	if err != nil {
-		return err
-	}
-	defer eng.Close()
-	logger := slog.New(slog.DiscardHandler)
-	if o.verbose {
-		logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	}
+	defer st.Close()
 	lc, err := lifecycle.New(lifecycle.Config{
-		Store: st, Engine: eng, Dir: o.db + ".files", Logger: logger,
-		Grace: -1, // Ctrl-C does not wait for the turn: it may be repeated
+		Store: st, Engine: engine.Func(planner), Logger: slog.New(slog.DiscardHandler),
+		Grace: -1, // Ctrl-C does not wait for the turn: it is repeated
 	})
 	if err != nil {
 		return err
 	}
 	defer lc.Close()
-	r, err := begin(ctx, lc, o)
+	spec := lifecycle.Spec{ID: "garden-party", Prompt: "Plan a garden party.", Repeatable: true}
+	spec.AutoDecide, spec.SessionTimeout = *decide > 0, *decide
+	run, err := lc.Submit(ctx, spec) // the run of that id, where the file has it already
+	if errors.Is(err, lifecycle.ErrSpecConflict) {
+		run, err = lc.Get(ctx, spec.ID) // it was begun with another -decide, and goes on as it began
+	}
 	if err != nil {
 		return err
 	}
-
-	talking, hush := context.WithCancel(ctx)
-	defer hush()
-	serving, end := context.WithCancel(ctx)
-	defer end()
+	serving, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() {
-		served <- lc.Serve(serving)
-		hush() // nothing happens any more
-	}()
-	talk := &conversation{lc: lc, run: r, park: o.park, in: newPerson(in), out: out}
-	err = talk.follow(talking)
-	end()
-	if err := errors.Join(err, <-served); err != nil {
-		return err
+	go func() { served <- lc.Serve(serving) }() // claims and executes turns, fires deadlines, recovers
+
+	c := newChat(lc, run)
+	talking, leave := context.WithCancel(ctx)
+	go c.answer(talking, leave)
+	err = c.follow(talking)
+	stop()
+	ended, ending := c.ending(context.WithoutCancel(ctx))
+	err = errors.Join(err, <-served, ending, st.Close())
+	if ended {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(*file + suffix) // SQLite has removed the others
+		}
 	}
-	return o.summary(ctx, lc, r.ID, out)
+	return err
 }
 
-// begin submits the skill, or finds the run to go on with.
-func begin(ctx context.Context, lc *lifecycle.Lifecycle, o *options) (lifecycle.Run, error) {
-	if o.resume {
-		page, err := lc.Runs(ctx, lifecycle.Query{Newest: true, Limit: 1})
+// chat shows what happens and puts the questions to a person.
+type chat struct {
+	lc     *lifecycle.Lifecycle
+	run    lifecycle.Run // as it was found
+	out    *os.File
+	open   chan *interaction.Question // the open question, once
+	typed  bool                       // on a terminal, which shows what is typed
+	colour bool
+}
+
+// The colours.
+const bold, dim, red, green, amber = "1", "2", "31", "32", "33"
+
+func newChat(lc *lifecycle.Lifecycle, run lifecycle.Run) *chat {
+	c := &chat{lc: lc, run: run, out: os.Stdout, open: make(chan *interaction.Question, 1)}
+	if *events {
+		c.out = os.Stderr
+	}
+	c.typed = terminal(os.Stdin)
+	c.colour = terminal(c.out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return c
+}
+
+func terminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// follow shows the events until the run has ended or the context ends.
+func (c *chat) follow(ctx context.Context) error {
+	if c.run.Attempt == 0 {
+		c.say(bold, "A garden party is to be planned. Leave with Ctrl-C whenever you like.")
+	} else {
+		c.say(bold, "The garden party goes on.")
+	}
+	if c.run.Pending != nil {
+		c.ask(c.run)
+	}
+	for ev, err := range c.lc.Events(ctx, c.run.ID, 0) {
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			return lifecycle.Run{}, err
+			return err
 		}
-		if len(page.Runs) == 0 {
-			return lifecycle.Run{}, fmt.Errorf("nothing to resume: %s has no run", o.db)
+		if err := c.show(ctx, ev); err != nil {
+			return err
 		}
-		return page.Runs[0], nil
 	}
-	spec, err := lifecycle.FromSkill(skillFolder(), lifecycle.Interactive)
-	if err != nil {
-		return lifecycle.Run{}, err
+	return nil
+}
+
+// show says what an event is about. What this person has seen before is not said again.
+func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
+	if *events {
+		body, err := json.Marshal(ev)
+		if err != nil {
+			return err
+		}
+		fmt.Println(string(body))
 	}
-	spec.SessionTimeout, spec.AutoDecide, spec.Repeatable = o.timeout, !o.strict, true
-	return lc.Submit(ctx, spec)
+	var data struct{ Text, Trigger string }
+	if err := json.Unmarshal(ev.Data, &data); err != nil || ev.Seq <= c.run.Seq && c.run.Attempt > 0 {
+		return err
+	}
+	switch {
+	case data.Trigger == string(fsm.EventTurnStarted):
+		c.say(bold, fmt.Sprintf("\n▸ Turn %d", ev.Meta.Attempt))
+	case data.Trigger == string(fsm.EventRestartRequeue):
+		c.say(amber, "↻ The turn was interrupted, and is repeated.")
+	case ev.Type == fcmp.TypeMessageIntermediate:
+		c.say("", "  "+data.Text)
+	case ev.Type == fcmp.TypeReplyAccepted:
+		c.say(green, "✓ Your answer is stored.")
+	case ev.Type == fcmp.TypeAutoDecided:
+		c.say(amber, "\n! Nobody has answered in time: the agent decides.")
+	case ev.Type == fcmp.TypeInputRequired:
+		run, err := c.lc.Get(ctx, c.run.ID)
+		if err != nil || run.Pending == nil { // somebody else was faster
+			return err
+		}
+		c.ask(run)
+	}
+	if ev.Type == *strike {
+		c.say(red, "\n\n✗ kill -9, right after "+*strike)
+		c.say("", "  Go on with the same command, without -kill-after.")
+		self, err := os.FindProcess(os.Getpid())
+		return errors.Join(err, self.Kill())
+	}
+	return nil
+}
+
+// ask puts the open question as a person would like to be asked it.
+func (c *chat) ask(run lifecycle.Run) {
+	q := run.Pending
+	c.say(bold, "\n  "+q.Prompt)
+	hint := map[interaction.Kind]string{interaction.Confirm: "yes or no", interaction.OpenText: "in your own words",
+		interaction.ChooseOne: "a number, or your own words"}[q.Kind]
+	for i, option := range q.Options {
+		c.say("", fmt.Sprintf("    %d  %s", i+1, option.Label))
+	}
+	if !run.Deadline.IsZero() {
+		hint += "; at " + run.Deadline.Local().Format(time.TimeOnly) + " the agent decides"
+	}
+	c.say(dim, "  "+hint)
+	fmt.Fprint(c.out, "  > ")
+	select {
+	case <-c.open: // nobody has answered that one
+	default:
+	}
+	c.open <- q
+}
+
+// answer replies with the lines of standard input. When there are no more, a run that would wait for
+// one is left.
+func (c *chat) answer(ctx context.Context, leave func()) {
+	var q *interaction.Question
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if q == nil {
+			q = <-c.open
+		}
+		text := strings.TrimSpace(lines.Text())
+		if !c.typed {
+			c.say("", text)
+		}
+		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(q.Options) {
+			text = q.Options[n-1].Value
+		}
+		_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: q.ID, Text: text, Actor: "quickstart"})
+		if errors.Is(err, lifecycle.ErrInvalidReply) {
+			fmt.Fprint(c.out, "  That is no answer. Once more, please:\n  > ")
+			continue
+		}
+		if q = nil; err != nil && ctx.Err() == nil {
+			c.say(amber, "  "+err.Error())
+		}
+	}
+	if q == nil {
+		<-c.open
+	}
+	if c.run.Strict {
+		leave()
+	}
+}
+
+// ending says how the run stands, and reports whether it has ended.
+func (c *chat) ending(ctx context.Context) (ended bool, _ error) {
+	run, err := c.lc.Get(ctx, c.run.ID)
+	switch {
+	case err != nil:
+		return false, err
+	case run.Error != nil:
+		return true, fmt.Errorf("the run has failed: %s: %s", run.Error.Code, run.Error.Message)
+	case run.State.Terminal():
+		c.say(green, fmt.Sprintf("\n✓ The party is planned, in %d turns.", run.Attempt))
+		c.say("", "  "+strings.ReplaceAll(run.FinalText, "\n", "\n  "))
+		return true, nil
+	case run.State == fsm.StateWaitingUser:
+		c.say(green, "\n\n‖ Parked. The question waits, for weeks if need be; nothing runs meanwhile.")
+	default:
+		c.say(green, "\n‖ Interrupted. The turn will be repeated.")
+	}
+	c.say("", "  Go on with the same command: the run is in "+*file+".")
+	return false, nil
+}
+
+// say shows a text, in colour where that can be seen. What a terminal would obey is made visible.
+func (c *chat) say(colour, text string) {
+	text = strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, text)
+	if c.colour && colour != "" {
+		text = "\x1b[" + colour + "m" + text + "\x1b[0m"
+	}
+	fmt.Fprintln(c.out, text)
 }

@@ -3,152 +3,128 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/interlude-go/interlude/contract/fcmp"
-	"github.com/interlude-go/interlude/examples/quickstart/agent"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/stretchr/testify/require"
 )
 
-// asProgram has this test program be the example.
-const asProgram = "INTERLUDE_EXAMPLE_QUICKSTART"
+// asProgram has this test program be the quickstart.
+const asProgram = "INTERLUDE_QUICKSTART"
 
-// TestMain lets this test program be the agent too, as the example's own program is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "agent" {
-		os.Exit(agent.Main(os.Args[2:], os.Stdin, os.Stdout))
-	}
 	if os.Getenv(asProgram) != "" {
 		main()
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// last is the object that the example prints as its last line.
-type last struct {
-	State        fsm.State `json:"state"`
-	Attempts     int       `json:"attempts"`
-	Events       uint64    `json:"events"`
-	Interactions int       `json:"interactions"`
-	Warnings     []string  `json:"warnings"`
-	RunID        string    `json:"run_id"`
-	DB           string    `json:"db"`
-}
-
-// play runs the example with answers on its standard input.
-func play(t *testing.T, answers string, args ...string) (last, string) {
+// play runs the quickstart in the folder, with lines to read.
+func play(t *testing.T, folder, lines string, args ...string) (status int, out, side string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "answers")
-	if err := os.WriteFile(file, []byte(answers), 0o600); err != nil {
-		t.Fatal(err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, args...)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), asProgram+"=1", "TMPDIR="+folder)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(lines), &stdout, &stderr
+	var ended *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &ended) {
+		require.NoError(t, err)
 	}
-	in, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = in.Close() })
-	var out bytes.Buffer
-	if err := run(t.Context(), args, in, &out); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
-	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	decoder := json.NewDecoder(strings.NewReader(lines[len(lines)-1]))
-	decoder.DisallowUnknownFields()
-	var l last
-	if err := decoder.Decode(&l); err != nil {
-		t.Fatalf("the last line is %q: %v", lines[len(lines)-1], err)
-	}
-	return l, out.String()
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
 }
 
-const all = "2\nyes\n30 guests on Friday\nlemonade\naccept\n"
+func left(t *testing.T, folder string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	require.NoError(t, err)
+	return names
+}
 
-// A2 B4: the main job, with a process a turn and with one that stays; its output passes the skill's
-// schema without a warning.
-func TestTheMainJob(t *testing.T) {
-	for _, profile := range fsm.Profiles() {
-		t.Run(string(profile), func(t *testing.T) {
-			db := filepath.Join(t.TempDir(), "runs.db")
-			l, out := play(t, all, "-db", db, "-profile", string(profile))
-			if l.State != fsm.StateSucceeded || l.Attempts != 6 || l.Interactions != 5 || len(l.Warnings) != 0 ||
-				l.DB != db || l.RunID == "" || l.Events == 0 {
-				t.Fatalf("ended with %+v\n%s", l, out)
-			}
-			for _, want := range []string{`"place":"roof"`, "choose_one", "confirm", "fill_fields", "open_text",
-				"risk_ack"} {
-				if !strings.Contains(strings.ReplaceAll(out, `": `, `":`), want) {
-					t.Errorf("%s is not shown in\n%s", want, out)
-				}
-			}
+const all = "2\nyes\nlemonade\n"
+
+// A2, A4: the main job. Nothing is left of a run that has ended.
+func TestAnswered(t *testing.T) {
+	folder := t.TempDir()
+	status, out, side := play(t, folder, all)
+	require.Equal(t, 0, status, out+side)
+	require.Contains(t, out, "✓ The party is planned, in 4 turns.\n  Place  roof\n  Music  yes\n  Wish   lemonade\n")
+	require.NotContains(t, out, "\x1b", "no colours where nobody sees them")
+	require.Empty(t, left(t, folder))
+}
+
+// E1: parked at a question, gone on with by the same command, an answer at a time.
+func TestParkedAndResumed(t *testing.T) {
+	folder := t.TempDir()
+	for _, answer := range []string{"", "2\n", "\n yes \n"} {
+		status, out, side := play(t, folder, answer)
+		require.Equal(t, 0, status, out+side)
+		require.Contains(t, out, "‖ Parked.")
+		require.Contains(t, out, "Go on with the same command: the run is in garden-party.db.")
+	}
+	status, out, side := play(t, folder, "what a \x1b[31mday\u202e\n", "-decide", "1s")
+	require.Equal(t, 0, status, out+side)
+	require.Contains(t, out, "The garden party goes on.")
+	require.Contains(t, out, "  Wish   what a ?[31mday?\n", "what is typed does nothing to the terminal")
+	require.Empty(t, left(t, folder))
+}
+
+// C6, D2: nobody answers in time.
+func TestNobodyAnswers(t *testing.T) {
+	status, out, side := play(t, t.TempDir(), "", "-decide", "1s")
+	require.Equal(t, 0, status, out+side)
+	require.Equal(t, 3, strings.Count(out, "! Nobody has answered in time: the agent decides."), out)
+	require.Contains(t, out, "  Wish   lanterns\n")
+}
+
+// E1, E4: killed by itself right after an event; the same command goes on.
+func TestKilled(t *testing.T) {
+	for _, event := range []string{"conversation.started", "user.input.required", "interaction.reply.accepted"} {
+		t.Run(event, func(t *testing.T) {
+			folder := t.TempDir()
+			status, out, _ := play(t, folder, "2\n", "-kill-after", event)
+			require.Equal(t, -1, status, out)
+			require.Contains(t, out, "✗ kill -9, right after "+event)
+			status, out, side := play(t, folder, all)
+			require.Equal(t, 0, status, out+side)
+			require.Contains(t, out, "✓ The party is planned")
 		})
 	}
 }
 
-// E1: parked by one program, gone on with by others, an answer at a time.
-func TestParkAndResume(t *testing.T) {
-	db := filepath.Join(t.TempDir(), "runs.db")
-	l, _ := play(t, "", "-db", db, "-park")
-	id := l.RunID
-	if l.State != fsm.StateWaitingUser || l.Attempts != 1 {
-		t.Fatalf("parked as %+v", l)
-	}
-	for i, answer := range strings.SplitAfter(strings.TrimSuffix(all, "\n"), "\n") {
-		if l, _ = play(t, answer, "-db", db, "-resume"); l.RunID != id || l.Attempts != i+2 {
-			t.Fatalf("after answer %d: %+v", i+1, l)
-		}
-	}
-	if l.State != fsm.StateSucceeded {
-		t.Fatalf("ended with %+v", l)
+// F1: the events, and nothing else, on standard output.
+func TestEvents(t *testing.T) {
+	status, out, side := play(t, t.TempDir(), all, "-events")
+	require.Equal(t, 0, status, side)
+	require.Contains(t, side, "Where shall the party be?")
+	for line := range strings.Lines(out) {
+		var e struct{ Type string }
+		require.NoError(t, json.Unmarshal([]byte(line), &e), line)
+		require.NotEmpty(t, e.Type)
 	}
 }
 
-// C3: an answer that is no text is asked for again; one that is too long to be read leaves the run
-// parked, and says so.
-func TestAnswersThatCannotBeTaken(t *testing.T) {
-	db := filepath.Join(t.TempDir(), "runs.db")
-	l, out := play(t, strings.Repeat("x", 3*interaction.MaxReplyText), "-db", db)
-	if l.State != fsm.StateWaitingUser || !strings.Contains(out, "the answer cannot be read: a line is longer than") {
-		t.Fatalf("parked as %+v\n%s", l, out)
-	}
-	l, out = play(t, "no text \xff\n"+all, "-db", db, "-resume")
-	if l.State != fsm.StateSucceeded || !strings.Contains(out, "> no text \\xff\n") || !strings.Contains(out,
-		"invalid reply") {
-		t.Fatalf("ended with %+v\n%s", l, out)
-	}
-}
-
-// C3: the number of an option stands for its value; any other text is the answer.
-func TestChoose(t *testing.T) {
-	q := fcmp.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
-	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
-		if got := choose(q, text); got != want {
-			t.Errorf("%q chooses %q, want %q", text, got, want)
-		}
-	}
-}
-
-func TestBadCommandLines(t *testing.T) {
+func TestWrongCommandLines(t *testing.T) {
 	for want, args := range map[string][]string{
-		"unexpected argument":      {"now"},
-		"-profile is":              {"-profile", "x"},
-		"need -db":                 {"-park"},
-		"needs -profile":           {"-db", "x.db", "-park", "-profile", "sticky_process"},
-		"nothing to resume":        {"-db", filepath.Join(t.TempDir(), "none.db"), "-resume"},
-		"flag provided but not":    {"-dance"},
-		"invalid value \"soon\" f": {"-timeout", "soon"},
-		"want whole seconds":       {"-timeout", "10ms"},
-		"leave them out":           {"-db", "x.db", "-resume", "-strict=false"},
-		"-kill-after is \"#0\"":    {"-db", "x.db", "-kill-after", "#0"},
-		"user.input.required, ":    {"-db", "x.db", "-kill-after", "nothing"},
-		"interaction.wait.timeout": {"-db", "x.db", "-kill-after", ""},
+		"there is no argument":       {"now"},
+		"provided but not defined":   {"-dance"},
+		"invalid value \"soon\"":     {"-decide", "soon"},
+		"want whole seconds":         {"-decide", "10ms"},
+		"user.input.required":        {"-kill-after", "nothing"},
+		"-kill-after is \"nothing\"": {"-kill-after", "nothing"},
 	} {
-		var out bytes.Buffer
-		if err := run(t.Context(), args, os.Stdin, &out); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", args, err, want)
-		}
+		status, out, side := play(t, t.TempDir(), "", args...)
+		require.Equal(t, 2, status, out)
+		require.Contains(t, side, want)
+		require.Empty(t, out)
 	}
+	status, out, side := play(t, t.TempDir(), "", "-db", t.TempDir())
+	require.Equal(t, 1, status, out)
+	require.Contains(t, side, "quickstart: ")
 }

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// questions are what the agent asks, one a turn, with what it decides where nobody answers.
+var questions = []struct {
+	title, own string
+	interaction.Question
+}{
+	{"Place", "garden", interaction.Question{
+		Kind: interaction.ChooseOne, Prompt: "Where shall the party be?",
+		Options: []interaction.Option{{Label: "In the garden", Value: "garden"}, {Label: "On the roof", Value: "roof"}},
+	}},
+	{"Music", "no", interaction.Question{Kind: interaction.Confirm, Prompt: "Shall there be live music?"}},
+	{"Wish", "lanterns", interaction.Question{Kind: interaction.OpenText, Prompt: "What must not be missing?"}},
+}
+
+// planner is the agent: Go code that does one turn each time it is called, here or on another day in
+// another process. It could as well be a command line, or a graph around a model: see docs/engines.
+//
+// It takes the answer, and ends with the next question or with the plan. What it remembers is in its
+// session handle, which is stored in one commit with the question.
+func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	var answers []string
+	if t.Handle != nil {
+		if err := json.Unmarshal(t.Handle.Data, &answers); err != nil {
+			return engine.Outcome{}, err
+		}
+	}
+	for _, a := range t.Answers {
+		if a.Auto != nil { // nobody has answered
+			a.Text = questions[len(answers)].own
+		}
+		answers = append(answers, a.Text)
+	}
+	if len(answers) == len(questions) {
+		plan := make([]string, len(questions))
+		for i, q := range questions {
+			plan[i] = fmt.Sprintf("%-6s %s", q.title, answers[i])
+		}
+		return engine.Done(strings.Join(plan, "\n")), nil
+	}
+	progress := fmt.Sprintf("Planning the party: question %d of %d.", len(answers)+1, len(questions))
+	if err := s.Message(ctx, engine.Message{Text: progress}); err != nil {
+		return engine.Outcome{}, err
+	}
+	memory, err := json.Marshal(answers)
+	outcome := engine.Ask(questions[len(answers)].Question)
+	outcome.Handle = &engine.Handle{Engine: "planner", Data: memory}
+	return outcome, err
+}
