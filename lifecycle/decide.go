@@ -292,7 +292,7 @@ func apply(run *store.Run, event fsm.Event, facts fsm.Facts, ev *evidence) (stor
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = ev.recovery, now, ev.reason
 	}
 	enterState(next, run, &row, ev, now)
-	err = emit(&c, row.Emits, &teller{from: run.State, event: row.Event, ev: ev})
+	err = emit(&c, row.Emits, &emitter{from: run.State, event: row.Event, ev: ev})
 	return c, err
 }
 
@@ -397,13 +397,13 @@ var begun = fsm.Begin()
 func submission(r store.Run, spec []byte) (store.Commit, error) {
 	r.Version = 1
 	c := store.Commit{Run: r, Spec: spec}
-	err := emit(&c, begun.Emits, &teller{ev: &evidence{}})
+	err := emit(&c, begun.Emits, &emitter{ev: &evidence{}})
 	return c, err
 }
 
 // report is a commit of a running turn that changes no state: messages, diagnostics, the session
 // handle.
-func report(prev *store.Run, now time.Time, session *store.Session, events ...telling) (store.Commit, error) {
+func report(prev *store.Run, now time.Time, session *store.Session, events ...fcmp.Payload) (store.Commit, error) {
 	next := *prev
 	next.Version++
 	if now.After(prev.UpdatedAt) {
@@ -414,10 +414,10 @@ func report(prev *store.Run, now time.Time, session *store.Session, events ...te
 	}
 	c := store.Commit{Run: next, Expect: prev.Version}
 	for _, e := range events {
-		if code, isWarning := e.data["code"].(string); isWarning { // a message has none
-			c.Run.Warnings = withWarning(c.Run.Warnings, fsm.Warning(code))
+		if w, ok := e.(*fcmp.Warning); ok {
+			c.Run.Warnings = withWarning(c.Run.Warnings, fsm.Warning(w.Code))
 		}
-		if err := tell(&c, e.kind, e.data); err != nil {
+		if err := addEvent(&c, e); err != nil {
 			return store.Commit{}, err
 		}
 	}
@@ -434,24 +434,24 @@ func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 }
 
 // emit adds the events of a transition in the contract's order.
-func emit(c *store.Commit, emits []fsm.Emission, t *teller) error {
-	c.Events = make([]store.Event, 0, len(emits)+len(t.ev.warnings))
+func emit(c *store.Commit, emits []fsm.Emission, by *emitter) error {
+	c.Events = make([]store.Event, 0, len(emits)+len(by.ev.warnings))
 	for _, e := range emits {
-		if err := t.tell(c, e.Type); err != nil {
+		if err := by.emit(c, e.Type); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell encodes one event with the next numbers of the run.
-func tell(c *store.Commit, kind string, data map[string]any) error {
+// addEvent encodes one event with the next numbers of the run.
+func addEvent(c *store.Commit, p fcmp.Payload) error {
 	c.Run.Seq++
 	c.Run.LocalSeq++
 	body, err := fcmp.Encode(fcmp.Header{
 		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
 		LocalSeq: c.Run.LocalSeq,
-	}, kind, data)
+	}, p)
 	if err != nil {
 		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
 	}

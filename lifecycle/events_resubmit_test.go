@@ -47,7 +47,7 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	run, err := c.Submit(tb.Context(), Spec{ID: id, Prompt: "x"})
 	require.NoError(tb, err)
 	for run.Seq < events {
-		cm, err := report(&run, commitTime(c.clock), nil, told(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+		cm, err := report(&run, commitTime(c.clock), nil, warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -144,7 +144,7 @@ func again(tb testing.TB, c *Client, events int) {
 	run, err := c.Get(tb.Context(), "r")
 	require.NoError(tb, err)
 	for range events - 1 {
-		cm, err := report(&run, commitTime(c.clock), nil, told(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+		cm, err := report(&run, commitTime(c.clock), nil, warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -235,7 +235,7 @@ func TestAReaderIsSparedTheStoreAndLooksOncePerPoll(t *testing.T) {
 		require.NoError(t, err)
 		for range 1000 {
 			cm, err := report(&run, commitTime(writer.clock), nil,
-				told(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+				warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 			require.NoError(t, err)
 			require.NoError(t, writer.commit(t.Context(), cm))
 			run = cm.Run

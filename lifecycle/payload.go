@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -11,154 +10,103 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// telling is one event to be told: its type and data.
-type telling struct {
-	kind string
-	data map[string]any
-}
-
-// teller knows what a transition has to tell.
-type teller struct {
+// emitter writes the events of one transition.
+type emitter struct {
 	from  fsm.State
 	event fsm.Event
 	ev    *evidence
 }
 
-// payloads are maps for the data of one event after the other: encoding keeps none.
-var payloads = sync.Pool{New: func() any { return make(map[string]any, 12) }}
-
-// tell adds the events of one emission; an optional or repeated one may have none.
-func (t *teller) tell(c *store.Commit, kind string) error {
-	data := payloads.Get().(map[string]any) //nolint:forcetypeassert // there is nothing else in it
-	defer func() {
-		clear(data)
-		payloads.Put(data)
-	}()
+// emit adds the events of one type; an optional or repeated one may have none.
+func (e *emitter) emit(c *store.Commit, kind string) error {
 	switch kind {
 	case fcmp.TypeStarted:
-		started(data, &c.Run)
+		return addEvent(c, started(&c.Run))
 	case fcmp.TypeStateChanged:
-		t.stateChanged(data, &c.Run)
+		return addEvent(c, e.stateChanged(&c.Run))
 	case fcmp.TypeReplyAccepted:
-		replyAccepted(data, t.ev.answer)
+		return addEvent(c, replyAccepted(e.ev.answer))
 	case fcmp.TypeAutoDecided:
-		autoDecided(data, t.ev.answer, &c.Run)
+		return addEvent(c, autoDecided(e.ev.answer, &c.Run))
 	case fcmp.TypeInputRequired:
-		inputRequired(data, &c.Run)
+		return addEvent(c, inputRequired(&c.Run))
 	case fcmp.TypeMessageFinal:
-		if t.ev.final == nil {
-			return nil
+		if f := e.ev.final; f != nil {
+			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
 		}
-		message(data, t.ev.final.text, t.ev.final.truncated, t.ev.final.ref)
+		return nil
 	case fcmp.TypeWarning:
-		for _, w := range t.ev.warnings {
-			clear(data)
-			warning(data, w)
-			if err := tell(c, kind, data); err != nil {
+		for _, d := range e.ev.warnings {
+			if err := addEvent(c, warning(d)); err != nil {
 				return err
 			}
 		}
 		return nil
-	default:
-		panic("lifecycle: the contract emits " + kind + ", which nobody here can tell")
 	}
-	return tell(c, kind, data)
+	panic("lifecycle: the contract emits " + kind + ", which nobody here can write")
 }
 
-func started(data map[string]any, r *store.Run) {
-	data["mode"], data["interactive_require_user_reply"] = string(r.Mode), r.Strict
-	data["session_timeout_sec"], data["max_auto_decisions"] = int(r.SessionTimeout/time.Second), r.MaxAutoDecisions
-	data["pool"], data["contract_version"] = r.Pool, r.Contract
-	if r.MaxAttempts > 0 {
-		data["max_attempt"] = r.MaxAttempts
+func started(r *store.Run) *fcmp.Started {
+	return &fcmp.Started{
+		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
+		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
+		ContractVersion: r.Contract,
 	}
 }
 
-func (t *teller) stateChanged(data map[string]any, r *store.Run) {
-	data["from"], data["to"], data["trigger"] = string(t.from), string(r.State), string(t.event)
-	data["updated_at"] = timeText(r.UpdatedAt)
+func (e *emitter) stateChanged(r *store.Run) *fcmp.StateChanged {
+	change := &fcmp.StateChanged{
+		From: string(e.from), To: string(r.State), Trigger: string(e.event), UpdatedAt: r.UpdatedAt,
+	}
 	if r.Pending != nil {
-		data["pending_interaction_id"] = r.Pending.ID
+		change.PendingInteractionID = r.Pending.ID
 	}
 	if r.State.Terminal() {
-		end := map[string]any{"status": string(r.State), "warnings": warningTexts(r.Warnings)}
-		if r.Error != nil {
-			end["error"] = map[string]any{"code": string(r.Error.Code), "message": r.Error.Message}
+		change.Terminal = &fcmp.Terminal{Status: string(r.State), Warnings: make([]string, len(r.Warnings))}
+		for i, code := range r.Warnings {
+			change.Terminal.Warnings[i] = string(code)
 		}
-		data["terminal"] = end
+		if r.Error != nil {
+			change.Terminal.Error = &fcmp.Failure{Code: string(r.Error.Code), Message: r.Error.Message}
+		}
+	}
+	return change
+}
+
+func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
+	return &fcmp.ReplyAccepted{
+		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
 	}
 }
 
-func replyAccepted(data map[string]any, a *interaction.Answer) {
-	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution),
-		timeText(a.AcceptedAt)
-	if a.Actor != "" {
-		data["actor"] = a.Actor
+func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
+	return &fcmp.AutoDecided{
+		InteractionID: a.ID, ResolutionMode: string(a.Resolution), Policy: string(a.Auto.Policy),
+		AcceptedAt: a.AcceptedAt, TimeoutSec: seconds(r.SessionTimeout),
 	}
 }
 
-func autoDecided(data map[string]any, a *interaction.Answer, r *store.Run) {
-	data["interaction_id"], data["resolution_mode"], data["accepted_at"] = a.ID, string(a.Resolution),
-		timeText(a.AcceptedAt)
-	data["policy"], data["timeout_sec"] = string(a.Auto.Policy), int(r.SessionTimeout/time.Second)
-}
-
-func inputRequired(data map[string]any, r *store.Run) {
+func inputRequired(r *store.Run) *fcmp.InputRequired {
 	q := r.Pending
 	rule, _ := fsm.Wait(r.Profile, r.Strict)
-	data["interaction_id"], data["kind"], data["prompt"], data["asked_at"] = q.ID, string(q.Kind), q.Prompt,
-		timeText(q.AskedAt)
-	data["default_decision_policy"], data["profile"], data["on_deadline"] = string(q.DefaultPolicy), string(r.Profile),
-		string(rule.OnDeadline)
-	if len(q.Options) > 0 {
-		options := make([]any, len(q.Options))
-		for i, o := range q.Options {
-			options[i] = map[string]any{"label": o.Label, "value": o.Value}
-		}
-		data["options"] = options
+	asked := &fcmp.InputRequired{
+		InteractionID: q.ID, Kind: string(q.Kind), Prompt: q.Prompt, RequiredFields: q.RequiredFields,
+		UIHints: q.UIHints, Context: q.Context, DefaultDecisionPolicy: string(q.DefaultPolicy), AskedAt: q.AskedAt,
+		Profile: string(r.Profile), OnDeadline: string(rule.OnDeadline), WaitDeadlineAt: r.Deadline,
 	}
-	if len(q.RequiredFields) > 0 {
-		fields := make([]any, len(q.RequiredFields))
-		for i, f := range q.RequiredFields {
-			fields[i] = f
-		}
-		data["required_fields"] = fields
+	for _, o := range q.Options {
+		asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
 	}
-	if len(q.UIHints) > 0 {
-		data["ui_hints"] = q.UIHints
-	}
-	if q.Context != "" {
-		data["context"] = q.Context
-	}
-	if !r.Deadline.IsZero() {
-		data["wait_deadline_at"] = timeText(r.Deadline)
-	}
+	return asked
 }
 
-func message(data map[string]any, text string, truncated bool, ref *engine.RawRef) {
-	data["text"] = text
-	if truncated {
-		data["truncated"] = true
-	}
-	if ref != nil {
-		data["raw_ref"] = map[string]any{"file": ref.File, "offset": ref.Offset, "length": ref.Length}
-	}
+func intermediate(text string, truncated bool, ref *engine.RawRef) *fcmp.MessageIntermediate {
+	return &fcmp.MessageIntermediate{Text: text, Truncated: truncated, RawRef: (*fcmp.RawRef)(ref)}
 }
 
-func warning(data map[string]any, d interaction.Diagnostic) {
-	data["code"] = string(d.Code)
-	if d.Detail != "" {
-		data["detail"], _ = bounded(d.Detail, maxDetail)
-	}
+func warning(d interaction.Diagnostic) *fcmp.Warning {
+	detail, _ := bounded(d.Detail, maxDetail)
+	return &fcmp.Warning{Code: string(d.Code), Detail: detail}
 }
 
-func warningTexts(codes []fsm.Warning) []any {
-	texts := make([]any, len(codes))
-	for i, c := range codes {
-		texts[i] = string(c)
-	}
-	return texts
-}
-
-// timeText is RFC 3339 in UTC, as far as microseconds where there are any.
-func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func seconds(d time.Duration) int { return int(d / time.Second) }

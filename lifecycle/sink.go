@@ -21,14 +21,12 @@ type sink turn
 // Message stores an intermediate message as an event.
 func (s *sink) Message(ctx context.Context, m engine.Message) error {
 	text, cut := bounded(interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
-	data := make(map[string]any, 3)
-	message(data, text, cut, m.RawRef)
-	return s.report(ctx, nil, telling{fcmp.TypeMessageIntermediate, data})
+	return s.report(ctx, nil, intermediate(text, cut, m.RawRef))
 }
 
 // Warn stores a diagnostic as an event.
 func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
-	return s.report(ctx, nil, told(declaredWarning(d)))
+	return s.report(ctx, nil, warning(declaredWarning(d)))
 }
 
 // declaredWarning is an engine's diagnostic with a code that may stand in an event: one of the
@@ -71,7 +69,7 @@ func (s *sink) Handle(ctx context.Context, h engine.Handle) error {
 	return s.report(ctx, session)
 }
 
-func (s *sink) report(ctx context.Context, session *store.Session, events ...telling) error {
+func (s *sink) report(ctx context.Context, session *store.Session, events ...fcmp.Payload) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
 	}
@@ -93,7 +91,7 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...tel
 
 // admit refuses reports after the turn, and drops those beyond its limit; the last place is for
 // saying so. The caller holds mu.
-func (t *turn) admit(events []telling) ([]telling, error) {
+func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.closed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}
@@ -105,19 +103,12 @@ func (t *turn) admit(events []telling) ([]telling, error) {
 		return events, nil
 	}
 	if t.reports == maxReports {
-		return []telling{told(interaction.Diagnostic{
+		return []fcmp.Payload{warning(interaction.Diagnostic{
 			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is "+
 				"in the transcript only", maxReports),
 		})}, nil
 	}
 	return nil, nil
-}
-
-// told is a diagnostic as an event.
-func told(d interaction.Diagnostic) telling {
-	data := make(map[string]any, 2)
-	warning(data, d)
-	return telling{fcmp.TypeWarning, data}
 }
 
 // sessionOf checks a handle and turns it into the stored form.

@@ -137,7 +137,7 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 // stored beyond it.
 func TestTheReportsOfATurnAreBounded(t *testing.T) {
 	worker := &turn{}
-	one := []telling{{fcmp.TypeMessageIntermediate, map[string]any{"text": "x"}}}
+	one := []fcmp.Payload{&fcmp.MessageIntermediate{Text: "x"}}
 	for n := 1; n <= 10_002; n++ {
 		events, err := worker.admit(one)
 		require.NoError(t, err)
@@ -145,10 +145,10 @@ func TestTheReportsOfATurnAreBounded(t *testing.T) {
 		case n < 10_000:
 			require.Equal(t, one, events)
 		case n == 10_000:
-			require.Equal(t, []telling{{fcmp.TypeWarning, map[string]any{
-				"code": "ENGINE_OUTPUT_TRUNCATED", "detail": "more than 10000 messages in one turn; the rest is in " +
+			require.Equal(t, []fcmp.Payload{&fcmp.Warning{
+				Code: "ENGINE_OUTPUT_TRUNCATED", Detail: "more than 10000 messages in one turn; the rest is in " +
 					"the transcript only",
-			}}}, events)
+			}}, events)
 		default:
 			require.Empty(t, events)
 		}

@@ -275,13 +275,11 @@ func (t *turn) repairable(turn *turnEvidence) bool {
 // reportRepair stores that a round of repair begins: what the agent said until then, and the
 // session that it goes on with.
 func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) error {
-	var events []telling
+	var events []fcmp.Payload
 	if f := ev.final; f != nil {
 		text, cut := bounded(f.text, maxMessage)
-		data := make(map[string]any, 3)
-		message(data, text, cut, f.ref)
-		events = append(events, telling{fcmp.TypeMessageIntermediate, data})
+		events = append(events, intermediate(text, cut, f.ref))
 	}
-	events = append(events, told(interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
+	events = append(events, warning(interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
 	return (*sink)(t).report(ctx, ev.session, events...)
 }

@@ -151,8 +151,9 @@ func (h *host) chatter(ctx context.Context, n int) (string, error) {
 			c.Run.LocalSeq++
 			body, err := fcmp.Encode(fcmp.Header{
 				RunID: run.ID, Seq: c.Run.Seq, TS: run.CreatedAt, Engine: run.Engine, LocalSeq: c.Run.LocalSeq,
-			}, fcmp.TypeMessageIntermediate, map[string]any{"text": "Compiling package " +
-				strconv.FormatUint(c.Run.Seq, 10) + " of the release."})
+			}, &fcmp.MessageIntermediate{
+				Text: "Compiling package " + strconv.FormatUint(c.Run.Seq, 10) + " of the release.",
+			})
 			if err != nil {
 				return "", err
 			}

@@ -4,11 +4,14 @@ import "testing"
 
 func BenchmarkEncode(b *testing.B) {
 	for _, typ := range eventTypes() {
-		data := samples()[typ]
+		p, err := payloadOf(typ, samples()[typ])
+		if err != nil {
+			b.Fatal(err)
+		}
 		b.Run(typ, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Encode(header(), typ, data); err != nil {
+				if _, err := Encode(header(), p); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -18,7 +21,7 @@ func BenchmarkEncode(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	for _, typ := range eventTypes() {
-		body, err := Encode(header(), typ, samples()[typ])
+		body, err := encode(header(), typ, samples()[typ])
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +40,7 @@ func BenchmarkTerminal(b *testing.B) {
 	data := samples()[TypeStateChanged]
 	delete(data, "terminal")
 	data["to"] = "waiting_user"
-	body, err := Encode(header(), TypeStateChanged, data)
+	body, err := encode(header(), TypeStateChanged, data)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,29 +45,6 @@ func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	return e, ts, true
 }
 
-// knownType returns the type as a string that need not be allocated, empty for an unknown one.
-func knownType(typ []byte) string {
-	switch string(typ) {
-	case TypeStarted:
-		return TypeStarted
-	case TypeStateChanged:
-		return TypeStateChanged
-	case TypeReplyAccepted:
-		return TypeReplyAccepted
-	case TypeAutoDecided:
-		return TypeAutoDecided
-	case TypeInputRequired:
-		return TypeInputRequired
-	case TypeMessageFinal:
-		return TypeMessageFinal
-	case TypeMessageIntermediate:
-		return TypeMessageIntermediate
-	case TypeWarning:
-		return TypeWarning
-	}
-	return ""
-}
-
 // cursor reads from the front of what is left. Once it has met something unexpected it is lost, and
 // what it returns means nothing.
 type cursor struct {

@@ -61,7 +61,7 @@ func TestEventsAreDecodedFast(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				h := drawHeader(t)
 				payload := drawPayload(t, typ)
-				body, err := Encode(h, typ, payload)
+				body, err := encode(h, typ, payload)
 				require.NoError(t, err)
 				easy := h.Engine[0] != '<' && max(h.Seq, h.LocalSeq, uint64(h.Attempt)) < 1e18 && !escapedName(payload)
 				require.Equal(t, easy, requireSameEvent(t, body))
@@ -83,7 +83,7 @@ func TestEventsAreDecodedFast(t *testing.T) {
 // it.
 func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 	t.Parallel()
-	good, err := Encode(header(), TypeWarning, samples()[TypeWarning])
+	good, err := encode(header(), TypeWarning, samples()[TypeWarning])
 	require.NoError(t, err)
 	require.True(t, requireSameEvent(t, good))
 	for _, change := range [][2]string{
@@ -116,7 +116,7 @@ func TestOtherFormsAreDecodedSlowly(t *testing.T) {
 // An event keeps nothing of the bytes that it was read from.
 func TestDecodedEventsAreTheReaders(t *testing.T) {
 	t.Parallel()
-	body, err := Encode(header(), TypeWarning, samples()[TypeWarning])
+	body, err := encode(header(), TypeWarning, samples()[TypeWarning])
 	require.NoError(t, err)
 	e, ok := decodeFast(body)
 	require.True(t, ok)
@@ -187,7 +187,7 @@ func FuzzScan(f *testing.F) {
 // FuzzDecodeFast: the fast way reads what the slow one reads.
 func FuzzDecodeFast(f *testing.F) {
 	for typ, data := range samples() {
-		body, err := Encode(header(), typ, data)
+		body, err := encode(header(), typ, data)
 		require.NoError(f, err)
 		f.Add(body)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -38,68 +37,42 @@ func (v *SchemaViolation) Error() string {
 // Code is the violation's error code in the contract.
 func (*SchemaViolation) Code() string { return "PROTOCOL_SCHEMA_VIOLATION" }
 
-// Events are written into rooms that are used again. A usual one fits without growing; the largest
-// that is kept is no burden.
-const (
-	usualRoom   = 1 << 10
-	largestRoom = 64 << 10
-)
-
-var rooms = sync.Pool{New: func() any {
-	room := make([]byte, 0, usualRoom)
-	return &room
-}}
-
-// Encode writes one event as JSON without a line break; equal arguments give equal bytes.
-//
-// The data is validated against the type's schema as it is, before it is encoded (F7). Its values
-// may be JSON's own Go types, and also times, named string, number and bool types, slices, maps and
-// structs with json tags, which are brought into that form first. The map is not changed or kept.
-// The error is a *SchemaViolation.
-//
-// Plain data, which is nearly all, is checked and written in one walk. Everything else, and every
-// violation, is left to the validator of schemas, whose verdict counts.
-func Encode(h Header, typ string, data map[string]any) ([]byte, error) {
-	if body, ok := encodeFast(h, typ, data); ok {
-		return body, nil
+// Encode writes one event as JSON without a line break; equal arguments give equal bytes. Header
+// and payload are held to their schemas (F7); the error is a *SchemaViolation. The payload is not
+// changed or kept. The one allocation is the result, of just the size that it needs.
+func Encode(h Header, p Payload) ([]byte, error) {
+	w := newWriter()
+	defer w.free()
+	err := h.check()
+	if err == nil {
+		w.event(h, p)
+		switch {
+		case w.bad:
+			err = explain(p, w.why)
+		case len(w.b) >= MaxEvent:
+			err = fmt.Errorf("%d bytes encoded, at most %d", len(w.b)+1, MaxEvent) // with its line's end
+		}
 	}
-	return encodeSlow(h, typ, data)
+	if err != nil {
+		return nil, &SchemaViolation{Type: p.Type(), RunID: h.RunID, Seq: h.Seq, Detail: err.Error()}
+	}
+	return bytes.Clone(w.b), nil
 }
 
-// encodeFast writes what it knows to be right, as encodeSlow would. Its one allocation is the
-// result, of just the size it needs.
-func encodeFast(h Header, typ string, data map[string]any) ([]byte, bool) {
-	room := rooms.Get().(*[]byte) //nolint:forcetypeassert // the pool's own New
-	defer rooms.Put(room)
-	b, ok := appendEvent((*room)[:0], h, typ, data)
-	if !ok || len(b) >= MaxEvent {
-		return nil, false
-	}
-	if cap(b) <= largestRoom {
-		*room = b
-	}
-	return bytes.Clone(b), true
-}
-
-func appendEvent(b []byte, h Header, typ string, data map[string]any) ([]byte, bool) {
-	payload, ok := shapes()[typ]
-	if !ok || h.check() != nil {
-		return b, false
-	}
-	b = append(b, `{"protocol_version":"`+Protocol+`","run_id":"`...)
-	b = append(b, h.RunID...)
-	b = strconv.AppendUint(append(b, `","seq":`...), h.Seq, 10)
-	if b, ok = appendTime(append(b, `,"ts":`...), h.TS); !ok {
-		return b, false
-	}
-	b = appendString(append(b, `,"engine":`...), h.Engine)
-	b = append(append(b, `,"type":"`...), typ...)
-	if b, ok = payload.append(append(b, `","data":`...), data); !ok {
-		return b, false
-	}
-	b = strconv.AppendInt(append(b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
-	b = strconv.AppendUint(append(b, `,"local_seq":`...), h.LocalSeq, 10)
-	return append(b, "}}"...), true
+// event writes an event whose header is in order.
+func (w *writer) event(h Header, p Payload) {
+	w.b = append(w.b, `{"protocol_version":"`+Protocol+`","run_id":"`...)
+	w.b = append(w.b, h.RunID...)
+	w.b = strconv.AppendUint(append(w.b, `","seq":`...), h.Seq, 10)
+	w.b = append(w.b, `,"ts":`...)
+	w.time(h.TS)
+	w.b = appendString(append(w.b, `,"engine":`...), h.Engine)
+	w.b = append(append(w.b, `,"type":"`...), p.Type()...)
+	w.b = append(w.b, `","data":`...)
+	p.write(w)
+	w.b = strconv.AppendInt(append(w.b, `,"meta":{"attempt":`...), int64(h.Attempt), 10)
+	w.b = strconv.AppendUint(append(w.b, `,"local_seq":`...), h.LocalSeq, 10)
+	w.b = append(w.b, "}}"...)
 }
 
 func (h Header) check() error {

@@ -7,21 +7,6 @@ import (
 	"time"
 )
 
-// Protocol is the protocol version in every envelope (F1).
-const Protocol = "fcmp/1.0"
-
-// The event types. Each has a payload schema in events/ and a payload type in this package.
-const (
-	TypeStarted             = "conversation.started"
-	TypeStateChanged        = "conversation.state.changed"
-	TypeReplyAccepted       = "interaction.reply.accepted"
-	TypeAutoDecided         = "interaction.auto_decide.timeout"
-	TypeInputRequired       = "user.input.required"
-	TypeMessageFinal        = "assistant.message.final"
-	TypeMessageIntermediate = "assistant.message.intermediate"
-	TypeWarning             = "diagnostic.warning"
-)
-
 // MaxEvent is the largest encoded event in bytes: the longest message, each of its characters
 // escaped, and room for the rest.
 const MaxEvent = 8 << 20

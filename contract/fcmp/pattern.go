@@ -1,32 +1,12 @@
 package fcmp
 
-import "regexp"
-
 // The patterns of the event schemas and of the envelope. Each event is held to one or more of them,
-// so those that are known have a loop of their own; a new one in a schema is matched by its
-// expression until it gets one.
+// so each has a loop of its own; the generator refuses a schema with another.
 const (
 	patternRunID   = `^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`
 	patternCode    = `^[A-Z][A-Z0-9_]{0,127}$`
 	patternVersion = `^[0-9]+\.[0-9]+\.[0-9]+$`
 )
-
-// matcher returns a function that is true for exactly the strings that the expression matches.
-func matcher(expression string) (func(string) bool, error) {
-	switch expression {
-	case patternRunID:
-		return isRunID, nil
-	case patternCode:
-		return isCode, nil
-	case patternVersion:
-		return isVersion, nil
-	}
-	compiled, err := regexp.Compile(expression)
-	if err != nil {
-		return nil, err
-	}
-	return compiled.MatchString, nil
-}
 
 func isRunID(s string) bool {
 	if s == "" || len(s) > 128 || !isAlphanumeric(s[0]) {

@@ -11,15 +11,16 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
+// loops are the functions by the expression that each stands for.
+var loops = map[string]func(string) bool{patternRunID: isRunID, patternCode: isCode, patternVersion: isVersion}
+
 // The loops are the expressions of the schemas.
 func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 	t.Parallel()
-	for _, expression := range []string{patternRunID, patternCode, patternVersion, `^a+$`} {
+	for expression, matches := range loops {
 		t.Run(expression, func(t *testing.T) {
 			t.Parallel()
 			compiled := regexp.MustCompile(expression)
-			matches, err := matcher(expression)
-			require.NoError(t, err)
 			agree := func(t require.TestingT, s string) {
 				require.Equal(t, compiled.MatchString(s), matches(s), "%q", s)
 			}
@@ -40,8 +41,6 @@ func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { agree(t, some.Draw(t, "s")) })
 		})
 	}
-	_, err := matcher("(")
-	require.Error(t, err)
 }
 
 // A time of ours is one to the validator of schemas; of those in UTC without a leap second, each.
@@ -94,9 +93,7 @@ func FuzzLoops(f *testing.F) {
 		loop     func(string) bool
 	}
 	var pairs []pair
-	for _, expression := range []string{patternRunID, patternCode, patternVersion} {
-		loop, err := matcher(expression)
-		require.NoError(f, err)
+	for expression, loop := range loops {
 		pairs = append(pairs, pair{regexp.MustCompile(expression), loop})
 	}
 	format := schema.MustCompile([]byte(`{"type": "string", "format": "date-time"}`))

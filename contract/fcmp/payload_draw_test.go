@@ -48,13 +48,13 @@ func drawValue(t *rapid.T, k keywords) any {
 		return rapid.StringMatching(k.Pattern).Filter(func(s string) bool {
 			return len(s) <= longest
 		}).Draw(t, "matching")
-	case k.Type == kindText:
+	case k.Type == "string":
 		return drawText(t, k)
-	case k.Type == kindInteger:
+	case k.Type == "integer":
 		return drawInteger(t, orElse(k.Minimum, math.MinInt64))
-	case k.Type == kindBoolean:
+	case k.Type == "boolean":
 		return rapid.Bool().Draw(t, "bool")
-	case k.Type == kindArray:
+	case k.Type == "array":
 		items := []any{}
 		for range rapid.IntRange(0, 4).Draw(t, "items") {
 			if item := drawValue(t, *k.Items); !k.UniqueItems || !slices.Contains(items, item) {

@@ -10,20 +10,6 @@ import (
 // exactInteger is up to where each integer is a float64.
 const exactInteger = 1 << 53
 
-// text returns a string or a value of a named string type as plain does. A json.Number is a number.
-func text(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case nil, json.Number:
-		return "", false
-	}
-	if v := reflect.ValueOf(v); v.Kind() == reflect.String {
-		return v.String(), true
-	}
-	return "", false
-}
-
 // integer returns the value of any type that plain takes for a number, when the number is an
 // integer, an int64, and written in JSON as its digits: 1e2 and -0 are integers too, but not told
 // apart here.

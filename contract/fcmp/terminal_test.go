@@ -62,8 +62,11 @@ func TestTerminalEventsAreKnown(t *testing.T) {
 func TestTerminalIsWhatReadingInFullSays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		data, ok := shapes()[TypeStateChanged].append(nil, drawPayload(t, TypeStateChanged))
-		require.True(t, ok)
+		body, err := encode(header(), TypeStateChanged, drawPayload(t, TypeStateChanged))
+		require.NoError(t, err)
+		e, err := Decode(body)
+		require.NoError(t, err)
+		data := []byte(e.Data)
 		require.NotNil(t, newState(data), "what Encode writes need not be read in full")
 		for _, data := range []string{string(data), string(spoil(t, data))} {
 			require.Equal(t, endsSlowly(changed(data)), changed(data).Terminal(), data)

@@ -3,7 +3,13 @@ package fcmp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -39,8 +45,8 @@ func unknownType(typ string) error {
 	return fmt.Errorf("%w: the contract has no event type %.140q", ErrEvent, typ)
 }
 
-// verifyFast knows an event in the form that Encode gives it, by its shape. It refuses any other
-// form, and whatever is wrong.
+// verifyFast knows an event in the form that Encode gives it: encoded again, its data is the same.
+// It refuses any other form, and whatever is wrong.
 func verifyFast(body []byte) (Event, bool) {
 	if len(body) > MaxEvent || !utf8.Valid(body) {
 		return Event{}, false
@@ -49,17 +55,14 @@ func verifyFast(body []byte) (Event, bool) {
 	if !ok || len(ts) > maxTime || !isUTCTime(string(ts)) {
 		return Event{}, false
 	}
-	data, err := decodeObject(e.Data)
-	if err != nil {
+	p := newPayload(e.Type)
+	if json.Unmarshal(e.Data, p) != nil {
 		return Event{}, false
 	}
-	room := rooms.Get().(*[]byte) //nolint:forcetypeassert // the pool's own New
-	defer rooms.Put(room)
-	b, ok := shapes()[e.Type].append((*room)[:0], data)
-	if cap(b) <= largestRoom {
-		*room = b
-	}
-	return e, ok
+	w := newWriter()
+	defer w.free()
+	p.write(w)
+	return e, !w.bad && bytes.Equal(w.b, e.Data)
 }
 
 // verify holds an event to the schemas. It is the definition of what verifyFast does, and the only
@@ -83,10 +86,34 @@ func (e Event) verify(body []byte) error {
 	if err := payload.Validate(whole["data"]); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
-	if err := shapes()[e.Type].plainValues(whole["data"], ""); err != nil {
+	if err := plainValues(e); err != nil {
 		return fmt.Errorf("%w: data of %s: %w", ErrEvent, e.Type, err)
 	}
 	return nil
+}
+
+// plainValues names an integer that is not written as its digits, or a time that is not written as
+// Go reads it. A schema takes 1.0 and 1e2 for integers too, and t and z in small letters, but
+// readers with typed values do not.
+func plainValues(e Event) error {
+	err := json.Unmarshal(e.Data, newPayload(e.Type))
+	var number *json.UnmarshalTypeError
+	if errors.As(err, &number) {
+		return fmt.Errorf("/%s is written %.40s: an integer is written as its digits, within 64 bits",
+			strings.ReplaceAll(number.Field, ".", "/"), strings.TrimPrefix(number.Value, "number "))
+	}
+	var at *time.ParseError
+	if !errors.As(err, &at) {
+		return err
+	}
+	var members map[string]json.RawMessage // all times are members of the data itself
+	_ = json.Unmarshal(e.Data, &members)
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if written := string(members[name]); written == at.Value || written == strconv.Quote(at.Value) {
+			return fmt.Errorf("/%s is written %.42s: a time is written as in 2006-01-02T15:04:05Z", name, written)
+		}
+	}
+	return err
 }
 
 // notUTF8 returns the index of the first byte that belongs to no character.

@@ -25,7 +25,7 @@ func requireSameVerdict(t testing.TB, body []byte) (fast bool) {
 func TestTheFastVerdictIsThatOfTheSchemas(t *testing.T) {
 	t.Parallel()
 	for typ, data := range samples() {
-		body, err := Encode(header(), typ, data)
+		body, err := encode(header(), typ, data)
 		require.NoError(t, err)
 		require.True(t, requireSameVerdict(t, body), "%s", body)
 		for at := range body {
@@ -47,7 +47,7 @@ func TestTheFastVerdictIsThatOfTheSchemas(t *testing.T) {
 // F1: decoding mends broken UTF-8 in silence, and another reader may mend it in another way.
 func TestWhatIsNotUTF8IsNoEvent(t *testing.T) {
 	t.Parallel()
-	body, err := Encode(header(), TypeWarning, map[string]any{"code": "ENGINE_DIAGNOSTIC", "detail": "here"})
+	body, err := encode(header(), TypeWarning, map[string]any{"code": "ENGINE_DIAGNOSTIC", "detail": "here"})
 	require.NoError(t, err)
 	_, err = Verify([]byte(strings.Replace(string(body), "here", "é\xff", 1)))
 	require.ErrorIs(t, err, ErrEvent)
@@ -58,7 +58,7 @@ func TestWhatIsNotUTF8IsNoEvent(t *testing.T) {
 // FuzzVerify: what is known by its shape is what the schemas allow.
 func FuzzVerify(f *testing.F) {
 	for typ, data := range samples() {
-		body, err := Encode(header(), typ, data)
+		body, err := encode(header(), typ, data)
 		require.NoError(f, err)
 		f.Add(body)
 	}

@@ -27,7 +27,7 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 	}
 	committed, err := filepath.Glob(filepath.Join(root, "fsm", "*.gen.go"))
 	require.NoError(t, err)
-	require.Len(t, files, len(committed)+1, "a file in fsm is called .gen.go, but nothing generates it")
+	require.Len(t, files, len(committed)+2, "a file in fsm is called .gen.go, but nothing generates it")
 }
 
 // G1: generating is a function of the contract: twice the same, and no time or place in it.
@@ -145,7 +145,60 @@ func TestUnsoundContractIsRefused(t *testing.T) {
 	require.ErrorContains(t, run(dir), "README.md")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "contract", "README.md"), []byte(begin+end), 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "fsm"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "contract", "fcmp"), 0o755))
 	require.NoError(t, run(dir))
 	require.NoError(t, run(dir))
 	require.FileExists(t, filepath.Join(dir, "fsm", "gate.gen.go"))
+}
+
+// F7: a schema to which the generated Go could not hold a value is refused, not half understood.
+func TestSchemasThatAreNotUnderstoodAreRefused(t *testing.T) {
+	t.Parallel()
+	written := func(member string) error {
+		raw := `{"type": "object", "additionalProperties": false, "required": ["x"], "properties": {"x": ` + member +
+			`}}`
+		k, err := readSchema([]byte(raw))
+		if err != nil {
+			return err
+		}
+		return (&payloadWriter{source: &source{}, objects: map[string]keywords{}}).object("X", k)
+	}
+	require.NoError(t, written(`{"type": "string", "maxLength": 1}`))
+	for name, member := range map[string]string{
+		"no schema":         `[]`,
+		"a constant":        `true`,
+		"keyword":           `{"type": "string", "maxLength": 1, "contentEncoding": "base64"}`,
+		"keyword twice":     `{"type": "string", "maxLength": 1, "maxLength": 2}`,
+		"no type":           `{}`,
+		"two types":         `{"type": ["string", "null"]}`,
+		"number":            `{"type": "number"}`,
+		"number in enum":    `{"enum": ["a", 1]}`,
+		"null in enum":      `{"enum": ["a", null]}`,
+		"number as const":   `{"const": 1}`,
+		"const and enum":    `{"const": "a", "enum": ["a", "b"]}`,
+		"enum of integers":  `{"type": "integer", "enum": ["a"]}`,
+		"fraction":          `{"type": "integer", "minimum": 0.5}`,
+		"no minimum":        `{"type": "integer"}`,
+		"format":            `{"type": "string", "maxLength": 9, "format": "email"}`,
+		"time and pattern":  `{"type": "string", "format": "date-time", "pattern": "Z$"}`,
+		"pattern":           `{"type": "string", "maxLength": 9, "pattern": "^a+$"}`,
+		"no bound":          `{"type": "string"}`,
+		"open object":       `{"type": "object"}`,
+		"half open":         `{"type": "object", "maxProperties": 9, "additionalProperties": {"type": "string"}}`,
+		"list of anything":  `{"type": "array", "maxItems": 9}`,
+		"list without end":  `{"type": "array", "items": {"type": "string", "maxLength": 1}}`,
+		"unique integers":   `{"type": "array", "maxItems": 9, "uniqueItems": true, "items": {"type": "integer", "minimum": 0}}`,
+		"items of no type":  `{"type": "array", "maxItems": 9, "items": {"type": "number"}}`,
+		"items of constant": `{"type": "array", "maxItems": 9, "items": false}`,
+	} {
+		require.Error(t, written(member), name)
+	}
+	k, err := readSchema([]byte(`{"type": "object", "additionalProperties": false, "required": ["x"]}`))
+	require.NoError(t, err)
+	require.ErrorContains(t, (&payloadWriter{source: &source{}}).object("X", k), "required and not allowed")
+	for _, open := range []string{`{"type": "object"}`, `{"type": "object", "additionalProperties": true}`} {
+		k, err := readSchema([]byte(open))
+		require.NoError(t, err)
+		require.ErrorContains(t, (&payloadWriter{source: &source{}}).object("X", k), "not a closed object")
+	}
 }

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/contract/audit"
 )
 
 // readme is the one file that is generated in part; what stands outside of its markers is written
@@ -59,15 +58,16 @@ func generate(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the contract: %w", err)
 	}
-	if err := audit.Executable(l); err != nil {
-		return nil, fmt.Errorf("reading the contract: %w", err)
-	}
 	page, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(readme)))
 	if err != nil {
 		return nil, fmt.Errorf("reading the page to fill: %w", err)
 	}
-	files, err := render(l, fmt.Sprintf("%x", sha256.Sum256(raw))[:8])
+	hash := fmt.Sprintf("%x", sha256.Sum256(raw))[:8]
+	files, err := render(l, hash)
 	if err != nil {
+		return nil, err
+	}
+	if files["contract/fcmp/payloads.gen.go"], err = payloads(l, hash); err != nil {
 		return nil, err
 	}
 	if files[readme], err = fill(page, files[readme]); err != nil {
