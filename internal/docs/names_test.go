@@ -159,8 +159,23 @@ func checkPlace(t *testing.T, path, functions string) {
 		}
 	}
 	for _, f := range code.FindAllStringSubmatch(functions, -1) {
-		assert.True(t, declared[f[1]], "docs/concepts.md says that %s has the function %s", path, f[1])
+		assert.True(t, declared[f[1]], "docs/concepts.md says that %s has the function %s; it stands in %v", path, f[1],
+			declaring(t, filepath.Dir(path), f[1]))
 	}
+}
+
+// declaring are the files of a folder that declare the function: where it was moved to.
+func declaring(t *testing.T, dir, function string) (files []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	require.NoError(t, err)
+	declares := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?` + function + `\(`)
+	for _, path := range paths {
+		if declares.MatchString(read(t, strings.TrimPrefix(path, root+"/"))) {
+			files = append(files, path)
+		}
+	}
+	return files
 }
 
 // Each retired word that names may not have is on the page, with what to write instead.
