@@ -166,7 +166,8 @@ func questionOf(tree map[string]any) (Question, []Diagnostic, error) {
 	leaveOut := func(field, want string) {
 		odd = append(odd, Diagnostic{fsm.WarnAskUserMalformed, fmt.Sprintf("%s is left out: want %s", field, want)})
 	}
-	q := Question{Kind: Kind(scalarText(tree["kind"])), Prompt: scalarText(tree["prompt"]), Context: scalarText(tree["context"])}
+	q := Question{Kind: Kind(scalarText(tree["kind"])), Prompt: scalarText(tree["prompt"]),
+		Context: scalarText(tree["context"])}
 	if strings.TrimSpace(q.Prompt) == "" {
 		return Question{}, nil, errors.New("question has no prompt")
 	}

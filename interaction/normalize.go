@@ -87,7 +87,8 @@ func (n *normalizer) cut(field, s string, limit int) string {
 
 func (n *normalizer) options(given []Option) []Option {
 	if len(given) > MaxOptions {
-		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("%d options; the first %d are offered", len(given), MaxOptions))
+		n.diagnose(fsm.WarnAskUserTruncated, fmt.Sprintf("%d options; the first %d are offered", len(given),
+			MaxOptions))
 		given = given[:MaxOptions]
 	}
 	if len(given) == 0 {

@@ -98,7 +98,8 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	case text == "true" && r.nonce == "", text == `"`+r.nonce+`"` && r.nonce != "":
 		r.Done = true
 	case text == "true":
-		r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" is true, and not this attempt's nonce; it counts for nothing")
+		r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" is true, and not this attempt's nonce; it counts for "+
+			"nothing")
 	case text == "false":
 		r.NotDone = true
 	default:

@@ -134,7 +134,9 @@ func (r *reader) extractQuestion(s *segment) {
 	var read bool
 	switch {
 	case s.kind == fence && isAskUser(s.info) && !s.closed:
-		read = r.readQuestion(func() (map[string]any, error) { return nil, errors.New("the ask_user block has no end") })
+		read = r.readQuestion(func() (map[string]any, error) {
+			return nil, errors.New("the ask_user block has no end")
+		})
 	case s.kind == tag, s.kind == fence && isAskUser(s.info):
 		read = r.readQuestion(func() (map[string]any, error) { return parseYAML(s.body) })
 	case s.kind == fence && s.closed && mayBeJSON(s) && mayHold(s.body, askUserField):
@@ -236,7 +238,8 @@ func (r *reader) removeMarkers(raw string) string {
 			continue
 		}
 		if isMarker(line) {
-			r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it counts "+
+			r.diagnose(fsm.WarnEngineOutputMalformed, DoneMarker+" stands there without this attempt's nonce; it "+
+				"counts "+
 				"for nothing")
 		}
 		kept.WriteString(line)

@@ -63,7 +63,7 @@ type Config struct {
 
 	// Resident keeps one process for all turns of a run, whatever the agent announces.
 	Resident bool
-	// HoldPermission is how long a permission request of a sticky process stays open while its run
+	// HoldPermission is how long a permission request of a resident process stays open while its run
 	// waits, so that the answer goes straight into it. When it has passed, or zero: the request is
 	// answered as canceled, and the person's decision is applied when the agent proposes the same
 	// again.

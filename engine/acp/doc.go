@@ -3,14 +3,14 @@
 //
 // An agent that announces session/resume or session/load is resumable: a process for each turn,
 // which goes on with the session that the handle names; what it replays of its history is no
-// message of the turn. Any other is a sticky process, kept through all turns of its run. Profile
+// message of the turn. Any other is a resident process, kept through all turns of its run. Profile
 // asks the installed program once and says what it found.
 //
 // A permission that the agent requests inside a turn is a question: the turn ends, the run parks,
 // and no process needs to wait. What a person decides is applied when the agent proposes the same
 // again, which is known by a digest of what it wants to do: once, unless the option that was chosen
 // is for always. Anything else is asked anew. An automatic decision never permits anything. For a
-// sticky process the request can be held open instead, for a bounded time.
+// resident process the request can be held open instead, for a bounded time.
 //
 // The agent is given no files and no terminals of the client's: it works with its own tools, in the
 // run's folder.

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	osexec "os/exec"
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
+	"github.com/interlude-go/interlude/engine/process"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
@@ -45,9 +43,7 @@ var (
 
 // answer is what a program's help said.
 type answer struct {
-	path    string
-	size    int64
-	changed time.Time
+	program process.Program
 	resumes bool
 }
 
@@ -66,7 +62,7 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	return p, err
 }
 
-// form is how new runs are run, and why.
+// form returns the engine that executes new runs, and why.
 func (e *Engine) form(ctx context.Context) (*exec.Engine, string, error) {
 	if e.only {
 		return e.resident, "", nil
@@ -91,28 +87,25 @@ func (e *Engine) form(ctx context.Context) (*exec.Engine, string, error) {
 
 // canResume asks the program, once for each that is installed.
 func (e *Engine) canResume(ctx context.Context) (bool, error) {
-	path, err := osexec.LookPath(e.command)
-	if err != nil {
-		return false, err
-	}
-	file, err := os.Stat(path)
+	program, err := process.FindProgram(e.command)
 	if err != nil {
 		return false, err
 	}
 	e.asking.Lock()
 	defer e.asking.Unlock()
-	if a := e.asked; a.path == path && a.size == file.Size() && a.changed.Equal(file.ModTime()) {
-		return a.resumes, nil
+	if e.asked.program == program {
+		return e.asked.resumes, nil
 	}
 	list, err := e.turns.Query(ctx, e.help...)
 	if err != nil {
 		return false, err
 	}
-	e.asked = answer{path, file.Size(), file.ModTime(), e.resumes.MatchString(list)}
+	e.asked = answer{program, e.resumes.MatchString(list)}
 	return e.asked.resumes, nil
 }
 
-// formOf is how a run goes on that began with the handle; nil when it is no run of this engine.
+// formOf returns the engine that executes the run with the handle, nil when that is of another
+// engine.
 func (e *Engine) formOf(h engine.Handle) *exec.Engine {
 	switch {
 	case h.Engine == e.name:
@@ -142,8 +135,8 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if err != nil || t.GoesOn() || o.Process.Code != fsm.CodeSessionResumeFailed {
 		return o, err
 	}
-	// A first turn that is repeated after a crash: its agent had named the session and died before
-	// it kept it. Nothing was said in it that could be lost.
+	// This is a first turn that is repeated after a crash. The agent had named its session and died
+	// before it stored it: the session holds nothing that could be lost.
 	t.Handle = nil
 	o, err = form.RunTurn(ctx, t, s)
 	o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{
@@ -158,8 +151,8 @@ func (e *Engine) foreign(h engine.Handle) error {
 }
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
-// the session only the agent knows, when it is asked to go on: where it keeps what changes from
-// version to version.
+// the session is known only when it is asked to go on: where it keeps its files changes from version
+// to version.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
 	form := e.formOf(h)
 	if form == nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
@@ -63,9 +62,9 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 	case "touch":
 		return touch(artifacts, s.Rest, "")
 	case "await":
-		return await(ctx, filepath.Join(artifacts, s.Rest))
+		return script.AwaitFile(ctx, filepath.Join(artifacts, s.Rest))
 	case "hang":
-		return await(ctx, filepath.Join(artifacts, "a file that nobody makes"))
+		return script.AwaitFile(ctx, filepath.Join(artifacts, "a file that nobody makes"))
 	case "flood":
 		n, err := strconv.Atoi(s.Rest)
 		for i := range n {
@@ -90,22 +89,6 @@ func touch(dir, name, content string) error {
 		return err
 	}
 	return os.Rename(path+".new", path)
-}
-
-// await waits until the file is there. Not every system reports new files, so it polls.
-func await(ctx context.Context, path string) error {
-	poll := time.NewTicker(pause)
-	defer poll.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 // Performance is what a script left.

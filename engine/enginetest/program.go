@@ -251,7 +251,7 @@ func (p *program) spawn(name string, leaves bool) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return await(context.Background(), filepath.Join(p.artifacts, name))
+	return script.AwaitFile(context.Background(), filepath.Join(p.artifacts, name))
 }
 
 // linger never ends by itself; the file that it makes holds its process number.
@@ -262,6 +262,6 @@ func linger(dir, name string) int {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	defer cancel()
-	_ = await(ctx, filepath.Join(dir, "a file that nobody makes"))
+	_ = script.AwaitFile(ctx, filepath.Join(dir, "a file that nobody makes"))
 	return 0
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest/script"
 	"github.com/interlude-go/interlude/engine/modeltest"
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
@@ -37,7 +38,7 @@ type Harness struct {
 	Patience time.Duration
 }
 
-// pause is between two looks at what tells nobody when it changes.
+// pause is the time between two polls of a state that nobody reports.
 const pause = 2 * time.Millisecond
 
 // scene is a promise that an engine keeps, and how it is seen.
@@ -246,7 +247,7 @@ func (g *going) reach(file string) {
 		}
 	}()
 	path := filepath.Join(g.turn.ArtifactDir, file)
-	if err := await(ctx, path); err != nil && !exists(path) {
+	if err := script.AwaitFile(ctx, path); err != nil && !exists(path) {
 		g.cancel(err)
 		<-g.done
 		g.Fatalf("the agent did not come to make %s: %v; the turn: %+v, %v", file, err, g.o.Process, g.err)
@@ -277,7 +278,8 @@ func (g *going) finish() engine.Outcome {
 
 func (r *run) await(file string) {
 	r.Helper()
-	require.NoError(r, await(r.ctx, filepath.Join(r.turn.ArtifactDir, file)), "the agent did not come to make %s", file)
+	require.NoError(r, script.AwaitFile(r.ctx, filepath.Join(r.turn.ArtifactDir, file)),
+		"the agent did not come to make %s", file)
 }
 
 func (r *run) touch(file string) {

@@ -226,27 +226,13 @@ func (p *interpreter) touch(name string) error {
 	return err
 }
 
-// pollInterval is the time between two polls for a file.
-const pollInterval = 5 * time.Millisecond
-
 // await waits for the file.
 func (p *interpreter) await(ctx context.Context, name string) error {
 	path, err := p.path(name)
 	if err != nil {
 		return err
 	}
-	poll := time.NewTicker(pollInterval)
-	defer poll.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return nil
-		}
-		select {
-		case <-poll.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return script.AwaitFile(ctx, path)
 }
 
 // failure reads [STATUS] TEXT.

@@ -6,11 +6,14 @@
 package script
 
 import (
+	"context"
 	"encoding/json"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Step is one thing that the scripted agent does: a word and what belongs to it.
@@ -149,4 +152,23 @@ func Signed(text, nonce string) string {
 	}
 	text = strings.ReplaceAll(text, DoneMarker+"\n", DoneMarker+":"+nonce+"\n")
 	return strings.ReplaceAll(text, "```json\n", "```json "+nonce+"\n")
+}
+
+// pollInterval is the time between two polls for a file.
+const pollInterval = 2 * time.Millisecond
+
+// AwaitFile waits until the file is there. Not every system reports new files, so it polls.
+func AwaitFile(ctx context.Context, path string) error {
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return nil
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
