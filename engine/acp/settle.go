@@ -34,7 +34,8 @@ func (t *turn) settle() *settlement {
 	if option != nil && option.allows() && q.Whole != nil && !q.Whole.Intact(t.in.ArtifactDir) {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+
 			" is not what was to be approved")
-		return &settlement{nil, q.answerText(nil, "What was to be approved was changed before it was. Propose it again.")}
+		return &settlement{nil,
+			q.answerText(nil, "What was to be approved was changed before it was. Propose it again.")}
 	}
 	if option != nil && fresh && q.Digest != "" {
 		t.state.Grants = slices.DeleteFunc(t.state.Grants, func(g grant) bool { return g.Digest == q.Digest })
