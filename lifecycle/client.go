@@ -53,7 +53,7 @@ type ClientConfig struct {
 
 // NewClient returns a client of the store. It starts nothing, and does not ask the store anything.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if cfg.Store == nil {
+	if isNil(cfg.Store) {
 		return nil, errors.New("lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
 	}
 	if cfg.Clock == nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -88,7 +89,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
 	}
 	for name, e := range engines {
-		if e == nil || !namePattern.MatchString(name) {
+		if isNil(e) || !namePattern.MatchString(name) {
 			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an "+
 				"engine that is not nil", name)
 		}
@@ -124,6 +125,17 @@ func New(cfg Config) (*Lifecycle, error) {
 		}
 	}
 	return l, nil
+}
+
+// isNil also sees what an interface hides: a nil engine.Func, a nil pointer.
+func isNil(v any) bool {
+	switch r := reflect.ValueOf(v); r.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Func, reflect.Pointer, reflect.Map:
+		return r.IsNil()
+	}
+	return false
 }
 
 func (c Config) withDefaults() (Config, error) {

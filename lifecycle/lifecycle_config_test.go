@@ -34,6 +34,12 @@ func TestWhatIsWrongWithAConfigIsSaid(t *testing.T) {
 		{"an engine that is nil", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"good": nil}
 		}, `lifecycle: Config.Engines["good"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"a function that is nil", func(c *Config) {
+			c.Engine = engine.Func(nil)
+		}, `lifecycle: Config.Engines["default"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		{"a store that is nil", func(c *Config) {
+			c.Store = (*memory.Store)(nil)
+		}, "lifecycle: ClientConfig.Store is nil: give the store that the executing processes use"},
 		{"an engine without a name", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"": agent{}}
 		}, `lifecycle: Config.Engines[""]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
