@@ -56,7 +56,7 @@ func (t *turn) commitLocked(decide decider) (store.Run, error) {
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
 		if stale && !unknown {
-			t.cancel(engine.ErrStale)
+			t.interrupt(engine.ErrStale)
 			return t.record, err
 		}
 		if errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrClosed) || t.node.live.Err() != nil {
@@ -73,13 +73,13 @@ func (t *turn) commitLocked(decide decider) (store.Run, error) {
 		found, fault := t.findCommitted(&cm.Run)
 		switch {
 		case errors.Is(fault, errCommitsLost):
-			t.cancel(fault)
+			t.interrupt(fault)
 			return t.record, fault
 		case found:
 			t.node.due.noteRun(&t.record)
 			return t.record, nil
 		case stale && fault == nil:
-			t.cancel(engine.ErrStale)
+			t.interrupt(engine.ErrStale)
 			return t.record, err
 		}
 	}

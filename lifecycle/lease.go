@@ -83,7 +83,7 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !unexecuted[h] })
 	for id, t := range n.turns {
 		if h, ok := holds[id]; (!ok || h.Epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
-			t.cancel(engine.ErrStale)
+			t.interrupt(engine.ErrStale)
 		}
 	}
 	for id, r := range n.residents {

@@ -332,7 +332,9 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 				defer n.die(nil)
 				ctx, cancel := context.WithCancelCause(n.live)
 				began := time.Now()
-				n.turns["r"] = &turn{node: n, epoch: 2, started: began, cancel: cancel}
+				executing := &turn{node: n, epoch: 2, started: began, ctx: ctx, cancel: cancel}
+				defer executing.patience.engineReturned()
+				n.turns["r"] = executing
 				time.Sleep(c.lasted) // the bubble's time
 				n.compareHolds(c.held, began.Add(c.asked))
 				if c.ended {
@@ -371,8 +373,10 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 				n.holdResident("r", DefaultEngine)
 				n.leaving = c.leaving
 				if c.turn {
-					_, cancel := context.WithCancelCause(n.live)
-					n.turns["r"] = &turn{node: n, epoch: 1, started: began, cancel: cancel}
+					ctx, cancel := context.WithCancelCause(n.live)
+					executing := &turn{node: n, epoch: 1, started: began, ctx: ctx, cancel: cancel}
+					defer executing.patience.engineReturned()
+					n.turns["r"] = executing
 				}
 				var held []store.Hold
 				if c.held {

@@ -77,7 +77,6 @@ func (n *node) wakeScheduler() {
 // assignment is a turn that the dispatcher hands to a worker.
 type assignment struct {
 	turn *turn
-	ctx  context.Context //nolint:containedctx // it is handed to the worker with its turn
 	spec []byte
 }
 
@@ -86,7 +85,7 @@ type assignment struct {
 func (n *node) dispatch(c store.Claimed) {
 	ctx, cancel := context.WithCancelCause(n.live)
 	t := &turn{
-		node: n, epoch: c.Run.Epoch, started: monotonicNow(n.clock), cancel: cancel, record: c.Run,
+		node: n, epoch: c.Run.Epoch, started: monotonicNow(n.clock), ctx: ctx, cancel: cancel, record: c.Run,
 		profile: c.Run.Profile,
 		call:    EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
 	}
@@ -97,7 +96,10 @@ func (n *node) dispatch(c store.Claimed) {
 		n.idleWorkers--
 	}
 	n.mu.Unlock()
-	a := assignment{t, ctx, c.Spec}
+	if ctx.Err() != nil { // the node died before it knew of this turn
+		t.interrupt(context.Cause(ctx))
+	}
+	a := assignment{t, c.Spec}
 	if idle {
 		select {
 		case n.assignments <- a: // the idle worker receives, or is about to

@@ -118,7 +118,11 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		unexecuted: make(map[store.Hold]bool),
 		dropped:    make(map[store.Hold]bool),
 	}
-	n.live, n.die = context.WithCancelCause(context.WithoutCancel(ctx))
+	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n.live, n.die = live, func(cause error) {
+		cancel(cause)
+		n.interrupt(cause)
+	}
 	n.residentCalls, n.endResidentCalls = context.WithCancel(context.WithoutCancel(ctx))
 	n.leaseFrom = monotonicNow(l.clock)
 	err := l.store.Join(ctx, store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.names},
@@ -184,7 +188,7 @@ func (n *node) handleHint(h store.Hint) {
 	_, resident := n.residents[h.RunID]
 	n.mu.Unlock()
 	if t != nil {
-		t.cancel(engine.ErrCanceled)
+		t.interrupt(engine.ErrCanceled)
 	}
 	if resident && t == nil {
 		n.endResidentOfEndedRun(h.RunID)
@@ -253,6 +257,6 @@ func (n *node) interrupt(cause error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, t := range n.turns {
-		t.cancel(cause)
+		t.interrupt(cause)
 	}
 }

@@ -18,12 +18,14 @@ import (
 
 // turn is one attempt that executes on this node: its worker's view of the run.
 type turn struct {
-	node    *node
-	epoch   uint64
-	spec    Spec
-	started time.Time  // an instant
-	call    EngineCall // the worker's own; its Method is written under mu
-	cancel  context.CancelCauseFunc
+	node     *node
+	epoch    uint64
+	spec     Spec
+	started  time.Time       // an instant
+	call     EngineCall      // the worker's own; its Method is written under mu
+	ctx      context.Context //nolint:containedctx // its cause says why the turn was interrupted
+	cancel   context.CancelCauseFunc
+	patience patience
 
 	mu      commitLock
 	record  store.Run   // guarded by mu; as last stored by this worker
@@ -73,24 +75,23 @@ func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
 	return t.collectEvidence(failed(code, err))
 }
 
-// withTurnTimeout bounds a turn by the node's clock.
-func (n *node) withTurnTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	tick, stop := n.clock.Timer(d)
+// limitTime interrupts the turn when d has passed on the node's clock, until the returned function
+// has returned.
+func (t *turn) limitTime(d time.Duration) (stop func()) {
+	tick, stopTimer := t.node.clock.Timer(d)
 	done := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
 		case <-tick:
-			cancel(engine.ErrTurnTimeout)
+			t.interrupt(engine.ErrTurnTimeout)
 		case <-done:
 		}
 	})
-	return ctx, func() {
+	return func() {
 		close(done)
 		watch.Wait()
-		stop()
-		cancel(nil)
+		stopTimer()
 	}
 }
 

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
@@ -43,27 +44,24 @@ func (n *node) executeAssignment(a assignment) (reusable bool) {
 		n.slots.Release(1)
 		n.wakeScheduler()
 	}()
-	a.turn.run(a.ctx, a.spec)
+	a.turn.run(a.spec)
 	return true
 }
 
 // run executes the turn and settles it, even if the engine exits this goroutine. The turn counts as
 // interrupted if its context has ended by the time the engine has returned; a success that comes
 // later than that is none (B1).
-func (t *turn) run(ctx context.Context, body []byte) {
+func (t *turn) run(body []byte) {
 	spec, err := decodeSpec(t.record.ID, body)
 	t.spec = spec
 	if spec.TurnTimeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = t.node.withTurnTimeout(ctx, spec.TurnTimeout)
-		defer stop()
+		defer t.limitTime(spec.TurnTimeout)()
 	}
-	unwatch := t.watchForStuckEngine(ctx)
 	var ev *turnEvidence // nil: the engine has exited this goroutine
 	defer func() {
-		cause := context.Cause(ctx)
+		cause := context.Cause(t.ctx)
 		settles := t.closeReports(nil)
-		unwatch()
+		t.patience.engineReturned()
 		if settles {
 			if ev == nil {
 				ev = t.failed(fsm.CodeEngineFailed, errExited)
@@ -78,7 +76,7 @@ func (t *turn) run(ctx context.Context, body []byte) {
 		ev = t.failed(fsm.CodeEngineFailed, err)
 		return
 	}
-	ev = t.execute(ctx)
+	ev = t.execute(t.ctx)
 }
 
 // closeReports ends the turn for its engine, whose reports are refused from then on. The first call
@@ -107,39 +105,75 @@ func (t *turn) stuckCall() *stuckCall {
 	return t.stuck
 }
 
-// watchForStuckEngine has the turn settled without its worker when the turn's context has ended and
-// the engine has not returned for turnPatience (J10). The returned function ends the watch, and
-// waits until it has ended.
-func (t *turn) watchForStuckEngine(ctx context.Context) (unwatch func()) {
-	returned, ended := make(chan struct{}), make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(ended)
-		for wait := turnPatience; ; wait = time.Second {
-			tick, stop := t.node.clock.Timer(wait)
-			select {
-			case <-returned:
-				stop()
-				return
-			case <-tick:
-			}
-			if !t.mu.TryLock() { // a report is being committed: the engine waits for the store
-				continue
-			}
-			stuck := &stuckCall{EngineCall: t.call}
-			stuck.Since = commitTime(t.node.clock)
-			first := t.closeReportsLocked(stuck)
-			t.mu.Unlock()
-			if first {
-				t.node.abandonWorker(t, context.Cause(ctx), stuck)
-			}
+// interrupt ends the turn's context for the cause. If the engine has not returned turnPatience
+// later, the turn is settled without its worker (J10).
+func (t *turn) interrupt(cause error) {
+	t.cancel(cause)
+	if returned, ended := t.patience.begin(); returned != nil {
+		go func() {
+			defer close(ended)
+			t.waitForEngine(returned)
+		}()
+	}
+}
+
+// waitForEngine waits until the engine has returned, and has the turn settled without its worker
+// when that takes too long.
+func (t *turn) waitForEngine(returned <-chan struct{}) {
+	for wait := turnPatience; ; wait = time.Second {
+		tick, stop := t.node.clock.Timer(wait)
+		select {
+		case <-returned:
+			stop()
 			return
+		case <-tick:
 		}
-	})
-	return func() {
-		close(returned)
-		if !stop() {
-			<-ended
+		if !t.mu.TryLock() { // a report is being committed: the engine waits for the store
+			continue
 		}
+		stuck := &stuckCall{EngineCall: t.call}
+		stuck.Since = commitTime(t.node.clock)
+		first := t.closeReportsLocked(stuck)
+		t.mu.Unlock()
+		if first {
+			t.node.abandonWorker(t, context.Cause(t.ctx), stuck)
+		}
+		return
+	}
+}
+
+// patience waits for the engine of a turn that was interrupted. A turn that is not interrupted pays
+// nothing for it.
+type patience struct {
+	mu       sync.Mutex
+	over     bool          // guarded by mu; the engine has returned
+	returned chan struct{} // guarded by mu; made when the turn is interrupted, closed when the engine has returned
+	ended    chan struct{} // guarded by mu; made with returned, closed when nobody waits for the engine any more
+}
+
+// begin returns the channels that the one who waits for the engine needs. They are nil when
+// somebody waits already, and when the engine has returned.
+func (p *patience) begin() (returned <-chan struct{}, ended chan<- struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.returned != nil {
+		return nil, nil
+	}
+	p.returned, p.ended = make(chan struct{}), make(chan struct{})
+	return p.returned, p.ended
+}
+
+// engineReturned ends the waiting, and returns when it has ended.
+func (p *patience) engineReturned() {
+	p.mu.Lock()
+	p.over = true
+	ended := p.ended
+	if ended != nil {
+		close(p.returned)
+	}
+	p.mu.Unlock()
+	if ended != nil {
+		<-ended
 	}
 }
 

@@ -72,6 +72,7 @@ func serve(tb testing.TB, cfg Config) (lc *Lifecycle, stop func()) {
 	return lc, func() {
 		tb.Helper()
 		end()
+		synctest.Wait() // a worker that is done has yet to return
 		require.Zero(tb, workers(), "nothing outlives Serve")
 	}
 }
