@@ -1,0 +1,14 @@
+// Package examples has hosts to start from, one idea each. Every Example of its tests is run by CI,
+// and what it prints is compared:
+//
+//	Example_parkAndResume     a run is parked by one process and goes on in another
+//	Example_deadline          nobody answers in time: the agent decides
+//	Example_idempotentReply   a reply that is sent twice settles once
+//	Example_inbox             all open questions, whoever asked them
+//	Example_transaction       a run and the host's own rows, together or not at all (PostgreSQL)
+//	Example_cancel            a waiting run is canceled; a late reply is refused
+//	Example_twoNodes          two nodes share a database; either is replied to
+//	Example_engine            an engine of your own
+//
+// The folders below are programs: hello is the README's, quickstart asks on the terminal.
+package examples

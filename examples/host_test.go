@@ -1,0 +1,58 @@
+package examples_test
+
+import (
+	"context"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// What the examples share. A host does something with an error; here it ends the program.
+func must(err error) {
+	if err != nil {
+		log.Panic(err)
+	}
+}
+
+// shipper is an agent that asks before it ships.
+var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	if len(t.Answers) == 0 {
+		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+	}
+	return engine.Done("You said: " + t.Answers[0].Text), nil
+})
+
+// serve serves until stop is called, which waits for the end.
+func serve(lc *lifecycle.Lifecycle) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- lc.Serve(ctx) }()
+	return func() {
+		cancel()
+		must(<-served)
+	}
+}
+
+// untilAsked follows a run until it asks.
+func untilAsked(ctx context.Context, lc *lifecycle.Lifecycle, id string) {
+	for ev, err := range lc.Events(ctx, id, 0) {
+		must(err)
+		if ev.Type == "user.input.required" {
+			return
+		}
+	}
+}
+
+// file is a database file of its own, in a folder that goes with remove.
+func file() (name string, remove func()) {
+	dir, err := os.MkdirTemp("", "interlude-example-")
+	must(err)
+	return filepath.Join(dir, "runs.db"), func() { must(os.RemoveAll(dir)) }
+}
+
+const second = time.Second // the shortest deadline that there is

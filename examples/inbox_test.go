@@ -1,0 +1,34 @@
+package examples_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// The inbox has all open questions, oldest first, by label where that is wanted: a page of a front
+// end, which needs no engine of its own (lifecycle.NewClient).
+func Example_inbox() {
+	ctx := context.Background()
+	lc, err := lifecycle.New(lifecycle.Config{Engine: shipper})
+	must(err)
+	defer lc.Close()
+	defer serve(lc)()
+	for id, team := range map[string]string{"api-7": "core", "site-3": "web"} {
+		_, err := lc.Submit(ctx, lifecycle.Spec{ID: id, Prompt: "Release.", Labels: map[string]string{"team": team}})
+		must(err)
+		untilAsked(ctx, lc, id)
+	}
+	all, err := lc.Inbox(ctx, lifecycle.Query{})
+	must(err)
+	fmt.Println("open questions:", len(all.Runs))
+	web, err := lc.Inbox(ctx, lifecycle.Query{Labels: map[string]string{"team": "web"}})
+	must(err)
+	for _, run := range web.Runs {
+		fmt.Println(run.ID, "asks:", run.Pending.Prompt)
+	}
+	// Output:
+	// open questions: 2
+	// site-3 asks: Ship it?
+}

@@ -1,0 +1,58 @@
+package examples_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/store/sqlite"
+)
+
+// A run is parked by one process and goes on in another. Here these are two functions: all that they
+// share is the file.
+func Example_parkAndResume() {
+	name, remove := file()
+	defer remove()
+	monday(name)
+	thursday(name)
+	// Output:
+	// monday: waiting_user, asks "Ship it?"
+	// thursday: succeeded, You said: yes
+}
+
+// monday is the first process. It leaves when the run waits.
+func monday(name string) {
+	ctx := context.Background()
+	st, err := sqlite.Open(ctx, name, sqlite.Options{})
+	must(err)
+	defer st.Close()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+	must(err)
+	defer lc.Close()
+	stop := serve(lc)
+	_, err = lc.Submit(ctx, lifecycle.Spec{ID: "release-2", Prompt: "Release version 2."})
+	must(err)
+	untilAsked(ctx, lc, "release-2")
+	stop()
+	run, err := lc.Get(ctx, "release-2")
+	must(err)
+	fmt.Printf("monday: %s, asks %q\n", run.State, run.Pending.Prompt)
+}
+
+// thursday is another process, after a deploy, on the same file.
+func thursday(name string) {
+	ctx := context.Background()
+	st, err := sqlite.Open(ctx, name, sqlite.Options{})
+	must(err)
+	defer st.Close()
+	lc, err := lifecycle.New(lifecycle.Config{Store: st, Engine: shipper})
+	must(err)
+	defer lc.Close()
+	defer serve(lc)()
+	_, err = lc.Reply(ctx, "release-2", interaction.Reply{ID: 1, Text: "yes", Actor: "ada"})
+	must(err)
+	run, err := lc.Wait(ctx, "release-2")
+	must(err)
+	fmt.Printf("thursday: %s, %s\n", run.State, run.FinalText)
+}
