@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// Checker decides the invariants event by event. It tells every fault of a run: after one, what
-// follows is judged by what is known then, so that one fault is told once. Of faults of one event
-// that are about its place in the run only the first is told, in the order of the contract's
-// invariants; the others follow from it. A Checker is not safe for concurrent use.
+// Checker decides the invariants event by event. It reports every fault of a run: after one, what
+// follows is judged by what is known then, so that one fault is reported once. Of faults of one
+// event that are about its place in the run only the first is reported, in the order of the
+// contract's invariants; the others follow from it. A Checker is not safe for concurrent use.
 type Checker struct {
 	l       *contract.Lifecycle
 	lenient bool
@@ -39,7 +39,7 @@ type Tally struct {
 	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
 	Fragments int
 	// Skipped says by the invariants' ids on how many events each could not be decided, because the
-	// log does not tell what it would have to know. There is none in a log of ours without a fault.
+	// log does not say what it would have to know. There is none in a log of ours without a fault.
 	Skipped map[string]int
 }
 
@@ -73,10 +73,10 @@ type namedRule struct {
 type scope int
 
 const (
-	// inPlace: where the event stands in the run. Of these the first that is broken is told, the
-	// others follow from it.
+	// inPlace: where the event stands in the run. Of these the first that is broken is reported,
+	// the others follow from it.
 	inPlace scope = iota
-	// inItself: what the event says. Each that is broken is told.
+	// inItself: what the event says. Each that is broken is reported.
 	inItself
 	// inEnvelope: what every event has, of whatever type.
 	inEnvelope
@@ -100,7 +100,7 @@ func scopeOf(r rule) scope {
 func NewChecker() *Checker { return newChecker(embedded(), embeddedRules()) }
 
 // NewLenientChecker returns a Checker for logs of other producers, see Partial. It decides each
-// invariant wherever the log tells enough to decide it, and counts where it does not
+// invariant wherever the log says enough to decide it, and counts where it does not
 // (Tally.Skipped). It takes logs that begin in mid-run, without conversation.started; questions
 // that stand before their change of state; error and warning codes that the contract does not have;
 // attempts and questions that are not counted from the run's start; and times that differ from
@@ -139,9 +139,9 @@ func mustRules(l *contract.Lifecycle) ruleSet {
 	return set
 }
 
-// Executable reports every invariant of a contract that cannot be executed, joined, or nil: its kind
-// is unknown, or its parameters are not of that kind or name what the contract does not have. The
-// error matches contract.ErrContract.
+// Executable reports every invariant of a contract that cannot be executed, joined, or nil: its
+// kind is unknown, or its parameters are not of that kind or name what the contract does not have.
+// The error matches contract.ErrContract.
 func Executable(l *contract.Lifecycle) error {
 	_, err := rulesOf(l)
 	return err
@@ -206,7 +206,7 @@ func (c *Checker) Event(e fcmp.Event) []Violation {
 	return c.Line(body)
 }
 
-// refuse tells why a line is no event. What can be read of it still is part of its run, so that
+// refuse reports why a line is no event. What can be read of it still is part of its run, so that
 // what follows is not judged as if the event were missing.
 func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	if c.schema == "" {
@@ -217,12 +217,12 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 		e.RunID, e.Seq = fcmp.Salvage(body)
 	}
 	if e.RunID != "" {
-		r := c.take(e.RunID)
+		r := c.viewOf(e.RunID)
 		seen := r.head != nil && e.Seq != 0 && e.Seq <= r.head.Seq
 		if !seen {
 			r.follow(e, readable)
 		}
-		c.put(e.RunID, r)
+		c.store(e.RunID, r)
 	}
 	text := strings.TrimPrefix(reason.Error(), "contract: ")
 	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
@@ -270,11 +270,11 @@ func (c *Checker) Close() []Violation {
 	return out
 }
 
-// take returns what is known of a run, for its next event.
-func (c *Checker) take(run string) *view {
+// viewOf returns what is known of a run, for its next event.
+func (c *Checker) viewOf(run string) *view {
 	r := c.runs[run]
 	if r == nil {
-		r = c.closed.take(run, c)
+		r = c.closed.remove(run, c)
 	}
 	if r == nil {
 		r = newView(c.l, c.lenient)
@@ -283,9 +283,9 @@ func (c *Checker) take(run string) *view {
 	return r
 }
 
-// put keeps what is known of a run until its next event.
-func (c *Checker) put(run string, r *view) {
-	if c.closed.keepEnd(run, r) {
+// store keeps what is known of a run until its next event.
+func (c *Checker) store(run string, r *view) {
+	if c.closed.storeEnd(run, r) {
 		delete(c.runs, run)
 		return
 	}
@@ -293,8 +293,8 @@ func (c *Checker) put(run string, r *view) {
 }
 
 func (c *Checker) judge(e fcmp.Event) []Violation {
-	r := c.take(e.RunID)
-	defer func() { c.put(e.RunID, r) }()
+	r := c.viewOf(e.RunID)
+	defer func() { c.store(e.RunID, r) }()
 	s := newStep(e)
 	c.noteFragment(r, s)
 	if r.head == nil && r.lenient && e.Type != fcmp.TypeStarted {
@@ -302,8 +302,8 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	}
 	j := judgement{c: c, view: r, step: s, known: c.l.HasPayload(e.Type)}
 	if r.head != nil && s.Seq <= r.head.Seq {
-		// It stands twice, or the log is out of order. The first of a row of such events is told,
-		// and none is part of the run.
+		// It stands twice, or the log is out of order. The first of a row of such events is
+		// reported, and none is part of the run.
 		if r.repeated == 0 || s.Seq != r.repeated+1 {
 			j.all(func(r namedRule) bool { return r.counts("seq") })
 		}
@@ -371,12 +371,12 @@ func (j *judgement) all(which func(namedRule) bool) {
 		j.found = append(j.found, Violation{Invariant: rule.id, RunID: j.step.RunID, Line: j.c.line, Seq: j.step.Seq,
 			Explanation: wrong})
 		j.placed = j.placed || rule.scope == inPlace
-		j.step.told = j.placed
+		j.step.misplaced = j.placed
 		j.settle(rule)
 	}
 }
 
-// settle makes what is known fit the event after it was told to be wrong.
+// settle makes what is known fit the event after it was reported as wrong.
 func (j *judgement) settle(rule namedRule) {
 	switch r := rule.rule.(type) {
 	case *absorbing:

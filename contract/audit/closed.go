@@ -53,8 +53,8 @@ func newClosedRuns(rules []namedRule) closedRuns {
 	return c
 }
 
-// keepEnd keeps a run that has ended, if that can be done in short; its view is not needed then.
-func (c *closedRuns) keepEnd(run string, v *view) bool {
+// storeEnd keeps a run that has ended, if that can be done in short; its view is not needed then.
+func (c *closedRuns) storeEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
 	}
@@ -66,9 +66,9 @@ func (c *closedRuns) keepEnd(run string, v *view) bool {
 	return true
 }
 
-// take returns what is known of a run that has ended, as far as its next event can be judged by it;
-// nil for any other run.
-func (c *closedRuns) take(run string, checker *Checker) *view {
+// remove returns what is known of a run that has ended, as far as its next event can be judged by
+// it; nil for any other run.
+func (c *closedRuns) remove(run string, checker *Checker) *view {
 	last, ok := c.runs[run]
 	if !ok {
 		return nil

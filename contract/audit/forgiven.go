@@ -39,8 +39,8 @@ const (
 	others      = "…" // stands for the names that are too many
 )
 
-func (f forgiven) add(made []mark) {
-	for _, m := range made {
+func (f forgiven) add(marks []mark) {
+	for _, m := range marks {
 		for _, name := range []*string{&m.typ, &m.member, &m.value} {
 			if len(*name) > maxName {
 				*name = others

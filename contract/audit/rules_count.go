@@ -30,7 +30,7 @@ func (r *countsAt) judge(v *view, s *step) string {
 	switch {
 	case !r.At.matches(s):
 		return "" // other events refer to a question, they do not count it
-	case v.askedUnknown, v.prev != nil && v.prev.told:
+	case v.askedUnknown, v.prev != nil && v.prev.misplaced:
 		return s.skip()
 	case !v.ownCount():
 		if got <= v.asked {
@@ -131,7 +131,7 @@ func (r *atMost) judge(v *view, s *step) string {
 		return s.skip()
 	case !left:
 		return fmt.Sprintf("%s number %d, but %s is %d", s.Type, v.autoDecisions+1, r.Limit,
-			*v.begun.data.MaxAutoDecisions)
+			*v.started.data.MaxAutoDecisions)
 	}
 	return ""
 }
@@ -150,12 +150,12 @@ func (r *below) judge(v *view, s *step) string {
 	switch {
 	case !r.Event.matches(s):
 		return ""
-	case v.begun == nil || s.number(r.Field) == unknownAttempt:
+	case v.started == nil || s.number(r.Field) == unknownAttempt:
 		return s.skip()
-	case v.begun.data.MaxAttempt == 0:
+	case v.started.data.MaxAttempt == 0:
 		return ""
 	}
-	if got, limit := s.number(r.Field), v.begun.data.MaxAttempt; got >= limit {
+	if got, limit := s.number(r.Field), v.started.data.MaxAttempt; got >= limit {
 		return fmt.Sprintf("%s at %s %d, but %s is %d", describe(s), r.Field, got, r.Limit, limit)
 	}
 	return ""

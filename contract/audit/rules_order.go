@@ -154,9 +154,9 @@ func (r *paired) judge(v *view, s *step) string {
 }
 
 // excused reports whether the event before need not be followed by its other half: because
-// something was told of it, or of the half.
+// something was reported about it, or about the half.
 func (r *paired) excused(v *view) bool {
-	return v.prev.told || r.SameInteraction && v.apart != 0 && v.prev.data.PendingInteractionID == v.apart
+	return v.prev.misplaced || r.SameInteraction && v.unpaired != 0 && v.prev.data.PendingInteractionID == v.unpaired
 }
 
 // unseen reports whether the other half of the event before may stand before that, in the log of
@@ -168,10 +168,10 @@ func (r *paired) unseen(v *view) bool {
 // reversed judges what follows a question that was shown before its change of state.
 func (r *paired) reversed(v *view, s *step) string {
 	if !r.First.matches(s) {
-		if v.prev.told || v.prev.lost {
+		if v.prev.misplaced || v.prev.lost {
 			return ""
 		}
-		v.apart = v.prev.data.InteractionID
+		v.unpaired = v.prev.data.InteractionID
 		return fmt.Sprintf("%s stands neither directly after %s nor before it", r.Second, r.First)
 	}
 	return r.other(s, v.prev)
@@ -188,7 +188,7 @@ func (r *paired) other(change, question *step) string {
 
 func (r *paired) unfinished(v *view) string {
 	if v.lenient && r.SameInteraction && v.early != nil {
-		if v.early == v.prev && !v.prev.told && !v.prev.lost {
+		if v.early == v.prev && !v.prev.misplaced && !v.prev.lost {
 			return fmt.Sprintf("%s is the last event, but stands neither directly after %s nor before it", r.Second,
 				r.First)
 		}
@@ -215,7 +215,7 @@ func (r *precedes) judge(v *view, s *step) string {
 	if v.lenient && s.Type == fcmp.TypeInputRequired && v.state != "waiting_user" {
 		return "" // its change of state follows directly, see paired
 	}
-	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told && !slices.Contains(r.Past, s.Type) &&
+	if v.loud != nil && v.loud.Type == r.Type && !v.loud.misplaced && !slices.Contains(r.Past, s.Type) &&
 		!r.Then.matches(s) {
 		return fmt.Sprintf("%s is followed by %s, not by %s", r.Type, describe(s), r.Then)
 	}
@@ -223,7 +223,7 @@ func (r *precedes) judge(v *view, s *step) string {
 }
 
 func (r *precedes) unfinished(v *view) string {
-	if v.loud != nil && v.loud.Type == r.Type && !v.loud.told {
+	if v.loud != nil && v.loud.Type == r.Type && !v.loud.misplaced {
 		return fmt.Sprintf("%s is not followed by %s", r.Type, r.Then)
 	}
 	return ""

@@ -76,7 +76,7 @@ func (r *equal) bind(l *contract.Lifecycle) error {
 
 func (r *equal) judge(v *view, s *step) string {
 	if s.Type == fcmp.TypeStateChanged && !v.l.Terminal(s.data.To) {
-		return "" // it should have no end to tell of
+		return "" // it should have no end
 	}
 	left, right := s.text(r.Left), s.text(r.Right)
 	if s.Type == r.Type && left == "" && s.has("terminal") {
@@ -177,10 +177,10 @@ func (r *never) judge(v *view, s *step) string {
 	if !r.Event.matches(s) {
 		return ""
 	}
-	if v.begun == nil {
+	if v.started == nil {
 		return s.skip()
 	}
-	mode, strict := v.begun.data.Mode, v.begun.data.Strict
+	mode, strict := v.started.data.Mode, v.started.data.Strict
 	switch {
 	case r.Given.Mode != "" && mode == "", r.Given.Strict != nil && strict == nil:
 		return s.skip()

@@ -94,11 +94,11 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 	switch {
 	case s.Type != r.Type:
 		return ""
-	case v.begun == nil || v.begun.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
+	case v.started == nil || v.started.data.SessionTimeoutSec == 0 || s.data.TimeoutSec == 0:
 		return s.skip()
-	case s.data.TimeoutSec != v.begun.data.SessionTimeoutSec:
+	case s.data.TimeoutSec != v.started.data.SessionTimeoutSec:
 		return fmt.Sprintf("%s is %d, but the run was submitted with %s %d", r.Member, s.data.TimeoutSec, r.Limit,
-			v.begun.data.SessionTimeoutSec)
+			v.started.data.SessionTimeoutSec)
 	}
 	return ""
 }
@@ -124,14 +124,14 @@ func (r *waitsFor) judge(v *view, s *step) string {
 		return "" // whether there has to be one is asked elsewhere
 	}
 	from := s.instant(r.From)
-	if v.begun == nil || v.begun.data.SessionTimeoutSec == 0 || from.IsZero() {
+	if v.started == nil || v.started.data.SessionTimeoutSec == 0 || from.IsZero() {
 		return s.skip()
 	}
-	span := min(v.begun.data.SessionTimeoutSec, maxSpanSec)
+	span := min(v.started.data.SessionTimeoutSec, maxSpanSec)
 	due := from.Add(time.Duration(span) * time.Second)
-	s.data.WaitDeadlineAt = due // what is told here is not told again of what the deadline does
+	s.data.WaitDeadlineAt = due // what is reported here is not reported again when the deadline passes
 	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
-		v.begun.data.SessionTimeoutSec))
+		v.started.data.SessionTimeoutSec))
 }
 
 // maxSpanSec is the longest span in seconds that a time.Duration holds.

@@ -41,13 +41,13 @@ type condition struct {
 	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
 }
 
-// holds reports whether the condition holds, and whether the log tells enough to know that it does
+// holds reports whether the condition holds, and whether the log says enough to know that it does
 // not.
 func (c condition) holds(v *view) (holds, known bool) {
 	holds, known = true, true
-	asks := func(asked, tells, is bool) {
+	asks := func(asked, stated, is bool) {
 		holds = holds && (!asked || is)
-		known = known && (!asked || tells)
+		known = known && (!asked || stated)
 	}
 	left, ok := v.autoDecisionLeft()
 	asks(c.Profile != "", v.open.data.Profile != "", c.Profile == v.open.data.Profile)
@@ -117,10 +117,10 @@ func (r *policyRow) judge(v *view, s *step) string {
 	if s.Type != r.Type {
 		return ""
 	}
-	if v.begun == nil || v.begun.data.Strict == nil || s.data.Profile == "" || s.data.OnDeadline == "" {
+	if v.started == nil || v.started.data.Strict == nil || s.data.Profile == "" || s.data.OnDeadline == "" {
 		return s.skip()
 	}
-	strict := *v.begun.data.Strict
+	strict := *v.started.data.Strict
 	row, ok := v.l.Wait(s.data.Profile, strict)
 	if !ok || row.OnDeadline != s.data.OnDeadline {
 		return fmt.Sprintf("on_deadline is %s; for profile %s, strict %t the policy (%s) says %s", s.data.OnDeadline,

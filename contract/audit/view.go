@@ -16,12 +16,12 @@ type step struct {
 	data stepData
 	// undecided is set by a rule that lacks what it would have to know.
 	undecided bool
-	// told says that it was told that the event stands in the wrong place. What it asks for is not
-	// demanded then.
-	told bool
+	// misplaced says that the event was reported to stand in the wrong place. What it asks for is
+	// not demanded then.
+	misplaced bool
 	// lost says that what stands directly before the event is not known.
 	lost bool
-	// due holds, of the numbers that were told to be wrong, what they should have been, by field;
+	// due holds, of the numbers that were reported as wrong, what they should have been, by field;
 	// dueEngine the engine.
 	due       map[string]int
 	dueEngine string
@@ -61,7 +61,7 @@ func newStep(e fcmp.Event) *step {
 	return s
 }
 
-// skip says that the rule cannot be decided on this event, because the log does not tell what it
+// skip says that the rule cannot be decided on this event, because the log does not say what it
 // would have to know.
 func (s *step) skip() string {
 	s.undecided = true
@@ -69,13 +69,13 @@ func (s *step) skip() string {
 }
 
 // follows reports whether the number is the one after the event before, plus more; or after what
-// that should have had, if it was told.
+// that should have had, if it was reported.
 func (s *step) follows(head *step, field string, more int) bool {
 	if s.number(field) == head.number(field)+more {
 		return true
 	}
-	due, told := head.due[field]
-	return told && s.number(field) == due+more
+	due, reported := head.due[field]
+	return reported && s.number(field) == due+more
 }
 
 // should notes what a number should have been.
@@ -95,7 +95,7 @@ func encoded(e fcmp.Event) ([]byte, error) {
 	return body, nil
 }
 
-// unknownAttempt stands for an attempt that the log does not tell.
+// unknownAttempt stands for an attempt that the log does not name.
 const unknownAttempt = -1
 
 // view is what is known of a run before its next event. It has a fixed size, however long the log
@@ -112,18 +112,18 @@ type view struct {
 	// over the whole run is known.
 	partial  bool
 	repeated uint64 // the last event that stood twice, 0 when the event before did not
-	pastEnd  bool   // it was told that something follows the run's end
+	pastEnd  bool   // it was reported that something follows the run's end
 	// startKnown says that it was decided whether the log of another producer begins in mid-run.
 	startKnown bool
 
 	state         string  // "": not known
-	begun         *step   // conversation.started
+	started       *step   // conversation.started
 	head          *step   // the event before, of a type that the contract knows or not
 	prev          *step   // the event before that the contract knows
 	loud          *step   // the last such event that was no warning
 	changed       *step   // the last change of state
 	early         *step   // the question that was shown before its change of state, see paired
-	apart         int     // the question of which it was told that it does not stand beside its change of state
+	unpaired      int     // the question that was reported as not beside its change of state
 	last          []*step // the last event of each type
 	turn          int     // the attempt of the last turn that started, 0: not known
 	open          *step   // user.input.required of the open question
@@ -143,7 +143,7 @@ func newView(l *contract.Lifecycle, lenient bool) *view {
 // stays known.
 func (v *view) lose() {
 	*v = view{
-		l: v.l, lenient: v.lenient, line: v.line, begun: v.begun, head: v.head, startKnown: v.startKnown,
+		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
 		fresh: true, partial: true, openUnknown: true, askedUnknown: true,
 	}
 }
@@ -169,12 +169,12 @@ func (v *view) advance(s *step) {
 	}
 	switch s.Type {
 	case fcmp.TypeStarted:
-		if v.begun == nil {
-			v.begun = s
+		if v.started == nil {
+			v.started = s
 		}
 	case fcmp.TypeInputRequired:
-		v.open, v.openUnknown = s, s.told
-		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.told, s.data.Profile
+		v.open, v.openUnknown = s, s.misplaced
+		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.misplaced, s.data.Profile
 	case fcmp.TypeStateChanged:
 		v.state, v.changed, v.pastEnd = s.data.To, s, false
 		if s.data.To != "waiting_user" {
@@ -199,7 +199,7 @@ func (v *view) noteQuestion(s *step) {
 	shown := s.Type == fcmp.TypeInputRequired
 	switch {
 	case v.prev.waits() && v.early == nil && !shown:
-		// The question is missing. So that this is told once, it counts as asked.
+		// The question is missing. So that this is reported once, it counts as asked.
 		v.openUnknown, v.open = true, nil
 		v.asked = max(v.asked, v.prev.data.PendingInteractionID)
 		v.early = nil
@@ -214,29 +214,29 @@ func (v *view) noteQuestion(s *step) {
 
 // autoDecisionLeft reports whether the run may still decide for itself, as far as that is known.
 func (v *view) autoDecisionLeft() (left, ok bool) {
-	if v.begun == nil || v.begun.data.MaxAutoDecisions == nil || v.partial {
+	if v.started == nil || v.started.data.MaxAutoDecisions == nil || v.partial {
 		return false, false
 	}
-	return v.autoDecisions < *v.begun.data.MaxAutoDecisions, true
+	return v.autoDecisions < *v.started.data.MaxAutoDecisions, true
 }
 
 // ownCount reports whether attempts and questions are counted as this contract counts them. Other
 // producers begin elsewhere.
 func (v *view) ownCount() bool {
-	return !v.lenient || v.begun != nil && v.begun.Meta.Attempt == 0
+	return !v.lenient || v.started != nil && v.started.Meta.Attempt == 0
 }
 
-// facts are those that the log tells for certain; a fact that is not a key is unknown.
+// facts are those that the log states for certain; a fact that is not a key is unknown.
 func (v *view) facts() contract.Facts {
 	known := contract.Facts{}
 	if left, ok := v.autoDecisionLeft(); ok {
 		known["auto_decision_left"] = left
 	}
-	if v.begun != nil && v.begun.data.Mode != "" {
-		known["interactive"] = v.begun.data.Mode == "interactive"
+	if v.started != nil && v.started.data.Mode != "" {
+		known["interactive"] = v.started.data.Mode == "interactive"
 	}
-	if v.begun != nil && v.begun.data.Strict != nil {
-		known["strict"] = *v.begun.data.Strict
+	if v.started != nil && v.started.data.Strict != nil {
+		known["strict"] = *v.started.data.Strict
 	}
 	if v.profile != "" {
 		known["sticky"] = v.profile == "sticky_process"
@@ -263,8 +263,8 @@ func contradicts(known contract.Facts, g contract.Guard) bool {
 func (v *view) candidates(s *step) []contract.Transition {
 	var out []contract.Transition
 	known := v.facts()
-	if v.prev != nil && v.prev.told && v.prev.Type == s.data.Trigger {
-		known = nil // that it may not be was told of the event before
+	if v.prev != nil && v.prev.misplaced && v.prev.Type == s.data.Trigger {
+		known = nil // the event before was reported as not allowed here
 	}
 	for _, t := range v.l.Transitions {
 		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To &&

@@ -9,15 +9,15 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// teller writes what is found, in one form or another.
-type teller interface {
+// reporter writes what is found, in one form or another.
+type reporter interface {
 	violation(file string, v audit.Violation, i contract.Invariant)
 	summary(s *summary)
 }
 
-var tellers = map[bool]func(*printer) teller{
-	false: func(out *printer) teller { return &plainTeller{out: out, met: map[string]bool{}} },
-	true:  func(out *printer) teller { return &jsonTeller{out} },
+var reporters = map[bool]func(*printer) reporter{
+	false: func(out *printer) reporter { return &textReporter{out: out, met: map[string]bool{}} },
+	true:  func(out *printer) reporter { return &jsonReporter{out} },
 }
 
 // summary adds up what was found in all logs.
@@ -30,7 +30,7 @@ type summary struct {
 	Events      int            `json:"events"`
 	Violations  int            `json:"violations"`
 	ByInvariant map[string]int `json:"by_invariant"`
-	Untold      int            `json:"untold"` // violations beyond -max
+	Omitted     int            `json:"untold"` // violations beyond -max
 	Unreadable  int            `json:"unreadable_files"`
 	Lenient     bool           `json:"lenient"`
 	Forgiven    []forgiven     `json:"forgiven,omitempty"`
@@ -51,22 +51,22 @@ var errEmpty = errors.New("there is no event in it, so nothing was checked")
 
 // checking is one call of the program.
 type checking struct {
-	lenient bool
-	most    int // violations that are told, 0: all
-	stdin   io.Reader
-	stderr  io.Writer
-	teller  teller
+	lenient  bool
+	most     int // violations that are shown, 0: all
+	stdin    io.Reader
+	stderr   io.Writer
+	reporter reporter
 
 	invariants map[string]contract.Invariant
 	sum        summary
-	passed     overlooked
+	passed     forgivenCounts
 }
 
-// all checks everything that is named; what cannot be read is told, and the rest is checked.
+// all checks everything that is named; what cannot be read is reported, and the rest is checked.
 func (c *checking) all(args []string) int {
 	c.sum = summary{ByInvariant: map[string]int{}, Lenient: c.lenient, Skipped: map[string]int{}}
 	c.invariants = map[string]contract.Invariant{}
-	c.passed = overlooked{}
+	c.passed = forgivenCounts{}
 	for _, i := range contract.Load().Invariants {
 		c.invariants[i.ID] = i
 	}
@@ -85,7 +85,7 @@ func (c *checking) all(args []string) int {
 		}
 	}
 	c.sum.Forgiven = c.passed.list()
-	c.teller.summary(&c.sum)
+	c.reporter.summary(&c.sum)
 	switch {
 	case c.sum.Unreadable > 0:
 		return exitWrong
@@ -109,9 +109,9 @@ func (c *checking) one(in input) error {
 	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, Keep: -1, Found: func(v audit.Violation) {
 		c.sum.ByInvariant[v.Invariant]++
 		if c.most > 0 && c.sum.Violations >= c.most {
-			c.sum.Untold++
+			c.sum.Omitted++
 		} else {
-			c.teller.violation(in.name, v, c.invariants[v.Invariant])
+			c.reporter.violation(in.name, v, c.invariants[v.Invariant])
 		}
 		c.sum.Violations++
 	}})

@@ -28,8 +28,8 @@ func index() *explain.Index {
 	return explain.New(contract.Load(), requirements)
 }
 
-// explainWord says what an id or a name means; what nobody knows is told with what may have been
-// meant.
+// explainWord says what an id or a name means; what is not known is answered with what may have
+// been meant.
 func explainWord(out *printer, stderr io.Writer, word string, asJSON bool) int {
 	if strings.EqualFold(word, wordLenient) {
 		explainLenient(out, asJSON)

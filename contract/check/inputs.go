@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// stdinName is standard input's name as an argument; shownStdin is what it is called in what is
-// told.
+// stdinName is standard input's name as an argument, shownStdin its name in what is reported.
 const (
 	stdinName  = "-"
 	shownStdin = "stdin"

@@ -5,9 +5,9 @@
 //
 // A folder is searched for *.jsonl, and everything below it; without an argument, and for -, it
 // reads standard input. Each file is a log of its own; it may hold several runs, their events
-// interleaved. A file without an event is an error. Every violation is told, with the file, the
+// interleaved. A file without an event is an error. Every violation is shown, with the file, the
 // line, the event's seq, and the invariant of the contract that it breaks; -max bounds how many.
-// After one, the run is judged by what is known then, so that one fault is told once. Of several
+// After one, the run is judged by what is known then, so that one fault is shown once. Of several
 // faults of one event that are about its place in the run the first counts: transitions and pairs
 // of events are checked before counters.
 //
@@ -106,7 +106,7 @@ func run(args []string, stdin stdin, stdout, stderr io.Writer) int {
 		flags.Usage()
 		return exitWrong
 	default:
-		c := checking{lenient: *lenient, most: *most, stdin: stdin, stderr: stderr, teller: tellers[*asJSON](out)}
+		c := checking{lenient: *lenient, most: *most, stdin: stdin, stderr: stderr, reporter: reporters[*asJSON](out)}
 		code = c.all(logs)
 	}
 	if out.failed != nil {

@@ -205,13 +205,13 @@ func FuzzOutput(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, log string) {
 		report, err := audit.Log(strings.NewReader(log), audit.Options{Lenient: true})
 		require.NoError(t, err)
-		for asJSON, teller := range tellers {
+		for asJSON, reporter := range reporters {
 			var out bytes.Buffer
-			told := teller(&printer{out: &out})
+			told := reporter(&printer{out: &out})
 			for _, v := range report.Violations {
 				told.violation(name, v, invariants[v.Invariant])
 			}
-			passed := overlooked{}
+			passed := forgivenCounts{}
 			passed.add(report.Forgiven)
 			told.summary(&summary{Files: 1, Violations: report.Found,
 				ByInvariant: map[string]int{"IV-01": report.Found}, Lenient: true, Forgiven: passed.list()})

@@ -144,7 +144,7 @@ func (m *model) store(s *State, next Run, w *wish, r ruling, from place, by acto
 	if m.off[CommitEvents] {
 		return broken
 	}
-	told := m.tell(s, &telling{arrow: r.arrow, from: from, next: next.told(), id: w.id, code: w.code, due: due})
+	told := m.emit(s, &emission{arrow: r.arrow, from: from, next: next.visible(), id: w.id, code: w.code, due: due})
 	if broken == "" {
 		broken = told
 	}

@@ -23,25 +23,25 @@ type Log struct {
 	Begun bool
 }
 
-// telling is what a commit has to tell.
-type telling struct {
+// emission is what the events of a commit depend on.
+type emission struct {
 	arrow int8 // index into Transitions
 	from  place
-	next  told
+	next  visible
 	id    uint8  // of the question that is settled
 	code  string // where it is not the transition's own
 	due   bool   // the deadline has passed
 }
 
-// told is the part of a record that its events repeat.
-type told struct {
+// visible is the part of a record that its events repeat.
+type visible struct {
 	state             place
 	attempt           uint8
 	pending, deadline uint8
 	autos             uint8
 }
 
-func (r *Run) told() told { return told{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos} }
+func (r *Run) visible() visible { return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos} }
 
 // submission is the arrow by which a run begins.
 const submission int8 = -2
@@ -51,12 +51,12 @@ const submission int8 = -2
 type judge struct {
 	*model
 	known map[judgement]judged
-	logs  map[Log][]telling
+	logs  map[Log][]emission
 }
 
 type judgement struct {
-	log  Log
-	tell telling
+	log      Log
+	emission emission
 }
 
 type judged struct {
@@ -65,11 +65,11 @@ type judged struct {
 }
 
 func newJudge(m *model) *judge {
-	return &judge{model: m, known: map[judgement]judged{}, logs: map[Log][]telling{{}: nil}}
+	return &judge{model: m, known: map[judgement]judged{}, logs: map[Log][]emission{{}: nil}}
 }
 
-// tell adds the commit's events to the log, and says which invariant they break.
-func (m *model) tell(s *State, t *telling) string {
+// emit adds the commit's events to the log, and says which invariant they break.
+func (m *model) emit(s *State, t *emission) string {
 	q := judgement{s.Log, *t}
 	verdict, ok := m.judge.known[q]
 	if !ok {
@@ -82,10 +82,10 @@ func (m *model) tell(s *State, t *telling) string {
 
 // decide replays a log with that summary through the checker, and then what is told now.
 func (j *judge) decide(q judgement) judged {
-	log := append(append([]telling(nil), j.logs[q.log]...), q.tell)
+	log := append(append([]emission(nil), j.logs[q.log]...), q.emission)
 	next := q.log
-	for _, e := range j.emits(q.tell.arrow) {
-		next.add(e, &q.tell, j.trigger(q.tell.arrow))
+	for _, e := range j.emits(q.emission.arrow) {
+		next.add(e, &q.emission, j.trigger(q.emission.arrow))
 	}
 	if _, ok := j.logs[next]; !ok {
 		j.logs[next] = log
@@ -94,7 +94,7 @@ func (j *judge) decide(q judgement) judged {
 }
 
 // replay is the checker's word on a whole log.
-func (j *judge) replay(log []telling) string {
+func (j *judge) replay(log []emission) string {
 	c := audit.NewCheckerFor(j.law.l)
 	for _, e := range j.events(log) {
 		if found := c.Event(e); len(found) > 0 {
@@ -122,7 +122,7 @@ func (m *model) trigger(arrow int8) string {
 }
 
 // add lets one event become part of the summary.
-func (l *Log) add(e contract.Emission, t *telling, trigger string) {
+func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 	l.Attempt = t.next.attempt
 	switch e.Type {
 	case fcmp.TypeStarted:
@@ -149,7 +149,7 @@ func (l *Log) add(e contract.Emission, t *telling, trigger string) {
 const long = time.Hour
 
 // events writes the log as it would be stored.
-func (j *judge) events(log []telling) []fcmp.Event {
+func (j *judge) events(log []emission) []fcmp.Event {
 	w := logWriter{judge: j, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for i := range log {
 		t := &log[i]
@@ -172,7 +172,7 @@ type logWriter struct {
 	events        []fcmp.Event
 }
 
-func (w *logWriter) write(kind string, t *telling) {
+func (w *logWriter) write(kind string, t *emission) {
 	data := w.data(kind, t)
 	body, err := json.Marshal(data)
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *logWriter) write(kind string, t *telling) {
 }
 
 // data is the payload of one event.
-func (w *logWriter) data(kind string, t *telling) any {
+func (w *logWriter) data(kind string, t *emission) any {
 	sc := &w.scenario
 	switch kind {
 	case fcmp.TypeStarted:
@@ -230,7 +230,7 @@ func (w *logWriter) data(kind string, t *telling) any {
 	return fcmp.Warning{Code: "ENGINE_DIAGNOSTIC"}
 }
 
-func (w *logWriter) change(t *telling) fcmp.StateChanged {
+func (w *logWriter) change(t *emission) fcmp.StateChanged {
 	arrow := &w.law.l.Transitions[max(t.arrow, 0)]
 	c := fcmp.StateChanged{
 		From: t.from.String(), To: t.next.state.String(), Trigger: arrow.Event, UpdatedAt: w.now,

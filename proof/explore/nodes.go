@@ -10,7 +10,7 @@ func (w *walk) registry(i int) {
 	}
 	for j := range w.bounds.Nodes {
 		if j != i && s.Nodes[j].Up && n.Registered && (!n.Up || n.Lapsed || w.off[LeaseEnded]) {
-			next := w.begin()
+			next := w.newStep()
 			next.Nodes[i].Registered, next.Nodes[i].Lapsed = false, false
 			broken := ""
 			if n.Up && !n.Lapsed {
@@ -29,13 +29,13 @@ func (w *walk) registry(i int) {
 	}
 	switch {
 	case !n.Registered:
-		next := w.begin()
+		next := w.newStep()
 		next.leaves(i)
 		w.comesBack(next, i, true)
 		w.seen.came(staleEpoch)
 		w.step(Action{what: rejoins, who: who, came: staleEpoch}, next, "")
 	case n.Lapsed:
-		next := w.begin()
+		next := w.newStep()
 		next.Nodes[i].Lapsed = false
 		w.step(Action{what: renews, who: who}, next, "")
 	default:
@@ -55,7 +55,7 @@ func (w *walk) registry(i int) {
 // restart brings the node back. Its first recovery finds its former self dead, on the same machine,
 // at once; that is one step here.
 func (w *walk) restart(i int) {
-	next := w.begin()
+	next := w.newStep()
 	w.comesBack(next, i, !w.off[RestartID])
 	w.step(Action{what: restarts, who: worker(i)}, next, "")
 }

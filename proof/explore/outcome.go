@@ -26,7 +26,7 @@ func (w *walk) finish(i int) {
 		for _, rule := range v.rules {
 			w.seen.rule(rule)
 		}
-		w.put(w.begin(), i, Action{what: finishes, who: worker(i), arg: arg}, wish)
+		w.put(w.newStep(), i, Action{what: finishes, who: worker(i), arg: arg}, wish)
 		if next := w.breaks(); next != nil && n.View == current && n.Sent.Epoch == 0 {
 			m := &next.Nodes[i]
 			m.Phase, m.Outcome = unsure, v.outcome
@@ -131,12 +131,12 @@ func (w *walk) putStored(s *State, i int, a Action, base *Run, wish *wish) {
 func (w *walk) onTheWay(i int) {
 	sent := w.from.Nodes[i].Sent
 	who := sender(i)
-	lost := w.begin()
+	lost := w.newStep()
 	lost.Nodes[i].Sent = Sent{}
 	lost.forget(who)
 	w.step(Action{what: vanishes, who: who}, lost, "")
 
-	s := w.begin()
+	s := w.newStep()
 	a := Action{what: arrives, who: who}
 	base, ok := w.read(w.from, who, sent.View, VersionFinish)
 	var wish *wish
@@ -165,9 +165,9 @@ func (w *walk) onTheWay(i int) {
 	w.step(a, s, broken)
 }
 
-// look tells a worker whether the outcome of which it heard nothing was stored after all.
-func (w *walk) look(i int) {
-	next := w.begin()
+// checkOutcome lets a worker see whether the outcome of which it heard nothing was stored after all.
+func (w *walk) checkOutcome(i int) {
+	next := w.newStep()
 	n, r := &next.Nodes[i], &next.Run
 	a := Action{what: looks, who: worker(i), came: notArrived}
 	mine := r.Epoch == n.Epoch

@@ -22,7 +22,7 @@ func (w *walk) person(i int) {
 
 // submit again is answered with the run that is there.
 func (w *walk) submit() {
-	n := w.begin()
+	n := w.newStep()
 	a := Action{what: submits, who: user(0), came: alreadyThere}
 	if !w.off[VersionCreate] {
 		w.seen.came(a.came)
@@ -34,7 +34,7 @@ func (w *walk) submit() {
 	n.Due = false
 	w.touch(n, &before, user(0))
 	broken := w.changed(&before, &n.Run)
-	if told := w.tell(n, &telling{arrow: submission, next: n.Run.told()}); broken == "" {
+	if told := w.emit(n, &emission{arrow: submission, next: n.Run.visible()}); broken == "" {
 		broken = told
 	}
 	w.step(a, n, broken)
@@ -53,7 +53,7 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 		key = 1
 	}
 	pending := r.State == waiting && r.Pending == id
-	n := w.begin()
+	n := w.newStep()
 	if i == 0 && (!pending || r.Asked > 1) && !w.off[ReplyKey] && r.Settled[key-1] == byAda {
 		a.came = replayed
 		if key != id {
@@ -94,7 +94,7 @@ func (w *walk) answered(a Action, n *State, id, key uint8) {
 }
 
 func (w *walk) cancel(i int) {
-	n := w.begin()
+	n := w.newStep()
 	a := Action{what: cancels, who: user(i)}
 	if w.over(&n.Run) {
 		a.came = alreadyOver
@@ -109,7 +109,7 @@ func (w *walk) cancel(i int) {
 // personStores commits what was decided. After a conflict the person looks again, which is a step
 // of its own.
 func (w *walk) personStores(i int, op Op) {
-	n := w.begin()
+	n := w.newStep()
 	a := Action{what: stores, who: user(i), arg: op.ID}
 	base, ok := w.read(w.from, a.who, op.View, versionOf[op.Task])
 	n.Users[i] = Op{}

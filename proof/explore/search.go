@@ -116,7 +116,7 @@ func (m *model) start() (State, string) {
 	if m.bare {
 		return s, ""
 	}
-	return s, m.tell(&s, &telling{arrow: submission, next: s.Run.told()})
+	return s, m.emit(&s, &emission{arrow: submission, next: s.Run.visible()})
 }
 
 // search is breadth first, so that the first state that breaks something is as near as any.

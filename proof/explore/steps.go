@@ -10,8 +10,8 @@ type walk struct {
 	next State
 }
 
-// begin gives room for the next step.
-func (w *walk) begin() *State {
+// newStep gives room for the next step.
+func (w *walk) newStep() *State {
 	w.next = *w.from
 	return &w.next
 }
@@ -53,17 +53,17 @@ func (w *walk) all() {
 func (w *walk) world() {
 	s := w.from
 	if s.Run.Deadline != 0 && !s.Due {
-		n := w.begin()
+		n := w.newStep()
 		n.Due = true
 		w.step(Action{what: deadlinePasses, arg: s.Run.Deadline}, n, "")
 	}
 	if s.Rival {
-		n := w.begin()
+		n := w.newStep()
 		n.Rival = false
 		w.step(Action{what: rivalFrees}, n, "")
 	}
 	if w.bounds.Rival && !s.Rival && !s.Run.Slot {
-		n := w.begin()
+		n := w.newStep()
 		n.Rival = true
 		w.step(Action{what: rivalTakes}, n, "")
 	}
@@ -74,7 +74,7 @@ func (w *walk) breaks() *State {
 	if int(w.from.Faults) >= w.bounds.Faults || int(w.from.Run.Attempt) >= w.bounds.Attempts || w.over(&w.from.Run) {
 		return nil
 	}
-	n := w.begin()
+	n := w.newStep()
 	n.Faults++
 	return n
 }

@@ -16,7 +16,7 @@ func (w *walk) claim(i int) {
 	case !r.Slot && s.Rival && !w.off[ClaimCapacity]:
 		return
 	}
-	w.claimed(w.begin(), i, claims)
+	w.claimed(w.newStep(), i, claims)
 	if next := w.breaks(); next != nil {
 		w.claimed(next, i, claimsUnheard)
 	}
@@ -47,7 +47,7 @@ func (w *walk) claimed(s *State, i int, how what) {
 	n := &s.Nodes[i]
 	n.Phase, n.Epoch, n.View, n.Outcome = granted, next.Epoch, current, 0
 	if how == claims {
-		if b := w.begins(s, i, next.Epoch); broken == "" {
+		if b := w.startTurn(s, i, next.Epoch); broken == "" {
 			broken = b
 		}
 	}
@@ -68,8 +68,8 @@ func (w *walk) mayClaim(s *State, i int) string {
 	return ""
 }
 
-// begins has the engine work on the turn of the epoch.
-func (w *walk) begins(s *State, i int, epoch uint8) string {
+// startTurn has the engine work on the turn of the epoch.
+func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	n := &s.Nodes[i]
 	n.Phase, n.Epoch = executing, epoch
 	if w.scenario.Sticky && s.Run.Answer == 0 {
@@ -101,15 +101,15 @@ func (w *walk) turn(i int) {
 	case executing:
 		w.finish(i)
 	case unsure:
-		w.look(i)
+		w.checkOutcome(i)
 	case again:
-		next := w.begin()
+		next := w.newStep()
 		w.put(next, i, Action{what: resends, who: worker(i)}, w.wishOf(n.Outcome, r, i))
 	}
 	if n.Late != 0 {
-		next := w.begin()
+		next := w.newStep()
 		next.Nodes[i].Late = 0
-		w.step(Action{what: hearsLate, who: worker(i)}, next, w.begins(next, i, n.Late))
+		w.step(Action{what: hearsLate, who: worker(i)}, next, w.startTurn(next, i, n.Late))
 	}
 	if n.Phase == idle || n.Phase == granted {
 		return
@@ -118,7 +118,7 @@ func (w *walk) turn(i int) {
 		w.drop(i)
 	}
 	if r.State != running || r.Owner != owner(i+1) || r.Epoch != n.Epoch {
-		next := w.begin()
+		next := w.newStep()
 		w.ends(next, i)
 		w.step(Action{what: letsGo, who: worker(i)}, next, "")
 	}
@@ -126,9 +126,9 @@ func (w *walk) turn(i int) {
 
 // acknowledge lets the answer to a claim come, or not.
 func (w *walk) acknowledge(i int) {
-	next := w.begin()
-	w.step(Action{what: hears, who: worker(i)}, next, w.begins(next, i, next.Nodes[i].Epoch))
-	next = w.begin()
+	next := w.newStep()
+	w.step(Action{what: hears, who: worker(i)}, next, w.startTurn(next, i, next.Nodes[i].Epoch))
+	next = w.newStep()
 	w.ends(next, i)
 	w.step(Action{what: hearsNever, who: worker(i)}, next, "")
 }
@@ -137,7 +137,7 @@ func (w *walk) acknowledge(i int) {
 func (w *walk) man(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run
-	next := w.begin()
+	next := w.newStep()
 	m := &next.Nodes[i]
 	if n.Dropped == r.Epoch && !w.off[ManDropped] {
 		m.Phase, m.Epoch, m.View, m.Outcome = again, r.Epoch, current, requeue
@@ -148,7 +148,7 @@ func (w *walk) man(i int) {
 		m.Late = n.Epoch
 	}
 	m.View = current
-	w.step(Action{what: mans, who: worker(i), arg: r.Attempt}, next, w.begins(next, i, r.Epoch))
+	w.step(Action{what: mans, who: worker(i), arg: r.Attempt}, next, w.startTurn(next, i, r.Epoch))
 }
 
 // ends takes the worker off the node's books, and with it a process that nobody needs any more.
@@ -167,7 +167,7 @@ func (w *walk) ends(s *State, i int) {
 
 // drop ends a turn whose lease could not be renewed, before others take over.
 func (w *walk) drop(i int) {
-	next := w.begin()
+	next := w.newStep()
 	n, r := &next.Nodes[i], &next.Run
 	if r.State == running && r.Epoch == n.Epoch && r.Owner == owner(i+1) {
 		n.Dropped = n.Epoch

@@ -25,7 +25,7 @@ func (w *walk) upkeep(i int) {
 }
 
 func (w *walk) plans(i int, a Action, op Op) {
-	next := w.begin()
+	next := w.newStep()
 	next.Nodes[i].Upkeep = op
 	w.step(a, next, "")
 }
@@ -44,7 +44,7 @@ func (w *walk) recoverable(s *State, i int) bool {
 }
 
 func (w *walk) upkeepStores(i int, op Op) {
-	s := w.begin()
+	s := w.newStep()
 	a := Action{what: stores, who: upkeep(i), arg: op.ID}
 	base, ok := w.read(w.from, a.who, op.View, versionOf[op.Task])
 	s.Nodes[i].Upkeep = Op{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,13 +11,13 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// plainTeller writes for people: where first, so that an editor can go there.
-type plainTeller struct {
+// textReporter writes for people: where first, so that an editor can go there.
+type textReporter struct {
 	out *printer
-	met map[string]bool // invariants whose promise was told
+	met map[string]bool // invariants whose promise was shown
 }
 
-func (t *plainTeller) violation(file string, v audit.Violation, i contract.Invariant) {
+func (r *textReporter) violation(file string, v audit.Violation, i contract.Invariant) {
 	var whose []string
 	if v.RunID != "" {
 		whose = append(whose, "run "+v.RunID)
@@ -28,50 +29,50 @@ func (t *plainTeller) violation(file string, v audit.Violation, i contract.Invar
 	if len(whose) > 0 {
 		where = " (" + strings.Join(whose, ", ") + ")"
 	}
-	t.out.linef("%s:%d: %s: %s%s", printable(file), v.Line, v.Invariant, printable(v.Explanation), printable(where))
-	if !t.met[v.Invariant] {
-		t.met[v.Invariant] = true
-		t.out.linef("    %s: %s (%s)", v.Invariant, i.Doc, strings.Join(i.Requirements, ", "))
+	r.out.linef("%s:%d: %s: %s%s", printable(file), v.Line, v.Invariant, printable(v.Explanation), printable(where))
+	if !r.met[v.Invariant] {
+		r.met[v.Invariant] = true
+		r.out.linef("    %s: %s (%s)", v.Invariant, i.Doc, strings.Join(i.Requirements, ", "))
 	}
 }
 
-// maxForgivenTold bounds what is told of the forgiven.
-const maxForgivenTold = 12
+// maxForgivenShown bounds how many forgiven members are listed.
+const maxForgivenShown = 12
 
-func (t *plainTeller) summary(s *summary) {
+func (r *textReporter) summary(s *summary) {
 	runs := fmt.Sprintf("%d unfinished", s.Unfinished)
 	if s.Fragments > 0 {
 		runs += fmt.Sprintf(", %d from mid-run on", s.Fragments)
 	}
 	seen := fmt.Sprintf("%s, %s (%s), %s", count(s.Files, "file"), count(s.Runs, "run"), runs, count(s.Events, "event"))
-	if s.Untold > 0 {
-		t.out.linef("… and %d more (-max 0 tells all)", s.Untold)
+	if s.Omitted > 0 {
+		r.out.linef("… and %d more (-max 0 tells all)", s.Omitted)
 	}
 	if s.Violations > 0 {
-		t.out.linef("")
+		r.out.linef("")
 	}
 	for i, f := range s.Forgiven {
-		if i == maxForgivenTold {
-			t.out.linef("forgiven: … and %d others (-json lists them)", len(s.Forgiven)-i)
+		if i == maxForgivenShown {
+			r.out.linef("forgiven: … and %d others (-json lists them)", len(s.Forgiven)-i)
 			break
 		}
-		t.out.linef("forgiven: %s, %s", printable(f.text()), times(f.Count))
+		r.out.linef("forgiven: %s, %s", printable(f.text()), times(f.Count))
 	}
-	if s.Lenient { // otherwise it follows from what was told
-		t.skipped(s.Skipped)
+	if s.Lenient { // otherwise it follows from the violations
+		r.skipped(s.Skipped)
 	}
 	switch {
 	case s.Violations > 0:
 		ids := slices.Sorted(maps.Keys(s.ByInvariant))
 		for _, line := range wrap(counted(s.ByInvariant), width) {
-			t.out.linef("%s", line)
+			r.out.linef("%s", line)
 		}
-		t.out.linef("-explain %s says more%s", ids[0], hint(s))
-		t.out.linef("NOT OK: %s in %d of %s", count(s.Violations, "violation"), s.FilesBroken, seen)
+		r.out.linef("-explain %s says more%s", ids[0], hint(s))
+		r.out.linef("NOT OK: %s in %d of %s", count(s.Violations, "violation"), s.FilesBroken, seen)
 	case s.Unreadable > 0:
-		t.out.linef("NOT OK: %s could not be read, or not to the end; %s", count(s.Unreadable, "input"), seen)
+		r.out.linef("NOT OK: %s could not be read, or not to the end; %s", count(s.Unreadable, "input"), seen)
 	default:
-		t.out.linef("ok: %s", seen)
+		r.out.linef("ok: %s", seen)
 	}
 }
 
@@ -86,8 +87,8 @@ func (f forgiven) text() string {
 	return f.Member + of(f.Type) + " is " + f.How
 }
 
-// skipped tells which invariants could not be decided everywhere.
-func (t *plainTeller) skipped(by map[string]int) {
+// skipped lists which invariants could not be decided everywhere.
+func (r *textReporter) skipped(by map[string]int) {
 	if len(by) == 0 {
 		return
 	}
@@ -96,7 +97,7 @@ func (t *plainTeller) skipped(by map[string]int) {
 		if i > 0 {
 			head = strings.Repeat(" ", len(head))
 		}
-		t.out.linef("%s%s", head, line)
+		r.out.linef("%s%s", head, line)
 	}
 }
 
@@ -142,11 +143,11 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// jsonTeller writes for machines.
-type jsonTeller struct{ out *printer }
+// jsonReporter writes for machines.
+type jsonReporter struct{ out *printer }
 
-func (t *jsonTeller) violation(file string, v audit.Violation, i contract.Invariant) {
-	t.out.object(struct {
+func (r *jsonReporter) violation(file string, v audit.Violation, i contract.Invariant) {
+	r.out.object(struct {
 		Kind         string   `json:"kind"`
 		File         string   `json:"file"`
 		Line         int      `json:"line"`
@@ -159,10 +160,35 @@ func (t *jsonTeller) violation(file string, v audit.Violation, i contract.Invari
 	}{"violation", file, v.Line, v.RunID, v.Seq, v.Invariant, v.Explanation, i.Doc, i.Requirements})
 }
 
-func (t *jsonTeller) summary(s *summary) {
-	t.out.object(struct {
+func (r *jsonReporter) summary(s *summary) {
+	r.out.object(struct {
 		Kind string `json:"kind"`
 		OK   bool   `json:"ok"`
 		*summary
 	}{"summary", s.Violations == 0 && s.Unreadable == 0, s})
+}
+
+// forgivenCounts adds up what was forgiven in all logs.
+type forgivenCounts map[audit.Forgiven]int
+
+func (o forgivenCounts) add(list []audit.Forgiven) {
+	for _, f := range list {
+		n := f.Count
+		f.Count = 0
+		o[f] += n
+	}
+}
+
+// list returns the most frequent first.
+func (o forgivenCounts) list() []forgiven {
+	var all []forgiven
+	for f, n := range o {
+		all = append(all, forgiven{f.Type, f.Member, f.How, f.Value, n})
+	}
+	slices.SortFunc(all, func(a, b forgiven) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Member, b.Member),
+			cmp.Compare(a.How, b.How),
+			cmp.Compare(a.Value, b.Value))
+	})
+	return all
 }
