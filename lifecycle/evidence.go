@@ -42,23 +42,23 @@ func (t *turnEvidence) evidence() evidence {
 	}
 }
 
-// dialect is how an engine says what it means in one attempt.
+// dialect is how the engine of a turn signals that the run is done, or asks a question.
 type dialect struct {
-	plain bool   // by the fields of its outcome alone (engine.Profile.Plain)
-	nonce string // what its signals carry (engine.Profile.Signed); empty: nothing
+	plain bool   // by the fields of its outcome alone, not in its text (engine.Profile.Plain)
+	nonce string // that the signals in its text must carry (engine.Profile.Signed); empty: none
 }
 
-// dialectOf is how an engine of the profile says what it means in an attempt. A nonce is for one
-// attempt and is kept in memory alone (J12).
+// dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
+// own, which is not stored (J12).
 func dialectOf(p engine.Profile, mode fsm.Mode) dialect {
-	how := dialect{plain: p.Plain}
+	d := dialect{plain: p.Plain}
 	if p.Signed && !p.Plain && mode == fsm.ModeInteractive {
-		how.nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
+		d.nonce = strings.ToLower(rand.Text()[:12]) // 60 bits
 	}
-	return how
+	return d
 }
 
-// currentDialect is how the engine says what it means, once that is known.
+// currentDialect is the engine's dialect, once its profile is known.
 func (t *turn) currentDialect() dialect {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,9 +68,9 @@ func (t *turn) currentDialect() dialect {
 // collectEvidence reads the outcome of a turn, or of one round of it. It decides nothing.
 func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	t.mu.Lock()
-	profile, how := t.profile, t.dialect
+	profile, d := t.profile, t.dialect
 	t.mu.Unlock()
-	ev := &turnEvidence{profile: profile, reading: how.read(o), warnings: declaredWarnings(o.Diagnostics)}
+	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics)}
 	ev.session, ev.sessionFault = sessionOf(o.Handle)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
@@ -94,7 +94,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 		ev.outputFault = err
 		if err == nil {
 			ev.set(declared.Permissive(), fsm.FactSchemaPermissive)
-			ev.outputFault = how.validOutput(declared, ev.reading)
+			ev.outputFault = d.validOutput(declared, ev.reading)
 		}
 		ev.set(ev.outputFault == nil, fsm.FactOutputValid)
 	}
@@ -121,11 +121,11 @@ func (t *turnEvidence) interrupt(cause error) {
 	t.setProcess(interrupted(cause, t.process))
 }
 
-// read is what the outcome says: by its fields, and, unless the engine is plain code, by its text
+// read is what the outcome says in its fields, and, unless the engine is plain code, in its text
 // (J12).
-func (how dialect) read(o engine.Outcome) interaction.Reading {
-	r := interaction.ReadSigned(o.FinalText, o.Output, how.nonce)
-	if how.plain {
+func (d dialect) read(o engine.Outcome) interaction.Reading {
+	r := interaction.ReadSigned(o.FinalText, o.Output, d.nonce)
+	if d.plain {
 		r = interaction.ReadPlain(o.FinalText, o.Output)
 	}
 	r.Done = r.Done || o.Done
@@ -179,11 +179,11 @@ func (t *turnEvidence) failureMessage(rule fsm.GateRule) string {
 	return string(rule.Error)
 }
 
-func (how dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
+func (d dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.OutputFault != nil {
 		return errors.New(r.OutputFault.Detail)
 	}
-	if r.Output == nil && how.plain {
+	if r.Output == nil && d.plain {
 		return errors.New("the engine handed over none")
 	}
 	if r.Output == nil {
@@ -192,13 +192,13 @@ func (how dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
 	return s.ValidateJSON(r.Output)
 }
 
-// schemas keeps the compiled output schemas: hosts submit the same few again and again.
+// schemas caches the compiled output schemas, since hosts submit the same few for all runs.
 var schemas = schemaCache{compile: schema.Compile}
 
-// schemasKept bounds the cache; it starts anew when full.
-const schemasKept = 256
+// maxSchemas bounds the cache, which is emptied when it is full.
+const maxSchemas = 256
 
-// schemaCache keeps compiled schemas by their text.
+// schemaCache caches compiled schemas by their text.
 type schemaCache struct {
 	compile func(raw []byte) (*schema.Schema, error)
 
@@ -208,9 +208,9 @@ type schemaCache struct {
 
 func compiledSchema(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
 
-// get compiles without the lock, so that a large schema delays nobody who asks for one that is
-// known. Callers who ask for the same unknown one at one time may each compile it; all get the one
-// that was kept first.
+// get returns the compiled schema. It compiles without the lock, so that a large schema delays no
+// caller whose schema is cached. Callers that ask for the same new schema at the same time may each
+// compile it; all get the one that was cached first.
 func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
 	if s := c.cached(raw); s != nil {
 		return s, nil
@@ -234,7 +234,7 @@ func (c *schemaCache) add(raw []byte, s *schema.Schema) *schema.Schema {
 	if first := c.byText[string(raw)]; first != nil {
 		return first
 	}
-	if c.byText == nil || len(c.byText) >= schemasKept {
+	if c.byText == nil || len(c.byText) >= maxSchemas {
 		c.byText = make(map[string]*schema.Schema)
 	}
 	c.byText[string(raw)] = s

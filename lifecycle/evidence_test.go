@@ -324,10 +324,10 @@ func TestTheSchemasThatAreKeptAreBounded(t *testing.T) {
 	one, err := schema.Compile([]byte(`{}`))
 	require.NoError(t, err)
 	c := schemaCache{compile: func([]byte) (*schema.Schema, error) { return one, nil }}
-	for n := range 2*schemasKept + 10 {
+	for n := range 2*maxSchemas + 10 {
 		_, err := c.get(schemaText(n))
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(c.byText), schemasKept)
+		require.LessOrEqual(t, len(c.byText), maxSchemas)
 	}
 	require.Len(t, c.byText, 10)
 	_, err = compiledSchema([]byte(`{"type":"objekt"}`))

@@ -26,8 +26,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	for {
 		found, err := lookup(ctx, c.store, id, reply, digest)
 		if err == nil && found.settled {
-			// What was read may not be durable, and a caller who is told that his reply, or another
-			// one, was accepted does not come again (J8).
+			// What was read may not be durable yet, and a caller that learns that its reply, or
+			// another one, was accepted will not retry (J8).
 			err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
 				found, err = lookup(ctx, r, id, reply, digest)
 				return err
@@ -46,8 +46,8 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	}
 }
 
-// finding is what a reply meets: the question that it answers, or a receipt or refusal from what
-// was stored before.
+// finding is what the store says about a reply: the question that it answers is pending, or the
+// receipt or refusal that it gets.
 type finding struct {
 	run     Run
 	pending bool // the run waits with the question
@@ -56,7 +56,7 @@ type finding struct {
 	refusal error
 }
 
-// lookup finds what the reply meets. Its error says that the store could not tell.
+// lookup finds out about the reply. The error says that the store could not be read.
 func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (f finding,
 	err error) {
 	if f.run, err = r.Run(ctx, id); err != nil {
@@ -80,7 +80,8 @@ func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Re
 	return f, f.refuse(ctx, r, reply.ID)
 }
 
-// settleReply commits an accepted reply.
+// settleReply settles the pending question with the reply. store.ErrConflict means that somebody
+// else has changed the run since it was read: another reply, a deadline or a cancel.
 func (c *Client) settleReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
 	error) {
 	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
@@ -104,8 +105,8 @@ func replayedReceipt(id string, record interaction.Record, digest string) (inter
 		Replayed: true}, nil
 }
 
-// refuse says why the run cannot take a reply to the interaction. Its error says that the store
-// could not tell.
+// refuse finds out why the run takes no reply to the interaction: it was settled, by the deadline
+// for example, or it was never asked. The error says that the store could not be read.
 func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int) error {
 	run := &f.run
 	wrong := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
@@ -127,8 +128,8 @@ func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int)
 	return err
 }
 
-// settledInteraction finds one settled interaction of a run, of which there may be many: only a
-// store that cannot do better reads them all.
+// settledInteraction reads one settled interaction of a run. A store that is no
+// store.InteractionReader reads the whole history for it.
 func settledInteraction(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
 	if s, ok := r.(store.InteractionReader); ok {
 		return s.Interaction(ctx, id, number)

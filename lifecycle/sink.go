@@ -15,7 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// sink is the turn as its engine sees it. Every report is a commit under the turn's fence.
+// sink is the turn as its engine sees it: it takes reports while the turn executes. Every report is
+// a commit under the turn's fence.
 type sink turn
 
 // Message stores an intermediate message as an event.
@@ -29,8 +30,8 @@ func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
 	return s.report(ctx, nil, warning(declaredWarning(d)))
 }
 
-// declaredWarning is an engine's diagnostic with a code that may stand in an event: one of the
-// contract or of the engine's own. Any other becomes ENGINE_DIAGNOSTIC, and stands in the detail
+// declaredWarning returns the diagnostic with a code that an event may have: one of the contract,
+// or one of the engine's own. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the detail
 // (F6, F7).
 func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	if d.Code.Known() {
@@ -44,9 +45,11 @@ func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
 	return interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-// declaredWarnings are the diagnostics of an outcome, no more than maxDiagnostics. They share
-// nothing with the engine's.
+// declaredWarnings are the diagnostics of an outcome, maxDiagnostics at most, in a new slice.
 func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
+	if len(given) == 0 {
+		return nil
+	}
 	all := make([]interaction.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
 	for i, d := range given {
 		if i == maxDiagnostics {
@@ -74,7 +77,7 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...fcm
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
 	}
 	t := (*turn)(s)
-	t.mu.Lock() // from the admission to the commit: between the two the turn might end
+	t.mu.Lock() // until the report is committed, so that the turn does not end between admit and commit
 	defer t.mu.Unlock()
 	events, err := t.admit(events)
 	if err != nil || (session == nil && len(events) == 0) {
@@ -89,8 +92,8 @@ func (s *sink) report(ctx context.Context, session *store.Session, events ...fcm
 	return err
 }
 
-// admit refuses reports after the turn, and drops those beyond its limit; the last place is for
-// saying so. The caller holds mu.
+// admit refuses reports after the turn has ended, and drops those beyond maxReports; the last one
+// that is stored says so. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.closed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
@@ -111,7 +114,7 @@ func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	return nil, nil
 }
 
-// sessionOf checks a handle and turns it into the stored form.
+// sessionOf is the handle as it is stored. The error says that it cannot be.
 func sessionOf(h *engine.Handle) (*store.Session, error) {
 	if h == nil {
 		return nil, nil //nolint:nilnil // no handle is no session, and no fault
@@ -123,4 +126,12 @@ func sessionOf(h *engine.Handle) (*store.Session, error) {
 		return nil, fmt.Errorf("engine: handle is of engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
 	}
 	return &store.Session{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}, nil
+}
+
+// handleOf is a stored session as the engine handed it over; nil if there is none.
+func handleOf(s *store.Session) *engine.Handle {
+	if s == nil {
+		return nil
+	}
+	return &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
 }

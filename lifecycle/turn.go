@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// turn is one attempt that executes on this node: its worker's view of the run.
+// turn is one attempt of a run that executes on this node.
 type turn struct {
 	node     *node
 	epoch    uint64
@@ -95,8 +95,8 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 	}
 }
 
-// runEngine calls the engine for one round of the turn, unless the turn has ended. Whatever the
-// engine hands over that is code, errors and hints, is read here, where it can do no harm.
+// runEngine has the engine execute one round of the turn, unless the turn has ended. Errors and
+// hints have methods of the engine's, which may panic, so they are read here, within guarded.
 func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
@@ -154,7 +154,7 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	return profile.Kind, nil
 }
 
-// enterMethod notes which method of the engine the worker is in, for who leaves it behind.
+// enterMethod records which method of the engine the worker calls, in case it gets stuck there.
 func (t *turn) enterMethod(method string) EngineCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -162,7 +162,7 @@ func (t *turn) enterMethod(method string) EngineCall {
 	return t.call
 }
 
-// failed is the outcome of a turn that the engine could not execute.
+// failed is an outcome that stands for an error.
 func failed(code fsm.Code, err error) engine.Outcome {
 	detail := err.Error()
 	var f *engine.Failure
@@ -173,7 +173,7 @@ func failed(code fsm.Code, err error) engine.Outcome {
 	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: code, Detail: detail}}
 }
 
-// interrupted names the reason for which the library itself ended the turn.
+// interrupted is how a process ended that the library interrupted for the given cause.
 func interrupted(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")
@@ -185,37 +185,36 @@ func interrupted(cause error, p engine.Process) engine.Process {
 	return p
 }
 
-// input is what the engine is given for the attempt.
+// input is what the engine is given for the turn. It makes the run's folders.
 func (t *turn) input(spec Spec) (engine.Turn, error) {
 	dirs, err := t.node.folders(t.record, spec)
 	if err != nil {
 		return engine.Turn{}, err
 	}
-	how := t.currentDialect()
+	d := t.currentDialect()
 	in := engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
-		Prompt: how.prompt(spec, dirs.artifacts),
-		Plain:  how.plain, Nonce: how.nonce,
+		Prompt: d.prompt(spec, dirs.artifacts),
+		Plain:  d.plain, Nonce: d.nonce,
 		Answers: answers(t.record), OutputSchema: spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-	}
-	if s := t.record.Session; s != nil {
-		in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+		Handle: handleOf(t.record.Session),
 	}
 	return in, nil
 }
 
-// prompt is the host's, with instructions unless the engine is plain code (H1, H2, M4).
-func (how dialect) prompt(spec Spec, artifacts string) string {
-	if how.plain {
+// prompt is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
+// H2, M4).
+func (d dialect) prompt(spec Spec, artifacts string) string {
+	if d.plain {
 		return spec.Prompt
 	}
 	return interaction.Patch(interaction.PromptParts{
-		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: how.nonce,
+		Task: spec.Prompt, Mode: spec.Mode, ArtifactDir: artifacts, OutputSchema: spec.OutputSchema, Nonce: d.nonce,
 	})
 }
 
-// answers are what the turn goes on with.
+// answers are the answers that the turn goes on with; none in a first turn.
 func answers(run Run) []interaction.Answer {
 	if run.Answer == nil {
 		return nil
@@ -241,8 +240,8 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 			return ev
 		}
 		in.Repair, in.Answers, in.Handle = t.repairText(fault), nil, o.Handle
-		if s := t.stored().Session; in.Handle == nil && s != nil {
-			in.Handle = &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+		if in.Handle == nil {
+			in.Handle = handleOf(t.stored().Session)
 		}
 		next := t.runEngine(ctx, e, in)
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
@@ -250,14 +249,13 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 	}
 }
 
-// repairText is what the engine is told: why its output is not valid, and where it is no plain code
-// what to do.
+// repairText says why the output is not valid, and, unless the engine is plain code, what to do.
 func (t *turn) repairText(why string) string {
-	how := t.currentDialect()
-	if how.plain {
+	d := t.currentDialect()
+	if d.plain {
 		return why
 	}
-	return interaction.RepairText(t.spec.Mode, how.nonce, why)
+	return interaction.RepairText(t.spec.Mode, d.nonce, why)
 }
 
 // repairable reports whether the gate would fail the turn for its output, and there is a session

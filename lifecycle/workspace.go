@@ -21,9 +21,9 @@ type workspace struct {
 	work, artifacts, transcripts, home string
 }
 
-// folders makes the run's folders until it has a session. From then on they must be there: a turn
-// that goes on without its files would go on with something else (I3, I4). They are for the
-// host's user alone, and none may be a link: the agent could have put it there.
+// folders makes the run's folders as long as it has no session. From then on they must exist: a
+// turn that lost its files must not go on with empty folders (I3, I4). They are accessible to the
+// host's user alone, and none may be a link, which the agent could have planted.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	w, err := l.workspace(run, spec)
 	if err != nil {
@@ -97,11 +97,11 @@ func isFolder(dir string, look func(string) (fs.FileInfo, error)) error {
 // ownerFile in a run's folder says whose folder it is.
 const ownerFile = "run.json"
 
-// maxOwnerRecord bounds the mark in bytes: an agent could have written it.
+// maxOwnerRecord bounds the file in bytes, since an agent could have written it.
 const maxOwnerRecord = 4 << 10
 
-// ownerRecord tells a run from all others, also from one of the same id in another store, and from
-// one that was pruned before its id was used again.
+// ownerRecord identifies the run that owns a folder, among all runs that ever had its id: runs of
+// other stores, and those that were pruned before the id was used again.
 type ownerRecord struct {
 	RunID     string    `json:"run_id"`
 	Store     string    `json:"store,omitempty"` // its identity; empty for a store that has none
@@ -112,23 +112,23 @@ func (l *Lifecycle) ownerRecordOf(run Run) ownerRecord {
 	return ownerRecord{RunID: run.ID, Store: l.storeID, CreatedAt: run.CreatedAt.UTC()}
 }
 
-// sameRun reports whether the marks are of one run. A store that has an identity since may have had
-// none.
+// sameRun reports whether the records are of the same run. A record without a store's identity was
+// written before the store had one.
 func (m ownerRecord) sameRun(o ownerRecord) bool {
 	return m.RunID == o.RunID && m.CreatedAt.Equal(o.CreatedAt) && (m.Store == o.Store || m.Store == "" ||
 		o.Store == "")
 }
 
-// alternateName is the name of the run's folder where the one with its id is another's. No id holds
-// the sign in it.
+// alternateName is the name of the run's folder if the one named by its id belongs to another run.
+// It has a sign that no id has.
 func (m ownerRecord) alternateName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
 }
 
 // Folder is the folder of a run in Config.Dir, which holds work, artifacts, transcripts and home:
-// DIR/<run id>, or, where that is another run's, DIR/<run id>~<digest>. It is empty when Config.Dir
-// is, and need not exist before the run's first turn.
+// DIR/<run id>, or, if that belongs to another run, DIR/<run id>~<digest>. It is empty when
+// Config.Dir is, and need not exist before the run's first turn.
 func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	run, err := l.Get(ctx, id)
 	if err != nil || l.cfg.Dir == "" {
@@ -138,7 +138,7 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 	return base, err
 }
 
-// folderOf is where the run's folder is or is to be, and whether it is marked as the run's.
+// folderOf is the path of the run's folder, and whether the folder exists and the run owns it.
 func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
 	mine := l.ownerRecordOf(run)
 	aside := filepath.Join(l.cfg.Dir, mine.alternateName())
@@ -159,9 +159,9 @@ func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
 	}
 }
 
-// claimFolder finds the run's folder, or makes it and marks it as the run's. A folder without a
-// mark is the host's preparation, or was made by an earlier release: it becomes the run's. Of
-// several hosts that want it at one time one gets it.
+// claimFolder finds the run's folder, or makes it and records the run as its owner. A folder
+// without an owner was prepared by the host, or made by an earlier release, and becomes the run's.
+// Of several hosts that claim it at the same time one gets it.
 func (l *Lifecycle) claimFolder(run Run) (string, error) {
 	for {
 		base, own, err := l.folderOf(run)
@@ -184,7 +184,7 @@ func (l *Lifecycle) claimFolder(run Run) (string, error) {
 	}
 }
 
-// readOwner reads the mark of a folder, if it has one.
+// readOwner reads the owner of a folder, if it has one.
 func readOwner(base string) (m ownerRecord, found bool, _ error) {
 	if err := isFolder(base, os.Lstat); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -205,8 +205,8 @@ func readOwner(base string) (m ownerRecord, found bool, _ error) {
 	return m, true, nil
 }
 
-// writeOwner marks the folder, unless somebody has: fs.ErrExist. The mark is there in whole or not
-// at all.
+// writeOwner records the owner of a folder. The error is fs.ErrExist if it has one. The file is
+// written as a whole or not at all.
 func writeOwner(base string, m ownerRecord) error {
 	body, err := json.Marshal(m)
 	if err != nil {
