@@ -62,7 +62,7 @@ func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	start := func(r store.Run, _ []byte) (store.Commit, error) {
 		return decideStart(&r, n.id, now)
 	}
-	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Told: n.hinted.Swap(false),
+	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Hinted: n.hinted.Swap(false),
 		Start: start}
 	return n.store.Claim(n.live, req)
 }

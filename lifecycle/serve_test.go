@@ -161,7 +161,7 @@ func TestAClaimSaysWhetherAHintTold(t *testing.T) {
 		lc, stop := serve(t, Config{Store: s, Engine: e})
 		told := func() (all []bool) {
 			for _, r := range s.asked() {
-				all = append(all, r.Told)
+				all = append(all, r.Hinted)
 			}
 			return all
 		}

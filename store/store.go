@@ -21,7 +21,7 @@ import (
 //
 // Errors: the sentinels of this package mean that nothing was written. Any other error of a writing
 // method, a canceled context included, leaves the outcome unknown: the write may or may not have
-// been made, whole; the caller loads the run and looks.
+// been made, whole; the caller loads the run to find out.
 //
 // Time is passed in as now, in the caller's clock. A store with a clock of its own (a database
 // server's) judges leases by that clock instead, and is a Timekeeper. Times are kept to the
@@ -58,7 +58,7 @@ type Writer interface {
 	Prune(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// Reader looks at runs. What one call returns is of one moment.
+// Reader reads runs. What one call returns is of one moment.
 type Reader interface {
 	// Run returns the record, or ErrNotFound.
 	Run(ctx context.Context, id string) (Run, error)
@@ -92,8 +92,8 @@ type Reader interface {
 //
 // A read may show what is not durable yet: a commit whose outcome its caller does not know. On a
 // replicated store that is one that the primary has and no standby, because the wait for the
-// standby was given up; a failover undoes it. Whoever tells a caller "this is done" because a read
-// says so, and not because a commit of his own was acknowledged, must therefore read through
+// standby was given up; a failover undoes it. Whoever acknowledges something to a caller because a
+// read says so, and not because a commit of his own was acknowledged, must therefore read through
 // Confirm.
 //
 // It is a method of every store and no optional ability: a wrapper that forgot it would lose
@@ -230,9 +230,9 @@ type ClaimRequest struct {
 	// other engines are queued. Nil: runs of any engine. Queued runs that hold a slot of the node
 	// are picked in any case: their process is here.
 	Engines []string
-	// Told is a hint: the caller has heard of something that is ready, so that a look before the
-	// claim would be wasted. Without it, most claims find nothing.
-	Told bool
+	// Hinted says that a hint reported a ready run, so that a store need not check whether there is
+	// one before it begins its transaction. Most claims without a hint find nothing.
+	Hinted bool
 	// Start turns a picked run into its commit. It is given the record with Slot, Owner and Epoch
 	// already set and the specification; it is pure, fast, and may be called again for the same run
 	// when the store repeats its transaction. When it fails, that run is left as it was and the

@@ -13,8 +13,8 @@ type Surveyor interface {
 	// delayed and what is due.
 	//
 	// Its cost grows at most with the number of those runs: it never walks through the finished
-	// ones, of which there may be millions. It is fit for a look every ten seconds or so, and not
-	// for each request.
+	// ones, of which there may be millions. Call it every ten seconds or so, and not for each
+	// request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 

@@ -7,8 +7,8 @@ import "time"
 // agree on when a deadline has passed, however wrong the clocks of their machines are.
 type Timekeeper interface {
 	// Now returns the store's present time as far as this process knows it, without asking: it
-	// never blocks. Between two looks at the store's clock it goes on as time passes here, whatever
-	// is done to this machine's clock. It may be wrong by as long as a look takes; it may be called
-	// from any goroutine.
+	// never blocks. Between two readings of the store's clock it goes on as time passes here, even
+	// when this machine's clock is set. It may be wrong by as long as a reading takes; it may be
+	// called from any goroutine.
 	Now() time.Time
 }

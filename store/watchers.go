@@ -2,14 +2,14 @@ package store
 
 import "sync"
 
-// Watchers are those who wait for a store's hints: the part of Watcher that all stores have in
-// common. The zero value is ready, and safe for concurrent use.
+// Watchers implement Watcher for a store: they keep the functions that want its hints. The zero value
+// is ready, and safe for concurrent use.
 type Watchers struct {
 	mu  sync.RWMutex
 	fns map[*func(Hint)]struct{} // guarded by mu
 }
 
-// Watch is what Watcher asks for.
+// Watch implements Watcher.
 func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -24,9 +24,9 @@ func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 	}
 }
 
-// Tell passes hints on, after their commits are stored. The caller holds no lock that a watcher
+// Notify passes hints on, after their commits are stored. The caller holds no lock that a watcher
 // could need.
-func (w *Watchers) Tell(hints []Hint) {
+func (w *Watchers) Notify(hints []Hint) {
 	if len(hints) == 0 {
 		return
 	}

@@ -13,24 +13,24 @@ import (
 func TestEveryWatcherIsToldUntilItStops(t *testing.T) {
 	var w store.Watchers
 	require.False(t, w.Any())
-	w.Tell([]store.Hint{{RunID: "nobody hears this"}})
+	w.Notify([]store.Hint{{RunID: "nobody hears this"}})
 
 	var first, second []string
 	fn := func(h store.Hint) { first = append(first, h.RunID) }
 	stopFirst := w.Watch(fn)
 	stopTwin := w.Watch(fn) // the same function again is another watcher
 	stopSecond := w.Watch(func(h store.Hint) { second = append(second, h.RunID) })
-	w.Tell(nil)
-	w.Tell([]store.Hint{{RunID: "a"}, {RunID: "b"}})
+	w.Notify(nil)
+	w.Notify([]store.Hint{{RunID: "a"}, {RunID: "b"}})
 	require.Equal(t, []string{"a", "b", "a", "b"}, first)
 	require.Equal(t, []string{"a", "b"}, second, "in the order of the commits")
 
 	stopTwin()
 	stopTwin() // harmless
-	w.Tell([]store.Hint{{RunID: "c"}})
+	w.Notify([]store.Hint{{RunID: "c"}})
 	require.Equal(t, []string{"a", "b", "a", "b", "c"}, first)
 	stopFirst()
-	w.Tell([]store.Hint{{RunID: "d"}})
+	w.Notify([]store.Hint{{RunID: "d"}})
 	require.Equal(t, []string{"a", "b", "a", "b", "c"}, first)
 	require.Equal(t, []string{"a", "b", "c", "d"}, second)
 	require.True(t, w.Any())
@@ -48,7 +48,7 @@ func TestAHintIsSharedAsItIs(t *testing.T) {
 			require.Same(t, &events[0], &h.Events[0])
 		})()
 	}
-	w.Tell([]store.Hint{{RunID: "r", Seq: 1, Events: events, Run: run}})
+	w.Notify([]store.Hint{{RunID: "r", Seq: 1, Events: events, Run: run}})
 }
 
 // TestNobodyIsToldAfterItStopped has watchers come and go while hints are told: stop waits for a
@@ -62,7 +62,7 @@ func TestNobodyIsToldAfterItStopped(t *testing.T) {
 	for range tellers {
 		all.Go(func() {
 			for range times {
-				w.Tell([]store.Hint{{RunID: "a"}, {RunID: "b"}})
+				w.Notify([]store.Hint{{RunID: "a"}, {RunID: "b"}})
 			}
 		})
 	}

@@ -134,7 +134,7 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 		if err := commit(ctx, s, submitted); err != nil {
 			return err
 		}
-		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: node.ID, Now: deadline, Max: len(submitted), Told: true,
+		claimed, err := s.Claim(ctx, store.ClaimRequest{Node: node.ID, Now: deadline, Max: len(submitted), Hinted: true,
 			Start: m.start})
 		if err == nil && len(claimed) != len(submitted) {
 			err = fmt.Errorf("%d of %d runs were started", len(claimed), len(submitted))

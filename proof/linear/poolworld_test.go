@@ -193,7 +193,7 @@ func jobOf(r *store.Run) linear.Job {
 func (l *lane) claim(ctx context.Context, limit int) {
 	call := l.log.CallPool(l.client, linear.PoolInput{Node: l.node, Max: limit, Alone: l.alone})
 	now := l.time()
-	claimed, err := l.s.Claim(ctx, store.ClaimRequest{Node: l.node, Now: now, Max: limit, Told: true,
+	claimed, err := l.s.Claim(ctx, store.ClaimRequest{Node: l.node, Now: now, Max: limit, Hinted: true,
 		Start: started(now)})
 	if err != nil {
 		l.Errorf("seed %d: claim: %v", l.seed, err)

@@ -81,7 +81,7 @@ func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	w.mu.Lock()
 	req.Node = w.names.name(req.Node)
 	w.mu.Unlock()
-	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d told %t", req.Node, req.Max, req.Told), func() ([]store.Claimed,
+	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d hinted %t", req.Node, req.Max, req.Hinted), func() ([]store.Claimed,
 		error) {
 		return w.claim(req)
 	})

@@ -98,7 +98,7 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 		w.claimed = append(w.claimed, hold{c.Run.ID, c.Run.Epoch})
 		w.said += "starts " + c.Run.ID + " "
 		c.Run = w.names.run(c.Run)
-		if !req.Told {
+		if !req.Hinted {
 			w.saw("a poll found what no hint told of")
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // Claim implements store.Writer.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	claimed, hints, err := s.claim(ctx, req)
-	s.watchers.Tell(hints)
+	s.watchers.Notify(hints)
 	return claimed, err
 }
 

@@ -93,7 +93,7 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 			copies = append(copies, commitCopy{})
 		}
 	}
-	s.watchers.Tell(s.commitAll(ctx, batch, copies, errs))
+	s.watchers.Notify(s.commitAll(ctx, batch, copies, errs))
 	return errs
 }
 

@@ -75,7 +75,7 @@ type pick struct {
 
 // run picks runs, has them started and stores their commits.
 func (c *claimTx) run(ctx context.Context) error {
-	if !c.req.Told || c.req.Engines == nil { // only peek knows which engines have ready runs
+	if !c.req.Hinted || c.req.Engines == nil { // only peek knows which engines have ready runs
 		if found, err := c.peek(ctx); err != nil || !found {
 			return err
 		}

@@ -130,7 +130,7 @@ func TestAClaimOfSeveralEnginesKeepsTheOrder(t *testing.T) {
 				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Engines: []string{"a", "b", "c",
 					"none"}}))
 				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most}), "of any engine")
-				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Told: true}), "of any engine")
+				require.Equal(t, want, claimOrder(three, store.ClaimRequest{Max: most, Hinted: true}), "of any engine")
 			}
 		})
 	}

@@ -249,7 +249,7 @@ func (s *Store) finishWritten(commits []*pendingCommit) (others []*pendingCommit
 			c.batch, c.prev = nil, nil // the run stays in the cache, and nothing else with it
 		}
 	}
-	s.watchers.Tell(hints)
+	s.watchers.Notify(hints)
 	s.notifier.enqueue(hints)
 	return others
 }

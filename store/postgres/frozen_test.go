@@ -24,7 +24,7 @@ func TestANodeThatFreezesInAClaim(t *testing.T) {
 	froze := make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		_, err := frozen.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Told: true,
+		_, err := frozen.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Hinted: true,
 			Start: func(r store.Run, spec []byte) (store.Commit, error) {
 				p.freeze() // the pool and the run are locked by now
 				close(froze)
@@ -33,7 +33,7 @@ func TestANodeThatFreezesInAClaim(t *testing.T) {
 		ended <- err
 	}()
 	<-froze
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Told: true, Start: start})
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 5, Hinted: true, Start: start})
 	require.NoError(t, err)
 	require.Len(t, claimed, 1, "the run is free again")
 	require.ErrorIs(t, <-ended, postgres.ErrTimeout)

@@ -80,7 +80,7 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 		}, time.Minute, 5*time.Millisecond)
 	}
 	w.commit(s, created("r"))
-	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true,
+	claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
 		Start: func(r store.Run, spec []byte) (store.Commit, error) {
 			inVain("while a claim of the node goes on")
 			return start(r, spec)
@@ -105,7 +105,7 @@ func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
 	w.commit(a, created("first"))
 	w.commit(a, created("second"))
 	take := func(ctx context.Context, s *postgres.Store, starting func()) ([]store.Claimed, error) {
-		return s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true, Start: func(r store.Run,
+		return s.Claim(ctx, store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true, Start: func(r store.Run,
 			spec []byte) (store.Commit, error) {
 			starting()
 			return start(r, spec)

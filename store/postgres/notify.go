@@ -208,7 +208,7 @@ func (s *Store) listenOnce() {
 	if _, err := conn.Exec(s.live, `LISTEN `+quoted(s.channel())); err != nil {
 		return
 	}
-	s.watchers.Tell([]store.Hint{{}}) // nobody knows what came before
+	s.watchers.Notify([]store.Hint{{}}) // nobody knows what came before
 	for {
 		n, err := s.waitForNotification(conn, maxSilence)
 		if err != nil {
@@ -272,12 +272,12 @@ func (s *Store) publishNotification(payload string) {
 		return
 	}
 	if note.All {
-		s.watchers.Tell([]store.Hint{{}})
+		s.watchers.Notify([]store.Hint{{}})
 		return
 	}
 	hints := make([]store.Hint, len(note.Runs))
 	for i, r := range note.Runs {
 		hints[i] = store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq}
 	}
-	s.watchers.Tell(hints)
+	s.watchers.Notify(hints)
 }

@@ -102,7 +102,7 @@ func TestACommitWhoseWaitIsCanceledIsNotAcknowledged(t *testing.T) {
 		{"reply", func() error { return second(person.Reply(t.Context(), "r", yes)) }},
 		{"submit", func() error { return w.try(s, created("new")) }},
 		{"claim", func() error {
-			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Told: true,
+			return second(s.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Hinted: true,
 				Start: start}))
 		}},
 		{"renew", func() error { return second(s.Renew(t.Context(), "n", noon)) }},

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Commit implements store.Writer. Whatever needs no look at the file is done here, by the caller's
-// goroutine: everybody waits for the writer's.
+// Commit implements store.Writer. Whatever does not need the file is done here, by the caller's
+// goroutine, because everybody waits for the writer's.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	entries := make([]*entry.Entry, len(batch))

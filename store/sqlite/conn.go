@@ -46,7 +46,7 @@ func dial(path, mode string, pragmas []string) (*conn, error) {
 
 func (c *conn) close() error {
 	for _, s := range c.stmts {
-		_ = s.Close() // the connection tells
+		_ = s.Close() // closing the connection returns the error that matters
 	}
 	return c.raw.Close()
 }

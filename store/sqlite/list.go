@@ -53,8 +53,8 @@ func (s *Store) list(ctx context.Context, q store.Query, l listing) (page store.
 }
 
 // list returns the runs of a page, and one more if there is one. What has a column is filtered by
-// the database; labels are found by their hashes and checked here, so that what only looks alike is
-// left out and made up for by what follows.
+// the database. Labels are found by their hashes and checked here: a run that only has the same hash
+// is left out, and another one takes its place.
 func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store.Run, _ error) {
 	labels := hashLabels(q.Labels)
 	rarest, having, err := c.rarest(labels)
@@ -176,7 +176,7 @@ func (c *conn) deleteLabels(n int64) error {
 		return err
 	}
 	run, err := store.Decode(r.blob(0))
-	if err != nil { // its labels cannot be known: what is left of it in the index is found by no listing
+	if err != nil { // its labels are not known; what stays of it in the index is harmless, since no listing finds it
 		return nil //nolint:nilerr // a damaged run can be pruned like any other
 	}
 	for _, hash := range hashLabels(run.Labels) {

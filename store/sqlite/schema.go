@@ -35,7 +35,7 @@ func migrate(c *conn) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = c.run("ROLLBACK") // the first error is the one that tells
+			_ = c.run("ROLLBACK") // the caller returns the error that came first
 		}
 	}()
 	r, err := c.one("PRAGMA user_version")

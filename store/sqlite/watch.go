@@ -48,7 +48,7 @@ func (s *Store) pollChanges(interval time.Duration) {
 			return err
 		})
 		if err == nil {
-			s.watchers.Tell(hints)
+			s.watchers.Notify(hints)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (w *writer) flush(batch []*job) {
 	for _, j := range batch {
 		j.Finish(err)
 	}
-	w.watchers.Tell(hints)
+	w.watchers.Notify(hints)
 }
 
 func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {
