@@ -27,7 +27,7 @@ func host(ctx context.Context) error {
 		}
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	})
-	st, err := sqlite.Open(ctx, "runs.db", sqlite.Options{}) // or no store at all: memory; or postgres, for many machines
+	st, err := sqlite.Open(ctx, "runs.db", sqlite.Options{}) // or no store: memory; or postgres, for many machines
 	if err != nil {
 		return err
 	}

@@ -52,11 +52,11 @@ func main() {
 	}
 	switch {
 	case flag.NArg() > 0:
-		misused("there is no argument %q, only flags; see -help", flag.Arg(0))
+		misusedf("there is no argument %q, only flags; see -help", flag.Arg(0))
 	case *decide < 0 || *decide%time.Second != 0:
-		misused("-decide is %s, want whole seconds", *decide)
+		misusedf("-decide is %s, want whole seconds", *decide)
 	case *strike != "" && !slices.Contains(types, *strike):
-		misused("-kill-after is %q, want one of %s", *strike, strings.Join(types, ", "))
+		misusedf("-kill-after is %q, want one of %s", *strike, strings.Join(types, ", "))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
@@ -70,7 +70,7 @@ func main() {
 	}
 }
 
-func misused(format string, args ...any) {
+func misusedf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "quickstart: "+format+"\n", args...)
 	os.Exit(2)
 }
