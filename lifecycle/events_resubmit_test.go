@@ -47,7 +47,8 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	run, err := c.Submit(tb.Context(), Spec{ID: id, Prompt: "x"})
 	require.NoError(tb, err)
 	for run.Seq < events {
-		cm, err := report(&run, commitTime(c.clock), nil, warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
+		cm, err := report(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -144,7 +145,8 @@ func again(tb testing.TB, c *Client, events int) {
 	run, err := c.Get(tb.Context(), "r")
 	require.NoError(tb, err)
 	for range events - 1 {
-		cm, err := report(&run, commitTime(c.clock), nil, warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
+		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
+		cm, err := report(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run

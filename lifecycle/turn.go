@@ -279,6 +279,7 @@ func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) e
 		text, cut := bounded(f.text, maxMessage)
 		events = append(events, intermediate(text, cut, f.ref))
 	}
-	events = append(events, warning(interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}))
+	requested := interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}
+	events = append(events, warning(requested))
 	return (*sink)(t).report(ctx, ev.session, events...)
 }

@@ -60,8 +60,8 @@ func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	}
 	var result probe
 	err = conn.Raw(func(c any) error {
-		result, err = probeSQLite(ctx, c.(driver.ConnPrepareContext), rowBytes,
-			p.o.probeFor) //nolint:forcetypeassert // the driver has it
+		preparer := c.(driver.ConnPrepareContext) //nolint:forcetypeassert // the driver has it
+		result, err = probeSQLite(ctx, preparer, rowBytes, p.o.probeFor)
 		return err
 	})
 	return result, err

@@ -42,8 +42,8 @@ func (s *till) tools() ([]tool.Tool, error) {
 	approve, wrong := functiontool.New(functiontool.Config{Name: "approve", Description: "asks the office",
 		IsLongRunning: true},
 		func(agent.Context, payment) (map[string]any, error) {
-			return nil, nil
-		}) //nolint:nilnil // there is no interim result
+			return nil, nil //nolint:nilnil // there is no interim result
+		})
 	pending, also := functiontool.New(functiontool.Config{Name: "ticket", Description: "opens a ticket",
 		IsLongRunning: true},
 		func(agent.Context, payment) (map[string]any, error) { return map[string]any{"status": "pending"}, nil })

@@ -46,14 +46,14 @@ func (m *Model) Spec() Spec {
 			return out.Unknown || out == want, next
 		},
 		Hash: func(state any) uint64 {
-			return maphash.Comparable(seed, state.(run))
-		}, //nolint:forcetypeassert // as above
+			return maphash.Comparable(seed, state.(run)) //nolint:forcetypeassert // as above
+		},
 		DescribeOperation: func(in, out any) string {
-			return describe(in.(Input), out.(Output))
-		}, //nolint:forcetypeassert // as above
+			return describe(in.(Input), out.(Output)) //nolint:forcetypeassert // as above
+		},
 		DescribeState: func(state any) string {
-			return state.(run).describe()
-		}, //nolint:forcetypeassert // as above
+			return state.(run).describe() //nolint:forcetypeassert // as above
+		},
 	}, func(state, in, _ any) string {
 		_, want := m.do(state.(run), in.(Input)) //nolint:forcetypeassert // as above
 		return want.String()

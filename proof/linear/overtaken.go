@@ -16,8 +16,8 @@ import (
 func Overtaken(history []porcupine.Operation) string {
 	spans := readiness(history)
 	for _, op := range history {
-		in, out := op.Input.(PoolInput),
-			op.Output.(PoolOutput) //nolint:forcetypeassert // histories of pools have no others
+		in := op.Input.(PoolInput)    //nolint:forcetypeassert // histories of pools have no others
+		out := op.Output.(PoolOutput) //nolint:forcetypeassert // as above
 		if in.Size != nil || in.Job != nil {
 			continue
 		}

@@ -74,8 +74,8 @@ type pool struct {
 func (p Pool) Spec() Spec {
 	seed := maphash.MakeSeed()
 	step := func(state, input, output any) (bool, any) {
-		next, wrong := p.do(state.(*pool), input.(PoolInput),
-			output.(PoolOutput)) //nolint:forcetypeassert // the model makes no others
+		//nolint:forcetypeassert // the model makes no others
+		next, wrong := p.do(state.(*pool), input.(PoolInput), output.(PoolOutput))
 		return wrong == "", next
 	}
 	return Spec{porcupine.Model{
@@ -92,11 +92,11 @@ func (p Pool) Spec() Spec {
 			return sum
 		},
 		DescribeOperation: func(in, out any) string {
-			return describePool(in.(PoolInput), out.(PoolOutput))
-		}, //nolint:forcetypeassert // as above
+			return describePool(in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // as above
+		},
 		DescribeState: func(state any) string {
-			return state.(*pool).String()
-		}, //nolint:forcetypeassert // as above
+			return state.(*pool).String() //nolint:forcetypeassert // as above
+		},
 	}, func(state, in, out any) string {
 		_, wrong := p.do(state.(*pool), in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // as above
 		return cmp.Or(wrong, "ok")

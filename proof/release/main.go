@@ -9,6 +9,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -57,7 +58,9 @@ func run(root, to string, out io.Writer) error {
 	}
 	for _, m := range modules {
 		if to == "" {
-			fmt.Fprintln(out, m.dir, m.path(), version, m.tag(version))
+			if _, err := fmt.Fprintln(out, m.dir, m.path(), version, m.tag(version)); err != nil {
+				return err
+			}
 		} else if err := m.layOut(root, to, version, files); err != nil {
 			return fmt.Errorf("%s: %w", m.path(), err)
 		}
@@ -68,7 +71,8 @@ func run(root, to string, out io.Writer) error {
 // tracked lists the files of the repository as they stand here, with slashes. What is ignored, and
 // what was deleted, is not among them.
 func tracked(root string) ([]string, error) {
-	cmd := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+	cmd := exec.CommandContext(context.Background(), "git", "ls-files", "-z",
+		"--cached", "--others", "--exclude-standard", "--deduplicate")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
 	names, err := cmd.Output()
 	if err != nil {

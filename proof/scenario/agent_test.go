@@ -82,10 +82,10 @@ func (a *agent) given(t engine.Turn) string {
 
 // enter is the turn's resident process or session, which must be there when the turn goes on.
 func (a *agent) enter(t engine.Turn) error {
-	a.agents.mu.Lock()
+	a.mu.Lock()
 	refused := t.Handle != nil && a.expired[t.RunID]
 	a.prompts[t.RunID] = t.Prompt
-	a.agents.mu.Unlock()
+	a.mu.Unlock()
 	if refused {
 		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
 	}
@@ -127,11 +127,11 @@ func (a *agent) work(ctx context.Context, t engine.Turn, on bool) error {
 		done = nil
 	}
 	finish := make(chan struct{}, 1)
-	a.agents.mu.Lock()
+	a.mu.Lock()
 	for _, name := range []string{t.RunID, a.view.name + "/" + t.RunID} {
 		a.working[name] = append(a.working[name], finish)
 	}
-	a.agents.mu.Unlock()
+	a.mu.Unlock()
 	select {
 	case <-finish:
 		return nil
@@ -200,8 +200,8 @@ func (a *agent) handle(t engine.Turn) *engine.Handle {
 
 // Check implements engine.Checker.
 func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
-	a.agents.mu.Lock()
-	defer a.agents.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.expired[runID] {
 		return fmt.Errorf("%w: the session has expired", engine.ErrHandleRefused)
 	}
@@ -210,9 +210,9 @@ func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
 
 // Reap implements engine.Reaper.
 func (a *agent) Reap(_ context.Context, runID string) error {
-	a.agents.mu.Lock()
+	a.mu.Lock()
 	immortal := a.immortal[runID]
-	a.agents.mu.Unlock()
+	a.mu.Unlock()
 	if immortal {
 		a.note(runID, "cannot end what was left of it")
 		return errors.New("it does not end")

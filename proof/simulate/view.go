@@ -81,10 +81,8 @@ func (v *view) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	w.mu.Lock()
 	req.Node = w.names.name(req.Node)
 	w.mu.Unlock()
-	return do(ctx, v, "Claim", fmt.Sprintf("%s up to %d hinted %t", req.Node, req.Max, req.Hinted), func() ([]store.Claimed,
-		error) {
-		return w.claim(req)
-	})
+	what := fmt.Sprintf("%s up to %d hinted %t", req.Node, req.Max, req.Hinted)
+	return do(ctx, v, "Claim", what, func() ([]store.Claimed, error) { return w.claim(req) })
 }
 
 // Prune implements store.Writer.

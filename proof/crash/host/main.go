@@ -63,7 +63,8 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	host := crash.Host{
-		Scenario: scenario, Case: o.id, Journal: journal, Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: 20},
+		Scenario: scenario, Case: o.id, Journal: journal,
+		Clock: fastclock.Clock{Start: time.UnixMicro(o.base), Factor: 20},
 		Role:  crash.Role(o.role),
 		Store: crash.NewStore(s, crash.Fault{Point: o.point, Outcome: crash.Outcome(o.outcome)}, die),
 	}
