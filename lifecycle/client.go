@@ -226,13 +226,14 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 // Stats are the figures of all nodes' queues, waits and pools at one moment.
 type Stats = store.Survey
 
-// ErrNoStats: the store cannot count what it keeps. Those of this project can.
+// ErrNoStats is the error of Stats if the store cannot count its runs. The stores of this project
+// can.
 var ErrNoStats = fmt.Errorf("lifecycle: the store is no store.Surveyor and has no figures: %w", errors.ErrUnsupported)
 
-// Stats counts what has not ended, for those who operate the host: how much is queued, running and
-// waiting, for how long the oldest has been, and how the pools are used. It costs more the more
-// runs have not ended, and nothing for those that have: look every ten seconds or so, not for each
-// request. ErrNoStats when the store cannot tell.
+// Stats counts the runs that have not ended, for operators: how many are queued, running and
+// waiting, since when the oldest of them is, and how the pools are used. Its cost grows with the
+// number of runs that have not ended; finished runs cost nothing. Call it every ten seconds or so,
+// not for each request. The error is ErrNoStats if the store cannot count.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	s, ok := c.store.(store.Surveyor)
 	if !ok {

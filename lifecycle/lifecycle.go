@@ -23,8 +23,8 @@ import (
 
 // Config configures a Lifecycle. Only an engine is required.
 type Config struct {
-	// Store keeps the runs, and, when it is a store.Timekeeper, the time. Nil: a memory store, gone
-	// with the process.
+	// Store keeps the runs. If it is nil, they are kept in memory and are gone with the process. A
+	// store that is a store.Timekeeper also tells the time; see Clock.
 	Store store.Store
 	// Engine executes the runs whose spec names none; Engines those that name one. At least one is
 	// needed, at most 1000. Runs of engines that are not among them stay queued for a node that has
@@ -50,13 +50,14 @@ type Config struct {
 	// that have not by then are interrupted: whatever they still bring is no success (B1). Serve
 	// ends at most 45 s after Grace, whatever engines do.
 	Grace time.Duration
-	// Poll is how long anything waits for a hint before it looks by itself; 1 s when zero.
+	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
+	// when zero.
 	Poll time.Duration
 
-	// Clock is the time. Nil: the store's, when it is a store.Timekeeper, so that a node whose own
-	// clock is wrong fires no deadline early and holds up none; otherwise SystemClock. One that is
-	// given is used in any case, but for leases, which such a store judges by its own clock. See
-	// Clock.
+	// Clock tells the time for deadlines, events and records. If it is nil, the clock of the store is
+	// used, provided that the store is a store.Timekeeper, and SystemClock otherwise: then a node
+	// whose own clock is wrong neither fires a deadline early nor delays one. Leases are judged by
+	// the clock of a store.Timekeeper even if Clock is set. See Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger

@@ -31,11 +31,11 @@ const storeLimit = 5 * time.Second
 // where the spec says that it may be repeated, and fails with ORCHESTRATOR_RESTART_INTERRUPTED
 // otherwise.
 //
-// Nothing that it started outlives it but engine code that ignores its context: Serve ends at most
-// 45 s after Grace, and a *StuckError (ErrStuck) says which calls it left behind; nothing that
-// those still do changes a run. It returns ErrServing when it is going on already, an error when
-// the store cannot be joined, and store.ErrClosed, wrapped, when the store was closed. Other store
-// errors are logged and tried again, a lost lease included.
+// Serve waits for everything that it has started, except for engine code that ignores its context:
+// it returns at most 45 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not
+// returned; whatever they still do changes no run. Serve returns ErrServing if the Lifecycle serves
+// already, an error if the node cannot join the store, and store.ErrClosed (wrapped) if the store
+// was closed. Other errors of the store, a lost lease among them, are logged and retried.
 func (l *Lifecycle) Serve(ctx context.Context) error {
 	if !l.serving.CompareAndSwap(false, true) {
 		return ErrServing
