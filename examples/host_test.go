@@ -48,7 +48,7 @@ func untilAsked(ctx context.Context, lc *lifecycle.Lifecycle, id string) {
 	}
 }
 
-// file is a database file of its own, in a folder that goes with remove.
+// file returns the path of a new database file, and a function that removes its folder.
 func file() (name string, remove func()) {
 	dir, err := os.MkdirTemp("", "interlude-example-")
 	must(err)

@@ -12,8 +12,8 @@ func (w Warning) Own() bool {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Known reports whether the code is one of the contract or an engine's own: no other may stand in
-// an event (IV-22).
+// Known reports whether events may have the code: it is one of the contract's codes, or an engine's
+// own (IV-22).
 func (w Warning) Known() bool { return w.Own() || slices.Contains(Warnings(), w) }
 
 // Question reports whether the code concerns a question.

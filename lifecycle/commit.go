@@ -85,9 +85,9 @@ func (t *turn) commitLocked(decide decider) (store.Run, error) {
 	}
 }
 
-// errCommitsLost ends a turn when the store has lost commits of it that were acknowledged: a
-// standby without the last commits took over, or a backup was restored. The turn counts as
-// interrupted.
+// errCommitsLost ends a turn if the store no longer has commits of the turn that it had
+// acknowledged: a standby without the last commits took over, or a backup was restored. The turn
+// counts as interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
 // errUnchanged says that a commit of unknown outcome was not stored, and may be retried.

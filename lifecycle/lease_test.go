@@ -63,8 +63,8 @@ func until(done <-chan struct{}) (e agent, turns *atomic.Int64) {
 	}}, turns
 }
 
-// TestANodeThatIsCutOffEndsItsTurns: E3, when a lease could not be renewed for its whole length,
-// whatever executes under it is ended; not before, and no later than others may take over.
+// TestANodeThatIsCutOffEndsItsTurns: E3. A node that cannot renew its lease cancels its turns when
+// the lease has run out: not earlier, and no later than other nodes may take over its runs.
 func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 	for name, c := range map[string]struct {
 		silent  bool

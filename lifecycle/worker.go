@@ -109,7 +109,7 @@ func (t *turn) stuckCall() *stuckCall {
 // later, the turn is settled without its worker (J10).
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
-	if returned, ended := t.patience.begin(); returned != nil {
+	if returned, ended := t.patience.startWaiting(); returned != nil {
 		go func() {
 			defer close(ended)
 			t.waitForEngine(returned)
@@ -142,8 +142,8 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 	}
 }
 
-// patience waits for the engine of a turn that was interrupted. A turn that is not interrupted pays
-// nothing for it.
+// patience is the state of waiting for the engine of an interrupted turn. Nothing is allocated for
+// a turn that is not interrupted.
 type patience struct {
 	mu       sync.Mutex
 	over     bool          // guarded by mu; the engine has returned
@@ -151,9 +151,10 @@ type patience struct {
 	ended    chan struct{} // guarded by mu; made with returned, closed when nobody waits for the engine any more
 }
 
-// begin returns the channels that the one who waits for the engine needs. They are nil when
-// somebody waits already, and when the engine has returned.
-func (p *patience) begin() (returned <-chan struct{}, ended chan<- struct{}) {
+// startWaiting returns the channels of the goroutine that waits for the engine: returned is closed
+// when the engine has returned, and the goroutine closes ended when it ends. Both are nil if
+// another goroutine waits already, or if the engine has returned.
+func (p *patience) startWaiting() (returned <-chan struct{}, ended chan<- struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.returned != nil {
@@ -163,7 +164,8 @@ func (p *patience) begin() (returned <-chan struct{}, ended chan<- struct{}) {
 	return p.returned, p.ended
 }
 
-// engineReturned ends the waiting, and returns when it has ended.
+// engineReturned notes that the engine has returned. If a goroutine waits for that, engineReturned
+// returns when this goroutine has ended.
 func (p *patience) engineReturned() {
 	p.mu.Lock()
 	p.over = true

@@ -22,8 +22,9 @@ type workspace struct {
 }
 
 // folders makes the run's folders as long as it has no session. From then on they must exist: a
-// turn that lost its files must not go on with empty folders (I3, I4). They are accessible to the
-// host's user alone, and none may be a link, which the agent could have planted.
+// turn that lost its files must not go on with empty folders (I3, I4). Only the
+// host's user can access them. A symbolic link in place of a folder is refused: the agent could
+// have planted it.
 func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
 	w, err := l.workspace(run, spec)
 	if err != nil {

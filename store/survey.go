@@ -12,9 +12,8 @@ type Surveyor interface {
 	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is
 	// delayed and what is due.
 	//
-	// Its cost grows at most with the number of those runs: it never walks through the finished
-	// ones, of which there may be millions. Call it every ten seconds or so, and not for each
-	// request.
+	// Its cost grows at most with the number of those runs: it does not read finished runs, and
+	// there may be millions of them. Callers call it every ten seconds or so, not for each request.
 	Survey(ctx context.Context, now time.Time) (Survey, error)
 }
 

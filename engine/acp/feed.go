@@ -47,8 +47,8 @@ func (f *feed) draining() bool {
 	return f.drained != nil
 }
 
-// readAvailable reads what is available without waiting. When that is nothing, it closes the
-// channel of drain.
+// readAvailable reads without waiting. If nothing is available, it closes the channel that drain has
+// returned.
 func (f *feed) readAvailable(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -34,8 +34,8 @@ type Interrupt struct {
 	Kind Kind   `json:"kind"`
 	// Agent is the name of the agent that waits.
 	Agent string `json:"agent,omitempty"`
-	// Tool and Args are the call that waits: of the tool to be confirmed, or of the long-running
-	// tool. Tool is empty for Input.
+	// Tool and Args describe the call that waits: of the tool that needs a confirmation, or of the
+	// long-running tool. Tool is empty for Input.
 	Tool string         `json:"tool,omitempty"`
 	Args map[string]any `json:"args,omitempty"`
 	// Message is what the tool or node says to the person.

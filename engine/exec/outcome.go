@@ -155,7 +155,7 @@ func (e *errRedacted) Error() string { return e.text }
 // Is reports whether the error is of a kind. There is no Unwrap: its cause's text holds the secret.
 func (e *errRedacted) Is(target error) bool { return errors.Is(e.err, target) }
 
-// redactError is the error without secrets; it keeps the code that a turn ends with.
+// redactError returns err with the secrets removed from its text. An engine.Failure keeps its code.
 func redactError(secrets *redact.Redactor, err error) error {
 	if err == nil || secrets.String(err.Error()) == err.Error() {
 		return err

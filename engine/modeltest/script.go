@@ -23,8 +23,8 @@ const maxPieces = 100_000
 // Some steps of script.Step have a meaning of their own here. say is a text and a call of a tool
 // that does nothing, so that the agent shows the text at once and asks again. fail may begin with
 // an HTTP status; the default is 400, after which agents do not retry. flood is that many pieces of
-// text. touch and await are done by the model itself. output follows the text, if there is one, in
-// a code fence. These steps are added:
+// text. The model itself performs touch and await. For output, the model sends the text, if there
+// is one, and then the output in a code fence. These steps are added:
 //
 //	tool CMD         calls the agent's shell
 //	write PATH TEXT  calls the agent's tool that writes files

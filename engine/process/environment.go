@@ -84,7 +84,8 @@ func Expand(template string, values map[string]string) string {
 	})
 }
 
-// ExpandArgument is Expand for an argument or a variable, which cannot hold a NUL.
+// ExpandArgument is Expand for command-line arguments and environment variables. These cannot
+// contain NUL, which becomes U+FFFD.
 func ExpandArgument(template string, values map[string]string) string {
 	return strings.ReplaceAll(Expand(template, values), "\x00", "\uFFFD")
 }
