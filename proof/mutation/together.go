@@ -191,10 +191,26 @@ func (w *weave) binary(e *ast.BinaryExpr) {
 		for kind, names := range map[string]map[token.Token]string{"ARITHMETIC_BASE": arithmetic,
 			"INVERT_BITWISE": bitwise} {
 			if name := names[e.Op]; name != "" && w.integer(e) {
-				w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s(%d, ", name, w.id(e.OpPos, kind)), ",", ")")
+				w.wrap(e.X, e.Y, e.OpPos, e.Op, fmt.Sprintf("chosen.%s%s(%d, ", name, w.shifted(e),
+					w.id(e.OpPos, kind)), ",", ")")
 			}
 		}
 	}
+}
+
+// shifted is the type argument that a shift of a constant needs: a constant takes its type from
+// where it stands, which is not seen inside a call. Others need none.
+func (w *weave) shifted(e *ast.BinaryExpr) string {
+	shifts := e.Op == token.SHL || e.Op == token.SHR
+	if !shifts || w.info.Types[e.X].Value == nil {
+		return ""
+	}
+	return "[" + types.TypeString(w.info.TypeOf(e), func(p *types.Package) string {
+		if p.Path() == w.src.path {
+			return ""
+		}
+		return p.Name()
+	}) + "]"
 }
 
 func (w *weave) assigned(s *ast.AssignStmt) {
