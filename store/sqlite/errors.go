@@ -33,6 +33,11 @@ var (
 	ErrFull = errors.New("sqlite: disk is full")
 	// ErrReadOnly: the file or its folder cannot be written.
 	ErrReadOnly = errors.New("sqlite: database is read-only")
+	// ErrReplaced: the file, or one that SQLite keeps beside it, was removed, moved or replaced while
+	// the store had it open. Calls that were not acknowledged may be stored in the file that is gone
+	// from its path, or not. Every later call is refused: close the store, put the right file in
+	// place, and open it again.
+	ErrReplaced = errors.New("sqlite: database file was removed or replaced")
 	// ErrBusy: another process held the file for longer than Options.BusyTimeout; try again.
 	ErrBusy = errors.New("sqlite: database is locked by another process")
 )

@@ -50,9 +50,11 @@ type Options struct {
 
 // Store keeps runs in a SQLite file. Use Open.
 type Store struct {
+	path     string     // absolute
 	readers  chan *conn // those that are free
 	listers  chan *conn // those for listings that are free
 	writer   *writer
+	present  *present
 	watchers store.Watchers
 
 	closing sync.Once
@@ -96,8 +98,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := inspect(path, o.FileMode); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	s := &Store{closed: make(chan struct{}), readers: make(chan *conn, readerCount), listers: make(chan *conn,
-		listerCount)}
+	s := &Store{path: path, closed: make(chan struct{}), readers: make(chan *conn, readerCount),
+		listers: make(chan *conn, listerCount)}
 	if err := s.open(path, o); err != nil {
 		s.closeConns()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, unwritable(path, explain(err)))
@@ -157,6 +159,10 @@ func (s *Store) open(path string, o Options) error {
 	if err := migrate(c); err != nil {
 		return err
 	}
+	if s.present, err = newPresent(path); err != nil {
+		return err
+	}
+	s.writer.present = s.present
 	for _, conns := range []chan *conn{s.readers, s.listers} {
 		for range cap(conns) {
 			c, err := dial(path, "", append(pragmas, "query_only(1)"))

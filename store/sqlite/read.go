@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -40,7 +41,7 @@ func (s *Store) readOn(ctx context.Context, conns chan *conn, do func(c *conn) e
 		return ctx.Err()
 	}
 	defer func() { conns <- c }()
-	err := ctx.Err()
+	err := cmp.Or(ctx.Err(), s.present.err())
 	if err == nil {
 		err = do(c)
 	}
@@ -274,5 +275,6 @@ func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) erro
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return read(s)
+	err := read(s)
+	return cmp.Or(s.present.check(), err) // of a file that is gone from its path nothing is confirmed
 }

@@ -33,6 +33,9 @@ func (s *Store) pollChanges(interval time.Duration) {
 		}
 		var hints []store.Hint
 		err := s.inspectWriter(func(w *writer) error {
+			if err := w.present.check(); err != nil {
+				return err
+			}
 			r, err := w.one("PRAGMA data_version")
 			if err != nil || r.int(0) == version {
 				return err

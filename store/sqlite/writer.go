@@ -33,6 +33,8 @@ type writer struct {
 
 	queue    *groupcommit.Queue[work]
 	grouped  bool // calls share transactions
+	present  *present
+	fileID   fileID // reused from transaction to transaction
 	watchers *store.Watchers
 	counters groupcommit.Counters
 	written  store.Counters // by the transaction under way
@@ -74,13 +76,17 @@ func (w *writer) flush(batch []*job) {
 		if j.Work.inspect == nil {
 			return false
 		}
-		j.Finish(j.Work.inspect(w))
+		err := w.present.err()
+		if err == nil {
+			err = j.Work.inspect(w)
+		}
+		j.Finish(err)
 		return true
 	})
 	if len(batch) == 0 {
 		return
 	}
-	hints, err := w.transact(batch)
+	hints, err := w.transactPresent(batch)
 	if err != nil {
 		err = fmt.Errorf("sqlite: write: %w", explain(err))
 	}
@@ -88,6 +94,19 @@ func (w *writer) flush(batch []*job) {
 		j.Finish(err)
 	}
 	w.watchers.Notify(hints)
+}
+
+// transactPresent makes the transaction, unless the file has gone from its path: before the
+// transaction, or until it is acknowledged.
+func (w *writer) transactPresent(batch []*job) ([]store.Hint, error) {
+	if err := w.present.err(); err != nil {
+		return nil, err
+	}
+	hints, err := w.transact(batch)
+	if gone := w.present.checkCommitted(&w.fileID); gone != nil {
+		return nil, gone
+	}
+	return hints, err
 }
 
 func (w *writer) transact(batch []*job) (hints []store.Hint, err error) {

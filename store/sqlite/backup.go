@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Backup copies the store to a new file at path, as it is at one moment, while hosts work on it. The
+// copy stands alone, is private to its user, is checked page by page, and is on the disk when Backup
+// returns nil; otherwise there is no file at path. It takes a read transaction for as long as it
+// writes: commits go on meanwhile, and the WAL grows by them. A file that exists is never written
+// over: the error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and what
+// engines keep elsewhere are not in it.
+func (s *Store) Backup(ctx context.Context, path string) error {
+	if err := s.backup(ctx, path); err != nil {
+		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
+	}
+	return nil
+}
+
+func (s *Store) backup(ctx context.Context, path string) error {
+	return place(path, func(partial string) error {
+		// VACUUM has a connection of its own; one for listings is taken so that Close waits for it
+		return s.readOn(ctx, s.listers, func(*conn) error {
+			if err := vacuumInto(ctx, s.path, partial); err != nil {
+				return err
+			}
+			return s.present.check()
+		})
+	})
+}
+
+func vacuumInto(ctx context.Context, from, to string) (err error) {
+	c, err := dial(from, "", []string{"busy_timeout(10000)"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	_, err = c.raw.ExecContext(ctx, "VACUUM INTO ?", []driver.NamedValue{{Ordinal: 1, Value: to}})
+	return err
+}
+
+// Restore puts a copy of a backup at path, for Open. The backup is a file that Backup made, or one
+// that stands alone likewise; it is checked page by page, and stays as it is. Nothing may stand at
+// path, nor at path-wal and path-shm: what is left there of another database would be taken for the
+// newest part of this one. The error matches fs.ErrExist then; stop every process that has the old
+// file open, and move all three away. A file that is not a database of this package's, is newer or
+// is damaged is refused as by Open. An older one is migrated by the next Open.
+func Restore(ctx context.Context, backup, path string) error {
+	if err := restore(ctx, backup, path); err != nil {
+		return fmt.Errorf("sqlite: restore %s from %s: %w", path, backup, explain(err))
+	}
+	return nil
+}
+
+func restore(ctx context.Context, backup, path string) error {
+	for _, left := range []string{backup + "-wal", backup + "-journal", path + "-wal", path + "-shm"} {
+		if err := absent(left); err != nil {
+			return err
+		}
+	}
+	from, err := os.Open(backup)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return place(path, func(partial string) error {
+		to, err := os.OpenFile(partial, os.O_WRONLY, 0)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(to, readerOf(ctx, from))
+		if err == nil && n == 0 {
+			err = ErrNotDatabase
+		}
+		return errors.Join(err, to.Close())
+	})
+}
+
+// place makes a file at path: fill writes a database into an empty file beside it, which is checked,
+// flushed to the disk, and gets its name last, so that a file of that name is always whole.
+func place(path string, fill func(partial string) error) (err error) {
+	if err := absent(path); err != nil {
+		return err
+	}
+	partial := path + ".partial-" + rand.Text()
+	if err := create(partial, 0o600); err != nil {
+		return err
+	}
+	defer func() {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			err = errors.Join(err, removed(partial+suffix))
+		}
+	}()
+	if err := fill(partial); err != nil {
+		return err
+	}
+	if err := checkWhole(partial); err != nil {
+		return err
+	}
+	if err := flushFile(partial); err != nil {
+		return err
+	}
+	if err := absent(path); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return err
+	}
+	return flushFolder(filepath.Dir(path))
+}
+
+// checkWhole refuses a file that Open would refuse, and one of which a page is damaged.
+func checkWhole(path string) error {
+	if err := inspect(path, 0o600); err != nil {
+		return err
+	}
+	c, err := dial(path, "", nil)
+	if err != nil {
+		return err
+	}
+	var found error
+	err = c.each(context.Background(), func(r row) error {
+		if r.text(0) != "ok" {
+			found = fmt.Errorf("%w: %s", ErrCorrupt, r.text(0))
+		}
+		return nil
+	}, "PRAGMA quick_check(1)")
+	return errors.Join(found, err, c.close())
+}
+
+// absent returns fs.ErrExist when something stands at path.
+func absent(path string) error {
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s: %w", path, fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// removed removes a file, if there is one.
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func flushFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// flushFolder makes the names in a folder durable. Windows has no such call, and needs none.
+func flushFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// readerOf reads from r until ctx ends.
+func readerOf(ctx context.Context, r io.Reader) io.Reader { return reader{ctx, r} }
+
+type reader struct {
+	ctx context.Context //nolint:containedctx // of the one call that reads
+	r   io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package sqlite
+
+import (
+	"io/fs"
+	"os"
+)
+
+// fileID tells a file from every other on the machine.
+type fileID struct{ info fs.FileInfo }
+
+func identify(path string, id *fileID) (err error) {
+	id.info, err = os.Stat(path)
+	return err
+}
+
+func (id *fileID) same(other *fileID) bool { return os.SameFile(id.info, other.info) }

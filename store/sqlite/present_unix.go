@@ -1,0 +1,22 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"syscall"
+)
+
+// fileID tells a file from every other on the machine.
+type fileID syscall.Stat_t
+
+// identify is os.Stat without most of what that allocates, since each flush calls it.
+func identify(path string, id *fileID) error {
+	for {
+		if err := syscall.Stat(path, (*syscall.Stat_t)(id)); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+func (id *fileID) same(other *fileID) bool { return id.Dev == other.Dev && id.Ino == other.Ino }
