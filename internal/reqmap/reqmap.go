@@ -1,6 +1,6 @@
 // Package reqmap maps each requirement to the tests that name it. The map is read from the test
 // sources: an id counts where it stands in the name of a test or sub-test, or in a comment or text
-// of one, or in a story that tests replay (testdata/*.txt). docs/requirements.md is generated from
+// of one, or in a story that tests replay (lifecycle/stories). docs/requirements.md is generated from
 // it.
 package reqmap
 
@@ -61,11 +61,10 @@ func isTest(path string) bool {
 // scanner returns the function that finds the ids in a file, nil for a file that is no test. Sources
 // under testdata are what tests read, and no tests themselves.
 func scanner(path string) func(path, rel string, report func(id string, where Place)) error {
-	story := strings.Contains("/"+path, "/testdata/")
 	switch {
-	case story && strings.HasSuffix(path, ".txt"):
+	case strings.HasPrefix(path, "lifecycle/stories/") && strings.HasSuffix(path, ".txt"):
 		return scanStory
-	case !story && strings.HasSuffix(path, ".go") && isTest(path):
+	case !strings.Contains("/"+path, "/testdata/") && strings.HasSuffix(path, ".go") && isTest(path):
 		return scanFile
 	}
 	return nil

@@ -59,18 +59,18 @@ func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
 func TestWhereTestsStand(t *testing.T) {
 	const source = "package x\n\n// D3\nfunc x() {}\n"
 	for path, want := range map[string][]string{
-		"store/x_test.go":               {"D3"},
-		"store/storetest/x.go":          {"D3"},
-		"engine/enginetest/x.go":        {"D3"},
-		"lifecycle/lifecycletest/x.go":  {"D3"},
-		"store/x.go":                    nil,
-		"store/testdata/x_test.go":      nil,
-		".tools/x_test.go":              nil,
-		"internal/reqmap/x_test.go":     nil,
-		"docs/requirements.md":          nil,
-		"lifecycle/testdata/sticky.md":  nil,
-		"lifecycle/sticky.txt":          nil,
-		"lifecycle/testdata/sticky.txt": {"D3"},
+		"store/x_test.go":                    {"D3"},
+		"store/storetest/x.go":               {"D3"},
+		"engine/enginetest/x.go":             {"D3"},
+		"lifecycle/lifecycletest/x.go":       {"D3"},
+		"store/x.go":                         nil,
+		"store/testdata/x_test.go":           nil,
+		".tools/x_test.go":                   nil,
+		"internal/reqmap/x_test.go":          nil,
+		"docs/requirements.md":               nil,
+		"lifecycle/stories/README.md":        nil,
+		"lifecycle/testdata/sticky.txt":      nil,
+		"lifecycle/stories/slots/sticky.txt": {"D3"},
 	} {
 		t.Run(path, func(t *testing.T) { require.Equal(t, want, found(t, path, source)) })
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
+	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -99,5 +100,14 @@ func TestRequirementsOnPostgres(t *testing.T) {
 			tb.Helper()
 			return bubble(reopen(tb, s.(*bubbled).inner))
 		},
+	})
+}
+
+func TestStoriesOnPostgres(t *testing.T) {
+	s := quick(t)
+	stories.Run(t, func(testing.TB) stories.Opener {
+		o := s.o
+		o.Schema = "t_" + rand.Text()
+		return func(tb testing.TB) store.Store { return at(tb, s.dsn, o) }
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
+	"github.com/interlude-go/interlude/lifecycle/stories"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 	"github.com/interlude-go/interlude/store/storetest"
@@ -57,4 +58,11 @@ func TestStore(t *testing.T) {
 
 func TestRequirementsOnSQLite(t *testing.T) {
 	lifecycletest.Run(t, lifecycletest.Harness{Open: open, Reopen: reopen})
+}
+
+func TestStoriesOnSQLite(t *testing.T) {
+	stories.Run(t, func(tb testing.TB) stories.Opener {
+		path := filepath.Join(tb.TempDir(), "runs.db")
+		return func(tb testing.TB) store.Store { return at(tb, path) }
+	})
 }

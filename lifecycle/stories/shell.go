@@ -1,4 +1,4 @@
-package scenario_test
+package stories
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func newShell(ctx context.Context, stateDir string) (*shell, error) {
 	go func() {
 		defer close(s.ends)
 		for t := range s.turns {
-			o, err := e.RunTurn(ctx, t, deaf{})
+			o, err := e.RunTurn(ctx, t, discard{})
 			s.ends <- shellEnd{o, err}
 		}
 	}()
@@ -63,9 +63,9 @@ func (s *shell) close() error {
 	return s.Close()
 }
 
-// deaf is a sink outside of the bubble: what matters to a story is in the outcome.
-type deaf struct{}
+// discard is a sink outside of the bubble: what matters to a story is in the outcome.
+type discard struct{}
 
-func (deaf) Message(context.Context, engine.Message) error      { return nil }
-func (deaf) Handle(context.Context, engine.Handle) error        { return nil }
-func (deaf) Warn(context.Context, interaction.Diagnostic) error { return nil }
+func (discard) Message(context.Context, engine.Message) error      { return nil }
+func (discard) Handle(context.Context, engine.Handle) error        { return nil }
+func (discard) Warn(context.Context, interaction.Diagnostic) error { return nil }

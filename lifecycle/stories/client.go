@@ -1,4 +1,4 @@
-package scenario_test
+package stories
 
 import (
 	"context"
@@ -13,15 +13,14 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// people are the commands for what people do, and for what becomes of their calls.
-var people = map[string]command{
+// clientCommands are the calls of clients, what becomes of calls that are held, and time.
+var clientCommands = map[string]command{
 	"submit": {
 		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
 		named: []string{
 			"mode", "profile", "session-timeout", "max-attempts", "max-auto-decisions", "turn-timeout", "repair-rounds",
-			"pool", "key", "priority",
-			"not-before", "label", "work-dir", "as",
+			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
 		},
 		body: "the agent's turns", do: submit,
 	},
@@ -29,12 +28,12 @@ var people = map[string]command{
 		named: []string{"key", "actor", "as"}, body: "the reply's text", do: reply},
 	"cancel": {doc: "cancels a run", words: []string{"RUN"}, flags: []string{"held"}, named: []string{"as"},
 		body: "the reason", do: cancel},
-	"recover": {doc: "settles what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
+	"recover": {doc: "recovers what dead nodes left", flags: []string{"held"}, named: []string{"as"}, do: recoverOnce},
 	"prune":   {doc: "deletes runs that ended longer ago", named: []string{"older-than"}, do: prune},
-	"hold": {doc: "has the next call of a node or client stop just before the store: commit, claim, renew or expire",
+	"hold": {doc: "stops the next call of a node or client just before the store: commit, claim, renew or expire",
 		words: []string{"WHO", "CALL"}, do: hold},
 	"release": {doc: "lets a call that was held go on. fails: the store does not do it; unheard: the store does it, " +
-		"and the caller is not told", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
+		"and its answer is lost", words: []string{"WHO"}, flags: []string{string(fails), string(unheard)},
 		do: release},
 	"advance": {doc: "lets time pass", words: []string{"TIME"}, do: func(w *world, a *args) (string, error) {
 		w.timers.advance(value(a, a.words["TIME"], time.ParseDuration))
@@ -47,9 +46,8 @@ func submit(w *world, a *args) (string, error) {
 		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]),
 		AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
 		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"),
-		MaxAutoDecisions: a.number("max-auto-decisions"),
-		TurnTimeout:      a.duration("turn-timeout"), RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"],
-		Key:      a.named["key"],
+		MaxAutoDecisions: a.number("max-auto-decisions"), TurnTimeout: a.duration("turn-timeout"),
+		RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
 		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
 	}
 	if profile := a.named["profile"]; profile != "resumable" {
@@ -61,33 +59,33 @@ func submit(w *world, a *args) (string, error) {
 	if name, text, ok := strings.Cut(a.named["label"], ":"); ok {
 		spec.Labels = map[string]string{name: text}
 	}
-	lines, err := readScript(a.body, &spec)
+	turns, err := readScript(a.body, &spec)
 	if err == nil {
 		err = a.err
 	}
 	if err != nil {
 		return "", err
 	}
-	if len(lines) > 0 {
+	if len(turns) > 0 {
 		w.agents.mu.Lock()
-		w.agents.scripts[spec.ID] = &script{lines: lines}
+		w.agents.turns[spec.ID] = turns
 		w.agents.mu.Unlock()
 	}
 	if !slices.Contains(w.runs, spec.ID) {
 		w.runs = append(w.runs, spec.ID)
 	}
 	c := w.client(a.named["as"])
-	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		r, err := c.Submit(ctx, spec)
 		if err != nil {
-			return fault(err)
+			return formatError(err)
 		}
 		return fmt.Sprintf("submitted %s: %s\n", r.ID, r.State)
 	})
 }
 
 // readScript reads what stands below a submission.
-func readScript(body string, spec *lifecycle.Spec) (all []turnLine, _ error) {
+func readScript(body string, spec *lifecycle.Spec) (all []turnScript, _ error) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimSpace(line)
 		if text, ok := strings.CutPrefix(line, "schema "); ok {
@@ -115,16 +113,16 @@ func reply(w *world, a *args) (string, error) {
 	r := interaction.Reply{ID: value(a, a.words["QUESTION"], strconv.Atoi), Text: text, Key: a.named["key"],
 		Actor: a.named["actor"]}
 	c := w.client(a.named["as"])
-	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		receipt, err := c.Reply(ctx, a.words["RUN"], r)
 		if err != nil {
-			return fault(err)
+			return formatError(err)
 		}
 		text := fmt.Sprintf("accepted reply to %s question %d", receipt.RunID, receipt.ID)
 		if receipt.Key != "" {
 			text += " key=" + receipt.Key
 		}
-		text += " at " + w.at(receipt.AcceptedAt)
+		text += " at " + w.formatTime(receipt.AcceptedAt)
 		if receipt.Replayed {
 			text += ", as before"
 		}
@@ -134,9 +132,9 @@ func reply(w *world, a *args) (string, error) {
 
 func cancel(w *world, a *args) (string, error) {
 	c := w.client(a.named["as"])
-	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		if err := c.Cancel(ctx, a.words["RUN"], a.body); err != nil {
-			return fault(err)
+			return formatError(err)
 		}
 		return "canceled " + a.words["RUN"] + "\n"
 	})
@@ -144,10 +142,10 @@ func cancel(w *world, a *args) (string, error) {
 
 func recoverOnce(w *world, a *args) (string, error) {
 	c := w.client(a.named["as"])
-	return w.ask(c, a.flags["held"], func(ctx context.Context) string {
+	return w.call(c, a.flags["held"], func(ctx context.Context) string {
 		done, err := c.Recover(ctx)
 		if err != nil {
-			return fault(err)
+			return formatError(err)
 		}
 		return fmt.Sprintf("recovered nodes=%d preserved=%d requeued=%d failed=%d\n", done.Nodes, done.Preserved,
 			done.Requeued, done.Failed)
@@ -157,20 +155,9 @@ func recoverOnce(w *world, a *args) (string, error) {
 func prune(w *world, a *args) (string, error) {
 	n, err := w.client("").Prune(w.ctx, time.Now().Add(-a.duration("older-than")))
 	if err != nil {
-		return fault(err), nil
+		return formatError(err), nil
 	}
 	return fmt.Sprintf("pruned %d\n", n), nil
-}
-
-// who is the process of that name, client or node.
-func (w *world) who(name string) (*view, error) {
-	if n := w.nodes[name]; n != nil {
-		return n.view, nil
-	}
-	if c := w.clients[name]; c != nil {
-		return c.view, nil
-	}
-	return nil, fmt.Errorf("there is no node or client %s", name)
 }
 
 func hold(w *world, a *args) (string, error) {
@@ -178,24 +165,20 @@ func hold(w *world, a *args) (string, error) {
 	if !slices.Contains(kinds, a.words["CALL"]) {
 		return "", fmt.Errorf("nothing is held but %s", strings.Join(kinds, ", "))
 	}
-	v, err := w.who(a.words["WHO"])
+	conn, err := w.connection(a.words["WHO"])
 	if err != nil {
 		return "", err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.stop = a.words["CALL"]
+	conn.holdNext(a.words["CALL"])
 	return "", nil
 }
 
 func release(w *world, a *args) (string, error) {
-	v, err := w.who(a.words["WHO"])
+	conn, err := w.connection(a.words["WHO"])
 	if err != nil {
 		return "", err
 	}
-	v.mu.Lock()
-	h := v.held
-	v.mu.Unlock()
+	h := conn.heldCall()
 	if h == nil {
 		return "", errors.New("nothing is held there")
 	}
@@ -205,15 +188,15 @@ func release(w *world, a *args) (string, error) {
 			f = other
 		}
 	}
-	h.goes <- f
-	w.quiet()
+	h.fate <- f
+	w.settle()
 	c := w.clients[a.words["WHO"]]
-	if c == nil || c.call == nil {
+	if c == nil || c.answer == nil {
 		return "", nil
 	}
 	select {
-	case text := <-c.call:
-		c.call = nil
+	case text := <-c.answer:
+		c.answer = nil
 		return text, nil
 	default:
 		return "", errors.New("the call does not return")

@@ -1,4 +1,4 @@
-package scenario_test
+package stories
 
 import (
 	"encoding/json"
@@ -12,20 +12,16 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// step is one thing that an agent does in a turn: a verb and its words.
-type step struct {
+// agentStep is one thing that an agent does in a turn: a verb and its words.
+type agentStep struct {
 	verb  string
 	words []string
 	named map[string]string
 }
 
-// script is what a run's agent does: a line for each time that it is called.
-type script struct {
-	lines []turnLine
-	used  int
-}
-
-type turnLine []step
+// turnScript is what an agent does each time that it is called: steps, of which the last one ends
+// the turn.
+type turnScript []agentStep
 
 // verbs are what an agent can do, with the most words that each takes and the options that it
 // knows.
@@ -49,12 +45,12 @@ var verbs = map[string]struct {
 
 // readTurn reads one line of a script: steps with semicolons between them. The last one ends the
 // turn.
-func readTurn(line string) (turnLine, error) {
+func readTurn(line string) (turnScript, error) {
 	words, err := split(line)
 	if err != nil {
 		return nil, err
 	}
-	var turn turnLine
+	var turn turnScript
 	for len(words) > 0 {
 		end := slices.Index(words, ";")
 		if end < 0 {
@@ -75,11 +71,11 @@ func readTurn(line string) (turnLine, error) {
 	return turn, nil
 }
 
-func readStep(words []string) (step, error) {
+func readStep(words []string) (agentStep, error) {
 	if len(words) == 0 {
-		return step{}, fmt.Errorf("nothing stands between two semicolons")
+		return agentStep{}, fmt.Errorf("nothing stands between two semicolons")
 	}
-	s := step{verb: words[0], named: make(map[string]string)}
+	s := agentStep{verb: words[0], named: make(map[string]string)}
 	known, ok := verbs[s.verb]
 	if !ok {
 		return s, fmt.Errorf("no agent can %q", s.verb)
@@ -136,7 +132,7 @@ func unquoted(word string) (string, bool) {
 	return text, true
 }
 
-func (s step) word(i int) string {
+func (s agentStep) word(i int) string {
 	if i < len(s.words) {
 		return s.words[i]
 	}
@@ -144,7 +140,7 @@ func (s step) word(i int) string {
 }
 
 // question is what "ask [KIND] PROMPT" asks.
-func (s step) question() interaction.Question {
+func (s agentStep) question() interaction.Question {
 	q := interaction.Question{Kind: interaction.OpenText, Prompt: s.word(0),
 		DefaultPolicy: interaction.DecisionPolicy(s.named["policy"])}
 	if len(s.words) == 2 {
@@ -159,7 +155,7 @@ func (s step) question() interaction.Question {
 }
 
 // outcome is the evidence of a turn that ends with the step.
-func (s step) outcome() (engine.Outcome, error) {
+func (s agentStep) outcome() (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
 	switch s.verb {
 	case "ask":
@@ -173,7 +169,7 @@ func (s step) outcome() (engine.Outcome, error) {
 		o.FinalText = s.word(0)
 	case "done":
 		o.FinalText = s.word(0) + "\n" + interaction.DoneMarker + "\n"
-		o.FinalRef = s.ref()
+		o.FinalRef = s.rawRef()
 	case "output":
 		o.Output = raw(s.word(0))
 	case "fail":
@@ -185,8 +181,8 @@ func (s step) outcome() (engine.Outcome, error) {
 	return o, nil
 }
 
-// ref points into the transcript.
-func (s step) ref() *engine.RawRef {
+// rawRef points into the transcript.
+func (s agentStep) rawRef() *engine.RawRef {
 	offset, err := strconv.ParseInt(s.named["offset"], 10, 64)
 	if err != nil {
 		return nil

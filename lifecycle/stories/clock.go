@@ -1,4 +1,4 @@
-package scenario_test
+package stories
 
 import (
 	"cmp"
@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// clock is the story's time as one process tells it.
+// clock is the story's time for one process.
 type clock struct {
 	timers *timers
-	view   *view
+	conn   *connection
 }
 
 // Now implements lifecycle.Clock.
@@ -19,29 +19,29 @@ func (clock) Now() time.Time { return time.Now() }
 
 // Timer implements lifecycle.Clock.
 func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
-	t := &timer{view: c.view, due: time.Now().Add(d), d: d, c: make(chan time.Time, 1)}
-	c.timers.set(t)
-	return t.c, func() { c.timers.take(t) }
+	t := &timer{conn: c.conn, due: time.Now().Add(d), d: d, c: make(chan time.Time, 1)}
+	c.timers.add(t)
+	return t.c, func() { c.timers.remove(t) }
 }
 
-// timer is somebody's wish to be woken.
+// timer is one that a process waits for.
 type timer struct {
-	view *view
+	conn *connection
 	due  time.Time
 	d    time.Duration
 	c    chan time.Time
 }
 
-// timers are those of all processes. They go off one after the other, each when all is quiet, so
-// that what falls on one moment has an order: the one that was set for the shorter time comes
-// first, and of equal ones the one that was set first.
+// timers are those of all processes. They go off one after the other, each when all processes have
+// settled, so that what falls on one moment has an order: the one that was set for the shorter time
+// comes first, and of equal ones the one that was set first.
 type timers struct {
 	mu    sync.Mutex
 	all   []*timer // guarded by mu; in the order in which they were set
-	freed bool     // guarded by mu; the story is over, and time passes as it does
+	freed bool     // guarded by mu; the story is over, and timers go off by themselves
 }
 
-func (ts *timers) set(t *timer) {
+func (ts *timers) add(t *timer) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.all = append(ts.all, t)
@@ -50,7 +50,7 @@ func (ts *timers) set(t *timer) {
 	}
 }
 
-func (ts *timers) take(t *timer) {
+func (ts *timers) remove(t *timer) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.all = slices.DeleteFunc(ts.all, func(o *timer) bool { return o == t })
@@ -63,17 +63,14 @@ func (t *timer) fire() {
 	}
 }
 
-// next is the timer that goes off first, by then; nil when none does. Those of a process that
-// stands still wait for it.
-func (ts *timers) next(by time.Time) *timer {
+// next is the timer that goes off first, and not after the limit; nil when none does. The timers of
+// a process that is paused wait until it is resumed.
+func (ts *timers) next(limit time.Time) *timer {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	var first *timer
 	for _, t := range ts.all {
-		t.view.mu.Lock()
-		asleep := t.view.awake != nil
-		t.view.mu.Unlock()
-		if asleep || t.due.After(by) {
+		if t.due.After(limit) || t.conn.isPaused() {
 			continue
 		}
 		if first == nil || cmp.Or(t.due.Compare(first.due), cmp.Compare(t.d, first.d)) < 0 {
@@ -83,7 +80,7 @@ func (ts *timers) next(by time.Time) *timer {
 	return first
 }
 
-// advance lets time pass.
+// advance lets time pass, and waits until all processes have settled.
 func (ts *timers) advance(d time.Duration) {
 	end := time.Now().Add(d)
 	for {
@@ -94,14 +91,14 @@ func (ts *timers) advance(d time.Duration) {
 		}
 		time.Sleep(time.Until(t.due)) // the story's time
 		synctest.Wait()
-		ts.take(t)
+		ts.remove(t)
 		t.fire()
 	}
 	time.Sleep(time.Until(end)) // the story's time
 	synctest.Wait()
 }
 
-// free lets time pass by itself, for those who come to their end.
+// free lets timers go off by themselves, for processes that come to their end.
 func (ts *timers) free() {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -1,4 +1,4 @@
-package scenario_test
+package stories
 
 import (
 	"bytes"
@@ -12,19 +12,20 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 	"github.com/interlude-go/interlude/contract/explain"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
 )
 
-// rulings are those for what the contract says. The generated machine and the contract's own
-// reading of itself must say the same.
-var rulings = map[string]command{
+// contractCommands ask what the contract says. The machine that is generated from it and the
+// contract's own interpreter must say the same.
+var contractCommands = map[string]command{
 	"next": {doc: "where an event leads from a state, given these facts", words: []string{"STATE", "EVENT"},
-		named: []string{"facts"}, do: next},
-	"decide": {doc: "what a turn's evidence leads to", named: []string{"facts"}, do: decide},
+		named: []string{"facts"}, do: showNext},
+	"decide": {doc: "what a turn's evidence leads to", named: []string{"facts"}, do: showDecision},
 	"wait": {doc: "what a waiting run holds, and what its deadline does", words: []string{"PROFILE", "STRICT"},
-		do: wait},
-	"explain": {doc: "what an id means", words: []string{"ID"}, do: explained},
-	"check": {doc: "holds a run's log against the contract, after it was forged", words: []string{"RUN"},
-		body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: check},
+		do: showWaitingPolicy},
+	"explain": {doc: "what an id means", words: []string{"ID"}, do: explainID},
+	"check": {doc: "checks a run's log against the contract, after it was forged", words: []string{"RUN"},
+		body: "what is forged: without N, twice N, swap N M, change N OLD NEW", do: checkForgedLog},
 }
 
 // facts are those named, as the machine and as the contract have them.
@@ -43,7 +44,7 @@ func facts(a *args) (set fsm.Facts, named contract.Facts) {
 	return set, named
 }
 
-func next(_ *world, a *args) (string, error) {
+func showNext(_ *world, a *args) (string, error) {
 	set, named := facts(a)
 	var machine string
 	t, err := fsm.Next(fsm.State(a.words["STATE"]), fsm.Event(a.words["EVENT"]), set)
@@ -61,32 +62,32 @@ func next(_ *world, a *args) (string, error) {
 	if t := verdict.Transition; t != nil {
 		reference = fmt.Sprintf("%s by %s slot=%s\n", t.To, t.ID, t.Slot)
 	}
-	return machine, alike(machine, reference)
+	return machine, requireSame(machine, reference)
 }
 
-func alike(machine, reference string) error {
+func requireSame(machine, reference string) error {
 	if machine != reference {
 		return fmt.Errorf("the machine says %q, and the contract %q", machine, reference)
 	}
 	return nil
 }
 
-func decide(_ *world, a *args) (string, error) {
+func showDecision(_ *world, a *args) (string, error) {
 	set, named := facts(a)
 	rule := fsm.Decide(set)
-	machine := ruling(rule.ID, string(rule.Outcome), string(rule.Error))
+	machine := formatRule(rule.ID, string(rule.Outcome), string(rule.Error))
 	other, ok := contract.Load().Decide(named)
 	if !ok {
 		return "", errors.New("the contract does not decide")
 	}
-	return machine, alike(machine, ruling(other.ID, other.Outcome, other.Error))
+	return machine, requireSame(machine, formatRule(other.ID, other.Outcome, other.Error))
 }
 
-func ruling(id, outcome, code string) string {
+func formatRule(id, outcome, code string) string {
 	return strings.TrimSpace(fmt.Sprintf("%s by %s %s", outcome, id, code)) + "\n"
 }
 
-func wait(_ *world, a *args) (string, error) {
+func showWaitingPolicy(_ *world, a *args) (string, error) {
 	strict, err := strconv.ParseBool(strings.TrimPrefix(a.words["STRICT"], "strict:"))
 	if err != nil {
 		return "", errors.New("STRICT is strict:true or strict:false")
@@ -97,11 +98,11 @@ func wait(_ *world, a *args) (string, error) {
 		return "", fmt.Errorf("there is no profile %s", a.words["PROFILE"])
 	}
 	machine := fmt.Sprintf("slot=%s on_deadline=%s by %s\n", rule.Slot, rule.OnDeadline, rule.ID)
-	return machine, alike(machine, fmt.Sprintf("slot=%s on_deadline=%s by %s\n", other.Slot, other.OnDeadline,
+	return machine, requireSame(machine, fmt.Sprintf("slot=%s on_deadline=%s by %s\n", other.Slot, other.OnDeadline,
 		other.ID))
 }
 
-func explained(_ *world, a *args) (string, error) {
+func explainID(_ *world, a *args) (string, error) {
 	text := ""
 	for _, e := range explain.New(contract.Load(), nil).Find(a.words["ID"]) {
 		text += strings.TrimSpace(fmt.Sprintf("%s, %s %s", e.ID, e.Kind, e.Name)) + "\n  " + e.Doc + "\n"
@@ -116,11 +117,11 @@ func explained(_ *world, a *args) (string, error) {
 	return text, nil
 }
 
-// check forges a copy of a run's log and has the contract judge it.
-func check(w *world, a *args) (string, error) {
-	stored, err := w.events(a.words["RUN"], 0)
+// checkForgedLog forges a copy of a run's log and has the contract judge it.
+func checkForgedLog(w *world, a *args) (string, error) {
+	stored, err := w.events(a.words["RUN"], 0, store.MaxBatch)
 	if err != nil {
-		return fault(err), nil
+		return formatError(err), nil
 	}
 	log := make([][]byte, len(stored))
 	for i, e := range stored {

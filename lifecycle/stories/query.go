@@ -1,13 +1,11 @@
-package scenario_test
+package stories
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
@@ -16,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// looks are those for what people look at.
-var looks = map[string]command{
+// queryCommands show what people look at.
+var queryCommands = map[string]command{
 	"events": {doc: "the log of a run. raw: as it is stored; page: so many events at a time", words: []string{"RUN"},
 		named: []string{"after", "limit", "page"}, flags: []string{"raw"}, do: showEvents},
 	"history": {doc: "the questions of a run, and how they were settled", words: []string{"RUN"}, do: showHistory},
@@ -45,8 +43,9 @@ var looks = map[string]command{
 	"nodes": {doc: "nodes, and their leases", do: func(w *world, _ *args) (string, error) {
 		nodes, err := w.base.Nodes(w.ctx)
 		names := make(map[string]string)
-		for _, n := range w.board.leased(nodes) {
-			names[w.board.nodeName(n.ID)] = fmt.Sprintf("%s lease ends at %s\n", w.board.nodeName(n.ID), w.at(n.Until))
+		for _, n := range w.shared.withLeases(nodes) {
+			names[w.shared.nodeName(n.ID)] = fmt.Sprintf("%s lease ends at %s\n", w.shared.nodeName(n.ID),
+				w.formatTime(n.Until))
 		}
 		text := ""
 		for _, name := range w.order {
@@ -57,17 +56,17 @@ var looks = map[string]command{
 		}
 		return text, err
 	}},
-	"stats": {doc: "what there is to do, as an operator sees it", do: stats},
+	"stats": {doc: "what there is to do, as an operator sees it", do: showStats},
 	"await": {doc: "waits for a run's end", words: []string{"READER", "RUN"}, do: await},
 	"follow": {doc: "reads a run's events from then on, as they come. slowly: one at a time", words: []string{"READER",
 		"RUN"}, named: []string{"after"}, flags: []string{"slowly"}, do: follow},
-	"read": {doc: "has a slow reader take all that there is", words: []string{"READER"}, do: readOn},
+	"read": {doc: "lets a slow reader take all that there is", words: []string{"READER"}, do: readMore},
 }
 
 func showEvents(w *world, a *args) (string, error) {
-	all, err := w.pages(a.words["RUN"], uint64(a.number("after")), cmp.Or(a.number("page"), store.MaxBatch))
+	all, err := w.events(a.words["RUN"], uint64(a.number("after")), cmp.Or(a.number("page"), store.MaxBatch))
 	if errors.Is(err, store.ErrNotFound) {
-		return fault(err), nil
+		return formatError(err), nil
 	}
 	if err != nil {
 		return "", err
@@ -77,7 +76,7 @@ func showEvents(w *world, a *args) (string, error) {
 		all = all[:min(n, len(all))]
 	}
 	for _, e := range all {
-		line, err := w.eventLine(e)
+		line, err := w.formatEvent(e)
 		if err != nil {
 			return "", err
 		}
@@ -92,17 +91,17 @@ func showEvents(w *world, a *args) (string, error) {
 func showHistory(w *world, a *args) (string, error) {
 	all, err := w.client("").History(w.ctx, a.words["RUN"])
 	if err != nil {
-		return fault(err), nil
+		return formatError(err), nil
 	}
 	text := ""
 	for _, r := range all {
 		q := r.Question
-		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.at(q.AskedAt))
+		text += fmt.Sprintf("%d attempt=%d %s %q asked=%s", q.ID, q.Attempt, q.Kind, q.Prompt, w.formatTime(q.AskedAt))
 		if r.Resolution == "" {
 			text += " open\n"
 			continue
 		}
-		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.at(r.ResolvedAt))
+		text += fmt.Sprintf(" %s resolved=%s", r.Resolution, w.formatTime(r.ResolvedAt))
 		for _, field := range [][2]string{{"response", r.Response}, {"actor", r.Actor}, {"key", r.Key},
 			{"reason", r.AutoDecideReason}} {
 			if field[1] != "" {
@@ -121,25 +120,26 @@ func showHistory(w *world, a *args) (string, error) {
 func showRun(w *world, a *args) (string, error) {
 	r, err := w.client("").Get(w.ctx, a.words["RUN"])
 	if err != nil {
-		return fault(err), nil
+		return formatError(err), nil
 	}
-	text := w.status(&r) + "\n"
+	text := w.formatRun(&r) + "\n"
 	add := func(is bool, format string, args ...any) {
 		if is {
 			text += "  " + fmt.Sprintf(format, args...) + "\n"
 		}
 	}
 	add(true, "mode=%s strict=%t profile=%q pool=%s priority=%d", r.Mode, r.Strict, r.Profile, r.Pool, r.Priority)
-	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.at(r.CreatedAt), w.at(r.UpdatedAt),
-		w.at(r.QueuedAt), r.Version, r.Epoch, r.Seq)
+	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.formatTime(r.CreatedAt),
+		w.formatTime(r.UpdatedAt),
+		w.formatTime(r.QueuedAt), r.Version, r.Epoch, r.Seq)
 	if r.Pending != nil {
-		add(true, "pending: %s", question(r.Pending))
+		add(true, "pending: %s", formatQuestion(r.Pending))
 	}
 	if r.Answer != nil {
 		add(true, "answer: %s %q", r.Answer.Resolution, r.Answer.Text)
 	}
-	add(!r.LastAutoDecisionAt.IsZero(), "last_auto_decision_at=%s", w.at(r.LastAutoDecisionAt))
-	add(r.RecoveryReason != "", "recovered_at=%s reason=%q", w.at(r.RecoveredAt), r.RecoveryReason)
+	add(!r.LastAutoDecisionAt.IsZero(), "last_auto_decision_at=%s", w.formatTime(r.LastAutoDecisionAt))
+	add(r.RecoveryReason != "", "recovered_at=%s reason=%q", w.formatTime(r.RecoveredAt), r.RecoveryReason)
 	add(r.Output != nil, "output: %s", r.Output)
 	add(r.FinalText != "", "final_text: %q", r.FinalText)
 	if r.Error != nil {
@@ -147,11 +147,11 @@ func showRun(w *world, a *args) (string, error) {
 	}
 	add(len(r.Warnings) > 0, "warnings: %s", r.Warnings)
 	add(r.CancelReason != "", "cancel_reason: %q", r.CancelReason)
-	add(!r.FinishedAt.IsZero(), "finished=%s", w.at(r.FinishedAt))
+	add(!r.FinishedAt.IsZero(), "finished=%s", w.formatTime(r.FinishedAt))
 	return text, nil
 }
 
-func question(q *interaction.Question) string {
+func formatQuestion(q *interaction.Question) string {
 	text := fmt.Sprintf("%d %s %q", q.ID, q.Kind, q.Prompt)
 	for _, o := range q.Options {
 		text += fmt.Sprintf(" [%s]", o.Label)
@@ -163,7 +163,7 @@ func question(q *interaction.Question) string {
 }
 
 // listing is a command that lists runs.
-func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
+func listing(doc string, list func(*lifecycle.Client, context.Context, lifecycle.Query) (lifecycle.Page,
 	error)) command {
 	return command{doc: doc, named: []string{"state", "label", "limit", "after"}, flags: []string{"newest"},
 		do: func(w *world, a *args) (string, error) {
@@ -181,16 +181,16 @@ func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.
 				}
 				q.After = store.Cursor{At: r.CreatedAt, ID: r.ID}.String()
 			}
-			page, err := ask(w.client("").Client, w.ctx, q)
+			page, err := list(w.client("").Client, w.ctx, q)
 			if err != nil {
-				return fault(err), nil
+				return formatError(err), nil
 			}
 			text := ""
 			for i := range page.Runs {
 				r := &page.Runs[i]
-				text += w.status(r)
+				text += w.formatRun(r)
 				if r.Pending != nil {
-					text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.at(r.Pending.AskedAt))
+					text += fmt.Sprintf(" %q since %s", r.Pending.Prompt, w.formatTime(r.Pending.AskedAt))
 				}
 				text += "\n"
 			}
@@ -204,78 +204,7 @@ func listing(doc string, ask func(*lifecycle.Client, context.Context, lifecycle.
 		}}
 }
 
-// reader follows a run, as a browser's stream does.
-type reader struct {
-	name string
-	next chan struct{} // receives for each event that a slow one may take; nil: it takes all
-
-	mu   sync.Mutex
-	got  []string // guarded by mu; not told yet
-	last uint64   // guarded by mu
-}
-
-func follow(w *world, a *args) (string, error) {
-	c := w.client("")
-	r := &reader{name: a.words["READER"], last: uint64(a.number("after"))}
-	if w.readers[r.name] != nil {
-		return "", fmt.Errorf("%s reads already", r.name)
-	}
-	if a.flags["slowly"] {
-		r.next = make(chan struct{}, 100)
-	}
-	w.readers[r.name] = r
-	w.reading = append(w.reading, r.name)
-	go func() {
-		for event, err := range c.Events(w.ctx, a.words["RUN"], r.last) {
-			if err != nil {
-				r.keep(0, strings.TrimSpace(fault(err)))
-				return
-			}
-			r.keep(event.Seq, strconv.FormatUint(event.Seq, 10))
-			if r.next != nil {
-				select {
-				case <-r.next:
-				case <-w.agents.over:
-					return
-				}
-			}
-		}
-		r.keep(0, "the end")
-	}()
-	return "", nil
-}
-
-func (r *reader) keep(seq uint64, text string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if seq > 0 && seq != r.last+1 {
-		text += " AFTER A GAP"
-	}
-	r.last = max(seq, r.last)
-	r.got = append(r.got, text)
-}
-
-// await is told of like what a reader reads.
-func await(w *world, a *args) (string, error) {
-	c := w.client("")
-	r := &reader{name: a.words["READER"]}
-	if w.readers[r.name] != nil {
-		return "", fmt.Errorf("%s reads already", r.name)
-	}
-	w.readers[r.name] = r
-	w.reading = append(w.reading, r.name)
-	go func() {
-		run, err := c.Wait(w.ctx, a.words["RUN"])
-		if err != nil {
-			r.keep(0, strings.TrimSpace(fault(err)))
-			return
-		}
-		r.keep(0, "the end: "+string(run.State))
-	}()
-	return "", nil
-}
-
-func stats(w *world, _ *args) (string, error) {
+func showStats(w *world, _ *args) (string, error) {
 	surveyor, ok := w.base.(store.Surveyor)
 	if !ok {
 		return "", errors.New("the store has no figures")
@@ -287,36 +216,10 @@ func stats(w *world, _ *args) (string, error) {
 	text := fmt.Sprintf("queued=%d delayed=%d ready=%d running=%d waiting=%d due=%d nodes=%d", s.Queued, s.Delayed,
 		s.Ready, s.Running, s.Waiting, s.Due, s.Nodes)
 	if !s.OldestReady.IsZero() {
-		text += " oldest_ready=" + w.at(s.OldestReady)
+		text += " oldest_ready=" + w.formatTime(s.OldestReady)
 	}
 	if !s.OldestWaiting.IsZero() {
-		text += " oldest_waiting=" + w.at(s.OldestWaiting)
+		text += " oldest_waiting=" + w.formatTime(s.OldestWaiting)
 	}
 	return text + "\n", nil
-}
-
-// readOn lets a slow reader take all that there is.
-func readOn(w *world, a *args) (string, error) {
-	r := w.readers[a.words["READER"]]
-	if r == nil || r.next == nil {
-		return "", fmt.Errorf("nobody reads slowly as %s", a.words["READER"])
-	}
-	for range cap(r.next) - len(r.next) {
-		r.next <- struct{}{}
-	}
-	return "", nil
-}
-
-// followed is what readers have got since it was last told.
-func (w *world) followed() (text string) {
-	for _, name := range w.reading {
-		r := w.readers[name]
-		r.mu.Lock()
-		if len(r.got) > 0 {
-			text += fmt.Sprintf("%s reads %s\n", name, strings.Join(r.got, " "))
-		}
-		r.got = nil
-		r.mu.Unlock()
-	}
-	return text
 }

@@ -1,0 +1,235 @@
+package stories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// agents are what the agents of all nodes have in common: what the story wrote for them, and what
+// becomes of their sessions.
+type agents struct {
+	shared *shared
+	ended  chan struct{} // closed at the story's end
+
+	mu       sync.Mutex
+	turns    map[string][]turnScript // guarded by mu; not executed yet, by run
+	prompts  map[string]string       // guarded by mu; the last one, by run
+	expired  map[string]bool         // guarded by mu; runs whose session is refused
+	immortal map[string]bool         // guarded by mu; runs whose process cannot be ended by another node
+	working  []*work                 // guarded by mu; turns that wait for finish
+}
+
+// work is a turn that goes on until the story says finish.
+type work struct {
+	run, node string
+	finish    chan struct{}
+}
+
+func newAgents(s *shared) *agents {
+	return &agents{shared: s, turns: make(map[string][]turnScript), prompts: make(map[string]string),
+		expired: make(map[string]bool), immortal: make(map[string]bool), ended: make(chan struct{})}
+}
+
+// agent is an engine of one node and one profile.
+type agent struct {
+	*agents
+	enginetest.FakeAgent
+
+	conn *connection
+}
+
+// addNote has something reported about the run, unless the node is dead.
+func (a *agent) addNote(runID, text string) {
+	if !a.conn.isGone() {
+		a.shared.addNote(runID, fmt.Sprintf("(%s %s)", a.conn.name, text))
+	}
+}
+
+// RunTurn implements engine.Engine.
+func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	a.addNote(t.RunID, fmt.Sprintf("executes attempt %d: %s", t.Attempt, a.describeInput(t)))
+	if err := a.enter(t); err != nil {
+		return engine.Outcome{}, err
+	}
+	turn, err := a.nextTurn(t.RunID)
+	if err != nil {
+		return engine.Outcome{}, err
+	}
+	for _, step := range turn {
+		if err := a.do(ctx, step, t, s); err != nil {
+			a.addNote(t.RunID, fmt.Sprintf("ends attempt %d: %s", t.Attempt, describeCause(err)))
+			return engine.Outcome{}, err
+		}
+	}
+	last := turn[len(turn)-1]
+	o, err := last.outcome()
+	if err == nil && last.named["handle"] != "none" {
+		o.Handle = sessionOf(t)
+	}
+	return o, err
+}
+
+// describeInput says what the agent is given, and what it goes on with.
+func (a *agent) describeInput(t engine.Turn) string {
+	switch {
+	case !t.GoesOn() && t.Handle == nil:
+		return "the prompt"
+	case !t.GoesOn():
+		return "the prompt, in its session"
+	case a.Kind == fsm.ProfileStickyProcess:
+		return fmt.Sprintf("%q, in its process", t.Input())
+	}
+	return fmt.Sprintf("%q, in its session", t.Input())
+}
+
+// enter finds the turn's resident process or session, which must be there when the turn goes on.
+func (a *agent) enter(t engine.Turn) error {
+	a.mu.Lock()
+	refused := t.Handle != nil && a.expired[t.RunID]
+	a.prompts[t.RunID] = t.Prompt
+	a.mu.Unlock()
+	if refused {
+		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
+	}
+	return a.Enter(t)
+}
+
+// nextTurn takes the next turn that the story wrote for the run.
+func (a *agents) nextTurn(runID string) (turnScript, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	turns := a.turns[runID]
+	if len(turns) == 0 {
+		return nil, errors.New("the script is at its end")
+	}
+	a.turns[runID] = turns[1:]
+	return turns[0], nil
+}
+
+// do does all but the end of a turn.
+func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.Sink) error {
+	switch step.verb {
+	case "message":
+		return s.Message(ctx, engine.Message{Text: step.word(0), RawRef: step.rawRef()})
+	case "warn":
+		return s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: step.word(0)})
+	case "handle":
+		return s.Handle(ctx, *sessionOf(t))
+	case "work":
+		return a.work(ctx, t, step.word(0) == "on")
+	}
+	return nil
+}
+
+// work goes on until the story says finish. An agent that works on ignores that it is to end.
+func (a *agent) work(ctx context.Context, t engine.Turn, on bool) error {
+	canceled := ctx.Done()
+	if on {
+		canceled = nil
+	}
+	turn := &work{t.RunID, a.conn.name, make(chan struct{})}
+	a.mu.Lock()
+	a.working = append(a.working, turn)
+	a.mu.Unlock()
+	select {
+	case <-turn.finish:
+		return nil
+	case <-canceled:
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.working = slices.DeleteFunc(a.working, func(other *work) bool { return other == turn })
+		return context.Cause(ctx)
+	case <-a.ended:
+		return engine.ErrCanceled
+	}
+}
+
+// finish lets the turn of the run go on, on the node if one is named.
+func (a *agents) finish(runID, node string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found []*work
+	for _, turn := range a.working {
+		if turn.run == runID && (node == "" || turn.node == node) {
+			found = append(found, turn)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("no turn of %s works there", runID)
+	case len(found) > 1:
+		return fmt.Errorf("%d turns of %s work: name the node", len(found), runID)
+	}
+	close(found[0].finish)
+	a.working = slices.DeleteFunc(a.working, func(turn *work) bool { return turn == found[0] })
+	return nil
+}
+
+// describeCause says why the library ended a turn, or refused a report.
+func describeCause(err error) string {
+	for cause, text := range map[error]string{
+		engine.ErrCanceled: "the run is canceled", engine.ErrStale: "the attempt is no longer the run's",
+		engine.ErrShutdown: "the node shuts down", engine.ErrTurnTimeout: "its time is over",
+	} {
+		if errors.Is(err, cause) {
+			return text
+		}
+	}
+	return err.Error()
+}
+
+func sessionOf(t engine.Turn) *engine.Handle {
+	return &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
+}
+
+// Check implements engine.Checker.
+func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.expired[runID] {
+		return fmt.Errorf("%w: the session has expired", engine.ErrHandleRefused)
+	}
+	return nil
+}
+
+// Reap implements engine.Reaper.
+func (a *agent) Reap(_ context.Context, runID string) error {
+	a.mu.Lock()
+	immortal := a.immortal[runID]
+	a.mu.Unlock()
+	if immortal {
+		a.addNote(runID, "cannot end what was left of it")
+		return errors.New("it does not end")
+	}
+	a.addNote(runID, "ends what was left of it")
+	return nil
+}
+
+// End implements engine.Resident.
+func (a *agent) End(ctx context.Context, runID string) error {
+	if a.Lives(runID) {
+		a.addNote(runID, "ends its process")
+	}
+	return a.FakeAgent.End(ctx, runID)
+}
+
+// unplayed says which runs have turns that nobody executed.
+func (a *agents) unplayed() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []string
+	for id, left := range a.turns {
+		if len(left) > 0 {
+			all = append(all, fmt.Sprintf("the script of %s has %d lines that nobody executed", id, len(left)))
+		}
+	}
+	return all
+}

@@ -1,0 +1,132 @@
+package stories
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// command is one that stories know.
+type command struct {
+	doc   string   // what it does, for README.md
+	words []string // its words, in order; those that end with ? may be left out
+	named []string // its options of the form name=value
+	flags []string // its options that are a mere name
+	body  string   // what the lines below it are; empty: there must be none
+	do    func(w *world, a *args) (string, error)
+}
+
+// commands are all of them, by name.
+var commands = func() map[string]command {
+	all := make(map[string]command)
+	for _, group := range []map[string]command{clientCommands, nodeCommands, queryCommands, contractCommands} {
+		maps.Copy(all, group)
+	}
+	return all
+}()
+
+// usage is how a command is written.
+func (c command) usage(name string) string {
+	text := name
+	for _, w := range c.words {
+		if word, optional := strings.CutSuffix(w, "?"); optional {
+			text += " [" + word + "]"
+		} else {
+			text += " " + w
+		}
+	}
+	for _, f := range c.flags {
+		text += " [" + f + "]"
+	}
+	for _, n := range c.named {
+		text += " [" + n + "=]"
+	}
+	return text
+}
+
+// args are a command's arguments.
+type args struct {
+	words, named map[string]string
+	flags        map[string]bool
+	body         string
+	err          error // the first value that cannot be read
+}
+
+// read sorts the words of a command's line.
+func (c command) read(name string, words []string, body string) (*args, error) {
+	a := &args{words: make(map[string]string), named: make(map[string]string), flags: make(map[string]bool),
+		body: body}
+	left := c.words
+	for _, word := range words {
+		key, text, isNamed := strings.Cut(word, "=")
+		switch {
+		case isNamed && slices.Contains(c.named, key) && a.named[key] == "":
+			a.named[key] = text
+		case !isNamed && slices.Contains(c.flags, key) && !a.flags[key]:
+			a.flags[key] = true
+		case !isNamed && len(left) > 0:
+			a.words[strings.TrimSuffix(left[0], "?")] = key
+			left = left[1:]
+		default:
+			return nil, fmt.Errorf("unknown argument %s: write %s", word, c.usage(name))
+		}
+	}
+	if len(left) > 0 && !strings.HasSuffix(left[0], "?") {
+		return nil, fmt.Errorf("%s is missing: write %s", left[0], c.usage(name))
+	}
+	if line, _, _ := strings.Cut(body, "\n"); c.body == "" && line != "" {
+		return nil, fmt.Errorf("nothing may stand between %s and its dashes, as %q does", name, line)
+	}
+	return a, nil
+}
+
+// value reads the text of an argument; the zero value when it is not given.
+func value[T any](a *args, text string, read func(string) (T, error)) (v T) {
+	if text == "" {
+		return v
+	}
+	v, err := read(text)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	return v
+}
+
+func (a *args) duration(name string) time.Duration {
+	return value(a, a.named[name], time.ParseDuration)
+}
+
+func (a *args) number(name string) int { return value(a, a.named[name], strconv.Atoi) }
+
+// run executes one command of a story, and returns its answer and all that it brought about.
+func (w *world) run(line, body string) (string, error) {
+	words := strings.Fields(line)
+	c, ok := commands[words[0]]
+	if !ok {
+		return "", fmt.Errorf("unknown command %s: there are %s", words[0],
+			strings.Join(slices.Sorted(maps.Keys(commands)), ", "))
+	}
+	a, err := c.read(words[0], words[1:], body)
+	if err != nil {
+		return "", err
+	}
+	answer, err := c.do(w, a)
+	if err == nil {
+		err = a.err
+	}
+	if err != nil {
+		return "", err
+	}
+	w.timers.advance(0)
+	changes, err := w.reportChanges()
+	if err != nil {
+		return "", err
+	}
+	if answer+changes == "" {
+		return "ok\n", nil
+	}
+	return strings.ReplaceAll(answer+changes, w.dir, "DIR"), nil // which has another name each time
+}

@@ -1,0 +1,277 @@
+package stories
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+)
+
+// node is a process that serves.
+type node struct {
+	*connection
+
+	agents map[fsm.Profile]*agent
+	cancel context.CancelFunc
+	served chan struct{} // closed when Serve has returned
+	lc     *lifecycle.Lifecycle
+}
+
+// nodeCommands are about nodes, and what becomes of agents and pools.
+var nodeCommands = map[string]command{
+	"node": {doc: "starts a node. standby: it does nothing by itself; folders: runs have folders; shell: it has the " +
+		"profile of that name, too, a real process that says how it was called", words: []string{"NODE"},
+		flags: []string{"standby", "folders", "shell"}, named: []string{"lease", "concurrency", "grace"},
+		do: startNode},
+	"serve": onNode("ends a node's standing by", nil, func(w *world, n *node, _ *args) error {
+		return w.activate(n, false)
+	}),
+	"claim": onNode("lets a node that stands by claim once", nil, func(w *world, n *node, _ *args) error {
+		n.setStandby(false)
+		n.wake()
+		w.settle()
+		n.setStandby(true)
+		return nil
+	}),
+	"stop": onNode("shuts a node down in good order", nil, func(_ *world, n *node, _ *args) error {
+		n.cancel()
+		return nil
+	}),
+	"kill": onNode("ends a node's process at once. stored: after the call that was held, before its answer",
+		[]string{"stored"}, killNode),
+	"pause": onNode("stops a node: its timers, and its calls", nil, func(_ *world, n *node, _ *args) error {
+		n.pause()
+		return nil
+	}),
+	"resume": onNode("lets a paused node go on", []string{"standby"}, func(w *world, n *node, a *args) error {
+		if err := w.activate(n, a.flags["standby"]); err != nil {
+			return err
+		}
+		n.resume()
+		return nil
+	}),
+	"cut": onNode("takes the store from a node: each call fails", nil, func(_ *world, n *node, _ *args) error {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.cut = true
+		return nil
+	}),
+	"mend": onNode("gives the store back", []string{"standby"}, func(w *world, n *node, a *args) error {
+		if err := w.activate(n, a.flags["standby"]); err != nil {
+			return err
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.cut = false
+		return nil
+	}),
+	"finish": {doc: "lets a turn that works go on, on that node if several work at it", words: []string{"RUN"},
+		named: []string{"node"}, do: func(w *world, a *args) (string, error) {
+			return "", w.agents.finish(a.words["RUN"], a.named["node"])
+		}},
+	"agent": {doc: "what happens to a run's agent between its turns: process-dies, session-expires, cannot-be-ended",
+		words: []string{"RUN", "FATE"}, do: setAgentFate},
+	"remove-folders": {doc: "deletes a run's folders", words: []string{"RUN"},
+		do: func(w *world, a *args) (string, error) {
+			return "", os.RemoveAll(filepath.Join(w.dir, filepath.Base(a.words["RUN"])))
+		}},
+	"pool": {doc: "makes or changes a pool", words: []string{"POOL"}, named: []string{"capacity", "key-capacity"},
+		do: func(w *world, a *args) (string, error) {
+			p := slots.Pool{Name: a.words["POOL"], Capacity: a.number("capacity"),
+				KeyCapacity: a.number("key-capacity")}
+			if err := w.base.SetPool(w.ctx, p); err != nil {
+				return formatError(err), nil
+			}
+			return fmt.Sprintf("pool %s capacity=%d key_capacity=%d\n", p.Name, p.Capacity, p.KeyCapacity), nil
+		}},
+}
+
+// onNode is a command about a node that is not gone.
+func onNode(doc string, flags []string, do func(w *world, n *node, a *args) error) command {
+	return command{doc: doc, words: []string{"NODE"}, flags: flags, do: func(w *world, a *args) (string, error) {
+		n := w.nodes[a.words["NODE"]]
+		if n == nil {
+			return "", fmt.Errorf("there is no node %s", a.words["NODE"])
+		}
+		if n.isGone() {
+			return "", fmt.Errorf("%s is gone", n.name)
+		}
+		return "", do(w, n, a)
+	}}
+}
+
+func startNode(w *world, a *args) (string, error) {
+	name, standby := a.words["NODE"], a.flags["standby"]
+	if _, err := w.connection(name); err == nil {
+		return "", fmt.Errorf("there is a %s already", name)
+	}
+	if err := w.allowActive(name); err != nil && !standby {
+		return "", err
+	}
+	cfg := lifecycle.Config{Lease: 30 * time.Second, Poll: 5 * time.Second, Concurrency: a.number("concurrency"),
+		Grace: a.duration("grace")}
+	if a.named["lease"] != "" {
+		cfg.Lease = a.duration("lease")
+	}
+	if a.named["grace"] == "0s" {
+		cfg.Grace = -1
+	}
+	if a.flags["folders"] {
+		cfg.Dir = w.dir
+	}
+	if a.flags["shell"] {
+		cfg.Engines = map[string]engine.Engine{"shell": w.shell}
+	}
+	if err := w.newNode(name, cfg, standby); err != nil {
+		return formatError(err), nil
+	}
+	if standby {
+		return name + " stands by\n", nil
+	}
+	return name + " serves\n", nil
+}
+
+// newNode starts a process that serves. It first recovers orphans, and claims then.
+func (w *world) newNode(name string, cfg lifecycle.Config, standby bool) error {
+	n := &node{connection: w.connect(name), agents: make(map[fsm.Profile]*agent), served: make(chan struct{})}
+	n.standby, n.starting = standby, true
+	if cfg.Engines == nil {
+		cfg.Engines = make(map[string]engine.Engine)
+	}
+	for _, kind := range fsm.Profiles() {
+		a := &agent{agents: w.agents, conn: n.connection}
+		a.Kind, a.Reason = kind, "the story says so"
+		n.agents[kind], cfg.Engines[string(kind)] = a, a
+	}
+	cfg.Engine, cfg.Store, cfg.Clock = n.agents[fsm.ProfileResumable], n.connection, clock{w.timers, n.connection}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	delete(cfg.Engines, string(fsm.ProfileResumable))
+	var err error
+	if n.lc, err = lifecycle.New(cfg); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n.cancel = cancel
+	w.nodes[name] = n
+	w.order = append(w.order, name)
+	go n.serve(ctx)
+	w.settle()
+	n.mu.Lock()
+	n.starting = false
+	n.mu.Unlock()
+	n.wake()
+	w.settle()
+	return nil
+}
+
+func (n *node) serve(ctx context.Context) {
+	defer close(n.served)
+	err := n.lc.Serve(ctx)
+	n.lc.Close()
+	n.mu.Lock()
+	killed := n.gone
+	n.gone = true
+	n.mu.Unlock()
+	switch {
+	case killed:
+	case err != nil:
+		n.shared.addMessage(fmt.Sprintf("%s ends: %v", n.name, err))
+	default:
+		n.shared.addMessage(n.name + " has left")
+	}
+}
+
+// activate has the node work by itself, or stand by.
+func (w *world) activate(n *node, standby bool) error {
+	if err := w.allowActive(n.name); err != nil && !standby {
+		return err
+	}
+	n.setStandby(standby)
+	n.wake()
+	return nil
+}
+
+// allowActive refuses a second active node: which of two acts first is nothing that a story could
+// say.
+func (w *world) allowActive(name string) error {
+	for _, other := range w.order {
+		n := w.nodes[other]
+		n.mu.Lock()
+		active := !n.gone && !n.cut && n.paused == nil && !n.standby
+		n.mu.Unlock()
+		if active && other != name {
+			return fmt.Errorf("%s serves: only one node may, beside those that stand by", other)
+		}
+	}
+	return nil
+}
+
+func (n *node) setStandby(standby bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.standby = standby
+}
+
+func killNode(w *world, n *node, a *args) error {
+	h := n.heldCall()
+	switch {
+	case h != nil && a.flags["stored"]:
+		n.mu.Lock()
+		n.gone = true
+		n.mu.Unlock()
+		h.fate <- arrives
+		w.settle()
+	case h != nil:
+		h.fate <- fails
+	case a.flags["stored"]:
+		return errors.New("nothing is held there")
+	}
+	n.kill()
+	return nil
+}
+
+// kill ends the process at once: none of its calls reaches the store any more, and its resident
+// processes are gone.
+func (n *node) kill() {
+	n.mu.Lock()
+	n.gone = true
+	n.mu.Unlock()
+	n.resume()
+	n.cancel()
+	for _, a := range n.agents {
+		a.Vanish()
+	}
+}
+
+// setAgentFate says what happens to a run's agent between its turns.
+func setAgentFate(w *world, a *args) (string, error) {
+	run := a.words["RUN"]
+	switch a.words["FATE"] {
+	case "session-expires":
+		w.agents.mu.Lock()
+		w.agents.expired[run] = true
+		w.agents.mu.Unlock()
+	case "cannot-be-ended":
+		w.agents.mu.Lock()
+		w.agents.immortal[run] = true
+		w.agents.mu.Unlock()
+	case "process-dies":
+		for _, name := range w.order {
+			if w.nodes[name].agents[fsm.ProfileStickyProcess].Kill(run) {
+				return "", nil
+			}
+		}
+		return "", fmt.Errorf("%s has no resident process", run)
+	default:
+		return "", errors.New("what may happen to an agent is session-expires, cannot-be-ended and process-dies")
+	}
+	return "", nil
+}

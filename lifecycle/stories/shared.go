@@ -1,0 +1,142 @@
+package stories
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/store"
+)
+
+// storeLease is the lease that stores are given: the story judges leases by its own time, and none
+// may expire by the clock of a store.
+const storeLease = 24 * time.Hour
+
+// lease is that of a node, by the story's time.
+type lease struct {
+	until time.Time
+	d     time.Duration
+}
+
+// note is something about a run that is no event: who executes what. It is reported after the event
+// that was the run's last one when it was written down.
+type note struct {
+	after uint64
+	text  string
+}
+
+// shared is what all processes of a story have in common beside their store: hints, leases, and
+// what is to be reported.
+type shared struct {
+	mu          sync.Mutex
+	connections []*connection     // guarded by mu
+	leases      map[string]lease  // guarded by mu; by node id
+	names       map[string]string // guarded by mu; of all nodes that there were, by id
+	seqs        map[string]uint64 // guarded by mu; the last event of each run
+	notes       map[string][]note // guarded by mu; not reported yet, by run
+	messages    []string          // guarded by mu; not reported yet, about no run
+}
+
+func newShared() *shared {
+	return &shared{leases: make(map[string]lease), names: make(map[string]string), seqs: make(map[string]uint64),
+		notes: make(map[string][]note)}
+}
+
+// addMessage has something reported that is about no run.
+func (s *shared) addMessage(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.messages = append(s.messages, text)
+}
+
+// addNote has something reported about a run.
+func (s *shared) addNote(runID, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes[runID] = append(s.notes[runID], note{s.seqs[runID], text})
+}
+
+// drainNotes returns the notes about a run that were not reported yet.
+func (s *shared) drainNotes(runID string) []note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.notes[runID]
+	delete(s.notes, runID)
+	return all
+}
+
+// drainMessages returns the messages that were not reported yet, a line each.
+func (s *shared) drainMessages() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var text strings.Builder
+	for _, m := range s.messages {
+		text.WriteString(m + "\n")
+	}
+	s.messages = nil
+	return text.String()
+}
+
+// committed gives all processes a hint of a commit.
+func (s *shared) committed(r *store.Run) {
+	s.mu.Lock()
+	s.seqs[r.ID] = r.Seq
+	connections := slices.Clone(s.connections)
+	s.mu.Unlock()
+	for _, c := range connections {
+		c.hint(store.Hint{RunID: r.ID, State: r.State, Seq: r.Seq})
+	}
+}
+
+func (s *shared) joined(name string, n store.Node, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leases[n.ID] = lease{now.Add(n.Lease), n.Lease}
+	s.names[n.ID] = name
+}
+
+func (s *shared) renewed(id string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.leases[id]
+	l.until = now.Add(l.d)
+	s.leases[id] = l
+}
+
+// overdue are the nodes whose lease ended before now.
+func (s *shared) overdue(now time.Time) (ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, l := range s.leases {
+		if l.until.Before(now) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (s *shared) expired(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.leases, id)
+}
+
+// withLeases gives the nodes their leases by the story's time.
+func (s *shared) withLeases(nodes []store.Node) []store.Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range nodes {
+		l := s.leases[nodes[i].ID]
+		nodes[i].Lease, nodes[i].Until = l.d, l.until
+	}
+	return nodes
+}
+
+// nodeName is how the story calls the node.
+func (s *shared) nodeName(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[id]
+}
