@@ -67,8 +67,12 @@ func (c *runCache) put(s storedRun, size int) {
 func (c *runCache) clearIfDisconnected(err error) {
 	var e *pgconn.PgError
 	if err != nil && (!errors.As(err, &e) || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.runs.Clear()
+		c.clear()
 	}
+}
+
+func (c *runCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.runs.Clear()
 }

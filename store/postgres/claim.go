@@ -184,7 +184,7 @@ func (c *claimTx) commit(ctx context.Context) error {
 		err = closing
 	}
 	if err == nil {
-		err = replicationError(c.conn.PgConn())
+		err = acknowledgmentError(c.conn.PgConn())
 	}
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) 
 	end.Queue(commitText)
 	err = conn.SendBatch(ctx, end).Close()
 	if err == nil {
-		err = replicationError(conn.Conn().PgConn())
+		err = acknowledgmentError(conn.Conn().PgConn())
 	}
 	return nil, err
 }
@@ -116,21 +116,36 @@ const replicationWarning = "interlude: not replicated"
 // showWarnings has the server send warnings, whatever the role is set to.
 const showWarnings = `set_config('client_min_messages', 'warning', true)`
 
-// OnNotice keeps the server's warning of ErrUnreplicated with the connection. Open sets it. A host that gives New a
-// pool of its own sets it in the pool's configuration (ConnConfig.OnNotice), or calls it from what
-// it has there; without it, a commit whose wait an administrator canceled counts as acknowledged.
+// OnNotice keeps the server's warning of ErrUnreplicated with the connection. ConfigurePool sets it.
+// A host that does without that sets it in the configuration of a pool that it gives New
+// (ConnConfig.OnNotice), or calls it from what it has there; without it, a commit whose wait an
+// administrator canceled counts as acknowledged.
 func OnNotice(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.Routine == "SyncRepWaitForLSN" { // the text is translated, the code is that of any warning
 		conn.CustomData()[replicationWarning] = n.Message
 	}
 }
 
+// chainNotices is OnNotice after what is there.
+func chainNotices(before pgconn.NoticeHandler) pgconn.NoticeHandler {
+	if before == nil {
+		return OnNotice
+	}
+	return func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		before(conn, n)
+		OnNotice(conn, n)
+	}
+}
+
 // clearReplicationWarning drops a warning that came with an earlier statement.
 func clearReplicationWarning(conn *pgconn.PgConn) { delete(conn.CustomData(), replicationWarning) }
 
-// replicationError is the error of a commit that the server acknowledged without its standby, nil
-// when no warning said so.
-func replicationError(conn *pgconn.PgConn) error {
+// acknowledgmentError is the error of a commit that the server acknowledged, and that the caller must
+// not: the standby did not, or the server had been replaced by then. It is nil for any other.
+func acknowledgmentError(conn *pgconn.PgConn) error {
+	if err := wrongServer(conn); err != nil {
+		return fmt.Errorf("outcome unknown: %w", err)
+	}
 	message, marked := conn.CustomData()[replicationWarning]
 	if !marked {
 		return nil
@@ -165,7 +180,7 @@ func (r *replicatedResults) Close() error {
 		return err
 	}
 	if err == nil {
-		err = replicationError(r.conn.Conn().PgConn())
+		err = acknowledgmentError(r.conn.Conn().PgConn())
 	}
 	r.conn.Release()
 	r.conn = nil

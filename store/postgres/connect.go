@@ -39,7 +39,13 @@ func (h *hosts) configure(config *pgxpool.Config) {
 	if !hasSeveralHosts(config.ConnConfig) {
 		return
 	}
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+	before := config.BeforeConnect
+	config.BeforeConnect = func(ctx context.Context, c *pgx.ConnConfig) error {
+		if before != nil {
+			if err := before(ctx, c); err != nil {
+				return err
+			}
+		}
 		h.prefer(c)
 		h.observe(c)
 		return nil

@@ -95,7 +95,7 @@ func explain(err error) error {
 		}
 		return err
 	}
-	if errors.Is(err, ErrUnreplicated) {
+	if errors.Is(err, ErrUnreplicated) || errors.Is(err, ErrWrongServer) {
 		return err
 	}
 	var connecting *pgconn.ConnectError

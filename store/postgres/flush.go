@@ -208,7 +208,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 		err = closing
 	}
 	if err == nil && last {
-		err = replicationError(conn.PgConn())
+		err = acknowledgmentError(conn.PgConn())
 	}
 	return err
 }

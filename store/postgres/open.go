@@ -109,8 +109,7 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 	if !strings.Contains(dsn, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
-	config.ConnConfig.OnNotice = OnNotice
-	(&hosts{names: make(map[string]string)}).configure(config)
+	ConfigurePool(config)
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -128,9 +127,18 @@ func openWith(ctx context.Context, dsn string, o Options, known []Migration) (*S
 // some for readers.
 const defaultConns = 10
 
+// ConfigurePool gives the configuration of a pool what Open gives to its own: OnNotice, the order and
+// the timeout of several hosts, and the refusal of servers that are ErrWrongServer. Call it after
+// the host has set its own hooks, which are kept, and before the pool is made.
+func ConfigurePool(config *pgxpool.Config) {
+	config.ConnConfig.OnNotice = chainNotices(config.ConnConfig.OnNotice)
+	new(lineage).configure(config)
+	(&hosts{names: make(map[string]string)}).configure(config)
+}
+
 // New is Open on the host's own pool, which stays open when the store is closed. The pool's
 // settings may be any; it needs three connections at least to keep reads, commits and claims from
-// waiting for each other, and, where a synchronous standby may take over, OnNotice.
+// waiting for each other, and, where a standby may take over, ConfigurePool.
 func New(ctx context.Context, pool *pgxpool.Pool, o Options) (*Store, error) {
 	return newWith(ctx, pool, o, migrations)
 }
@@ -150,7 +158,11 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 	s.reader = reader{texts: textsIn(o.Schema), schema: o.Schema, begin: s.beginRead, planner: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.notifier = newNotifier(s)
-	if err := s.prepareSchema(ctx); err != nil {
+	err = s.prepareSchema(ctx)
+	if err == nil {
+		err = s.forgetOnPromotion(ctx)
+	}
+	if err != nil {
 		s.end()
 		return nil, fmt.Errorf("postgres: open: %w", explain(err))
 	}

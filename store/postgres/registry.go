@@ -77,7 +77,7 @@ func (s *Store) changeOnce(ctx context.Context, text statement, args ...any) (in
 		err = closing
 	}
 	if err == nil {
-		err = replicationError(conn.Conn().PgConn())
+		err = acknowledgmentError(conn.Conn().PgConn())
 	}
 	return changed, err
 }

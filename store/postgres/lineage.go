@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// ErrWrongServer: the server is not the one that this process works with: it is an older primary, in
+// whose place another one was promoted, or belongs to another database cluster. A commit that it
+// acknowledged is not acknowledged to the caller: its outcome is unknown, and most likely it is lost.
+// Fence the older server; to work with another cluster, or with a restored backup, start the process
+// anew.
+var ErrWrongServer = errors.New("postgres: wrong server: an older primary, or another cluster")
+
+// lineage is what the connections of a pool have shown of the database's history: its cluster, and
+// the newest timeline that a primary was on. PostgreSQL begins a timeline with each promotion. So a
+// primary on an earlier one was replaced, and what it still acknowledges is lost (J9). A process
+// that reaches nothing but such a primary cannot know it: who promotes must fence.
+type lineage struct {
+	mu       sync.Mutex
+	cluster  string // guarded by mu; its system identifier; empty before the first connection
+	timeline uint64 // guarded by mu; 0 before the first primary
+	onNewer  func() // guarded by mu; called when a newer timeline was seen
+}
+
+// lineageKey is the key under which a connection keeps where it stands in the lineage.
+const lineageKey = "interlude: lineage"
+
+// connLineage is where a connection stands.
+type connLineage struct {
+	*lineage
+
+	timeline uint64 // of its server when it was made; 0 for a standby
+}
+
+// configure has every new connection of the pool checked, and those to an older primary dropped once
+// a newer one was seen.
+func (l *lineage) configure(config *pgxpool.Config) {
+	validate := config.ConnConfig.ValidateConnect
+	config.ConnConfig.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if validate != nil {
+			if err := validate(ctx, conn); err != nil {
+				return err
+			}
+		}
+		return l.validate(ctx, conn)
+	}
+	prepare := config.PrepareConn
+	acquire := config.BeforeAcquire //nolint:staticcheck // deprecated; a host that sets it still expects its call
+	config.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) {
+		switch {
+		case wrongServer(conn.PgConn()) != nil:
+			return false, nil
+		case prepare != nil:
+			return prepare(ctx, conn)
+		case acquire != nil:
+			return acquire(ctx, conn), nil
+		}
+		return true, nil
+	}
+}
+
+// lineageText reads the cluster's identifier and, from a primary, its timeline: the first eight
+// digits of a WAL file's name.
+const lineageText = `SELECT system_identifier, CASE WHEN pg_catalog.pg_is_in_recovery() THEN ''
+	ELSE substr(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) END
+	FROM pg_catalog.pg_control_system()`
+
+// validate refuses a connection to a server of another cluster or of an older timeline. A role that
+// may not ask, or a server that cannot tell, is let in.
+func (l *lineage) validate(ctx context.Context, conn *pgconn.PgConn) error {
+	results, err := conn.Exec(ctx, lineageText).ReadAll()
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && !strings.HasPrefix(refused.Code, "57P") && !strings.HasPrefix(refused.Code, "08") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(results) != 1 || len(results[0].Rows) != 1 || len(results[0].Rows[0]) != 2 {
+		return nil
+	}
+	row := results[0].Rows[0]
+	at := connLineage{lineage: l}
+	if digits := string(row[1]); digits != "" {
+		if at.timeline, err = strconv.ParseUint(digits, 16, 32); err != nil {
+			return nil //nolint:nilerr // a server that names its files otherwise cannot be judged
+		}
+	}
+	conn.CustomData()[lineageKey] = at
+	return l.observe(string(row[0]), at.timeline)
+}
+
+// observe notes what a new connection shows, and refuses it if it is behind.
+func (l *lineage) observe(cluster string, timeline uint64) error {
+	l.mu.Lock()
+	if l.cluster == "" {
+		l.cluster = cluster
+	}
+	known, newest := l.cluster, l.timeline
+	var notify func()
+	if cluster == known && timeline > newest {
+		l.timeline = timeline
+		if newest > 0 {
+			notify = l.onNewer
+		}
+	}
+	l.mu.Unlock()
+	if cluster != known {
+		return fmt.Errorf("%w: its system identifier is %s, that of the others was %s", ErrWrongServer, cluster, known)
+	}
+	if notify != nil {
+		notify()
+	}
+	return olderTimeline(timeline, newest)
+}
+
+func olderTimeline(timeline, newest uint64) error {
+	if timeline == 0 || timeline >= newest {
+		return nil
+	}
+	return fmt.Errorf("%w: it is on timeline %d, and a primary on %d was seen: fence it", ErrWrongServer, timeline,
+		newest)
+}
+
+// wrongServer returns ErrWrongServer when the connection's server is known to have been replaced.
+func wrongServer(conn *pgconn.PgConn) error {
+	at, ok := conn.CustomData()[lineageKey].(connLineage)
+	if !ok {
+		return nil
+	}
+	at.mu.Lock()
+	newest := at.lineage.timeline
+	at.mu.Unlock()
+	return olderTimeline(at.timeline, newest)
+}
+
+// forgetOnPromotion empties the cache of runs when a newer primary is seen: it may have taken over
+// without the last commits, and have other records under the same versions.
+func (s *Store) forgetOnPromotion(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
+	defer cancel()
+	return s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		if at, ok := conn.Conn().PgConn().CustomData()[lineageKey].(connLineage); ok {
+			at.mu.Lock()
+			defer at.mu.Unlock()
+			before := at.onNewer
+			at.onNewer = func() {
+				if before != nil {
+					before()
+				}
+				s.cache.clear()
+			}
+		}
+		return nil
+	})
+}

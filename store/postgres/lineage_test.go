@@ -1,0 +1,159 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/postgres"
+	"github.com/interlude-go/interlude/store/postgres/pglocal"
+)
+
+// unfence lets a primary acknowledge commits without its standby, as one does that was cut off.
+func unfence(t *testing.T, primary *pglocal.Server) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), primary.DSN(""))
+	require.NoError(t, err)
+	defer conn.Close(context.Background())
+	for _, sql := range []string{`ALTER SYSTEM RESET synchronous_standby_names`, `SELECT pg_reload_conf()`} {
+		_, err := conn.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+}
+
+// switched gives a pool whose new connections go to the server that is set.
+func switched(t *testing.T, server *pglocal.Server) (pool *pgxpool.Pool, set func(*pglocal.Server)) {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(server.DSN(""))
+	require.NoError(t, err)
+	var address atomic.Value
+	set = func(s *pglocal.Server) { address.Store(s.Addr()) }
+	set(server)
+	dial := config.ConnConfig.DialFunc
+	config.ConnConfig.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return dial(ctx, network, address.Load().(string))
+	}
+	postgres.ConfigurePool(config)
+	pool, err = pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	return pool, set
+}
+
+// J9: split brain. A standby was promoted, and the old primary comes back without being fenced, when
+// the new one is away: a process that has seen the new one writes nothing to the old one, says so,
+// and goes on by itself when the new one is back.
+func TestConnectRefusesAnOldPrimary(t *testing.T) {
+	primary, standby := replicated(t)
+	u, err := url.Parse(primary.DSN(""))
+	require.NoError(t, err)
+	u.Host += "," + standby.Addr()
+	u.RawQuery += "&target_session_attrs=read-write"
+	s, err := postgres.Open(t.Context(), u.String(), postgres.Options{Timeout: 5 * time.Second, NoListen: true,
+		NoNotify: true})
+	require.NoError(t, err)
+	defer s.Close()
+	w := &world{t, primary.DSN(""), "interlude"}
+	w.furnish(s)
+	w.commit(s, created("before"))
+
+	unfence(t, primary)
+	require.NoError(t, standby.Promote(t.Context()))
+	require.NoError(t, primary.Halt())
+	goesOn := func(id string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return w.try(s, created(id)) == nil }, patience, 10*time.Millisecond)
+	}
+	goesOn("after")
+
+	require.NoError(t, primary.Resume(t.Context()))
+	require.NoError(t, standby.Halt())
+	var refused error
+	require.Eventually(t, func() bool { // the first call finds that its connection is broken
+		refused = w.try(s, created("refused"))
+		require.Error(t, refused)
+		return errors.Is(refused, postgres.ErrWrongServer)
+	}, patience, 10*time.Millisecond)
+	require.ErrorContains(t, refused, "timeline 1, and a primary on 2 was seen: fence it")
+	_, err = s.Run(t.Context(), "before")
+	require.ErrorIs(t, err, postgres.ErrWrongServer, "nor is anything read there")
+
+	require.NoError(t, standby.Resume(t.Context()))
+	goesOn("later")
+	old := opened(t, primary, hasty)
+	_, err = old.Run(t.Context(), "refused")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// J9: a transaction was under way on the old primary when the process learned of the new one: what
+// the old one acknowledges then is not acknowledged, and its connections are given up.
+func TestConfirmOnAnOldPrimaryIsNotAcknowledged(t *testing.T) {
+	primary, standby := replicated(t)
+	pool, set := switched(t, primary)
+	s, err := postgres.New(t.Context(), pool, hasty)
+	require.NoError(t, err)
+	defer s.Close()
+	w := &world{t, primary.DSN(""), "interlude"}
+	w.furnish(s)
+	w.commit(s, created("r"))
+	unfence(t, primary)
+	require.NoError(t, standby.Promote(t.Context()))
+
+	nothing := func(store.Reader) error { return nil }
+	err = s.Confirm(t.Context(), func(store.Reader) error {
+		pool.Reset() // idle connections; that of this call stays
+		set(standby)
+		return s.Confirm(t.Context(), nothing) // of a new connection
+	})
+	require.ErrorIs(t, err, postgres.ErrWrongServer)
+	require.ErrorContains(t, err, "outcome unknown")
+
+	set(primary)
+	require.NoError(t, s.Confirm(t.Context(), nothing), "by the connection to the new primary")
+	pool.Reset()
+	require.ErrorIs(t, s.Confirm(t.Context(), nothing), postgres.ErrWrongServer)
+	set(standby)
+	require.NoError(t, s.Confirm(t.Context(), nothing))
+}
+
+// J9: an address that suddenly leads to another database cluster is refused.
+func TestConnectRefusesAnotherCluster(t *testing.T) {
+	small := pglocal.Options{Settings: map[string]string{"shared_buffers": "16MB"}}
+	first, err := pglocal.Start(t.Context(), small)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, first.Stop()) }()
+	second, err := pglocal.Start(t.Context(), small)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, second.Stop()) }()
+	login, err := pgx.ParseConfig(first.DSN(""))
+	require.NoError(t, err)
+	admin, err := pgx.Connect(t.Context(), second.DSN(""))
+	require.NoError(t, err)
+	defer admin.Close(context.Background())
+	_, err = admin.Exec(t.Context(), `ALTER USER CURRENT_USER PASSWORD '`+login.Password+`'`)
+	require.NoError(t, err)
+
+	pool, set := switched(t, first)
+	s, err := postgres.New(t.Context(), pool, hasty)
+	require.NoError(t, err)
+	defer s.Close()
+	set(second)
+	pool.Reset()
+	_, err = s.Run(t.Context(), "r")
+	require.ErrorIs(t, err, postgres.ErrWrongServer)
+	require.ErrorContains(t, err, "system identifier")
+	set(first)
+	_, err = s.Run(t.Context(), "r")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
