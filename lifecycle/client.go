@@ -32,10 +32,10 @@ type Client struct {
 	clock   Clock
 	log     *slog.Logger
 	poll    time.Duration
-	engines map[string]engine.Engine // empty for a mere client
+	engines map[string]engine.Engine // empty unless the client is that of a Lifecycle
 	hub     *hub
-	due     *dueHint // tells Serve of a deadline that this process has just stored
-	stuck   *stuckCalls
+	due     *dueHint    // wakes Serve for a deadline that this process has just stored
+	stuck   *stuckCalls // of this process's engines
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -82,7 +82,9 @@ func (c *Client) Close() { c.hub.stopWatching() }
 // and engines, and needs no Close. It watches nothing: Wait and Events look once in a poll, and see
 // what the view sees.
 func (c *Client) On(view store.Store) *Client {
-	on := *c // the alarm too: Serve may look for a deadline that is not committed yet, and finds it a poll later
+	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
+	// committed yet, and finds it one poll later.
+	on := *c
 	on.store, on.hub = view, newHub(nil)
 	return &on
 }
@@ -111,7 +113,7 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
 		return Run{}, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
 	}
-	cm, err := submission(run, body)
+	cm, err := decideSubmission(run, body)
 	if err != nil {
 		return Run{}, err
 	}
@@ -126,32 +128,58 @@ func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
 	return cm.Run, nil
 }
 
-// existingRun answers a submission whose id is taken. The caller may never submit it again, so what
-// is found must be durable (J8).
-func (c *Client) existingRun(ctx context.Context, wanted Run) (stored Run, _ error) {
-	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
-		stored, err = r.Run(ctx, wanted.ID)
-		return err
-	})
+// existingRun answers a submission whose id is taken: with the stored run if that has the same
+// spec.
+func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
+	stored, err := c.confirmedRun(ctx, submitted.ID)
 	if err != nil {
-		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", wanted.ID, err)
+		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", submitted.ID, err)
 	}
-	if stored.SpecDigest != wanted.SpecDigest {
-		return Run{}, fmt.Errorf("%w: %s; use another id or the same spec", ErrSpecConflict, wanted.ID)
+	if stored.SpecDigest != submitted.SpecDigest {
+		return Run{}, fmt.Errorf("%w: %s; use another id or the same spec", ErrSpecConflict, submitted.ID)
 	}
 	return stored, nil
 }
 
-// idEncoding keeps the byte order in the text, so that ids sort by time.
-var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
-
-// newID is 48 bits of milliseconds and 80 random bits: unique without coordination, and near its
-// neighbours in every index.
-func newID(now time.Time) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
-	_, _ = rand.Read(b[6:]) // never fails
-	return idEncoding.EncodeToString(b[:])
+// Cancel ends the run, whatever it is doing (I6). A queued run is never started. A waiting run's
+// question is closed. A running turn's context ends, and whatever its engine still returns changes
+// nothing. For a run that has ended it returns a *TerminalError and stores no event (I7).
+//
+// The run is canceled by the commit alone. The turn may execute on another node, which learns of
+// the commit in one of three ways, whichever comes first:
+//
+//  1. The store's hint of the commit reaches that node, which ends the turn at once (handleHint in
+//     node.go). A hint may be lost.
+//  2. The node's next heartbeat: the store does not list the run among those that the node holds
+//     any more (compareHolds in lease.go). This takes a third of a lease, and as long again for a
+//     turn that has only just begun.
+//  3. The fence: the store refuses with ErrStaleEpoch whatever the turn still commits (commitLocked
+//     in commit.go), so a report or an outcome that comes earlier ends the turn, and is not stored.
+func (c *Client) Cancel(ctx context.Context, id, reason string) error {
+	for {
+		run, err := c.store.Run(ctx, id)
+		if err != nil {
+			return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+		}
+		if run.State.Terminal() { // the caller relies on that, so the end must be durable (J8)
+			if run, err = c.confirmedRun(ctx, id); err != nil {
+				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+			}
+			if run.State.Terminal() {
+				return &TerminalError{RunID: id, State: run.State}
+			}
+		}
+		cm, err := decideCancel(&run, shortened(reason), commitTime(c.clock))
+		if err != nil {
+			return err
+		}
+		if err := c.commit(ctx, cm); !errors.Is(err, store.ErrConflict) {
+			if err != nil {
+				return fmt.Errorf("lifecycle: cancel run %s: %w", id, err)
+			}
+			return nil
+		}
+	}
 }
 
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
@@ -203,8 +231,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// newPoller is how a follower waits: for hints, but never longer than a poll without a look at the
-// store.
+// newPoller returns what a follower waits with: for a hint, or until a poll has passed since it
+// last read the store.
 func (c *Client) newPoller(f *follower) poller {
 	return poller{clock: c.clock, wake: f.hints, interval: c.poll}
 }
@@ -240,4 +268,16 @@ func (c *Client) Stats(ctx context.Context) (Stats, error) {
 		return Stats{}, ErrNoStats
 	}
 	return s.Survey(ctx, commitTime(c.clock))
+}
+
+// idEncoding keeps the byte order in the text, so that ids sort by time.
+var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// newID is 48 bits of milliseconds and 80 random bits: unique without coordination. Ids of one time
+// stand together in an index.
+func newID(now time.Time) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(b[6:]) // never fails
+	return idEncoding.EncodeToString(b[:])
 }

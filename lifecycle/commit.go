@@ -12,10 +12,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// singleCommits pools batches of one commit. A store retains nothing of a batch.
+// singleCommits pools the batches of one commit that commit hands to the store, which keeps nothing
+// of a batch.
 var singleCommits = sync.Pool{New: func() any { return new([1]store.Commit) }}
 
-// commit stores one commit, outside of any turn: that of a command, of a deadline or of recovery.
+// commit stores one commit.
 func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 	batch := singleCommits.Get().(*[1]store.Commit) //nolint:forcetypeassert // there is nothing else in it
 	batch[0] = cm
@@ -25,24 +26,36 @@ func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 	return err
 }
 
-// decider is a decision about a run: a pure function, since it is called again with a later time
-// when a commit is retried.
-type decider func(run *store.Run, now time.Time) (store.Commit, error)
+// confirmedRun reads the run through Confirm: whoever is told what it shows may act on it, so it
+// must be durable (J8).
+func (c *Client) confirmedRun(ctx context.Context, id string) (run Run, _ error) {
+	err := c.store.Confirm(ctx, func(r store.Reader) (err error) {
+		run, err = r.Run(ctx, id)
+		return err
+	})
+	return run, err
+}
 
-// commit stores a worker's decision about its run, and returns the run as it then stands.
-func (t *turn) commit(decide decider) (store.Run, error) {
+// decision makes the commit that follows from the run's record. It is a pure function: when the
+// store fails, it is called again, with a later time.
+type decision func(run *store.Run, now time.Time) (store.Commit, error)
+
+// commit stores a decision of the worker about its run, and returns the run as it then stands.
+func (t *turn) commit(decide decision) (store.Run, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.commitLocked(decide)
 }
 
-// commitLocked stores the decision under the worker's fence, and retries with backoff as long as
-// the store fails and the node is alive. The fence is the worker's epoch: once the run was canceled
-// or taken over, the store refuses the commit with ErrStaleEpoch, and the turn is ended. The caller
-// holds mu.
-func (t *turn) commitLocked(decide decider) (store.Run, error) {
-	backoff := 20 * time.Millisecond
-	unknown := false // an earlier try failed, and may have been stored nevertheless
+// commitLocked is commit for a caller that holds mu.
+//
+// Every commit of a worker carries its epoch as a fence. Once the run was canceled or taken over,
+// the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. As long as the
+// store fails and the node is alive, the commit is tried again with backoff. A try that failed may
+// have been stored nevertheless, so findCommitted looks for it before the next one.
+func (t *turn) commitLocked(decide decision) (store.Run, error) {
+	backoff := firstBackoff
+	failed := false // an earlier try failed, and may have been stored nevertheless
 	for {
 		cm, err := decide(&t.record, commitTime(t.node.clock))
 		if err != nil {
@@ -55,7 +68,7 @@ func (t *turn) commitLocked(decide decider) (store.Run, error) {
 			return t.record, nil
 		}
 		stale := errors.Is(err, store.ErrStaleEpoch)
-		if stale && !unknown {
+		if stale && !failed {
 			t.interrupt(engine.ErrStale)
 			return t.record, err
 		}
@@ -63,66 +76,77 @@ func (t *turn) commitLocked(decide decider) (store.Run, error) {
 			return t.record, err
 		}
 		if !stale {
-			unknown = true
+			failed = true
 			t.node.log.Error("commit failed; trying again", "run", t.record.ID, "attempt", t.record.Attempt, "err", err)
 		}
 		if t.node.sleep(t.node.live, backoff) != nil {
 			return t.record, err
 		}
 		backoff = min(2*backoff, t.node.cfg.Poll)
-		found, fault := t.findCommitted(&cm.Run)
+		found, lost := t.findCommitted(&cm.Run)
 		switch {
-		case errors.Is(fault, errCommitsLost):
-			t.interrupt(fault)
-			return t.record, fault
-		case found:
+		case lost != nil:
+			t.interrupt(lost)
+			return t.record, lost
+		case found == commitStored:
 			t.node.due.noteRun(&t.record)
 			return t.record, nil
-		case stale && fault == nil:
+		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)
 			return t.record, err
 		}
 	}
 }
 
+// firstBackoff is the pause before a commit is tried a second time. It doubles with each try, up to
+// a poll.
+const firstBackoff = 20 * time.Millisecond
+
 // errCommitsLost ends a turn if the store no longer has commits of the turn that it had
 // acknowledged: a standby without the last commits took over, or a backup was restored. The turn
 // counts as interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// errUnchanged says that a commit of unknown outcome was not stored, and may be retried.
-var errUnchanged = errors.New("the run is as its worker stored it last")
+// commitOutcome is what the store shows of a commit whose acknowledgement did not come.
+type commitOutcome int
 
-// findCommitted reports whether a commit of unknown outcome was stored: this try of it, or an
-// earlier one, which differs in its time alone. Version and state tell: under the worker's epoch
-// nobody else changes the run before it waits, except to end it. The error is errUnchanged if the
-// commit was not stored, errCommitsLost, or an error of the store, which cannot tell now.
-func (t *turn) findCommitted(run *store.Run) (bool, error) {
+const (
+	commitUnknown   commitOutcome = iota // the store cannot be read now
+	commitNotStored                      // the run is as its worker stored it last: the commit may be tried again
+	commitStored                         // the turn's record is the run as it is stored
+	runChanged                           // somebody else has changed the run
+)
+
+// findCommitted looks for a commit of unknown outcome: this try of it, or an earlier one, which
+// differs in its time alone. Version and state tell: under the worker's epoch nobody else changes
+// the run before it waits, except to end it. The error is errCommitsLost or nil.
+func (t *turn) findCommitted(run *store.Run) (commitOutcome, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {
-		return false, err
+		return commitUnknown, nil
 	}
 	if stored.Epoch == t.epoch && stored.Version < t.record.Version {
-		return false, fmt.Errorf("%w: run %s is at version %d, and was at %d", errCommitsLost, run.ID, stored.Version,
-			t.record.Version)
+		return runChanged, fmt.Errorf("%w: run %s is at version %d, and was at %d", errCommitsLost, run.ID,
+			stored.Version, t.record.Version)
 	}
 	if stored.Epoch == t.epoch && stored.Version == t.record.Version {
-		return false, errUnchanged
+		return commitNotStored, nil
 	}
-	// The worker is about to forget its outcome, so what is stored instead must be durable (J8).
-	err = t.node.store.Confirm(t.node.live, func(r store.Reader) (err error) {
-		stored, err = r.Run(t.node.live, run.ID)
-		return err
-	})
-	if err != nil || !t.isCommitted(run, &stored) {
-		return false, err
+	// The worker forgets its outcome if it is stored, or if the run was changed: so what is stored
+	// must be durable.
+	stored, err = t.node.confirmedRun(t.node.live, run.ID)
+	if err != nil {
+		return commitUnknown, nil
+	}
+	if !t.isCommitted(run, &stored) {
+		return runChanged, nil
 	}
 	t.record = stored
-	return true, nil
+	return commitStored, nil
 }
 
 // isCommitted reports whether the stored record is the one that the commit was to store, or a later
-// one that followed from it.
+// one that can only have followed from it.
 func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Epoch != t.epoch {
 		return false
@@ -130,21 +154,22 @@ func (t *turn) isCommitted(run, stored *store.Run) bool {
 	if stored.Version == run.Version {
 		return stored.State == run.State
 	}
-	// The run was answered meanwhile, and is still this node's, which holds its resident process.
+	// The commit made the run wait, and the run was answered since then. It is still this node's if
+	// the node holds its resident process.
 	return stored.Version > run.Version && run.State == fsm.StateWaitingUser && stored.Owner == t.node.id
 }
 
-// stored is the run as this worker stored it last.
-func (t *turn) stored() store.Run {
+// lastStored is the run as this worker stored it last.
+func (t *turn) lastStored() store.Run {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.record
 }
 
-// commitLock is a mutex that may be held while a commit is stored. Lock waits in a sync.Cond
-// because testing/synctest lets fake time pass while all goroutines wait in one, and the store
-// answers then; for a goroutine that waits for a sync.Mutex it does not. The zero value is
-// unlocked.
+// commitLock is a mutex that may be held while a commit is stored. It is made of a sync.Cond for
+// the sake of testing/synctest: fake time goes on while goroutines wait for a sync.Cond, so a slow
+// store of a test gets to answer; it stands still as long as one waits for a sync.Mutex. The zero
+// value is unlocked.
 type commitLock struct {
 	mu   sync.Mutex
 	held bool // guarded by mu

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,76 +41,68 @@ func TestAnEngineReturnsWhileItsTurnIsSettledWithoutIt(t *testing.T) {
 	})
 }
 
-// TestACommitOfUnknownOutcomeIsLookedFor: I2, it was made when the store has the version and state
-// that it was to make, of the same epoch, or what may have followed from it here.
-func TestACommitOfUnknownOutcomeIsLookedFor(t *testing.T) {
+// TestFindCommitted: I2, a commit of unknown outcome was stored if the store has the version and
+// state that it was to store, of the same epoch, or what can only have followed from it here.
+func TestFindCommitted(t *testing.T) {
 	held := func(version uint64, state fsm.State, owner string, epoch uint64) Run {
 		return Run{ID: "r", Version: version, State: state, Owner: owner, Epoch: epoch}
 	}
 	for name, c := range map[string]struct {
-		want    fsm.State // of version 6, on top of 5
-		stored  Run
-		err     error
-		arrived bool
-		lost    bool
+		committed fsm.State // the state in version 6; the record has version 5
+		stored    Run
+		want      commitOutcome
 	}{
-		"it was made": {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), nil, true,
-			false},
-		"a report was made": {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), nil, true,
-			false},
-		"it was not": {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2),
-			errUnchanged, false, false},
-		"another was first": {fsm.StateSucceeded, held(6, fsm.StateCanceled, "", 2), nil, false,
-			false},
-		"the same state, later": {fsm.StateSucceeded, held(7, fsm.StateSucceeded, "", 2), nil,
-			false, false},
-		"it was made, in another attempt": {fsm.StateRunning, held(6, fsm.StateRunning, "n", 3), nil, false,
-			false},
-		"it waited and was answered": {fsm.StateWaitingUser, held(7, fsm.StateQueued, "n", 2), nil, true,
-			false},
-		"it waited and was answered, held by none": {fsm.StateWaitingUser, held(7, fsm.StateQueued, "", 2), nil, false,
-			false},
-		"it waited and was taken over": {fsm.StateWaitingUser, held(7, fsm.StateWaitingUser, "m", 2), nil,
-			false, false},
-		"another was first, and it is ours": {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), nil,
-			false, false},
-		"it did not wait, and somebody was first": {fsm.StateRunning, held(7, fsm.StateQueued, "n", 2), nil, false,
-			false},
-		"nobody can say": {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), errAway,
-			false, false},
-		"what was acknowledged before is not there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "n", 2), nil, false,
-			true},
-		"an earlier attempt is there": {fsm.StateSucceeded, held(4, fsm.StateRunning, "m", 1), nil, false,
-			false},
+		"end stored":               {fsm.StateSucceeded, held(6, fsm.StateSucceeded, "", 2), commitStored},
+		"report stored":            {fsm.StateRunning, held(6, fsm.StateRunning, "n", 2), commitStored},
+		"wait stored and answered": {fsm.StateWaitingUser, held(7, fsm.StateQueued, "n", 2), commitStored},
+		"not stored":               {fsm.StateSucceeded, held(5, fsm.StateRunning, "n", 2), commitNotStored},
+		"canceled instead":         {fsm.StateSucceeded, held(6, fsm.StateCanceled, "", 2), runChanged},
+		"same state, later":        {fsm.StateSucceeded, held(7, fsm.StateSucceeded, "", 2), runChanged},
+		"another epoch":            {fsm.StateRunning, held(6, fsm.StateRunning, "n", 3), runChanged},
+		"wait answered, no owner":  {fsm.StateWaitingUser, held(7, fsm.StateQueued, "", 2), runChanged},
+		"wait taken over":          {fsm.StateWaitingUser, held(7, fsm.StateWaitingUser, "m", 2), runChanged},
+		"queued instead of wait":   {fsm.StateWaitingUser, held(6, fsm.StateQueued, "n", 2), runChanged},
+		"queued after a report":    {fsm.StateRunning, held(7, fsm.StateQueued, "n", 2), runChanged},
+		"version of another epoch": {fsm.StateSucceeded, held(4, fsm.StateRunning, "m", 1), runChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var away error
-			if !errors.Is(c.err, errUnchanged) {
-				away = c.err
-			}
-			n := alone(t, saying{newStore(t), c.stored, away, nil}, agent{})
+			worker, n := workerAt5(t, saying{newStore(t), c.stored, nil, nil})
 			defer n.die(nil)
-			before := held(5, fsm.StateRunning, "n", 2)
-			worker := &turn{node: n, epoch: 2, record: before}
-			next := held(6, c.want, "n", 2)
-			arrived, err := worker.findCommitted(&next)
-			require.Equal(t, c.arrived, arrived)
-			if c.arrived {
+			before, next := worker.record, held(6, c.committed, "n", 2)
+			got, lost := worker.findCommitted(&next)
+			require.NoError(t, lost)
+			require.Equal(t, c.want, got)
+			if got == commitStored {
 				require.Equal(t, c.stored, worker.record)
 			} else {
 				require.Equal(t, before, worker.record)
 			}
-			if c.lost {
-				require.ErrorIs(t, err, engine.ErrStale)
-				require.ErrorContains(t, err, "run r is at version 4, and was at 5")
-			} else {
-				require.ErrorIs(t, err, c.err)
-			}
-			if away == nil {
-				require.Equal(t, c.stored, worker.reload(), "the run as others left it")
-			} else {
-				require.Equal(t, before, worker.reload(), "as the worker knows it")
-			}
+			require.Equal(t, c.stored, worker.reload(), "the run as others left it")
 		})
 	}
+	t.Run("store cannot be read", func(t *testing.T) {
+		worker, n := workerAt5(t, saying{newStore(t), Run{}, errAway, nil})
+		defer n.die(nil)
+		before, next := worker.record, held(6, fsm.StateSucceeded, "n", 2)
+		got, lost := worker.findCommitted(&next)
+		require.NoError(t, lost)
+		require.Equal(t, commitUnknown, got)
+		require.Equal(t, before, worker.reload(), "as the worker stored it last")
+	})
+	t.Run("acknowledged commit lost", func(t *testing.T) {
+		worker, n := workerAt5(t, saying{newStore(t), held(4, fsm.StateRunning, "n", 2), nil, nil})
+		defer n.die(nil)
+		next := held(6, fsm.StateSucceeded, "n", 2)
+		_, lost := worker.findCommitted(&next)
+		require.ErrorIs(t, lost, engine.ErrStale)
+		require.ErrorContains(t, lost, "run r is at version 4, and was at 5")
+	})
+}
+
+// workerAt5 is a worker of epoch 2 that stored version 5 of its run last.
+func workerAt5(t *testing.T, s store.Store) (*turn, *node) {
+	t.Helper()
+	n := alone(t, s, agent{})
+	record := Run{ID: "r", Version: 5, State: fsm.StateRunning, Owner: "n", Epoch: 2}
+	return &turn{node: n, epoch: 2, record: record}, n
 }

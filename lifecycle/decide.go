@@ -393,8 +393,8 @@ func orText(s, otherwise string) string {
 // begun says how a run begins.
 var begun = fsm.Begin()
 
-// submission is the commit that creates a run.
-func submission(r store.Run, spec []byte) (store.Commit, error) {
+// decideSubmission makes the commit that creates a run.
+func decideSubmission(r store.Run, spec []byte) (store.Commit, error) {
 	r.Version = 1
 	c := store.Commit{Run: r, Spec: spec}
 	err := emit(&c, begun.Emits, &emitter{ev: &evidence{}})

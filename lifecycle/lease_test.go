@@ -193,7 +193,7 @@ func TestWhoRecoversIsNotSilent(t *testing.T) {
 	for _, id := range []string{"me", "other"} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: time.Minute}, past))
 	}
-	done, err := c.recover(t.Context(), "me")
+	done, err := c.recoverFor(t.Context(), "me")
 	require.NoError(t, err)
 	require.Equal(t, Recovery{Nodes: 1}, done)
 	nodes, err := s.Nodes(t.Context())
@@ -206,7 +206,7 @@ func TestWhoRecoversIsNotSilent(t *testing.T) {
 	cannot.off.Store(true)
 	_, err = s.Renew(t.Context(), "me", past)
 	require.NoError(t, err)
-	_, err = clientOf(t, cannot).recover(t.Context(), "me")
+	_, err = clientOf(t, cannot).recoverFor(t.Context(), "me")
 	require.ErrorContains(t, err, "connection refused", "it does not take the lease from itself")
 	nodes, err = s.Nodes(t.Context())
 	require.NoError(t, err)

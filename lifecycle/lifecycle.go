@@ -54,10 +54,10 @@ type Config struct {
 	// when zero.
 	Poll time.Duration
 
-	// Clock tells the time for deadlines, events and records. If it is nil, the clock of the store is
-	// used, provided that the store is a store.Timekeeper, and SystemClock otherwise: then a node
-	// whose own clock is wrong neither fires a deadline early nor delays one. Leases are judged by
-	// the clock of a store.Timekeeper even if Clock is set. See Clock.
+	// Clock tells the time for deadlines, events and records. If it is nil, the clock of the store
+	// is used, provided that the store is a store.Timekeeper, and SystemClock otherwise: then a
+	// node whose own clock is wrong neither fires a deadline early nor delays one. Leases are
+	// judged by the clock of a store.Timekeeper even if Clock is set. See Clock.
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger

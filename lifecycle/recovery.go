@@ -30,13 +30,13 @@ type Recovery struct {
 // with the same result as once (E6). A wait that this call preserves belongs to no process, so a
 // later restart finds nothing to recover in it; its next turn tells whether the session still is
 // good.
-func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recover(ctx, "") }
+func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recoverFor(ctx, "") }
 
-// recover settles all orphans on behalf of the node, which becomes the owner of the waits that it
-// preserves; an empty one stands for no node.
-func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
-	s := &recoveryPasses{client: c, node: node, base: ctx}
-	err := s.recover(ctx)
+// recoverFor settles all orphans on behalf of the node, which becomes the owner of the waits that
+// it preserves; an empty id stands for no node.
+func (c *Client) recoverFor(ctx context.Context, node string) (Recovery, error) {
+	s := &orphanSettler{client: c, node: node, callCtx: ctx}
+	err := s.runPass(ctx)
 	s.engineCalls.Wait()
 	done, late := s.drainCounts()
 	if err == nil && late != nil {
@@ -45,14 +45,36 @@ func (c *Client) recover(ctx context.Context, node string) (Recovery, error) {
 	return done, err
 }
 
-// recoveryPasses settles orphans: those of one Recover, or, pass after pass, those that a node
-// finds. A pass asks the engines about its orphans, and waits engineWait for them. An orphan whose
-// engine answers later is settled then, by itself, so that a hung engine holds up no other run
-// (J10).
-type recoveryPasses struct {
-	client *Client
-	node   string
-	base   context.Context //nolint:containedctx // of the engine calls, which outlast a pass
+// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
+// passed.
+func (n *node) recoverPeriodically(ctx context.Context) error {
+	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
+	defer s.engineCalls.Wait()
+	for {
+		err := s.runPass(ctx)
+		done, late := s.drainCounts()
+		if errors.Is(err, store.ErrClosed) {
+			return err
+		}
+		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
+			n.log.Error("recovery not finished; trying again", "err", err)
+		} else if done != (Recovery{}) {
+			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued,
+				"failed", done.Failed)
+		}
+		if n.sleep(ctx, n.cfg.Lease/3) != nil {
+			return nil
+		}
+	}
+}
+
+// orphanSettler settles orphans: in one pass for Recover, or in pass after pass for a node. A pass
+// asks the engines about its orphans, and waits engineWait for their answers. An orphan whose
+// engine answers later is settled then, by itself, so that a hung engine delays no other run (J10).
+type orphanSettler struct {
+	client  *Client
+	node    string          // on whose behalf orphans are settled; empty: none
+	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
 	engineCalls sync.WaitGroup // and the commits for those that answered late
 
@@ -63,17 +85,17 @@ type recoveryPasses struct {
 }
 
 // drainCounts returns what was done since it was called last.
-func (s *recoveryPasses) drainCounts() (done Recovery, failed error) {
+func (s *orphanSettler) drainCounts() (done Recovery, late error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	done, failed = s.done, s.lateFaults
+	done, late = s.done, s.lateFaults
 	s.done, s.lateFaults = Recovery{}, nil
-	return done, failed
+	return done, late
 }
 
-// recover makes one pass: it expires the leases of dead nodes, and settles the orphans, except
-// those whose engines have not answered yet.
-func (s *recoveryPasses) recover(ctx context.Context) error {
+// runPass expires the leases of dead nodes, and settles the orphans, except those whose engines
+// have not answered yet.
+func (s *orphanSettler) runPass(ctx context.Context) error {
 	dead, err := s.client.expireDead(ctx, s.node)
 	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
@@ -85,83 +107,116 @@ func (s *recoveryPasses) recover(ctx context.Context) error {
 	return nil
 }
 
-// orphanPage is how many orphans are read at a time.
-const orphanPage = store.MaxBatch
+// settleOrphans settles orphans until only those are left whose engines have not answered. It goes
+// through the list page by page, and at the end of the list from its beginning again: there stand
+// the orphans that could not be settled, and those that moved up while others were settled.
+//
+// It returns an error when it makes no progress, because the store refuses the commits, for
+// instance; the caller tries again later.
+func (s *orphanSettler) settleOrphans(ctx context.Context) error {
+	list := orphanList{store: s.client.store}
+	var last position
+	err := list.readFirst(ctx)
+	for err == nil && len(list.page) > 0 {
+		orphans := s.withoutAwaited(list.page)
+		if len(orphans) == 0 {
+			if len(list.page) < orphanPage {
+				return nil
+			}
+			err = list.skipPage(ctx)
+			continue
+		}
+		here := s.position(&orphans[0])
+		if here == last {
+			if err = s.checkChanged(ctx, here); err == nil {
+				err = list.readFirst(ctx)
+			}
+			continue
+		}
+		last = here
+		err = s.settlePage(ctx, orphans, &list)
+	}
+	return err
+}
 
-// passPosition is the first orphan of a page, and what was settled before it. A pass that comes to
-// the same position twice makes no progress.
-type passPosition struct {
+// settlePage settles the orphans of the list's page, and reads the next page meanwhile.
+func (s *orphanSettler) settlePage(ctx context.Context, orphans []Run, list *orphanList) error {
+	if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
+		// This node's own runs are orphans, so its lease is lost. It must not go on: the waits that
+		// it preserves would be orphans again.
+		return store.ErrStaleEpoch
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.settleAll(groupCtx, orphans) })
+	group.Go(func() error { return list.readNext(groupCtx) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	if len(list.page) == 0 {
+		return list.readFirst(ctx)
+	}
+	return nil
+}
+
+// position is how far settleOrphans has come: the first orphan of the page, and what was settled
+// before. At the same position a second time, it has made no progress.
+type position struct {
 	id      string
 	version uint64
 	done    Recovery
 }
 
-// settleOrphans settles orphans page by page until there are none left; the next page is read while
-// one is settled. It returns an error when it makes no progress, because the store refuses the
-// commits, say; the caller retries later.
-func (s *recoveryPasses) settleOrphans(ctx context.Context) error {
-	var last passPosition
-	passed := 0 // orphans on the pages before this one, whose engines are awaited
-	listed, err := s.client.store.Orphans(ctx, 0, orphanPage)
-	for err == nil && len(listed) > 0 {
-		orphans := s.withoutAwaited(listed)
-		if len(orphans) == 0 {
-			if len(listed) < orphanPage {
-				return nil
-			}
-			passed += len(listed)
-			listed, err = s.client.store.Orphans(ctx, passed, orphanPage)
-			continue
-		}
-		s.mu.Lock()
-		now := passPosition{orphans[0].ID, orphans[0].Version, s.done}
-		s.mu.Unlock()
-		if now == last {
-			if err = s.checkChanged(ctx, now); err == nil { // others settled it after the page was read
-				passed = 0
-				listed, err = s.client.store.Orphans(ctx, 0, orphanPage)
-			}
-			continue
-		}
-		last = now
-		if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
-			// This node's own runs are orphans, so its lease is lost. It must not go on: the waits
-			// that it preserves would be orphans again.
-			return store.ErrStaleEpoch
-		}
-		var next []Run
-		both, while := errgroup.WithContext(ctx)
-		both.Go(func() error { return s.settleAll(while, orphans) })
-		both.Go(func() (err error) {
-			next, err = s.client.store.Orphans(while, passed+len(listed), orphanPage)
-			return err
-		})
-		// on the first page now: orphans that could not be settled, and those that moved up
-		// meanwhile
-		if err = both.Wait(); err == nil && len(next) == 0 {
-			passed = 0
-			next, err = s.client.store.Orphans(ctx, 0, orphanPage)
-		}
-		listed = next
-	}
-	return err
+func (s *orphanSettler) position(first *Run) position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return position{first.ID, first.Version, s.done}
 }
 
-// checkChanged returns an error when the run at the position has not changed, so that another try
-// is of no use.
-func (s *recoveryPasses) checkChanged(ctx context.Context, f passPosition) error {
-	run, err := s.client.store.Run(ctx, f.id)
+// checkChanged returns an error if the run at the position has not changed, so that another try is
+// of no use. If it has, others settled it after the page was read.
+func (s *orphanSettler) checkChanged(ctx context.Context, p position) error {
+	run, err := s.client.store.Run(ctx, p.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	if err == nil && run.Version == f.version {
-		err = fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", f.id)
+	if err == nil && run.Version == p.version {
+		err = fmt.Errorf("run %s is still an orphan, though it was tried and nothing else was settled since", p.id)
 	}
 	return err
 }
 
-// withoutAwaited are the orphans, except those whose engines have not answered yet.
-func (s *recoveryPasses) withoutAwaited(listed []Run) []Run {
+// orphanPage is how many orphans are read at a time.
+const orphanPage = store.MaxBatch
+
+// orphanList reads the store's orphans page by page.
+type orphanList struct {
+	store   store.Store
+	page    []Run
+	skipped int // orphans at the beginning of the list whose engines are awaited, in whole pages
+}
+
+// readFirst reads the first page.
+func (l *orphanList) readFirst(ctx context.Context) error {
+	l.skipped = 0
+	return l.read(ctx, 0)
+}
+
+// skipPage reads the page after this one, all of whose orphans stay where they are.
+func (l *orphanList) skipPage(ctx context.Context) error {
+	l.skipped += len(l.page)
+	return l.read(ctx, l.skipped)
+}
+
+// readNext reads the page after this one, whose orphans leave the list as they are settled.
+func (l *orphanList) readNext(ctx context.Context) error { return l.read(ctx, l.skipped+len(l.page)) }
+
+func (l *orphanList) read(ctx context.Context, skip int) (err error) {
+	l.page, err = l.store.Orphans(ctx, skip, orphanPage)
+	return err
+}
+
+// withoutAwaited returns the orphans, except those whose engines have not answered yet.
+func (s *orphanSettler) withoutAwaited(listed []Run) []Run {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.awaited) == 0 {
@@ -171,18 +226,18 @@ func (s *recoveryPasses) withoutAwaited(listed []Run) []Run {
 }
 
 // settleBatchSize is how many orphans one batch of commits settles: few enough that the commits of
-// others are not held up.
+// others are not delayed.
 const settleBatchSize = 100
 
 // settleAll settles a page of orphans in batches, two at a time: while one is stored, the next is
 // decided.
-func (s *recoveryPasses) settleAll(ctx context.Context, orphans []Run) error {
-	parts, ctx := errgroup.WithContext(ctx)
-	parts.SetLimit(2)
-	for part := range slices.Chunk(orphans, settleBatchSize) {
-		parts.Go(func() error { return s.settleBatch(ctx, part) })
+func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
+	batches, ctx := errgroup.WithContext(ctx)
+	batches.SetLimit(2)
+	for batch := range slices.Chunk(orphans, settleBatchSize) {
+		batches.Go(func() error { return s.settleBatch(ctx, batch) })
 	}
-	return parts.Wait()
+	return batches.Wait()
 }
 
 // expireDead expires the leases of nodes that have not renewed them in time, and of nodes whose
@@ -195,38 +250,65 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 		return nil, err
 	}
 	var dead []string
-	now, silent := c.leaseTime(), false
+	now := c.leaseTime()
+	ended := false
 	for _, n := range nodes {
-		ended := n.Until.Before(now)
-		if n.ID == node {
-			if ended {
-				if _, err := c.store.Renew(ctx, node, now); err != nil {
-					return nil, err
-				}
+		over := n.Until.Before(now)
+		switch {
+		case n.ID == node && over:
+			if _, err := c.store.Renew(ctx, node, now); err != nil {
+				return nil, err
 			}
-			continue
-		}
-		if procid.Alive(n.Identity) == procid.Dead {
+		case n.ID == node:
+		case procid.Alive(n.Identity) == procid.Dead:
 			dead = append(dead, n.ID)
+		case over:
+			ended = true
 		}
-		silent = silent || ended
 	}
-	if len(dead) == 0 && !silent {
-		return nil, nil // without a write
+	if len(dead) == 0 && !ended {
+		return nil, nil // nothing to write
 	}
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// settleBatch settles a batch of orphans, except those whose engines do not answer soon. A conflict
-// means that somebody else settled the run. It fails only if none could be settled; other failures
-// are logged, and the next pass retries them.
-func (s *recoveryPasses) settleBatch(ctx context.Context, orphans []Run) error {
-	batch := make([]store.Commit, 0, len(orphans))
-	var failures []error
-	asked := 0
-	for i, found := range s.inspect(ctx, orphans) {
+// settleBatch settles a batch of orphans, except those whose engines do not answer soon. It fails
+// only if it could do nothing for any of them; otherwise failures are logged, and the next pass
+// tries again.
+func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
+	batch, awaited, failures := s.decideBatch(ctx, orphans)
+	if len(batch) == 0 {
+		return errors.Join(failures...)
+	}
+	settled := 0
+	for i, err := range s.client.store.Commit(ctx, batch) {
+		switch {
+		case err == nil:
+			settled++
+			s.count(&batch[i].Run)
+		case settledByOther(err):
+			settled++
+		default:
+			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
+		}
+	}
+	if settled+awaited == 0 || ctx.Err() != nil {
+		return errors.Join(failures...)
+	}
+	for _, err := range failures {
+		s.client.log.Error("run not recovered; trying again", "err", err)
+	}
+	return nil
+}
+
+// decideBatch makes the commits that settle a batch of orphans, and counts the orphans whose
+// engines are awaited.
+func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch []store.Commit, awaited int,
+	failures []error) {
+	batch = make([]store.Commit, 0, len(orphans))
+	for i, found := range s.collectEvidence(ctx, orphans) {
 		if found == nil {
-			asked++
+			awaited++
 			continue
 		}
 		cm, err := decideOrphan(&orphans[i], found, s.node)
@@ -236,140 +318,150 @@ func (s *recoveryPasses) settleBatch(ctx context.Context, orphans []Run) error {
 		}
 		batch = append(batch, cm)
 	}
-	if len(batch) == 0 {
-		return errors.Join(failures...)
-	}
-	stored := asked
-	for i, err := range s.client.store.Commit(ctx, batch) {
-		switch {
-		case err == nil:
-			stored++
-			s.count(batch[i].Run)
-		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-			stored++
-		default:
-			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
-		}
-	}
-	if stored > 0 && ctx.Err() == nil {
-		for _, err := range failures {
-			s.client.log.Error("run not recovered; trying again", "err", err)
-		}
-		return nil
-	}
-	return errors.Join(failures...)
+	return batch, awaited, failures
+}
+
+// settledByOther reports whether the error of a commit says that somebody else has settled the
+// orphan.
+func settledByOther(err error) bool {
+	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound)
 }
 
 // engineWait is how long a batch waits for the engines' answers.
 const engineWait = time.Second
 
-// inspect collects the evidence about each of the orphans. All engines are asked at the same time;
-// the evidence is nil if an engine has not answered within engineWait, and the orphan is settled by
-// itself when it has.
-func (s *recoveryPasses) inspect(ctx context.Context, orphans []Run) []*orphanEvidence {
-	found := make([]*orphanEvidence, len(orphans))
-	var mu sync.Mutex // guards found and soon
-	var answers sync.WaitGroup
-	soon, asked := true, false
+// collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
+// time. The evidence is nil if an engine has not answered within engineWait; the orphan is then
+// settled by itself as soon as it has.
+func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*orphanEvidence {
+	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
+	var asked []int
 	for i := range orphans {
-		run := &orphans[i]
-		if !s.client.asksEngine(run) {
-			found[i] = s.client.inspectOrphan(ctx, run)
-			continue
+		if s.client.asksEngine(&orphans[i]) {
+			asked = append(asked, i)
+		} else {
+			answers.evidence[i] = s.client.inspectOrphan(ctx, &orphans[i])
 		}
-		asked = true
-		answers.Add(1)
-		s.engineCalls.Go(func() {
-			one := s.client.inspectOrphan(s.base, run)
-			mu.Lock()
-			inTime := soon
-			if inTime {
-				found[i] = one
-			}
-			mu.Unlock()
-			answers.Done()
-			if !inTime {
-				s.settleOne(run, one)
-			}
-		})
 	}
-	if !asked {
-		return found
+	if len(asked) == 0 {
+		return answers.evidence
 	}
-	all := make(chan struct{})
-	s.engineCalls.Go(func() {
-		answers.Wait()
-		close(all)
-	})
+	answers.missing = len(asked)
+	for _, i := range asked {
+		s.askEngine(&orphans[i], func(found *orphanEvidence) (inTime bool) { return answers.add(i, found) })
+	}
 	tick, stop := s.client.clock.Timer(engineWait)
 	defer stop()
 	select {
-	case <-all:
+	case <-answers.all:
 	case <-tick:
 	case <-ctx.Done():
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	soon = false
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, one := range found {
-		if one == nil {
-			if s.awaited == nil {
-				s.awaited = make(map[string]bool)
-			}
-			s.awaited[orphans[i].ID] = true
+	found := answers.close()
+	for _, i := range asked {
+		if found[i] != nil {
+			s.setAwaited(orphans[i].ID, false)
 		}
 	}
 	return found
 }
 
-// settleOne settles an orphan whose engine answered late.
-func (s *recoveryPasses) settleOne(run *Run, found *orphanEvidence) {
+// askEngine asks the run's engine on a goroutine of its own. If the answer is too late for the
+// batch, the orphan is settled there.
+func (s *orphanSettler) askEngine(run *Run, answer func(*orphanEvidence) (inTime bool)) {
+	s.setAwaited(run.ID, true)
+	s.engineCalls.Go(func() {
+		found := s.client.inspectOrphan(s.callCtx, run)
+		if !answer(found) {
+			s.settleLate(run, found)
+		}
+	})
+}
+
+// engineAnswers collects the evidence about a batch of orphans until the batch goes on without
+// what is missing.
+type engineAnswers struct {
+	all chan struct{} // closed when nothing is missing
+
+	mu       sync.Mutex
+	evidence []*orphanEvidence // guarded by mu; nil: the engine has not answered
+	missing  int               // guarded by mu
+	closed   bool              // guarded by mu
+}
+
+// add adds the evidence about one orphan, unless the batch has gone on without it.
+func (a *engineAnswers) add(i int, found *orphanEvidence) (inTime bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.evidence[i] = found
+	if a.missing--; a.missing == 0 {
+		close(a.all)
+	}
+	return true
+}
+
+// close refuses later answers, and returns the evidence that there is.
+func (a *engineAnswers) close() []*orphanEvidence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	return a.evidence
+}
+
+// settleLate settles an orphan whose engine answered late.
+func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
 	cm, err := decideOrphan(run, found, s.node)
 	if err == nil {
-		err = s.client.commit(s.base, cm)
+		err = s.client.commit(s.callCtx, cm)
 	}
 	if err == nil {
-		s.count(cm.Run)
+		s.count(&cm.Run)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.awaited, run.ID)
-	if err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+	s.setAwaited(run.ID, false)
+	if err != nil && !settledByOther(err) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.lateFaults = errors.Join(s.lateFaults, fmt.Errorf("run %s: %w", run.ID, err))
 	}
 }
 
-func (s *recoveryPasses) count(run Run) {
-	s.client.due.noteRun(&run)
-	var one Recovery
-	one.count(run)
-	s.add(one)
-}
-
-func (s *recoveryPasses) add(r Recovery) {
+// setAwaited notes whether the run's engine is awaited: passes leave such an orphan alone.
+func (s *orphanSettler) setAwaited(id string, awaited bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done.add(r)
+	if !awaited {
+		delete(s.awaited, id)
+		return
+	}
+	if s.awaited == nil {
+		s.awaited = make(map[string]bool)
+	}
+	s.awaited[id] = true
 }
 
-func (r *Recovery) add(o Recovery) {
-	r.Nodes += o.Nodes
-	r.Preserved += o.Preserved
-	r.Requeued += o.Requeued
-	r.Failed += o.Failed
-}
-
-func (r *Recovery) count(run Run) {
+// count counts a run that was settled, by the state that it has now.
+func (s *orphanSettler) count(run *Run) {
+	s.client.due.noteRun(run)
 	switch run.State {
 	case fsm.StateWaitingUser:
-		r.Preserved++
+		s.add(Recovery{Preserved: 1})
 	case fsm.StateQueued:
-		r.Requeued++
+		s.add(Recovery{Requeued: 1})
 	default:
-		r.Failed++
+		s.add(Recovery{Failed: 1})
 	}
+}
+
+func (s *orphanSettler) add(r Recovery) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done.Nodes += r.Nodes
+	s.done.Preserved += r.Preserved
+	s.done.Requeued += r.Requeued
+	s.done.Failed += r.Failed
 }
 
 // asksEngine reports whether inspectOrphan calls the run's engine.
@@ -380,18 +472,18 @@ func (c *Client) asksEngine(run *Run) bool {
 	return run.Slot && reaps || run.State == fsm.StateWaitingUser && checks
 }
 
-// orphanEvidence is what an orphan's engine says about it.
+// orphanEvidence is what is known of an orphan beside its record.
 type orphanEvidence struct {
 	at           time.Time
 	warnings     []interaction.Diagnostic
-	sessionFault string // why a parked run cannot go on; empty when it can
+	sessionFault string // why a wait cannot go on; empty if it can
 }
 
-// inspectOrphan ends what the orphan's worker left (E7), and asks the engine whether the session is
-// still good.
+// inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
+// whether the session of a wait is still good.
 func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	found := new(orphanEvidence)
-	if run.Slot { // it executes or is resident; a parked run without a slot has no process
+	if run.Slot { // a run without a slot has no process
 		found.warnings = c.reap(ctx, run)
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
@@ -401,8 +493,8 @@ func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	return found
 }
 
-// sessionFault says why a parked run cannot go on; empty when it can. Only a definite refusal
-// counts: an engine that cannot tell now is asked again by the turn itself.
+// sessionFault says why a wait cannot go on; empty if it can. Only a refusal of the session counts:
+// if the engine cannot tell now, the next turn finds out.
 func (c *Client) sessionFault(ctx context.Context, run *Run) string {
 	switch {
 	case run.Pending == nil:
@@ -426,7 +518,7 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) string {
 // reap has the engine end the processes that the dead worker left. A failure is a warning (E7).
 func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 	e, known := c.engines[run.Engine]
-	if !known && len(c.engines) > 0 { // a node with the engine, on the worker's machine, could have done it
+	if !known && len(c.engines) > 0 { // this node lacks the engine; another one might have reaped
 		return []interaction.Diagnostic{{
 			Code: fsm.WarnOrphanReapFailed,
 			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
@@ -442,27 +534,4 @@ func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
 		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
 	}
 	return nil
-}
-
-// recoverPeriodically makes a recovery pass at the start, and whenever a third of a lease has
-// passed.
-func (n *node) recoverPeriodically(ctx context.Context) error {
-	s := &recoveryPasses{client: n.Client, node: n.id, base: ctx}
-	defer s.engineCalls.Wait()
-	for {
-		err := s.recover(ctx)
-		done, late := s.drainCounts()
-		if errors.Is(err, store.ErrClosed) {
-			return err
-		}
-		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
-			n.log.Error("recovery not finished; trying again", "err", err)
-		} else if done != (Recovery{}) {
-			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued,
-				"failed", done.Failed)
-		}
-		if n.sleep(ctx, n.cfg.Lease/3) != nil {
-			return nil
-		}
-	}
 }

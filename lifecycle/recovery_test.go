@@ -36,7 +36,7 @@ func orphaned(tb testing.TB, s store.Store, n int, adjust ...func(*Spec)) []stri
 		}
 		run, body, err := spec.record(now)
 		require.NoError(tb, err)
-		cm, err := submission(run, body)
+		cm, err := decideSubmission(run, body)
 		require.NoError(tb, err)
 		batch = append(batch, cm)
 	}
@@ -256,13 +256,13 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 
 	s := &faulty{Store: below, fail: func(int64, *store.Commit) error { return nil }}
 	c := clientOf(t, s)
-	done, err := c.recover(t.Context(), "late") // which is not registered any more
+	done, err := c.recoverFor(t.Context(), "late") // which is not registered any more
 	require.ErrorIs(t, err, store.ErrStaleEpoch)
 	require.Equal(t, Recovery{Preserved: 1, Requeued: 2}, done)
 	require.EqualValues(t, 1, s.calls.Load())
 
 	require.NoError(t, below.Join(t.Context(), store.Node{ID: "new", Lease: time.Minute}, commitTime(SystemClock{})))
-	done, err = c.recover(t.Context(), "new")
+	done, err = c.recoverFor(t.Context(), "new")
 	require.NoError(t, err)
 	require.Equal(t, Recovery{Preserved: 1}, done)
 	run, err = below.Run(t.Context(), ids[0])

@@ -24,65 +24,76 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 	}
 	digest := reply.Digest()
 	for {
-		found, err := lookup(ctx, c.store, id, reply, digest)
-		if err == nil && found.settled {
-			// What was read may not be durable yet, and a caller that learns that its reply, or
-			// another one, was accepted will not retry (J8).
-			err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
-				found, err = lookup(ctx, r, id, reply, digest)
-				return err
-			})
-		}
+		status, err := c.replyStatus(ctx, id, reply, digest)
 		if err != nil {
 			return interaction.Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
 		}
-		if !found.pending {
-			return found.receipt, found.refusal
+		if !status.pending {
+			return status.receipt, status.refusal
 		}
-		receipt, err := c.settleReply(ctx, found.run, reply, digest)
+		receipt, err := c.acceptReply(ctx, status.run, reply, digest)
 		if !errors.Is(err, store.ErrConflict) {
 			return receipt, err
 		}
 	}
 }
 
-// finding is what the store says about a reply: the question that it answers is pending, or the
-// receipt or refusal that it gets.
-type finding struct {
+// replyStatus is what the store shows about a reply. Either the run waits with the question that it
+// answers, or Reply returns the receipt and the refusal, of which one is set.
+type replyStatus struct {
 	run     Run
-	pending bool // the run waits with the question
-	settled bool // the question was settled before, by this reply or otherwise
-	receipt interaction.Receipt
+	pending bool
+	receipt interaction.Receipt // of the accepted reply with the same key and body
 	refusal error
+	// settled: the receipt or the refusal says how the question was settled. The caller will not
+	// retry then, so what it is told must be durable (J8).
+	settled bool
 }
 
-// lookup finds out about the reply. The error says that the store could not be read.
-func lookup(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (f finding,
-	err error) {
-	if f.run, err = r.Run(ctx, id); err != nil {
-		return f, err
+// replyStatus reads the status of a reply. A status that says how the question was settled is read
+// again through Confirm: the first read may show a commit that is not durable.
+func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.Reply, digest string) (replyStatus,
+	error) {
+	status, err := readReplyStatus(ctx, c.store, id, reply, digest)
+	if err != nil || !status.settled {
+		return status, err
 	}
-	f.pending = f.run.State == fsm.StateWaitingUser && f.run.Pending.ID == reply.ID
-	if reply.Key != "" && (!f.pending || f.run.Interactions > 1) { // the first question can have no earlier reply
+	err = c.store.Confirm(ctx, func(r store.Reader) (err error) {
+		status, err = readReplyStatus(ctx, r, id, reply, digest)
+		return err
+	})
+	return status, err
+}
+
+// readReplyStatus reads the run, and the interactions that were settled before as far as they
+// matter. The error says that the store could not be read.
+func readReplyStatus(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (replyStatus,
+	error) {
+	run, err := r.Run(ctx, id)
+	if err != nil {
+		return replyStatus{}, err
+	}
+	pending := run.State == fsm.StateWaitingUser && run.Pending.ID == reply.ID
+	// While a run waits with its first question, no reply was accepted yet, under any key.
+	if reply.Key != "" && (!pending || run.Interactions > 1) {
 		record, err := r.Settled(ctx, id, reply.Key)
 		if err == nil {
-			f.pending, f.settled = false, true
-			f.receipt, f.refusal = replayedReceipt(id, record, digest)
-			return f, nil
+			receipt, refusal := replayedReceipt(id, record, digest)
+			return replyStatus{run: run, receipt: receipt, refusal: refusal, settled: true}, nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {
-			return f, err
+			return replyStatus{}, err
 		}
 	}
-	if f.pending {
-		return f, nil
+	if pending {
+		return replyStatus{run: run, pending: true}, nil
 	}
-	return f, f.refuse(ctx, r, reply.ID)
+	return refusedReply(ctx, r, run, reply.ID)
 }
 
-// settleReply settles the pending question with the reply. store.ErrConflict means that somebody
-// else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) settleReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
+// acceptReply settles the pending question with the reply. The error is store.ErrConflict if
+// somebody else has changed the run since it was read: another reply, a deadline or a cancel.
+func (c *Client) acceptReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
 	error) {
 	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
 	if err != nil {
@@ -94,38 +105,38 @@ func (c *Client) settleReply(ctx context.Context, run Run, reply interaction.Rep
 	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
 }
 
-// replayedReceipt is the receipt of the accepted reply with the same key, whose body must be the
-// same.
-func replayedReceipt(id string, record interaction.Record, digest string) (interaction.Receipt, error) {
-	if record.Digest != digest {
+// replayedReceipt is the receipt that the accepted reply with this key was given. The error is
+// ErrKeyConflict if that reply had another body.
+func replayedReceipt(id string, accepted interaction.Record, digest string) (interaction.Receipt, error) {
+	if accepted.Digest != digest {
 		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
-			record.Key, record.Question.ID, id)
+			accepted.Key, accepted.Question.ID, id)
 	}
-	return interaction.Receipt{RunID: id, ID: record.Question.ID, Key: record.Key, AcceptedAt: record.ResolvedAt,
-		Replayed: true}, nil
+	return interaction.Receipt{RunID: id, ID: accepted.Question.ID, Key: accepted.Key,
+		AcceptedAt: accepted.ResolvedAt, Replayed: true}, nil
 }
 
-// refuse finds out why the run takes no reply to the interaction: it was settled, by the deadline
-// for example, or it was never asked. The error says that the store could not be read.
-func (f *finding) refuse(ctx context.Context, r store.Reader, interactionID int) error {
-	run := &f.run
-	wrong := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
+// refusedReply is the status of a reply to an interaction that the run does not wait with. The
+// refusal is a SettledError if the interaction was settled, and a WaitError if it was never asked.
+func refusedReply(ctx context.Context, r store.Reader, run Run, interactionID int) (replyStatus, error) {
+	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
 	if run.Pending != nil {
-		wrong.Pending = run.Pending.ID
+		notWaiting.Pending = run.Pending.ID
 	}
-	f.refusal = wrong
+	neverAsked := replyStatus{run: run, refusal: notWaiting}
 	if interactionID > run.Interactions {
-		return nil
+		return neverAsked, nil
 	}
 	record, err := settledInteraction(ctx, r, run.ID, interactionID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil
+		return neverAsked, nil
 	}
-	if err == nil {
-		f.settled = true
-		f.refusal = &SettledError{RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State}
+	if err != nil {
+		return replyStatus{}, err
 	}
-	return err
+	return replyStatus{run: run, settled: true, refusal: &SettledError{
+		RunID: run.ID, ID: interactionID, Resolution: record.Resolution, State: run.State,
+	}}, nil
 }
 
 // settledInteraction reads one settled interaction of a run. A store that is no
@@ -138,9 +149,9 @@ func settledInteraction(ctx context.Context, r store.Reader, id string, number i
 	if err != nil {
 		return interaction.Record{}, err
 	}
-	for _, r := range records {
-		if r.Question.ID == number {
-			return r, nil
+	for _, record := range records {
+		if record.Question.ID == number {
+			return record, nil
 		}
 	}
 	return interaction.Record{}, store.ErrNotFound

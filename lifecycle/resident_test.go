@@ -166,7 +166,7 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	now := commitTime(SystemClock{})
 	run, body, err := Spec{ID: id, Prompt: "x"}.record(now)
 	require.NoError(tb, err)
-	cm, err := submission(run, body)
+	cm, err := decideSubmission(run, body)
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
 	require.NoError(tb, s.Join(tb.Context(), store.Node{ID: nodeID, Lease: time.Hour}, now))

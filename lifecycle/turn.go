@@ -241,7 +241,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 		}
 		in.Repair, in.Answers, in.Handle = t.repairText(fault), nil, o.Handle
 		if in.Handle == nil {
-			in.Handle = handleOf(t.stored().Session)
+			in.Handle = handleOf(t.lastStored().Session)
 		}
 		next := t.runEngine(ctx, e, in)
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
@@ -264,7 +264,7 @@ func (t *turn) repairable(turn *turnEvidence) bool {
 	if turn.outputFault == nil || turn.sessionFault != nil {
 		return false
 	}
-	run := t.stored()
+	run := t.lastStored()
 	ev := turn.evidence()
 	facts := factsOf(&run, &ev)
 	return (facts.Has(fsm.FactSticky) || facts.Has(fsm.FactHandlePresent)) &&

@@ -121,8 +121,8 @@ func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 // TestARoundThatCannotBeStoredIsNotBegun: F8, nor one after the turn's time is over; the turn was
 // interrupted then, or took too long.
 func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
-	// The node asks each whole second whether the engine has returned. The store answers between two
-	// of these moments, so that it is always the worker that settles the turn.
+	// The node asks each whole second whether the engine has returned. The store answers between
+	// two of these moments, so that it is always the worker that settles the turn.
 	const tooLong = 2*time.Minute + time.Second/2
 	for name, c := range map[string]struct {
 		refused error

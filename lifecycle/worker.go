@@ -231,7 +231,7 @@ func (t *turn) finish(ev *turnEvidence) store.Run {
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot
 // be read.
 func (t *turn) reload() store.Run {
-	last := t.stored()
+	last := t.lastStored()
 	if run, err := t.node.store.Run(t.node.live, last.ID); err == nil {
 		return run
 	}
