@@ -1,0 +1,210 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+)
+
+// engineWait is how long a batch waits for the engines' answers.
+const engineWait = time.Second
+
+// collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
+// time. The evidence is nil if an engine has not answered within engineWait; the orphan is then
+// settled by itself as soon as it has.
+func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*orphanEvidence {
+	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
+	var asked []int
+	for i := range orphans {
+		if s.client.asksEngine(&orphans[i]) {
+			asked = append(asked, i)
+		} else {
+			answers.evidence[i] = s.client.inspectOrphan(ctx, &orphans[i])
+		}
+	}
+	if len(asked) == 0 {
+		return answers.evidence
+	}
+	answers.missing = len(asked)
+	for _, i := range asked {
+		s.askEngine(&orphans[i], func(found *orphanEvidence) (inTime bool) { return answers.add(i, found) })
+	}
+	tick, stop := s.client.clock.Timer(engineWait)
+	defer stop()
+	select {
+	case <-answers.all:
+	case <-tick:
+	case <-ctx.Done():
+	}
+	found := answers.close()
+	for _, i := range asked {
+		if found[i] != nil {
+			s.setAwaited(orphans[i].ID, false)
+		}
+	}
+	return found
+}
+
+// askEngine asks the run's engine on a goroutine of its own. If the answer is too late for the
+// batch, the orphan is settled there.
+func (s *orphanSettler) askEngine(run *Run, answer func(*orphanEvidence) (inTime bool)) {
+	s.setAwaited(run.ID, true)
+	s.engineCalls.Go(func() {
+		found := s.client.inspectOrphan(s.callCtx, run)
+		if !answer(found) {
+			s.settleLate(run, found)
+		}
+	})
+}
+
+// engineAnswers collects the evidence about a batch of orphans until the batch goes on without
+// what is missing.
+type engineAnswers struct {
+	all chan struct{} // closed when nothing is missing
+
+	mu       sync.Mutex
+	evidence []*orphanEvidence // guarded by mu; nil: the engine has not answered
+	missing  int               // guarded by mu
+	closed   bool              // guarded by mu
+}
+
+// add adds the evidence about one orphan, unless the batch has gone on without it.
+func (a *engineAnswers) add(i int, found *orphanEvidence) (inTime bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.evidence[i] = found
+	if a.missing--; a.missing == 0 {
+		close(a.all)
+	}
+	return true
+}
+
+// close refuses later answers, and returns the evidence that there is.
+func (a *engineAnswers) close() []*orphanEvidence {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	return a.evidence
+}
+
+// asksEngine reports whether inspectOrphan calls the run's engine.
+func (c *Client) asksEngine(run *Run) bool {
+	e := c.engines[run.Engine]
+	_, reaps := e.(engine.Reaper)
+	_, checks := e.(engine.Checker)
+	return run.Slot && reaps || run.State == fsm.StateWaitingUser && checks
+}
+
+// orphanEvidence is what is known of an orphan beside its record.
+type orphanEvidence struct {
+	at           time.Time
+	warnings     []interaction.Diagnostic
+	sessionFault string // why a wait cannot go on; empty if it can
+}
+
+// inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
+// whether the session of a wait is still good.
+func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
+	found := new(orphanEvidence)
+	if run.Slot { // a run without a slot has no process
+		found.warnings = c.reap(ctx, run)
+	}
+	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
+		found.sessionFault = c.sessionFault(ctx, run)
+	}
+	found.at = commitTime(c.clock)
+	return found
+}
+
+// sessionFault says why a wait cannot go on; empty if it can. Only a refusal of the session counts:
+// if the engine cannot tell now, the next turn finds out.
+func (c *Client) sessionFault(ctx context.Context, run *Run) string {
+	switch {
+	case run.Pending == nil:
+		return "the pending question is missing"
+	case run.Session == nil:
+		return "the session handle is missing"
+	}
+	checker, ok := c.engines[run.Engine].(engine.Checker)
+	if !ok {
+		return ""
+	}
+	h := *handleOf(run.Session)
+	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
+	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
+	if errors.Is(err, engine.ErrHandleRefused) {
+		return shortened(err.Error())
+	}
+	return ""
+}
+
+// reap has the engine end the processes that the dead worker left. A failure is a warning (E7).
+func (c *Client) reap(ctx context.Context, run *Run) []interaction.Diagnostic {
+	e, known := c.engines[run.Engine]
+	if !known && len(c.engines) > 0 { // this node lacks the engine; another one might have reaped
+		return []interaction.Diagnostic{{
+			Code: fsm.WarnOrphanReapFailed,
+			Detail: fmt.Sprintf("engine %q is not configured in the process that recovered the run: if its worker "+
+				"left processes, they were not ended", run.Engine),
+		}}
+	}
+	r, ok := e.(engine.Reaper)
+	if !ok {
+		return nil
+	}
+	what := EngineCall{Engine: run.Engine, Method: "Reap", RunID: run.ID}
+	if err := c.call(ctx, reapLimit, what, func(ctx context.Context) error { return r.Reap(ctx, run.ID) }); err != nil {
+		return []interaction.Diagnostic{{Code: fsm.WarnOrphanReapFailed, Detail: shortened(err.Error())}}
+	}
+	return nil
+}
+
+// cleanUpLimit bounds one call of CleanUp.
+const cleanUpLimit = time.Minute
+
+// cleanUpProcesses has the engines end the processes that dead hosts left on this machine, at the
+// start and once in a lease. Recovery alone does not find all of them: if a run was canceled, or
+// taken over by a node of another machine, it is no orphan here (E7, J11).
+func (n *node) cleanUpProcesses(ctx context.Context) error {
+	logged := make(map[string]string) // by engine: the last fault
+	for {
+		for _, name := range slices.Sorted(maps.Keys(n.engines)) {
+			s, ok := n.engines[name].(engine.ProcessCleaner)
+			if !ok {
+				continue
+			}
+			fault := ""
+			if err := n.cleanUpEngine(ctx, name, s); err != nil && ctx.Err() == nil {
+				fault = err.Error()
+			}
+			if fault != logged[name] && fault != "" {
+				n.log.Warn("processes of dead workers may be left", "engine", name, "err", fault)
+			}
+			logged[name] = fault
+		}
+		if n.sleep(ctx, n.cfg.Lease) != nil {
+			return nil
+		}
+	}
+}
+
+func (n *node) cleanUpEngine(ctx context.Context, name string, s engine.ProcessCleaner) error {
+	what := EngineCall{Engine: name, Method: "CleanUp"}
+	if slices.ContainsFunc(n.stuck.list(), func(c EngineCall) bool {
+		return c.Engine == name && c.Method == what.Method
+	}) {
+		return errors.New("the last call has not returned yet")
+	}
+	return n.call(ctx, cleanUpLimit, what, s.CleanUp)
+}
