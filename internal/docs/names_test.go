@@ -19,7 +19,8 @@ import (
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	var all []string
-	for _, name := range []string{"guide", "concepts", "testing", "production", "errors", "limits", "compare"} {
+	for _, name := range []string{"guide", "concepts", "testing", "production", "threat-model", "errors", "limits",
+		"compare"} {
 		page := "docs/" + name + ".md"
 		if _, err := os.Stat(filepath.Join(root, page)); err == nil {
 			all = append(all, page)
