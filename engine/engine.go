@@ -51,15 +51,11 @@ type Profile struct {
 	Signed bool
 }
 
-// Handle is a session that an engine can resume: opaque bytes and the engine they belong to.
-type Handle struct {
-	Engine  string `json:"engine"`
-	Version string `json:"version,omitempty"`
-	Data    []byte `json:"data"` // at most MaxHandle bytes
-}
+// SessionHandle is how an engine finds its session again when a run goes on.
+type SessionHandle = interaction.SessionHandle
 
-// MaxHandle is the largest Handle.Data in bytes.
-const MaxHandle = 64 << 10
+// MaxSessionHandle is the largest SessionHandle.Data in bytes.
+const MaxSessionHandle = interaction.MaxSessionHandle
 
 // Turn is one attempt to execute.
 type Turn struct {
@@ -85,8 +81,9 @@ type Turn struct {
 	// round but such a one; Answers are empty then. Only a run whose spec allows repair rounds has
 	// them.
 	Repair string
-	// Handle is the session to resume, nil when there is none yet.
-	Handle *Handle
+	// Session is the session to resume, nil when there is none yet. It is as the engine handed it
+	// over.
+	Session *SessionHandle
 
 	// WorkDir is the agent's working folder, ArtifactDir where its artifacts go and TranscriptDir
 	// where the engine may keep its raw record, a file per attempt. Absolute; they exist.
@@ -124,7 +121,7 @@ func (t Turn) Input() string {
 }
 
 // GoesOn reports whether the turn goes on with what the agent was told before: by an answer, or by
-// a round of repair. A first turn that is repeated after a crash may have a Handle too, and does
+// a round of repair. A first turn that is repeated after a crash may have a Session too, and does
 // not go on.
 func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
 
@@ -134,8 +131,8 @@ func (t Turn) GoesOn() bool { return len(t.Answers) > 0 || t.Repair != "" }
 type Sink interface {
 	// Message stores an intermediate message of the assistant; it is an event at once.
 	Message(ctx context.Context, m Message) error
-	// Handle stores the session handle as soon as it is known, before the turn ends.
-	Handle(ctx context.Context, h Handle) error
+	// Session stores the session handle as soon as it is known, before the turn ends.
+	Session(ctx context.Context, h SessionHandle) error
 	// Warn stores a diagnostic as an event.
 	Warn(ctx context.Context, d interaction.Diagnostic) error
 }
@@ -157,7 +154,7 @@ type RawRef struct {
 type Checker interface {
 	// Check returns nil when the handle can be resumed, ErrHandleRefused (wrapped) when it cannot,
 	// and any other error when that is not known now.
-	Check(ctx context.Context, runID string, h Handle) error
+	Check(ctx context.Context, runID string, h SessionHandle) error
 }
 
 // Resident is implemented by an engine of the profile sticky_process. Such an engine keeps one

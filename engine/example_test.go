@@ -22,7 +22,7 @@ func ExampleFunc() {
 	asked, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 1, Prompt: "Release v2."}, sink)
 	fmt.Println(asked.Questions[0].Prompt)
 	answer := []interaction.Answer{{ID: 1, Text: "yes"}}
-	done, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Handle: asked.Handle}, sink)
+	done, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Session: asked.Session}, sink)
 	fmt.Println(done.FinalText, done.Done)
 	// Output:
 	// Ship it?

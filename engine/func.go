@@ -14,7 +14,7 @@ import (
 // (Profile.Plain): it gets the run's prompt untouched, says by Done, Output and Ask what it means,
 // and nothing in its texts is read as a signal. Model is the form for a function that calls a
 // language model and wants its text read. It is resumable: what the function needs to go on it
-// keeps itself, under Turn.RunID or in the Outcome's handle. A run that has no handle gets one that
+// keeps itself, under Turn.RunID or in Outcome.Session. A run that has no handle gets one that
 // names it, so that it may wait (B11). The function must be safe for concurrent use by different
 // runs, and return soon after ctx ends.
 //
@@ -54,8 +54,8 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 	if err == nil && o.Process.Status == "" {
 		o.Process.Status = OK
 	}
-	if err == nil && o.Handle == nil && t.Handle == nil && !seen.told.Load() {
-		o.Handle = &Handle{Engine: "func", Data: []byte(t.RunID)}
+	if err == nil && o.Session == nil && t.Session == nil && !seen.told.Load() {
+		o.Session = &SessionHandle{Engine: "func", Data: []byte(t.RunID)}
 	}
 	return o, err
 }
@@ -67,9 +67,9 @@ type handleSeen struct {
 	told atomic.Bool
 }
 
-// Handle passes h on.
-func (s *handleSeen) Handle(ctx context.Context, h Handle) error {
-	err := s.Sink.Handle(ctx, h)
+// Session passes h on.
+func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
+	err := s.Sink.Session(ctx, h)
 	if err == nil {
 		s.told.Store(true)
 	}

@@ -20,31 +20,31 @@ func returning(o engine.Outcome, err error) engine.Func {
 
 // B11: a run of a function may wait, though the function knows of no handle.
 func TestAFunctionsRunAlwaysHasAHandle(t *testing.T) {
-	own := &engine.Handle{Engine: "mine", Data: []byte("42")}
+	own := &engine.SessionHandle{Engine: "mine", Data: []byte("42")}
 	first := engine.Turn{RunID: "r1", Attempt: 1}
 
 	o, err := returning(engine.Say("hello"), nil).RunTurn(t.Context(), first, &enginetest.Recorder{})
 	require.NoError(t, err)
-	require.Equal(t, &engine.Handle{Engine: "func", Data: []byte("r1")}, o.Handle, "it names the run")
+	require.Equal(t, &engine.SessionHandle{Engine: "func", Data: []byte("r1")}, o.Session, "it names the run")
 
-	later := engine.Turn{RunID: "r1", Attempt: 2, Handle: own}
+	later := engine.Turn{RunID: "r1", Attempt: 2, Session: own}
 	o, err = returning(engine.Say("hello"), nil).RunTurn(t.Context(), later, &enginetest.Recorder{})
 	require.NoError(t, err)
-	require.Nil(t, o.Handle, "the run keeps the one that it has")
+	require.Nil(t, o.Session, "the run keeps the one that it has")
 
 	given := engine.Say("hello")
-	given.Handle = own
+	given.Session = own
 	o, err = returning(given, nil).RunTurn(t.Context(), first, &enginetest.Recorder{})
 	require.NoError(t, err)
-	require.Equal(t, own, o.Handle, "the function's own counts")
+	require.Equal(t, own, o.Session, "the function's own counts")
 
 	early := engine.Func(func(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
-		return engine.Say("hello"), s.Handle(ctx, *own)
+		return engine.Say("hello"), s.Session(ctx, *own)
 	})
 	var told enginetest.Recorder
 	o, err = early.RunTurn(t.Context(), first, &told)
 	require.NoError(t, err)
-	require.Nil(t, o.Handle, "one that was told early is not replaced")
+	require.Nil(t, o.Session, "one that was told early is not replaced")
 	require.Equal(t, own, told.Last())
 }
 
@@ -61,7 +61,7 @@ func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
 	wrong := errors.New("no such model")
 	o, err = returning(engine.Outcome{}, wrong).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
 	require.ErrorIs(t, err, wrong)
-	require.Nil(t, o.Handle, "a turn that failed leaves nothing to resume")
+	require.Nil(t, o.Session, "a turn that failed leaves nothing to resume")
 }
 
 // B4, B6, B10: the short forms leave the evidence that they promise.

@@ -57,9 +57,10 @@ type Outcome struct {
 	// Questions are explicit questions that the engine hands over; those in the FinalText of an
 	// engine that is not plain are found by the library.
 	Questions []interaction.Question
-	// Handle is the session to resume; nil leaves the one that the Sink was given.
-	Handle *Handle
-	Usage  Usage
+	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
+	// run has from an earlier turn.
+	Session *SessionHandle
+	Usage   Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
 	Diagnostics []interaction.Diagnostic
 }

@@ -24,8 +24,8 @@ func (counter) Profile(context.Context) (engine.Profile, error) {
 // RunTurn asks for numbers until the sum is 10.
 func (counter) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	sum := 0
-	if t.Handle != nil {
-		if err := json.Unmarshal(t.Handle.Data, &sum); err != nil {
+	if t.Session != nil {
+		if err := json.Unmarshal(t.Session.Data, &sum); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -38,7 +38,7 @@ func (counter) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.
 		return engine.Output(map[string]int{"sum": sum})
 	}
 	outcome := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: fmt.Sprintf("%d so far. And?", sum)})
-	outcome.Handle = &engine.Handle{Engine: "counter", Data: []byte(fmt.Sprint(sum))}
+	outcome.Session = &engine.SessionHandle{Engine: "counter", Data: []byte(fmt.Sprint(sum))}
 	return outcome, nil
 }
 

@@ -27,7 +27,7 @@ func BenchmarkDecide(b *testing.B) {
 	ask := &evidence{
 		now: now, node: "node-1", profile: fsm.ProfileResumable,
 		facts:   fsm.FactProcessOK,
-		session: &store.Session{Engine: "agent", Data: []byte("session-1")},
+		session: &interaction.SessionHandle{Engine: "agent", Data: []byte("session-1")},
 		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?",
 			DefaultPolicy: interaction.EngineJudgement},
 	}

@@ -66,7 +66,7 @@ func asksOnce() agent {
 		return engine.Outcome{
 			Process:   engine.Process{Status: engine.OK},
 			Questions: []interaction.Question{interaction.Baseline("Go on?")},
-			Handle:    &engine.Handle{Engine: "agent", Data: []byte("s")},
+			Session:   &engine.SessionHandle{Engine: "agent", Data: []byte("s")},
 		}, nil
 	}}
 }

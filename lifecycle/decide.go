@@ -35,9 +35,9 @@ type evidence struct {
 	// neither counts as a repeat nor needs one that is left (J3).
 	orderly bool
 
-	profile     fsm.Profile    // the engine's; empty: as recorded
-	session     *store.Session // the engine's; nil: as recorded
-	sessionLost bool           // the engine went on to a session that cannot be stored
+	profile     fsm.Profile           // the engine's; empty: as recorded
+	session     *engine.SessionHandle // the engine's; nil: as recorded
+	sessionLost bool                  // the engine went on to a session that cannot be stored
 
 	code     fsm.Code // overrides the transition's error code
 	message  string   // of the error, for a person
@@ -403,7 +403,7 @@ func decideSubmission(r store.Run, spec []byte) (store.Commit, error) {
 
 // report is a commit of a running turn that changes no state: messages, diagnostics, the session
 // handle.
-func report(prev *store.Run, now time.Time, session *store.Session, events ...fcmp.Payload) (store.Commit, error) {
+func report(prev *Run, now time.Time, session *engine.SessionHandle, events ...fcmp.Payload) (store.Commit, error) {
 	next := *prev
 	next.Version++
 	if now.After(prev.UpdatedAt) {

@@ -130,7 +130,7 @@ func (e *talking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (en
 		return finished(), nil
 	}
 	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "?"})
-	o.Handle = &engine.Handle{Engine: "talking", Data: []byte("x")}
+	o.Session = &engine.SessionHandle{Engine: "talking", Data: []byte("x")}
 	return o, nil
 }
 

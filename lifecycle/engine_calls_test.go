@@ -36,7 +36,7 @@ func (e faultyEngine) Reap(ctx context.Context, id string) error {
 	return e.reap(ctx, id)
 }
 
-func (e faultyEngine) Check(ctx context.Context, id string, _ engine.Handle) error {
+func (e faultyEngine) Check(ctx context.Context, id string, _ engine.SessionHandle) error {
 	if e.check == nil {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/schema"
-	"github.com/interlude-go/interlude/store"
 )
 
 // turnEvidence is what the outcome of a turn shows, ready for a decision.
@@ -26,7 +25,7 @@ type turnEvidence struct {
 
 	reading          interaction.Reading
 	question         interaction.Question // explicit, or the baseline
-	session          *store.Session
+	session          *engine.SessionHandle
 	final            *finalMessage
 	warnings         []interaction.Diagnostic
 	questionWarnings []interaction.Diagnostic // matter only when the run asks
@@ -71,7 +70,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	profile, d := t.profile, t.dialect
 	t.mu.Unlock()
 	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics)}
-	ev.session, ev.sessionFault = sessionOf(o.Handle)
+	ev.session, ev.sessionFault = storable(o.Session)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
 			Detail: ev.sessionFault.Error()})

@@ -97,7 +97,7 @@ func (m model) Profile(context.Context) (engine.Profile, error) {
 
 func (m model) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: m.turn(t),
-		Handle: &engine.Handle{Engine: "model", Data: []byte("s")}}, nil
+		Session: &engine.SessionHandle{Engine: "model", Data: []byte("s")}}, nil
 }
 
 // TestAnAgentThatEchoesSignalsNothing: J12. One that has a nonce may repeat a reply, a former

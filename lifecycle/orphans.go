@@ -140,7 +140,7 @@ func (c *Client) sessionFault(ctx context.Context, run *Run) string {
 	if !ok {
 		return ""
 	}
-	h := *handleOf(run.Session)
+	h := *run.Session
 	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
 	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
 	if errors.Is(err, engine.ErrHandleRefused) {

@@ -125,7 +125,7 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				e := agent{turn: func(_ context.Context, turn engine.Turn) (engine.Outcome, error) {
 					if len(turn.Answers) == 0 {
 						o := engine.Ask(c.question)
-						o.Handle = &engine.Handle{Engine: "agent", Data: []byte("s")}
+						o.Session = &engine.SessionHandle{Engine: "agent", Data: []byte("s")}
 						return o, nil
 					}
 					o := finished()

@@ -249,7 +249,7 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	question := interaction.Baseline("Go on?")
 	cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
 		profile: fsm.ProfileResumable,
-		session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
+		session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
 	})
 	require.NoError(t, err)
 	require.NoError(t, below.Commit(t.Context(), []store.Commit{cm})[0])
@@ -342,7 +342,7 @@ func TestWhatARecoveryDidIsCounted(t *testing.T) {
 		require.NoError(t, err)
 		cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
 			profile: fsm.ProfileResumable,
-			session: &store.Session{Engine: "agent", Data: []byte("s")}, question: &question,
+			session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
 		})
 		require.NoError(t, err)
 		require.NoError(t, s.Commit(t.Context(), []store.Commit{cm})[0])
@@ -385,22 +385,22 @@ func TestAnOrphanThatMakesNoSenseHoldsUpNoOther(t *testing.T) {
 
 // TestWhyAWaitIsOverIsSaid: E1 E2 E8, a person learns from the run what recovery found.
 func TestWhyAWaitIsOverIsSaid(t *testing.T) {
-	session := &store.Session{Engine: "agent", Version: "1", Data: []byte("s")}
+	session := &interaction.SessionHandle{Engine: "agent", Version: "1", Data: []byte("s")}
 	question := interaction.Baseline("Go on?")
 	for name, c := range map[string]struct {
 		change func(r *Run)
-		check  func(h engine.Handle) error
+		check  func(h engine.SessionHandle) error
 		state  fsm.State
 		reason string
 		says   string
 	}{
-		"all is there": {func(*Run) {}, func(engine.Handle) error {
+		"all is there": {func(*Run) {}, func(engine.SessionHandle) error {
 			return nil
 		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
-		"the engine cannot tell": {func(*Run) {}, func(engine.Handle) error {
+		"the engine cannot tell": {func(*Run) {}, func(engine.SessionHandle) error {
 			return errors.New("no network")
 		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
-		"the engine refuses it": {func(*Run) {}, func(h engine.Handle) error {
+		"the engine refuses it": {func(*Run) {}, func(h engine.SessionHandle) error {
 			return errors.Join(engine.ErrHandleRefused, errors.New(h.Engine+h.Version+string(h.Data)))
 		}, fsm.StateFailed, "session lost", "agent1s"},
 		"there is no session": {func(r *Run) {
@@ -432,10 +432,10 @@ func TestWhyAWaitIsOverIsSaid(t *testing.T) {
 // checking is an agent that looks at handles, and remembers what it was to end.
 type checking struct {
 	agent
-	check func(engine.Handle) error
+	check func(engine.SessionHandle) error
 }
 
-func (c checking) Check(_ context.Context, _ string, h engine.Handle) error {
+func (c checking) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if c.check == nil {
 		return errors.New("it was not to be asked")
 	}

@@ -63,16 +63,16 @@ func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
 	return all
 }
 
-// Handle stores the session handle.
-func (s *sink) Handle(ctx context.Context, h engine.Handle) error {
-	session, err := sessionOf(&h)
+// Session stores the session handle.
+func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
+	session, err := storable(&h)
 	if err != nil {
 		return err
 	}
 	return s.report(ctx, session)
 }
 
-func (s *sink) report(ctx context.Context, session *store.Session, events ...fcmp.Payload) error {
+func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events ...fcmp.Payload) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
 	}
@@ -114,24 +114,26 @@ func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	return nil, nil
 }
 
-// sessionOf is the handle as it is stored. The error says that it cannot be.
-func sessionOf(h *engine.Handle) (*store.Session, error) {
+// storable returns a copy of the handle that the run may keep, nil if there is none. The error says
+// that it cannot be stored.
+func storable(h *engine.SessionHandle) (*engine.SessionHandle, error) {
 	if h == nil {
 		return nil, nil //nolint:nilnil // no handle is no session, and no fault
 	}
-	if len(h.Data) == 0 || len(h.Data) > engine.MaxHandle {
-		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxHandle)
+	if len(h.Data) == 0 || len(h.Data) > engine.MaxSessionHandle {
+		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxSessionHandle)
 	}
 	if !utf8.ValidString(h.Engine) || !utf8.ValidString(h.Version) {
 		return nil, fmt.Errorf("engine: handle is of engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
 	}
-	return &store.Session{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}, nil
+	return h.Clone(), nil
 }
 
-// handleOf is a stored session as the engine handed it over; nil if there is none.
-func handleOf(s *store.Session) *engine.Handle {
-	if s == nil {
+// forEngine returns a stored handle for an engine, which may write into the struct.
+func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
+	if h == nil {
 		return nil
 	}
-	return &engine.Handle{Engine: s.Engine, Version: s.Version, Data: s.Data}
+	given := *h
+	return &given
 }

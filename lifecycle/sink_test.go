@@ -26,20 +26,21 @@ func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
 			s engine.Sink) (engine.Outcome, error) {
 			data := []byte("one")
-			one := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "1", Data: data})
+			one := s.Session(ctx, engine.SessionHandle{Engine: "agent", Version: "1", Data: data})
 			copy(data, "xxx") // it is the engine's again
 			<-step
 			message := s.Message(ctx, engine.Message{Text: "well"})
 			<-step
-			two := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "2", Data: []byte("two")})
+			two := s.Session(ctx, engine.SessionHandle{Engine: "agent", Version: "2", Data: []byte("two")})
 			<-step
 			return finished(), errors.Join(one, message, two)
 		})})
 		submit(t, lc, "r")
 		synctest.Wait()
-		one, two := &store.Session{Engine: "agent", Version: "1", Data: []byte("one")}, &store.Session{Engine: "agent",
-			Version: "2", Data: []byte("two")}
-		for _, want := range []*store.Session{one, one, two} {
+		one, two := &interaction.SessionHandle{Engine: "agent", Version: "1", Data: []byte("one")},
+			&interaction.SessionHandle{Engine: "agent",
+				Version: "2", Data: []byte("two")}
+		for _, want := range []*interaction.SessionHandle{one, one, two} {
 			require.Equal(t, want, in(t, lc.Client, "r", fsm.StateRunning).Session)
 			step <- struct{}{}
 			synctest.Wait()
@@ -56,10 +57,11 @@ func TestAHandleHasItsLimits(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
 			s engine.Sink) (engine.Outcome, error) {
 			for _, size := range []int{0, 1, 65_536, 65_537} {
-				said[size] = s.Handle(ctx, engine.Handle{Engine: "agent", Data: bytes.Repeat([]byte("x"), size)})
+				said[size] = s.Session(ctx, engine.SessionHandle{Engine: "agent", Data: bytes.Repeat([]byte("x"),
+					size)})
 			}
 			o := finished()
-			o.Handle = &engine.Handle{Engine: "agent"}
+			o.Session = &engine.SessionHandle{Engine: "agent"}
 			return o, nil
 		})})
 		submit(t, lc, "r")
@@ -84,7 +86,7 @@ func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
 				_ engine.Sink) (engine.Outcome, error) {
 				o := asking("?")
 				if turn.Attempt == attempt {
-					o.Handle = &engine.Handle{Engine: "agent", Data: make([]byte, engine.MaxHandle+1)}
+					o.Session = &engine.SessionHandle{Engine: "agent", Data: make([]byte, engine.MaxSessionHandle+1)}
 				}
 				return o, nil
 			})})
@@ -123,7 +125,7 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 		for _, err := range []error{
 			kept.Message(t.Context(), engine.Message{Text: "by the way"}),
 			kept.Warn(t.Context(), interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}),
-			kept.Handle(t.Context(), engine.Handle{Engine: "agent", Data: []byte("late")}),
+			kept.Session(t.Context(), engine.SessionHandle{Engine: "agent", Data: []byte("late")}),
 		} {
 			require.ErrorIs(t, err, engine.ErrStale)
 			require.ErrorContains(t, err, "the turn has ended")
@@ -236,7 +238,7 @@ func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
 				go func() {
 					begun <- struct{}{}
 					if i%2 == 0 {
-						said <- s.Handle(ctx, engine.Handle{Engine: "agent", Data: []byte("late")})
+						said <- s.Session(ctx, engine.SessionHandle{Engine: "agent", Data: []byte("late")})
 					} else {
 						said <- s.Message(ctx, engine.Message{Text: "by the way"})
 					}

@@ -198,7 +198,7 @@ func (t *turn) input(spec Spec) (engine.Turn, error) {
 		Plain:  d.plain, Nonce: d.nonce,
 		Answers: answers(t.record), OutputSchema: spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-		Handle: handleOf(t.record.Session),
+		Session: forEngine(t.record.Session),
 	}
 	return in, nil
 }
@@ -239,9 +239,9 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 				Detail: "the turn was interrupted before its output was repaired"})
 			return ev
 		}
-		in.Repair, in.Answers, in.Handle = t.repairText(fault), nil, o.Handle
-		if in.Handle == nil {
-			in.Handle = handleOf(t.lastStored().Session)
+		in.Repair, in.Answers, in.Session = t.repairText(fault), nil, o.Session
+		if in.Session == nil {
+			in.Session = forEngine(t.lastStored().Session)
 		}
 		next := t.runEngine(ctx, e, in)
 		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)

@@ -20,7 +20,7 @@ import (
 func saysIn(text, session string) engine.Outcome {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text}
 	if session != "" {
-		o.Handle = &engine.Handle{Engine: "agent", Data: []byte(session)}
+		o.Session = &engine.SessionHandle{Engine: "agent", Data: []byte(session)}
 	}
 	return o
 }
@@ -59,13 +59,13 @@ func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
 					turn engine.Turn, s engine.Sink) (engine.Outcome, error) {
 					n := len(seen)
 					session := ""
-					if turn.Handle != nil {
-						session = string(turn.Handle.Data)
+					if turn.Session != nil {
+						session = string(turn.Session.Data)
 					}
 					seen = append(seen, session)
 					var err error
 					if n == 0 && c.sink != "" {
-						err = s.Handle(ctx, engine.Handle{Engine: "agent", Data: []byte(c.sink)})
+						err = s.Session(ctx, engine.SessionHandle{Engine: "agent", Data: []byte(c.sink)})
 					}
 					text := `{"ok":false}`
 					if n == 2 {
@@ -96,7 +96,7 @@ func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 		"one":                             {1, "s", 2},
 		"as many as there can be":         {MaxRepairRounds, "s", MaxRepairRounds + 1},
 		"without a session":               {3, "", 1},
-		"with a session that is too long": {3, strings.Repeat("x", engine.MaxHandle+1), 1},
+		"with a session that is too long": {3, strings.Repeat("x", engine.MaxSessionHandle+1), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (e sinking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 // asking is the outcome of a turn that ends with a question.
 func asking(prompt string) engine.Outcome {
 	o := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: prompt})
-	o.Handle = &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session")}
+	o.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session")}
 	return o
 }
 

@@ -13,11 +13,7 @@ func (r Run) Clone() Run {
 	r.Labels = maps.Clone(r.Labels)
 	r.Output = bytes.Clone(r.Output)
 	r.Warnings = slices.Clone(r.Warnings)
-	if r.Session != nil {
-		s := *r.Session
-		s.Data = bytes.Clone(s.Data)
-		r.Session = &s
-	}
+	r.Session = r.Session.Clone()
 	if r.Pending != nil {
 		q := cloneQuestion(*r.Pending)
 		r.Pending = &q

@@ -73,7 +73,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.TextIf(`,"profile":`, string(v.Profile))
 	if v.Session != nil {
 		w.Put(`,"session":`)
-		writeSession(w, v.Session)
+		writeSessionHandle(w, v.Session)
 	}
 	w.IntIf(`,"interactions":`, v.Interactions)
 	if v.Pending != nil {
@@ -102,7 +102,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.Put(`}`)
 }
 
-func writeSession(w *plainjson.Writer, v *Session) {
+func writeSessionHandle(w *plainjson.Writer, v *interaction.SessionHandle) {
 	w.Text(`{"engine":`, v.Engine)
 	w.TextIf(`,"version":`, v.Version)
 	w.Bytes(`,"data":`, v.Data)
@@ -200,8 +200,8 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Uint(`,"local_seq":`, &v.LocalSeq)
 	plainjson.Word(s, `,"profile":`, &v.Profile)
 	if s.Member(`,"session":`) {
-		v.Session = new(Session)
-		readSession(s, v.Session)
+		v.Session = new(interaction.SessionHandle)
+		readSessionHandle(s, v.Session)
 	}
 	s.Int(`,"interactions":`, &v.Interactions)
 	if s.Member(`,"pending":`) {
@@ -230,7 +230,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Need(`}`)
 }
 
-func readSession(s *plainjson.Scanner, v *Session) {
+func readSessionHandle(s *plainjson.Scanner, v *interaction.SessionHandle) {
 	s.Need(`{"engine":`)
 	v.Engine = s.AText()
 	s.Text(`,"version":`, &v.Version)

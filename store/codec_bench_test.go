@@ -31,7 +31,8 @@ func waiting() store.Run {
 	r.Version, r.State, r.Attempt, r.Epoch, r.Seq, r.LocalSeq = 4, fsm.StateWaitingUser, 1, 1, 6, 3
 	r.UpdatedAt, r.Deadline = noon.Add(time.Second), noon.Add(time.Hour)
 	r.Owner, r.Profile = "node-0123456789abcdef", fsm.ProfileResumable
-	r.Session = &store.Session{Engine: "agent", Version: "2", Data: []byte("session-0123456789abcdef0123456789abcdef")}
+	r.Session = &interaction.SessionHandle{Engine: "agent", Version: "2",
+		Data: []byte("session-0123456789abcdef0123456789abcdef")}
 	r.Interactions = 1
 	r.Pending = &interaction.Question{
 		ID: 1, Attempt: 1, Kind: interaction.ChooseOne, Prompt: "The migration drops the column " +

@@ -27,7 +27,7 @@ func parked() store.Run {
 		UpdatedAt: noon,
 		QueuedAt:  noon, Attempt: 2, Slot: true, Owner: "n", Epoch: 3, Seq: 9, LocalSeq: 4,
 		Profile: fsm.ProfileStickyProcess,
-		Session: &store.Session{Engine: "agent", Version: "2", Data: []byte{0, 1, 255}}, Interactions: 1,
+		Session: &interaction.SessionHandle{Engine: "agent", Version: "2", Data: []byte{0, 1, 255}}, Interactions: 1,
 		Pending: &interaction.Question{
 			ID: 1, Attempt: 2, Kind: interaction.ChooseOne, Prompt: "Which?", Options: []interaction.Option{{Label: "A",
 				Value: "a"}},

@@ -57,8 +57,8 @@ type Run struct {
 	LocalSeq uint64 `json:"local_seq,omitempty"`
 
 	// The session.
-	Profile fsm.Profile `json:"profile,omitempty"` // empty until probed
-	Session *Session    `json:"session,omitempty"`
+	Profile fsm.Profile                `json:"profile,omitempty"` // empty until probed
+	Session *interaction.SessionHandle `json:"session,omitempty"`
 
 	// The question.
 	Interactions       int                   `json:"interactions,omitempty"` // asked so far
@@ -80,13 +80,6 @@ type Run struct {
 	Warnings     []fsm.Warning   `json:"warnings,omitempty"` // each code once, in order of appearance
 	CancelReason string          `json:"cancel_reason,omitempty"`
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
-}
-
-// Session is the engine's resume handle as the store keeps it.
-type Session struct {
-	Engine  string `json:"engine"`
-	Version string `json:"version,omitempty"`
-	Data    []byte `json:"data"`
 }
 
 // Failure is why a run failed or was canceled.

@@ -16,8 +16,8 @@ const demo = "demo"
 // committed with the run's state.
 func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	a := act{alone: t.Mode == fsm.ModeAuto, folder: t.ArtifactDir, schema: t.OutputSchema}
-	if t.Handle != nil {
-		if err := json.Unmarshal(t.Handle.Data, &a.given); err != nil {
+	if t.Session != nil {
+		if err := json.Unmarshal(t.Session.Data, &a.given); err != nil {
 			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
 				Detail: "the session cannot be read", Err: err}
 		}
@@ -33,7 +33,7 @@ func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 		return o, err
 	}
 	memory, err := json.Marshal(a.given)
-	o.Handle = &engine.Handle{Engine: demo, Data: memory}
+	o.Session = &engine.SessionHandle{Engine: demo, Data: memory}
 	return o, err
 }
 

@@ -58,7 +58,7 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 		return engine.Outcome{}, err
 	}
 	if e.cfg.usesHome() {
-		if err := process.CheckHome(in, in.Handle != nil); err != nil {
+		if err := process.CheckHome(in, in.Session != nil); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -174,7 +174,7 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
 // the session is known when it is asked to go on.
-func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
+func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if _, err := e.cfg.stateOf(h); err != nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, err)
 	}

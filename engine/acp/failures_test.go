@@ -110,12 +110,13 @@ func TestAConfigurationIsChecked(t *testing.T) {
 // E2: a handle of this engine is good as far as it can be known; any other is refused.
 func TestAHandleIsChecked(t *testing.T) {
 	r := newRun(t, "load", nil)
-	h := *r.does("ask What next?").Handle
+	h := *r.does("ask What next?").Session
 	require.Equal(t, "1.2.3", h.Version, "for people")
 	require.NoError(t, r.engine.Check(t.Context(), "r1", h))
 	for _, data := range []string{"", "{}", `{"session":""}`, `{"session":"a\nb"}`, `"x"`, `{"session":"` +
 		strings.Repeat("x", 5<<10) + `"}`} {
-		require.ErrorIs(t, r.engine.Check(t.Context(), "r1", engine.Handle{Engine: "scripted", Data: []byte(data)}),
+		require.ErrorIs(t, r.engine.Check(t.Context(), "r1", engine.SessionHandle{Engine: "scripted",
+			Data: []byte(data)}),
 			engine.ErrHandleRefused)
 	}
 }
@@ -131,7 +132,7 @@ func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
 		r.does(permit(removing("build")))
 		r.told("once")
 		for _, last := range []string{"crash", "long 3000000", "fail away", "hang"} {
-			r.turn.RunID, r.turn.Attempt, r.turn.Answers, r.turn.Handle = "r-"+last[:4], 0, nil, nil
+			r.turn.RunID, r.turn.Attempt, r.turn.Answers, r.turn.Session = "r-"+last[:4], 0, nil, nil
 			_, err := r.execute(t.Context(), enginetest.Script("spawn child-"+last[:4], last))
 			require.NoError(t, err)
 		}

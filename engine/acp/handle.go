@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Bounds of what a handle keeps: with them it stays below engine.MaxHandle.
+// Bounds of what a handle keeps: with them it stays below engine.MaxSessionHandle.
 const (
 	maxSession  = 4 << 10 // bytes of a session's id
 	maxOptions  = 20      // of a question
@@ -76,7 +76,7 @@ func checkSession(session string) error {
 }
 
 // handle is the state as it is stored. The oldest decisions are dropped when there are too many.
-func (t *turn) handle() *engine.Handle {
+func (t *turn) handle() *engine.SessionHandle {
 	if t.state.Session == "" {
 		return nil
 	}
@@ -86,18 +86,18 @@ func (t *turn) handle() *engine.Handle {
 	}
 	t.state.Grants = t.state.Grants[max(0, len(t.state.Grants)-maxGrants):]
 	body, _ := json.Marshal(t.state) // texts can be encoded
-	for len(body) > engine.MaxHandle && len(t.state.Grants) > 0 {
+	for len(body) > engine.MaxSessionHandle && len(t.state.Grants) > 0 {
 		t.state.Grants = t.state.Grants[1:]
 		body, _ = json.Marshal(t.state)
 	}
-	return &engine.Handle{Engine: t.cfg.Name, Version: version, Data: body}
+	return &engine.SessionHandle{Engine: t.cfg.Name, Version: version, Data: body}
 }
 
 // store stores the state, before anything is done because of it.
-func (t *turn) store() error { return t.sink.Handle(t.ctx, *t.handle()) }
+func (t *turn) store() error { return t.sink.Session(t.ctx, *t.handle()) }
 
 // stateOf reads a handle of this engine.
-func (c Config) stateOf(h engine.Handle) (s state, _ error) {
+func (c Config) stateOf(h engine.SessionHandle) (s state, _ error) {
 	if h.Engine != c.Name {
 		return s, fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
 	}
@@ -111,8 +111,8 @@ func (c Config) stateOf(h engine.Handle) (s state, _ error) {
 func (t *turn) loadState() error {
 	var err error
 	switch {
-	case t.in.Handle != nil:
-		t.state, err = t.cfg.stateOf(*t.in.Handle)
+	case t.in.Session != nil:
+		t.state, err = t.cfg.stateOf(*t.in.Session)
 	case t.in.GoesOn() && !t.sticky:
 		err = errors.New("there is no session to give the answer to")
 	}

@@ -28,7 +28,7 @@ func (t *turn) open() error {
 	if err != nil {
 		return err
 	}
-	if t.in.Handle != nil && !t.sticky {
+	if t.in.Session != nil && !t.sticky {
 		err = t.resume(ctx)
 	} else {
 		err = t.begin(ctx)

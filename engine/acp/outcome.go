@@ -86,7 +86,7 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 			Detail: "acp: " + process.ErrFlood.Error()})
 	}
 	t.state.Asked = t.asked
-	o.Handle = t.handle()
+	o.Session = t.handle()
 	var failure *engine.Failure
 	switch {
 	case t.parent.Err() != nil:

@@ -46,8 +46,8 @@ func TestAPermissionRequestIsAQuestion(t *testing.T) {
 			Value: "always"}, {Label: "Reject", Value: "no"}}, q.Options)
 		require.Empty(t, o.FinalText, "nothing that was said before is a result")
 		require.Equal(t, []string{"I will clean up"}, r.Messages())
-		require.NotNil(t, o.Handle, "B11")
-		require.LessOrEqual(t, len(o.Handle.Data), engine.MaxHandle)
+		require.NotNil(t, o.Session, "B11")
+		require.LessOrEqual(t, len(o.Session.Data), engine.MaxSessionHandle)
 		require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
 	})
 }
@@ -125,8 +125,8 @@ func TestAnAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	w := removing("build")
 	w.Options = []sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}
 	o := r.does(permit(w))
-	r.turn.Handle.Data = regexp.MustCompile(`,"value":"option-\d"`).ReplaceAll(o.Handle.Data, nil)
-	require.NotContains(t, string(r.turn.Handle.Data), "option-")
+	r.turn.Session.Data = regexp.MustCompile(`,"value":"option-\d"`).ReplaceAll(o.Session.Data, nil)
+	require.NotContains(t, string(r.turn.Session.Data), "option-")
 	require.Len(t, r.told("1").Questions, 1)
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": 1")
 }
@@ -269,9 +269,9 @@ func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	r.does(permit(w), permit(w))
-	before := *r.turn.Handle
+	before := *r.turn.Session
 	require.Len(t, r.told("once").Questions, 1, "used for the first, asked for the second")
-	var used engine.Handle // as it was stored when the decision was used, before the agent was told
+	var used engine.SessionHandle // as it was stored when the decision was used, before the agent was told
 	for _, h := range r.Handles() {
 		if strings.Contains(string(h.Data), `"settled_by"`) {
 			used = h
@@ -279,7 +279,7 @@ func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
 	}
 	require.NotEqual(t, before.Data, used.Data)
 
-	r.turn.Handle = &used
+	r.turn.Session = &used
 	r.turn.Answers[0].ID = 1 // the same answer
 	o, err := r.again(t.Context())
 	require.NoError(t, err)
@@ -332,7 +332,7 @@ func TestOddOptionsAreLeftOut(t *testing.T) {
 	}
 	o := r.does(permit(w))
 	require.Len(t, o.Questions[0].Options, 20)
-	require.LessOrEqual(t, len(o.Handle.Data), engine.MaxHandle)
+	require.LessOrEqual(t, len(o.Session.Data), engine.MaxSessionHandle)
 	w.Options, w.Insistent = nil, true
 	require.Empty(t, r.told("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to ask")
 }

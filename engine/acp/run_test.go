@@ -30,12 +30,12 @@ type run struct {
 	turn   engine.Turn
 
 	mu      sync.Mutex
-	handles []engine.Handle   // guarded by mu; as they were told
-	refuse  func(string) bool // guarded by mu; the handles that are refused
+	handles []engine.SessionHandle // guarded by mu; as they were told
+	refuse  func(string) bool      // guarded by mu; the handles that are refused
 }
 
 // Handle keeps h beside the Recorder, or refuses it.
-func (r *run) Handle(ctx context.Context, h engine.Handle) error {
+func (r *run) Session(ctx context.Context, h engine.SessionHandle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refuse != nil && r.refuse(string(h.Data)) {
@@ -43,11 +43,11 @@ func (r *run) Handle(ctx context.Context, h engine.Handle) error {
 	}
 	h.Data = slices.Clone(h.Data)
 	r.handles = append(r.handles, h)
-	return r.Recorder.Handle(ctx, h)
+	return r.Recorder.Session(ctx, h)
 }
 
 // Handles are those that were told.
-func (r *run) Handles() []engine.Handle {
+func (r *run) Handles() []engine.SessionHandle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.handles)
@@ -94,10 +94,10 @@ func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error)
 func (r *run) again(ctx context.Context) (engine.Outcome, error) {
 	r.turn.Attempt++
 	o, err := r.engine.RunTurn(ctx, r.turn, r)
-	if o.Handle == nil {
-		o.Handle = r.Last()
+	if o.Session == nil {
+		o.Session = r.Last()
 	}
-	r.turn.Handle = o.Handle
+	r.turn.Session = o.Session
 	return o, err
 }
 

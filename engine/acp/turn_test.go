@@ -200,7 +200,7 @@ func TestSecretsAreSeenByTheAgentAlone(t *testing.T) {
 	require.Len(t, o.Questions, 1)
 	shown, err := json.Marshal(o)
 	require.NoError(t, err)
-	all := string(shown) + strings.Join(r.Messages(), "\n") + string(o.Handle.Data)
+	all := string(shown) + strings.Join(r.Messages(), "\n") + string(o.Session.Data)
 	require.Contains(t, all, "HOME="+r.turn.HomeDir)
 	require.Contains(t, all, "INTERLUDE_RUN=r1")
 	require.NotContains(t, all, "UNNAMED")

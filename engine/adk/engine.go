@@ -51,7 +51,7 @@ func (e *Engine) Profile(context.Context) (engine.Profile, error) {
 
 // Check says whether what the handle names is there, whole, and of this engine, revision and run
 // (E2). Whether a session is in the host's own service is seen by the turn.
-func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	return e.versions.Check(ctx, runID, h)
 }
 
@@ -97,14 +97,14 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 
 // tellFresh tells the first turn's handle.
 func (e *Engine) tellFresh(ctx context.Context, t engine.Turn, s engine.Sink) error {
-	if t.Handle != nil {
+	if t.Session != nil {
 		return nil
 	}
 	h, err := e.versions.Fresh(t)
 	if err != nil {
 		return err
 	}
-	return s.Handle(ctx, h)
+	return s.Session(ctx, h)
 }
 
 // take puts the turn's answer to what waits for it.
@@ -211,7 +211,7 @@ func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *k
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	o.Handle = &h
+	o.Session = &h
 	return o, nil
 }
 

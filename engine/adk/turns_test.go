@@ -58,8 +58,8 @@ func (s *talk) do(input string) engine.Outcome {
 	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
 	require.NoError(s, err)
 	require.Equal(s, engine.OK, o.Process.Status)
-	if o.Handle != nil {
-		s.turn.Handle = o.Handle
+	if o.Session != nil {
+		s.turn.Session = o.Session
 	}
 	return o
 }
@@ -275,9 +275,9 @@ func TestManyAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 			all.Wait()
 			for _, o := range outcomes {
 				require.Contains(t, o.FinalText, "rejected")
-				require.NoError(t, s.engine.Check(t.Context(), "r1", *o.Handle))
+				require.NoError(t, s.engine.Check(t.Context(), "r1", *o.Session))
 			}
-			s.turn.Handle = outcomes[0].Handle
+			s.turn.Session = outcomes[0].Session
 			s.do("pay 6EUR")
 			require.Contains(t, s.says("yes"), "paid 6EUR")
 			require.EqualValues(t, 1, shop.paid.Load())
@@ -292,7 +292,7 @@ func TestASessionThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 		s := newTalk(t, newClerk(&shop), adk.Config{})
 		s.do("pay 5EUR")
 		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
-		require.ErrorIs(t, s.engine.Check(t.Context(), "r1", *s.turn.Handle), engine.ErrHandleRefused)
+		require.ErrorIs(t, s.engine.Check(t.Context(), "r1", *s.turn.Session), engine.ErrHandleRefused)
 		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
 	})
 	t.Run("gone from the host's service", func(t *testing.T) {

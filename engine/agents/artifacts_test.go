@@ -117,7 +117,7 @@ func TestNoSecretIsLeftByAnAgent(t *testing.T) {
 				o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 				require.NoError(t, err)
 				require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
-				turn.Handle = o.Handle
+				turn.Session = o.Session
 			}
 			require.FileExists(t, filepath.Join(turn.WorkDir, "made"), "it ran its shell: %+v", model.Requests())
 			files := 0

@@ -54,7 +54,7 @@ func TestTheSandboxOfCodex(t *testing.T) {
 				o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 				require.NoError(t, err)
 				require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
-				turn.Handle = o.Handle
+				turn.Session = o.Session
 			}
 			require.FileExists(t, filepath.Join(turn.WorkDir, "inside"))
 			require.FileExists(t, filepath.Join(turn.ArtifactDir, "artifact"))

@@ -106,7 +106,7 @@ func (e *Engine) canResume(ctx context.Context) (bool, error) {
 
 // formOf returns the engine that executes the run with the handle, nil when that is of another
 // engine.
-func (e *Engine) formOf(h engine.Handle) *exec.Engine {
+func (e *Engine) formOf(h engine.SessionHandle) *exec.Engine {
 	switch {
 	case h.Engine == e.name:
 		return e.turns
@@ -119,17 +119,17 @@ func (e *Engine) formOf(h engine.Handle) *exec.Engine {
 
 // RunTurn executes one attempt, in the form in which the run began.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	if t.Handle == nil {
+	if t.Session == nil {
 		form, _, err := e.form(ctx)
 		if err != nil {
 			return engine.Outcome{}, err
 		}
 		return form.RunTurn(ctx, t, s)
 	}
-	form := e.formOf(*t.Handle)
+	form := e.formOf(*t.Session)
 	if form == nil {
 		return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
-			Detail: e.foreign(*t.Handle).Error()}
+			Detail: e.foreign(*t.Session).Error()}
 	}
 	o, err := form.RunTurn(ctx, t, s)
 	if err != nil || t.GoesOn() || o.Process.Code != fsm.CodeSessionResumeFailed {
@@ -137,7 +137,7 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	}
 	// This is a first turn that is repeated after a crash. The agent had named its session and died
 	// before it stored it: the session holds nothing that could be lost.
-	t.Handle = nil
+	t.Session = nil
 	o, err = form.RunTurn(ctx, t, s)
 	o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{
 		Code: fsm.WarnEngineDiagnostic, Detail: "the agent had not kept the session that the interrupted turn began: " +
@@ -146,14 +146,14 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	return o, err
 }
 
-func (e *Engine) foreign(h engine.Handle) error {
+func (e *Engine) foreign(h engine.SessionHandle) error {
 	return fmt.Errorf("the handle is of engine %.40q, this is %q", h.Engine, e.name)
 }
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
 // the session is known only when it is asked to go on: where it keeps its files changes from version
 // to version.
-func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	form := e.formOf(h)
 	if form == nil {
 		return fmt.Errorf("%w: %w", engine.ErrHandleRefused, e.foreign(h))

@@ -66,7 +66,7 @@ func TestAnAgentThatCannotResumeStays(t *testing.T) {
 	o, err := e.RunTurn(t.Context(), turn, told)
 	require.NoError(t, err)
 	require.Equal(t, "together", o.FinalText, o.Process.Detail)
-	require.Equal(t, "claude-resident", o.Handle.Engine)
+	require.Equal(t, "claude-resident", o.Session.Engine)
 	require.Zero(t, o.Usage.CostUSD, "what it says is the cost of all turns so far")
 
 	require.NoError(t, os.WriteFile(notes+".updated", nil, 0o600))
@@ -74,7 +74,7 @@ func TestAnAgentThatCannotResumeStays(t *testing.T) {
 	p, err := e.Profile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, fsm.ProfileResumable, p.Kind)
-	turn.Attempt, turn.Handle, turn.Answers = 2, o.Handle, []interaction.Answer{{ID: 1, Text: "yes"}}
+	turn.Attempt, turn.Session, turn.Answers = 2, o.Session, []interaction.Answer{{ID: 1, Text: "yes"}}
 	o, err = e.RunTurn(t.Context(), turn, told)
 	require.NoError(t, err)
 	require.Equal(t, "together", o.FinalText, "its process is still there")
@@ -84,7 +84,7 @@ func TestAnAgentThatCannotResumeStays(t *testing.T) {
 	o, err = e.RunTurn(t.Context(), other, told)
 	require.NoError(t, err)
 	require.Equal(t, "alone", o.FinalText)
-	require.Equal(t, "claude", o.Handle.Engine)
+	require.Equal(t, "claude", o.Session.Engine)
 	body, err := os.ReadFile(notes)
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(body), "help"), "asked once for each program")
@@ -111,13 +111,15 @@ func TestAnAgentThatCanNeitherResumeNorStayIsNone(t *testing.T) {
 func TestAHandleIsOfTheAgentThatGaveIt(t *testing.T) {
 	e, err := agents.Claude(agents.Options{StateDir: t.TempDir()})
 	require.NoError(t, err)
-	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude", Data: []byte(`"s1"`)}))
-	require.NoError(t, e.Check(t.Context(), "r1", engine.Handle{Engine: "claude-resident", Data: []byte(`"s1"`)}))
-	for _, h := range []engine.Handle{{Engine: "codex", Data: []byte(`"s1"`)}, {Engine: "claude", Data: []byte(`""`)},
+	require.NoError(t, e.Check(t.Context(), "r1", engine.SessionHandle{Engine: "claude", Data: []byte(`"s1"`)}))
+	require.NoError(t, e.Check(t.Context(), "r1", engine.SessionHandle{Engine: "claude-resident",
+		Data: []byte(`"s1"`)}))
+	for _, h := range []engine.SessionHandle{{Engine: "codex", Data: []byte(`"s1"`)}, {Engine: "claude",
+		Data: []byte(`""`)},
 		{Engine: "claude", Data: []byte(`"--x"`)}} {
 		require.ErrorIs(t, e.Check(t.Context(), "r1", h), engine.ErrHandleRefused)
 		turn := first(t, fsm.ModeInteractive)
-		turn.Handle = &h
+		turn.Session = &h
 		_, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 		var f *engine.Failure
 		require.ErrorAs(t, err, &f)
@@ -144,7 +146,7 @@ func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
 	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir()})
 	require.NoError(t, err)
 	turn, told := first(t, fsm.ModeInteractive), &enginetest.Recorder{}
-	turn.Attempt, turn.Handle = 2, &engine.Handle{Engine: "codex", Data: []byte(`"1"`)}
+	turn.Attempt, turn.Session = 2, &engine.SessionHandle{Engine: "codex", Data: []byte(`"1"`)}
 	o, err := e.RunTurn(t.Context(), turn, told)
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
@@ -154,7 +156,7 @@ func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
 
 	for _, goesOn := range []engine.Turn{{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}, {Repair: "again"}} {
 		later := first(t, fsm.ModeInteractive)
-		later.Handle, later.Answers, later.Repair = turn.Handle, goesOn.Answers, goesOn.Repair
+		later.Session, later.Answers, later.Repair = turn.Session, goesOn.Answers, goesOn.Repair
 		o, err = e.RunTurn(t.Context(), later, told)
 		require.NoError(t, err)
 		require.Equal(t, fsm.CodeSessionResumeFailed, o.Process.Code)

@@ -28,7 +28,7 @@ func (o Options) prepare(a agent) func(context.Context, engine.Turn) error {
 		if o.Home == UserHome {
 			return nil
 		}
-		if t.Handle == nil && len(o.Seed) > 0 {
+		if t.Session == nil && len(o.Seed) > 0 {
 			if err := o.seed(t.HomeDir); err != nil {
 				return err
 			}

@@ -104,7 +104,7 @@ func first(tb testing.TB, mode fsm.Mode) engine.Turn {
 func (a adapter) later(t engine.Turn) engine.Turn {
 	t.Attempt++
 	t.Answers = []interaction.Answer{{ID: 1, Text: "--yolo"}}
-	t.Handle = &engine.Handle{Engine: a.name, Version: a.version, Data: []byte(strconv.Quote(a.session))}
+	t.Session = &engine.SessionHandle{Engine: a.name, Version: a.version, Data: []byte(strconv.Quote(a.session))}
 	return t
 }
 
@@ -231,17 +231,17 @@ func TestWhatAgentsWrite(t *testing.T) {
 			require.Equal(t, tc.warnings, len(p.o.Diagnostics)+len(p.sink.Warnings()))
 			require.Equal(t, strings.Join(tc.messages, "|"), strings.Join(p.sink.Messages(), "|"))
 			if tc.failed == "" {
-				require.Equal(t, tc.agent.session, session(t, p.o.Handle))
+				require.Equal(t, tc.agent.session, session(t, p.o.Session))
 			}
 			if tc.failed == "" && !tc.resumed {
-				require.Equal(t, p.o.Handle, p.sink.Last(), "told early")
+				require.Equal(t, p.o.Session, p.sink.Last(), "told early")
 			}
 		})
 	}
 }
 
 // session is the session that the handle names.
-func session(tb testing.TB, h *engine.Handle) string {
+func session(tb testing.TB, h *engine.SessionHandle) string {
 	tb.Helper()
 	require.NotNil(tb, h)
 	s, err := strconv.Unquote(string(h.Data))
@@ -253,7 +253,7 @@ func session(tb testing.TB, h *engine.Handle) string {
 func TestAnotherSessionThanTheOneToResumeIsNone(t *testing.T) {
 	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		turn := a.later(first(t, fsm.ModeInteractive))
-		turn.Handle.Data = []byte(`"another"`)
+		turn.Session.Data = []byte(`"another"`)
 		p := a.play(t, agents.Options{}, turn, "answer", 0)
 		require.NoError(t, p.err)
 		require.Equal(t, fsm.CodeSessionResumeFailed, p.o.Process.Code, a.name)

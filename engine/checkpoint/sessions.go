@@ -55,7 +55,7 @@ const (
 
 // Fresh is the handle of a run that has left no version yet. An engine tells it as soon as its
 // first turn begins: a turn that is lost before it ends is then begun anew.
-func (s Sessions) Fresh(t engine.Turn) (engine.Handle, error) {
+func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
 	return s.handle(note{Run: t.RunID, Revision: s.Revision})
 }
 
@@ -64,7 +64,7 @@ func (s Sessions) Fresh(t engine.Turn) (engine.Handle, error) {
 // could not tell, also not when it was asked again. Versions that nobody will come back to are
 // removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
-	if t.Handle == nil {
+	if t.Session == nil {
 		return nil, nil
 	}
 	body, n, err := s.load(ctx, t)
@@ -80,7 +80,7 @@ func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 }
 
 func (s Sessions) load(ctx context.Context, t engine.Turn) ([]byte, note, error) {
-	n, err := s.note(t.RunID, *t.Handle)
+	n, err := s.note(t.RunID, *t.Session)
 	if err != nil || n.Key == "" {
 		return nil, n, err
 	}
@@ -110,9 +110,10 @@ func (s Sessions) of(t engine.Turn) (Store, error) {
 
 // Save stores body as a new version of the turn's session and returns the handle that names it. The
 // interrupts are kept in the handle for people who look. An error is a Failure.
-func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrupts ...string) (engine.Handle, error) {
+func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrupts ...string) (engine.SessionHandle,
+	error) {
 	if len(body) > MaxBody {
-		return engine.Handle{}, &engine.Failure{
+		return engine.SessionHandle{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed, Detail: fmt.Sprintf("the checkpoint has %d bytes, want at most %d", len(body),
 				MaxBody),
 		}
@@ -120,8 +121,8 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	n := note{Run: t.RunID, Revision: s.Revision, Sum: sum(body)}
 	kept, err := s.of(t)
 	if err != nil {
-		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the checkpoint has no place",
-			Err: err}
+		return engine.SessionHandle{}, &engine.Failure{Code: fsm.CodeEngineUnavailable,
+			Detail: "the checkpoint has no place", Err: err}
 	}
 	if s.Store == nil {
 		n.Home = t.HomeDir
@@ -129,8 +130,8 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	for _, id := range interrupts[:min(len(interrupts), keptInterrupts)] {
 		n.Interrupts = append(n.Interrupts, id[:min(len(id), maxInterrupt)])
 	}
-	if t.Handle != nil {
-		if before, err := s.note(t.RunID, *t.Handle); err == nil && before.Key != "" {
+	if t.Session != nil {
+		if before, err := s.note(t.RunID, *t.Session); err == nil && before.Key != "" {
 			n.Older = append([]string{before.Key}, before.Older...)
 			n.Older = n.Older[:min(len(n.Older), keptOlder)]
 		}
@@ -140,7 +141,7 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 		return kept.Set(ctx, n.Key, body)
 	})
 	if err != nil {
-		return engine.Handle{}, failed(ctx, "the checkpoint could not be stored", err)
+		return engine.SessionHandle{}, failed(ctx, "the checkpoint could not be stored", err)
 	}
 	return s.handle(n)
 }
@@ -161,7 +162,7 @@ func failed(ctx context.Context, detail string, err error) error {
 // Check is engine.Checker's: ErrHandleRefused when the version that the handle names is missing,
 // spoiled, or of another engine, format, revision or run. When the run's own folder is not where it
 // was, that is not known.
-func (s Sessions) Check(ctx context.Context, runID string, h engine.Handle) error {
+func (s Sessions) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	n, err := s.note(runID, h)
 	if err != nil || n.Key == "" {
 		return err
@@ -177,20 +178,20 @@ func (s Sessions) Check(ctx context.Context, runID string, h engine.Handle) erro
 	return err
 }
 
-func (s Sessions) handle(n note) (engine.Handle, error) {
+func (s Sessions) handle(n note) (engine.SessionHandle, error) {
 	data, err := json.Marshal(n)
-	if err == nil && len(data) > engine.MaxHandle {
-		err = fmt.Errorf("%d bytes, want at most %d", len(data), engine.MaxHandle)
+	if err == nil && len(data) > engine.MaxSessionHandle {
+		err = fmt.Errorf("%d bytes, want at most %d", len(data), engine.MaxSessionHandle)
 	}
 	if err != nil {
-		return engine.Handle{}, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session handle cannot be made",
-			Err: err}
+		return engine.SessionHandle{}, &engine.Failure{Code: fsm.CodeEngineFailed,
+			Detail: "the session handle cannot be made", Err: err}
 	}
-	return engine.Handle{Engine: s.Engine, Version: s.Version, Data: data}, nil
+	return engine.SessionHandle{Engine: s.Engine, Version: s.Version, Data: data}, nil
 }
 
 // note reads a handle.
-func (s Sessions) note(runID string, h engine.Handle) (note, error) {
+func (s Sessions) note(runID string, h engine.SessionHandle) (note, error) {
 	var n note
 	if h.Engine != s.Engine || h.Version != s.Version {
 		return n, fmt.Errorf("%w: it is of %s version %q, and this is %s version %q", engine.ErrHandleRefused, h.Engine,

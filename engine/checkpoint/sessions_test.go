@@ -22,12 +22,12 @@ import (
 )
 
 // attempt is a turn of run r1.
-func attempt(n int, epoch uint64, h *engine.Handle) engine.Turn {
-	return engine.Turn{RunID: "r1", Attempt: n, Epoch: epoch, Handle: h}
+func attempt(n int, epoch uint64, h *engine.SessionHandle) engine.Turn {
+	return engine.Turn{RunID: "r1", Attempt: n, Epoch: epoch, Session: h}
 }
 
 // save stores a version that must be stored.
-func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *engine.Handle {
+func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *engine.SessionHandle {
 	tb.Helper()
 	h, err := s.Save(tb.Context(), t, []byte(body), "interrupt-1")
 	require.NoError(tb, err)
@@ -35,7 +35,7 @@ func save(tb testing.TB, s checkpoint.Sessions, t engine.Turn, body string) *eng
 }
 
 // load reads what the handle names.
-func load(tb testing.TB, s checkpoint.Sessions, h *engine.Handle) string {
+func load(tb testing.TB, s checkpoint.Sessions, h *engine.SessionHandle) string {
 	tb.Helper()
 	body, err := s.Load(tb.Context(), attempt(9, 9, h))
 	require.NoError(tb, err)
@@ -55,7 +55,7 @@ func TestARunThatLeftNothingBeginsAnew(t *testing.T) {
 	fresh, err := s.Fresh(attempt(1, 1, nil))
 	require.NoError(t, err)
 	require.NoError(t, s.Check(t.Context(), "r1", fresh))
-	for _, h := range []*engine.Handle{nil, &fresh} {
+	for _, h := range []*engine.SessionHandle{nil, &fresh} {
 		body, err := s.Load(t.Context(), attempt(1, 2, h))
 		require.NoError(t, err)
 		require.Nil(t, body)
@@ -68,7 +68,7 @@ func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	one := save(t, s, attempt(1, 1, nil), "one")
 
-	handles := make([]*engine.Handle, 8)
+	handles := make([]*engine.SessionHandle, 8)
 	var all sync.WaitGroup
 	for i := range handles {
 		all.Go(func() { handles[i] = save(t, s, attempt(2, uint64(2+i%2), one), string(rune('a'+i))) })
@@ -85,8 +85,8 @@ func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
 func TestOldVersionsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: dir}}
-	var h *engine.Handle
-	var passed []*engine.Handle
+	var h *engine.SessionHandle
+	var passed []*engine.SessionHandle
 	for n := 1; n <= 10; n++ {
 		if h != nil {
 			load(t, s, h)
@@ -109,26 +109,26 @@ func TestAHandleIsRefusedForAReason(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Version: "1", Revision: "blue", Store: checkpoint.Files{Dir: dir}}
 	h := *save(t, s, attempt(1, 1, nil), "one")
 	require.NoError(t, s.Check(t.Context(), "r1", h))
-	require.LessOrEqual(t, len(h.Data), engine.MaxHandle)
+	require.LessOrEqual(t, len(h.Data), engine.MaxSessionHandle)
 
 	green := s
 	green.Revision = "green"
 	newer := s
 	newer.Version = "2"
-	for name, refused := range map[string]func() (checkpoint.Sessions, string, engine.Handle){
-		"another engine": func() (checkpoint.Sessions, string, engine.Handle) {
-			return s, "r1", engine.Handle{Engine: "f", Data: h.Data}
+	for name, refused := range map[string]func() (checkpoint.Sessions, string, engine.SessionHandle){
+		"another engine": func() (checkpoint.Sessions, string, engine.SessionHandle) {
+			return s, "r1", engine.SessionHandle{Engine: "f", Data: h.Data}
 		},
-		"another version":  func() (checkpoint.Sessions, string, engine.Handle) { return newer, "r1", h },
-		"another revision": func() (checkpoint.Sessions, string, engine.Handle) { return green, "r1", h },
-		"another run":      func() (checkpoint.Sessions, string, engine.Handle) { return s, "r2", h },
-		"no handle at all": func() (checkpoint.Sessions, string, engine.Handle) {
-			return s, "r1", engine.Handle{Engine: "e", Version: "1", Data: []byte("?")}
+		"another version":  func() (checkpoint.Sessions, string, engine.SessionHandle) { return newer, "r1", h },
+		"another revision": func() (checkpoint.Sessions, string, engine.SessionHandle) { return green, "r1", h },
+		"another run":      func() (checkpoint.Sessions, string, engine.SessionHandle) { return s, "r2", h },
+		"no handle at all": func() (checkpoint.Sessions, string, engine.SessionHandle) {
+			return s, "r1", engine.SessionHandle{Engine: "e", Version: "1", Data: []byte("?")}
 		},
 	} {
 		s, run, h := refused()
 		require.ErrorIs(t, s.Check(t.Context(), run, h), engine.ErrHandleRefused, name)
-		_, err := s.Load(t.Context(), engine.Turn{RunID: run, Attempt: 2, Handle: &h})
+		_, err := s.Load(t.Context(), engine.Turn{RunID: run, Attempt: 2, Session: &h})
 		require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err), name)
 	}
 
@@ -280,6 +280,6 @@ func TestWhatIsTooLargeIsRefusedWhenItIsWritten(t *testing.T) {
 	}
 	h, err := s.Save(t.Context(), attempt(1, 1, nil), []byte("one"), ids...)
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(h.Data), engine.MaxHandle)
+	require.LessOrEqual(t, len(h.Data), engine.MaxSessionHandle)
 	require.True(t, json.Valid(h.Data))
 }

@@ -63,7 +63,7 @@ func (e *Engine) Profile(context.Context) (engine.Profile, error) {
 
 // Check says whether the handle's checkpoint is there, whole, and of this engine, revision and run
 // (E2).
-func (e *Engine) Check(ctx context.Context, runID string, h engine.Handle) error {
+func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	return e.sessions.Check(ctx, runID, h)
 }
 
@@ -109,10 +109,10 @@ func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play
 			return nil, err
 		}
 	}
-	if t.Handle == nil {
+	if t.Session == nil {
 		h, err := e.sessions.Fresh(t)
 		if err == nil {
-			err = s.Handle(ctx, h)
+			err = s.Session(ctx, h)
 		}
 		if err != nil {
 			return nil, err
@@ -202,6 +202,6 @@ func (e *Engine) save(ctx context.Context, p *play, o engine.Outcome, kept sessi
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	o.Handle = &h
+	o.Session = &h
 	return o, nil
 }

@@ -51,8 +51,8 @@ func (s *session) do(input string) engine.Outcome {
 	o, err := s.engine.RunTurn(s.Context(), s.next(input), s)
 	require.NoError(s, err)
 	require.Equal(s, engine.OK, o.Process.Status)
-	if o.Handle != nil {
-		s.turn.Handle = o.Handle
+	if o.Session != nil {
+		s.turn.Session = o.Session
 	}
 	return o
 }
@@ -140,9 +140,9 @@ func TestTwoAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 	all.Wait()
 	for _, o := range outcomes {
 		require.Equal(t, "Pay 2 EUR?", o.Questions[0].Prompt)
-		require.NoError(t, e.Check(t.Context(), "r1", *o.Handle))
+		require.NoError(t, e.Check(t.Context(), "r1", *o.Session))
 	}
-	s.turn.Handle = outcomes[0].Handle
+	s.turn.Session = outcomes[0].Session
 	require.Equal(t, "paid 1 EUR, not paid", interaction.Read(s.do("no").FinalText, nil).Text)
 }
 
@@ -161,7 +161,7 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 	t.Run("gone", func(t *testing.T) {
 		s := parked(t)
 		require.NoError(t, os.RemoveAll(filepath.Join(s.turn.HomeDir, "checkpoints")))
-		require.ErrorIs(t, s.engine.(engine.Checker).Check(t.Context(), "r1", *s.turn.Handle), engine.ErrHandleRefused)
+		require.ErrorIs(t, s.engine.(engine.Checker).Check(t.Context(), "r1", *s.turn.Session), engine.ErrHandleRefused)
 		require.Equal(t, fsm.CodeSessionResumeFailed, s.fails("yes").Code)
 	})
 	t.Run("another revision", func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 	t.Run("a type that Eino does not know", func(t *testing.T) {
 		s := parked(t)
 		spoil := &session{TB: t, engine: s.engine, turn: s.turn}
-		spoil.turn.Handle = unreadable(t, s)
+		spoil.turn.Session = unreadable(t, s)
 		require.Equal(t, fsm.CodeSessionResumeFailed, spoil.fails("yes").Code)
 	})
 	require.Zero(t, shop.paid.Load())

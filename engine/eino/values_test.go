@@ -22,7 +22,7 @@ import (
 
 // unreadable stores a session like the one that is parked, but for Eino's checkpoint in it, and
 // returns its handle.
-func unreadable(t *testing.T, s *session) *engine.Handle {
+func unreadable(t *testing.T, s *session) *engine.SessionHandle {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(s.turn.HomeDir, "checkpoints", "r1", "*"))
 	require.NoError(t, err)

@@ -18,12 +18,12 @@ func Agent() engine.Engine {
 	sessions := make(map[string][]string) // guarded by mu; what each session was told
 	return engine.Model(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		id := rand.Text()
-		if t.Handle != nil {
-			id = string(t.Handle.Data)
+		if t.Session != nil {
+			id = string(t.Session.Data)
 		}
 		mu.Lock()
 		inputs, known := sessions[id]
-		if t.Handle != nil && !known {
+		if t.Session != nil && !known {
 			mu.Unlock()
 			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "no session " + id}
 		}
@@ -31,12 +31,12 @@ func Agent() engine.Engine {
 		sessions[id] = inputs
 		mu.Unlock()
 
-		h := engine.Handle{Engine: "scripted", Version: "1", Data: []byte(id)}
-		if err := s.Handle(ctx, h); err != nil {
+		h := engine.SessionHandle{Engine: "scripted", Version: "1", Data: []byte(id)}
+		if err := s.Session(ctx, h); err != nil {
 			return engine.Outcome{}, err
 		}
 		on := &inProcess{sink: s}
-		on.o.Process.Status, on.o.Handle = engine.OK, &h
+		on.o.Process.Status, on.o.Session = engine.OK, &h
 		err := play(ctx, inputs, t.ArtifactDir, on)
 		return on.o, err
 	})

@@ -14,7 +14,7 @@ import (
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
-	handles  []engine.Handle
+	handles  []engine.SessionHandle
 	warnings []interaction.Diagnostic
 	refusal  error         // guarded by mu; what every call answers, when set
 	changed  chan struct{} // guarded by mu; closed and replaced at each report
@@ -28,7 +28,7 @@ func (r *Recorder) Message(_ context.Context, m engine.Message) error {
 }
 
 // Handle keeps h.
-func (r *Recorder) Handle(_ context.Context, h engine.Handle) error {
+func (r *Recorder) Session(_ context.Context, h engine.SessionHandle) error {
 	h.Data = append([]byte(nil), h.Data...)
 	return r.take(func() { r.handles = append(r.handles, h) })
 }
@@ -90,7 +90,7 @@ func (r *Recorder) Warnings() []interaction.Diagnostic {
 }
 
 // Last returns the handle that was told last, nil when there was none.
-func (r *Recorder) Last() *engine.Handle {
+func (r *Recorder) Last() *engine.SessionHandle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.handles) == 0 {

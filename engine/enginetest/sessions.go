@@ -15,7 +15,7 @@ var sessions = []scene{
 		r := w.newRun("r1")
 		o := r.waits("note first", "ask What next?")
 		require.Equal(w, "What next?", asked(w, o))
-		require.LessOrEqual(w, len(o.Handle.Data), engine.MaxHandle)
+		require.LessOrEqual(w, len(o.Session.Data), engine.MaxSessionHandle)
 		require.Equal(w, "And then?", asked(w, r.do("note second", "ask And then?")))
 		o = r.do("note third", "recall")
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
@@ -32,8 +32,9 @@ var sessions = []scene{
 		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
 		r.waits("note first", "ask What next?")
-		h := *r.turn.Handle
-		r.turn.Handle = &engine.Handle{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil), h.Data...)}
+		h := *r.turn.Session
+		r.turn.Session = &engine.SessionHandle{Engine: h.Engine, Version: h.Version, Data: append([]byte(nil),
+			h.Data...)}
 		o, err := r.executeOn(w.ctx, w.host(), Script("note second", "recall"))
 		require.NoError(w, err)
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
@@ -45,10 +46,11 @@ var sessions = []scene{
 			o := r.waits("ask What next?")
 			gone := []string{"nowhere-to-be-found", `"nowhere-to-be-found"`}
 			if w.Model != nil {
-				gone = []string{likeNoOther(string(o.Handle.Data))} // in the form that the agent knows
+				gone = []string{likeNoOther(string(o.Session.Data))} // in the form that the agent knows
 			}
 			for _, data := range gone {
-				r.turn.Handle = &engine.Handle{Engine: o.Handle.Engine, Version: o.Handle.Version, Data: []byte(data)}
+				r.turn.Session = &engine.SessionHandle{Engine: o.Session.Engine, Version: o.Session.Version,
+					Data: []byte(data)}
 				got, err := r.execute(w.ctx, Script("final I should not speak"))
 				require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
 			}
@@ -57,7 +59,7 @@ var sessions = []scene{
 		play: func(w *world) {
 			r := w.newRun("r1")
 			o := r.waits("ask What next?")
-			r.turn.Handle = &engine.Handle{Engine: "another", Data: o.Handle.Data}
+			r.turn.Session = &engine.SessionHandle{Engine: "another", Data: o.Session.Data}
 			got, err := r.execute(w.ctx, Script("final I should not speak"))
 			require.Equal(w, fsm.CodeSessionResumeFailed, failure(w, got, err))
 		}},
@@ -69,8 +71,9 @@ var sessions = []scene{
 			}
 			r := w.newRun("r1")
 			o := r.waits("ask What next?")
-			require.NoError(w, c.Check(w.ctx, r.turn.RunID, *o.Handle))
-			require.ErrorIs(w, c.Check(w.ctx, r.turn.RunID, engine.Handle{Engine: "another", Data: o.Handle.Data}),
+			require.NoError(w, c.Check(w.ctx, r.turn.RunID, *o.Session))
+			require.ErrorIs(w, c.Check(w.ctx, r.turn.RunID, engine.SessionHandle{Engine: "another",
+				Data: o.Session.Data}),
 				engine.ErrHandleRefused)
 		}},
 	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram,
@@ -82,7 +85,7 @@ var sessions = []scene{
 		killed := g.finish()
 		require.Equal(w, engine.Interrupted, killed.Process.Status)
 		require.NotEmpty(w, killed.Process.Detail)
-		r.turn.Handle = r.Last()
+		r.turn.Session = r.Last()
 		o, err := r.execute(w.ctx, Script("note again", "recall"))
 		require.NoError(w, err)
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)

@@ -178,11 +178,11 @@ func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error)
 // executeOn does the next turn on another engine.
 func (r *run) executeOn(ctx context.Context, e engine.Engine, input string) (engine.Outcome, error) {
 	o, err := e.RunTurn(ctx, r.next(input), &r.Recorder)
-	if o.Handle == nil {
-		o.Handle = r.Last()
+	if o.Session == nil {
+		o.Session = r.Last()
 	}
-	if o.Handle != nil {
-		r.turn.Handle = o.Handle
+	if o.Session != nil {
+		r.turn.Session = o.Session
 	}
 	return o, err
 }
@@ -200,7 +200,7 @@ func (r *run) waits(steps ...string) engine.Outcome {
 	r.Helper()
 	o := r.do(steps...)
 	require.Equal(r, engine.OK, o.Process.Status, o.Process.Detail)
-	require.NotNil(r, o.Handle, "B11: without a handle the run could not wait")
+	require.NotNil(r, o.Session, "B11: without a handle the run could not wait")
 	return o
 }
 

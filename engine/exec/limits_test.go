@@ -109,7 +109,7 @@ func TestAMessagePointsIntoTheTranscript(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a word aside\n", string(aside))
 
-	turn.Handle, turn.Repair = o.Handle, enginetest.Script("final four") // another round of the same attempt
+	turn.Session, turn.Repair = o.Session, enginetest.Script("final four") // another round of the same attempt
 	again, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), turn, &told)
 	require.NoError(t, err)
 	body, err := os.ReadFile(filepath.Join(turn.TranscriptDir, again.FinalRef.File))
@@ -259,7 +259,7 @@ func TestAnAgentThatCannotBeResumedGivesNoHandle(t *testing.T) {
 		c.ResumeArgs = nil
 	}).RunTurn(t.Context(), job(t, "ask May I?"), &told)
 	require.NoError(t, err)
-	require.Nil(t, o.Handle)
+	require.Nil(t, o.Session)
 	require.Nil(t, told.Last())
 }
 
@@ -267,7 +267,7 @@ func TestAnAgentThatCannotBeResumedGivesNoHandle(t *testing.T) {
 func TestTheErrorOutputCanSayThatTheSessionIsGone(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.Rules = c.Rules[2:] }) // no rule tells
 	turn := job(t, "final ok")
-	turn.Handle = &engine.Handle{Engine: "scripted", Data: []byte(`"gone"`)}
+	turn.Session = &engine.SessionHandle{Engine: "scripted", Data: []byte(`"gone"`)}
 	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, fsm.CodeSessionResumeFailed, o.Process.Code)

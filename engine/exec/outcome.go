@@ -38,7 +38,7 @@ func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 		broken = err
 	}
 	o := engine.Outcome{FinalText: final.Text, FinalRef: final.RawRef, Output: t.shown.output, Usage: t.shown.usage,
-		Handle: t.handle(), Diagnostics: t.odd.List()}
+		Session: t.handle(), Diagnostics: t.odd.List()}
 	if errors.Is(broken, process.ErrFlood) {
 		o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
 			Detail: "exec: " + broken.Error()})

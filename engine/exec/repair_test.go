@@ -24,7 +24,7 @@ func TestARoundOfRepairGoesOn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 			again := turn
-			again.Handle, again.Repair = o.Handle, enginetest.Script("note again", "recall")
+			again.Session, again.Repair = o.Session, enginetest.Script("note again", "recall")
 			o, err = e.RunTurn(t.Context(), again, &enginetest.Recorder{})
 			require.NoError(t, err)
 			require.Equal(t, "first | again", o.FinalText)

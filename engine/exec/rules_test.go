@@ -189,7 +189,7 @@ func TestRulesTellTheDialectsOfAgents(t *testing.T) {
 			}
 			if tc.session != "" {
 				require.Equal(t, `"`+tc.session+`"`, string(h.sink.Last().Data), "told early")
-				require.Equal(t, h.sink.Last(), h.o.Handle)
+				require.Equal(t, h.sink.Last(), h.o.Session)
 			}
 		})
 	}
@@ -213,7 +213,7 @@ func TestASessionIDIsNoFlag(t *testing.T) {
 		maxSession+1)} {
 		h := hear(t, Config{Rules: rules}, `{"id":"`+id+`","text":"hi"}`+"\n")
 		require.Nil(t, h.sink.Last())
-		require.Nil(t, h.o.Handle)
+		require.Nil(t, h.o.Session)
 		require.Len(t, h.o.Diagnostics, 1)
 		require.Equal(t, "hi", h.o.FinalText)
 	}

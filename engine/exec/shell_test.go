@@ -129,13 +129,13 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 			cfg.ResumeArgs, cfg.ResumeFailed, cfg.ResumeFailedStatus = slices.Concat(cfg.Args, []string{"{session}"}),
 				tc.text, tc.status
 			turn := job(t)
-			turn.Handle = &engine.Handle{Engine: "sh", Data: []byte(`"x"`)}
+			turn.Session = &engine.SessionHandle{Engine: "sh", Data: []byte(`"x"`)}
 			o, err := started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})
 			require.NoError(t, err)
 			require.Equal(t, tc.want, o.Process.Code, o.Process.Detail)
 			require.Equal(t, tc.want == "", o.Process.Status == engine.OK)
 
-			turn.Handle, cfg.Args = nil, cfg.ResumeArgs
+			turn.Session, cfg.Args = nil, cfg.ResumeArgs
 			// a session that was not resumed cannot be gone
 			if tc.status != nil || tc.text != nil || tc.keeps && tc.want == "" {
 				o, err = started(t, cfg).RunTurn(t.Context(), turn, &enginetest.Recorder{})

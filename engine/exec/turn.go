@@ -95,7 +95,7 @@ func (t *turn) storeSession(id string) error {
 	}
 	t.session = id
 	if h := t.handle(); h != nil {
-		return t.sink.Handle(t.ctx, *h)
+		return t.sink.Session(t.ctx, *h)
 	}
 	return nil
 }
@@ -112,14 +112,14 @@ func checkSession(id string) error {
 
 // handle is the session as it is stored, nil when there is none to resume. A resident agent goes on
 // in its process; its handle only names the session.
-func (t *turn) handle() *engine.Handle {
+func (t *turn) handle() *engine.SessionHandle {
 	switch {
 	case t.cfg.Resident:
 	case len(t.cfg.ResumeArgs) == 0, t.session == "" && t.cfg.namesSession():
 		return nil
 	}
 	body, _ := json.Marshal(t.session) // a string can be encoded
-	return &engine.Handle{Engine: t.cfg.Name, Version: t.version, Data: body}
+	return &engine.SessionHandle{Engine: t.cfg.Name, Version: t.version, Data: body}
 }
 
 // namesSession reports whether a turn is resumed by a session id. Some agents find their session in
@@ -129,7 +129,7 @@ func (c Config) namesSession() bool {
 }
 
 // sessionOf is the session id in a handle of this engine.
-func (c Config) sessionOf(h engine.Handle) (session string, _ error) {
+func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	switch {
 	case h.Engine != c.Name:
 		return "", fmt.Errorf("the handle is of engine %q, this is %q", process.Clip(h.Engine, 40), c.Name)
@@ -152,9 +152,9 @@ func (t *turn) resume() error {
 	}
 	var err error
 	switch {
-	case t.in.Handle != nil:
+	case t.in.Session != nil:
 		t.resumed = true
-		t.session, err = t.cfg.sessionOf(*t.in.Handle)
+		t.session, err = t.cfg.sessionOf(*t.in.Session)
 	case t.in.GoesOn():
 		err = errors.New("there is no session to go on with")
 	}
@@ -166,7 +166,7 @@ func (t *turn) resume() error {
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
 // the session is known when it is asked to go on.
-func (e *Engine) Check(_ context.Context, _ string, h engine.Handle) error {
+func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) error {
 	if e.cfg.Resident {
 		return nil
 	}

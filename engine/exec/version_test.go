@@ -60,14 +60,14 @@ func TestAProgramIsAskedForItsVersion(t *testing.T) {
 		o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 		require.NoError(t, err)
 		require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
-		require.Equal(t, version, o.Handle.Version)
+		require.Equal(t, version, o.Session.Version)
 		if odd {
 			require.Len(t, o.Diagnostics, 1)
 			require.Contains(t, o.Diagnostics[0].Detail, version)
 		} else {
 			require.Empty(t, o.Diagnostics)
 		}
-		turn.Handle = o.Handle
+		turn.Session = o.Session
 		o, err = e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 		require.NoError(t, err)
 		require.Empty(t, o.Diagnostics, "a run is told once")
@@ -160,7 +160,7 @@ func TestAnAgentNeedsItsHome(t *testing.T) {
 	require.Equal(t, 1, prepared, "a query is not a turn")
 
 	require.NoError(t, os.RemoveAll(turn.HomeDir))
-	turn.Handle = o.Handle
+	turn.Session = o.Session
 	_, err = e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
 	var f *engine.Failure
 	require.ErrorAs(t, err, &f)

@@ -30,8 +30,8 @@ var questions = []struct {
 // session handle, which is stored in one commit with the question.
 func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	var answers []string
-	if t.Handle != nil {
-		if err := json.Unmarshal(t.Handle.Data, &answers); err != nil {
+	if t.Session != nil {
+		if err := json.Unmarshal(t.Session.Data, &answers); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -54,6 +54,6 @@ func planner(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome,
 	}
 	memory, err := json.Marshal(answers)
 	outcome := engine.Ask(questions[len(answers)].Question)
-	outcome.Handle = &engine.Handle{Engine: "planner", Data: memory}
+	outcome.Session = &engine.SessionHandle{Engine: "planner", Data: memory}
 	return outcome, err
 }

@@ -87,7 +87,7 @@ func (a *Agent) Turns(runID string) []engine.Turn {
 }
 
 // Check refuses the handles of the runs that the story names.
-func (a *Agent) Check(_ context.Context, runID string, _ engine.Handle) error {
+func (a *Agent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.refused[runID] {
@@ -122,14 +122,14 @@ func (a *Agent) End(ctx context.Context, runID string) error {
 }
 
 // handle is the session of a run as this agent knows it.
-func handle(t engine.Turn) *engine.Handle {
-	return &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
+func handle(t engine.Turn) *engine.SessionHandle {
+	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
 }
 
 // Says ends the turn with a final text.
 func Says(text string) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text, Handle: handle(t)}, nil
+		return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text, Session: handle(t)}, nil
 	}
 }
 
@@ -138,7 +138,7 @@ func Asks(q interaction.Question) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
 			Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.",
-			Questions: []interaction.Question{q}, Handle: handle(t),
+			Questions: []interaction.Question{q}, Session: handle(t),
 		}, nil
 	}
 }
@@ -159,7 +159,7 @@ func Returns(output any) Step {
 	}
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: body,
-			Handle: handle(t)}, nil
+			Session: handle(t)}, nil
 	}
 }
 
@@ -168,7 +168,7 @@ func Crashes(code fsm.Code, text string) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
 			Process:   engine.Process{Status: engine.Failed, Code: code, Detail: "exit status 3", ExitCode: 3},
-			FinalText: text, Handle: handle(t),
+			FinalText: text, Session: handle(t),
 		}, nil
 	}
 }
@@ -177,7 +177,7 @@ func Crashes(code fsm.Code, text string) Step {
 func Forgets(step Step) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		o, err := step(ctx, t, s)
-		o.Handle = nil
+		o.Session = nil
 		return o, err
 	}
 }

@@ -116,7 +116,7 @@ var gateCases = []gateCase{
 	{"B10 an explicit question wins over soft completion", []func(*lifecycle.Spec){withSchema}, func(_ context.Context,
 		t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		return engine.Outcome{
-			Process: engine.Process{Status: engine.OK}, Output: json.RawMessage(`{"answer":42}`), Handle: handle(t),
+			Process: engine.Process{Status: engine.OK}, Output: json.RawMessage(`{"answer":42}`), Session: handle(t),
 			Questions: []interaction.Question{{Kind: interaction.Confirm, Prompt: "Is 42 right?"}},
 		}, nil
 	}, fsm.StateWaitingUser, "", nil, ""},

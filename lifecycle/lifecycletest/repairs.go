@@ -37,7 +37,7 @@ var repairs = []story{
 		for _, t := range turns[1:] {
 			require.Equal(w, t.Repair, t.Input())
 			require.True(w, t.GoesOn())
-			require.Equal(w, "session-r", string(t.Handle.Data))
+			require.Equal(w, "session-r", string(t.Session.Data))
 			require.Equal(w, turns[0].Epoch, t.Epoch)
 			require.Equal(w, 1, t.Attempt)
 		}

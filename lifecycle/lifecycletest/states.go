@@ -34,7 +34,7 @@ var states = []story{
 		require.Len(w, turns, 2)
 		require.Empty(w, turns[0].Answers)
 		require.Equal(w, "blue", turns[1].Answers[0].Text)
-		require.Equal(w, []byte("session-r"), turns[1].Handle.Data, "resumed by the session handle")
+		require.Equal(w, []byte("session-r"), turns[1].Session.Data, "resumed by the session handle")
 	})},
 	{"A1 A7 I7/a terminal state absorbs every command", inWorld(func(w *world) {
 		w.agent.Plan("r", Wonders("Go on?"), Done("Done."))

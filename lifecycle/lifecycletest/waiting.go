@@ -38,7 +38,7 @@ var waiting = []story{
 			w.advance(90 * time.Second)
 			w.is("r", fsm.StateSucceeded)
 			turn := w.agent.Turns("r")[1]
-			require.Equal(w, []byte("session-r"), turn.Handle.Data)
+			require.Equal(w, []byte("session-r"), turn.Session.Data)
 			require.Equal(w, interaction.AutoDecideTimeout, turn.Answers[0].Resolution)
 			for i, e := range w.log("r") {
 				if e.Type != fcmp.TypeAutoDecided {

@@ -72,7 +72,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	last := turn[len(turn)-1]
 	o, err := last.outcome()
 	if err == nil && last.named["handle"] != "none" {
-		o.Handle = sessionOf(t)
+		o.Session = sessionOf(t)
 	}
 	return o, err
 }
@@ -80,7 +80,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 // describeInput says what the agent is given, and what it goes on with.
 func (a *agent) describeInput(t engine.Turn) string {
 	switch {
-	case !t.GoesOn() && t.Handle == nil:
+	case !t.GoesOn() && t.Session == nil:
 		return "the prompt"
 	case !t.GoesOn():
 		return "the prompt, in its session"
@@ -93,7 +93,7 @@ func (a *agent) describeInput(t engine.Turn) string {
 // enter finds the turn's resident process or session, which must be there when the turn goes on.
 func (a *agent) enter(t engine.Turn) error {
 	a.mu.Lock()
-	refused := t.Handle != nil && a.expired[t.RunID]
+	refused := t.Session != nil && a.expired[t.RunID]
 	a.prompts[t.RunID] = t.Prompt
 	a.mu.Unlock()
 	if refused {
@@ -122,7 +122,7 @@ func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.
 	case "warn":
 		return s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: step.word(0)})
 	case "handle":
-		return s.Handle(ctx, *sessionOf(t))
+		return s.Session(ctx, *sessionOf(t))
 	case "work":
 		return a.work(ctx, t, step.word(0) == "on")
 	}
@@ -186,12 +186,12 @@ func describeCause(err error) string {
 	return err.Error()
 }
 
-func sessionOf(t engine.Turn) *engine.Handle {
-	return &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
+func sessionOf(t engine.Turn) *engine.SessionHandle {
+	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
 }
 
 // Check implements engine.Checker.
-func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
+func (a *agent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.expired[runID] {

@@ -66,6 +66,6 @@ func (s *shell) close() error {
 // discard is a sink outside of the bubble: what matters to a story is in the outcome.
 type discard struct{}
 
-func (discard) Message(context.Context, engine.Message) error      { return nil }
-func (discard) Handle(context.Context, engine.Handle) error        { return nil }
-func (discard) Warn(context.Context, interaction.Diagnostic) error { return nil }
+func (discard) Message(context.Context, engine.Message) error       { return nil }
+func (discard) Session(context.Context, engine.SessionHandle) error { return nil }
+func (discard) Warn(context.Context, interaction.Diagnostic) error  { return nil }

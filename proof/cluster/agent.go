@@ -92,7 +92,7 @@ func (a *agent) turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.
 		if err != nil {
 			return engine.Outcome{}, err
 		}
-		o.Handle = &engine.Handle{Engine: "cluster", Version: "1", Data: data}
+		o.Session = &engine.SessionHandle{Engine: "cluster", Version: "1", Data: data}
 	} else if j.Dies == next {
 		a.die(t.RunID)
 	}
@@ -125,9 +125,9 @@ func (a *agent) recall(t engine.Turn) (answers, error) {
 			a.residents[t.RunID] = make(answers)
 		}
 		heard = a.residents[t.RunID]
-	case t.Handle != nil:
+	case t.Session != nil:
 		var list []string
-		if err := json.Unmarshal(t.Handle.Data, &list); err != nil {
+		if err := json.Unmarshal(t.Session.Data, &list); err != nil {
 			return nil, fmt.Errorf("handle: %w", err)
 		}
 		for i, text := range list {

@@ -37,7 +37,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	o, err := a.turns[nameOf(t.RunID)](ctx, t, s)
 	if err == nil && a.Kind == fsm.ProfileResumable {
-		o.Handle = &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + nameOf(t.RunID))}
+		o.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session of " + nameOf(t.RunID))}
 	}
 	return o, err
 }

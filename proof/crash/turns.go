@@ -27,7 +27,8 @@ func asks(prompts ...string) Turn {
 func speaks(then Turn) Turn {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if t.Attempt == 1 && t.Repair == "" {
-			if err := s.Handle(ctx, engine.Handle{Engine: "agent", Version: "1", Data: []byte("early")}); err != nil {
+			if err := s.Session(ctx, engine.SessionHandle{Engine: "agent", Version: "1",
+				Data: []byte("early")}); err != nil {
 				return engine.Outcome{}, err
 			}
 			if err := s.Message(ctx, engine.Message{Text: "I am on it."}); err != nil {

@@ -65,12 +65,12 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		e.Code = string(fsm.CodeInteractionProcessLost)
 		return engine.Outcome{}, err
 	}
-	handle := &engine.Handle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
+	handle := &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
 	if rng.IntN(4) == 0 {
 		_ = s.Message(ctx, engine.Message{Text: "I am on it."}) // refused when the turn is over
 	}
 	if rng.IntN(4) == 0 {
-		_ = s.Handle(ctx, *handle) // as above
+		_ = s.Session(ctx, *handle) // as above
 	}
 	if rng.IntN(4) == 0 {
 		ctx = context.WithoutCancel(ctx) // it is deaf
@@ -78,7 +78,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	a.clock.ponder(ctx, time.Duration(rng.IntN(600))*time.Millisecond)
 	o, err := a.end(rng, t, e)
 	if e.Handle = err == nil && rng.IntN(12) > 0; e.Handle {
-		o.Handle = handle
+		o.Session = handle
 	}
 	return o, err
 }

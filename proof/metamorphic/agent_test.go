@@ -82,9 +82,9 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 }
 
 func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	handle := &engine.Handle{Engine: "agent", Version: "1", Data: []byte("\x00session of " + t.RunID)}
+	handle := &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("\x00session of " + t.RunID)}
 	if e.Early {
-		if err := s.Handle(ctx, *handle); err != nil {
+		if err := s.Session(ctx, *handle); err != nil {
 			return engine.Outcome{}, err
 		}
 	}
@@ -108,7 +108,7 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		o.Process.Code = e.Code
 	}
 	if !e.Forgets {
-		o.Handle = handle
+		o.Session = handle
 	}
 	for i := range e.Asks {
 		o.Questions = append(o.Questions, interaction.Question{

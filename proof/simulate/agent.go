@@ -63,7 +63,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 		}
 	}
 	if p.handle && a.kind == fsm.ProfileResumable {
-		if err := s.Handle(ctx, *handle(heard[:len(heard)-len(t.Answers)])); err != nil {
+		if err := s.Session(ctx, *handle(heard[:len(heard)-len(t.Answers)])); err != nil {
 			return a.broken(ctx, t, err)
 		}
 	}
@@ -106,17 +106,17 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 		}
 		return s.heard, nil
 	}
-	if t.Handle != nil && len(t.Handle.Data) > 1 {
-		heard = strings.Split(string(t.Handle.Data[1:]), "|")
+	if t.Session != nil && len(t.Session.Data) > 1 {
+		heard = strings.Split(string(t.Session.Data[1:]), "|")
 	}
 	if t.GoesOn() {
-		if t.Handle == nil {
+		if t.Session == nil {
 			return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
 				Detail: "the turn goes on and has no session"}
 		}
 		heard = append(heard, t.Input())
 	}
-	if t.Handle != nil && a.expired(t.RunID) {
+	if t.Session != nil && a.expired(t.RunID) {
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
 	}
 	return heard, nil
@@ -129,7 +129,7 @@ func (a *agent) expired(runID string) bool {
 }
 
 // Check implements engine.Checker.
-func (a *agent) Check(_ context.Context, runID string, _ engine.Handle) error {
+func (a *agent) Check(_ context.Context, runID string, _ engine.SessionHandle) error {
 	if a.expired(runID) {
 		a.view.world.saw("recovery found that a session had expired")
 		return engine.ErrHandleRefused
@@ -146,8 +146,8 @@ func (a *agent) Reap(_ context.Context, runID string) error {
 }
 
 // handle is a session that was told this much.
-func handle(heard []string) *engine.Handle {
-	return &engine.Handle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
+func handle(heard []string) *engine.SessionHandle {
+	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
 }
 
 // broken ends a turn that could not go on, and its process with it.
@@ -184,7 +184,7 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 			return o, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the process died during the turn"}
 		}
 	} else {
-		o.Handle = handle(heard)
+		o.Session = handle(heard)
 	}
 	switch {
 	case p.fails:

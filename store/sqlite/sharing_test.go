@@ -37,7 +37,7 @@ func overwrite(batch []store.Commit) {
 		}
 		if s := c.Run.Session; s != nil {
 			hash(s.Data)
-			*s = store.Session{}
+			*s = interaction.SessionHandle{}
 		}
 		for _, q := range []*interaction.Question{c.Run.Pending, settledQuestion(c)} {
 			if q != nil {
@@ -108,7 +108,7 @@ func rich(t *testing.T, s *sqlite.Store, id string) store.Run {
 		require.Equal(t, id, c.Run.ID)
 		parked = ask(c.Run)
 	}
-	parked.Run.Session = &store.Session{Engine: "e", Data: []byte("handle")}
+	parked.Run.Session = &interaction.SessionHandle{Engine: "e", Data: []byte("handle")}
 	parked.Run.Warnings = []fsm.Warning{"W"}
 	parked.Run.Pending.Options = []interaction.Option{{Label: "Yes", Value: "yes"}}
 	parked.Run.Pending.RequiredFields = []string{"field"}

@@ -127,7 +127,7 @@ func submitted(r *store.Run) {
 }
 
 func parking(r *store.Run) {
-	r.Session = &store.Session{Engine: "agent", Version: "2.1", Data: []byte{0, 255, '\n'}}
+	r.Session = &interaction.SessionHandle{Engine: "agent", Version: "2.1", Data: []byte{0, 255, '\n'}}
 	r.AutoDecisions, r.LastAutoDecisionAt = 2, r.UpdatedAt.Add(-time.Minute)
 	r.Recovery, r.RecoveredAt, r.RecoveryReason = store.RecoveredWaiting, r.UpdatedAt, "all is there"
 	q := r.Pending

@@ -61,7 +61,7 @@ func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 // reported is a report of a running turn: no change but an event and the session.
 func reported(prev store.Run, now time.Time) store.Commit {
 	return changed(prev, now, func(r *store.Run) {
-		r.Session = &store.Session{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
+		r.Session = &interaction.SessionHandle{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
 	})
 }
 

@@ -272,7 +272,7 @@ var recordFaults = []fault{
 	{"a warning that is not UTF-8", func(c *store.Commit) { c.Run.Warnings = []fsm.Warning{"\xff"} }},
 	{"an error that is not UTF-8", func(c *store.Commit) { c.Run.Error = &store.Failure{Code: "X", Message: "\xff"} }},
 	{"a session that is not UTF-8", func(c *store.Commit) {
-		c.Run.Session = &store.Session{Engine: "\xff", Data: []byte("x")}
+		c.Run.Session = &interaction.SessionHandle{Engine: "\xff", Data: []byte("x")}
 	}},
 	{"output that is not JSON", func(c *store.Commit) { c.Run.Output = []byte(`{"a":`) }},
 	{"output with blanks around it", func(c *store.Commit) { c.Run.Output = []byte("{}\n") }},
