@@ -5,40 +5,40 @@ import (
 	"strings"
 )
 
-// what happens in a step.
-type what uint8
+// actionKind is what happens in a step.
+type actionKind uint8
 
 const (
-	submits what = iota
+	submits actionKind = iota
 	deadlinePasses
-	rivalTakes
-	rivalFrees
+	rivalClaims
+	rivalReleases
 
-	replies
-	repliesAgain
-	cancels
-	stores // a command or upkeep: what was decided
-	sweeps
-	recovers
-	findsRefused
-	mournsProcess
+	readsToReply
+	readsToReuseKey
+	readsToCancel
+	commits // a command or upkeep: what was decided
+	readsDeadline
+	readsOrphan
+	readsRefusedOrphan
+	noticesLostProcess
 
 	claims
-	claimsUnheard
-	hears
-	hearsNever
-	hearsLate
-	mans
+	claimsUnacknowledged
+	acknowledged
+	acknowledgementLost
+	acknowledgedLate
+	startsOwned
 	finishes
 	interrupted
-	sends
-	arrives
-	vanishes
-	looks
-	resends
-	letsGo
-	drops
-	settlesDropped
+	finishesDisconnected
+	delivered
+	undelivered
+	checksOutcome
+	resendsOutcome
+	abandonsTurn
+	dropsTurn
+	settlesDroppedTurn
 
 	lapses
 	renews
@@ -49,50 +49,51 @@ const (
 	processDies
 )
 
-// texts say a step: %a is who acts, %n the argument.
-var texts = [...]string{
-	submits:        "ada submits the run once more under its id",
-	deadlinePasses: "the deadline of question %n passes",
-	rivalTakes:     "another run takes the pool's slot",
-	rivalFrees:     "the other run frees the slot",
-	replies:        "%a looks at the run, to reply to question %n",
-	repliesAgain:   "%a looks at the run, to reply to question %n with the key of question 1",
-	cancels:        "%a looks at the run, to cancel it",
-	stores:         "%a stores what was decided",
-	sweeps:         "%a's sweeper reads what is due: question %n",
-	recovers:       "%a's recovery reads the orphans: the session is good",
-	findsRefused:   "%a's recovery reads the orphans: the session is refused",
-	mournsProcess:  "%a reads the run, whose process ended here",
-	claims:         "%a claims the run and begins turn %n",
-	claimsUnheard:  "%a claims the run for turn %n; the acknowledgement is on its way",
-	hears:          "the acknowledgement comes, and %a begins the turn",
-	hearsNever:     "the acknowledgement to %a is lost",
-	hearsLate:      "the acknowledgement comes late, and %a begins the turn",
-	mans:           "%a finds the run held here without a worker, and begins turn %n",
-	finishes:       "%a's turn ends: %v",
-	interrupted:    "%a's turn is interrupted by a shutdown",
-	sends:          "%a's turn ends: %v, and the connection breaks while it is stored",
-	arrives:        "what %a had sent arrives at the store",
-	vanishes:       "what %a had sent is lost",
-	looks:          "%a looks whether its outcome was stored",
-	resends:        "%a stores its outcome once more",
-	letsGo:         "%a hears that the turn is not its own any more, and ends it",
-	drops:          "%a could not renew its lease for its whole length, and drops its turn",
-	settlesDropped: "%a finds the turn that it dropped",
-	lapses:         "%a's lease runs out",
-	renews:         "%a renews its lease after all",
-	expires:        "%n is taken for dead by %a",
-	rejoins:        "%a hears that its lease is lost, ends everything and joins again",
-	crashes:        "%a crashes",
-	restarts:       "%a starts again",
-	processDies:    "the process that %a holds for the run dies",
+// actionTexts describe each step for a person: %a is who acts, %n the argument, %v the outcome of a
+// turn.
+var actionTexts = [...]string{
+	submits:              "ada submits the run once more under its id",
+	deadlinePasses:       "the deadline of question %n passes",
+	rivalClaims:          "another run acquires the pool's slot",
+	rivalReleases:        "the other run releases the slot",
+	readsToReply:         "%a reads the run, to reply to question %n",
+	readsToReuseKey:      "%a reads the run, to reply to question %n with the key of question 1",
+	readsToCancel:        "%a reads the run, to cancel it",
+	commits:              "%a stores what was decided",
+	readsDeadline:        "%a reads which deadlines have passed: that of question %n",
+	readsOrphan:          "%a reads the orphans: the run's session is intact",
+	readsRefusedOrphan:   "%a reads the orphans: the engine refuses the run's session",
+	noticesLostProcess:   "%a reads the run, whose resident process ended on this node",
+	claims:               "%a claims the run and starts turn %n",
+	claimsUnacknowledged: "%a claims the run for turn %n; the acknowledgement is on its way",
+	acknowledged:         "the acknowledgement comes, and %a starts the turn",
+	acknowledgementLost:  "the acknowledgement to %a is lost",
+	acknowledgedLate:     "the acknowledgement comes late, and %a starts the turn",
+	startsOwned:          "%a owns the run and has no worker for it: it starts turn %n",
+	finishes:             "%a's turn ends: %v",
+	interrupted:          "%a's turn is interrupted by a shutdown",
+	finishesDisconnected: "%a's turn ends: %v, and the connection breaks while it is stored",
+	delivered:            "the commit that %a sent arrives at the store",
+	undelivered:          "the commit that %a sent is lost",
+	checksOutcome:        "%a checks whether its outcome was stored",
+	resendsOutcome:       "%a sends its outcome once more",
+	abandonsTurn:         "%a learns that it does not own the turn any more, and ends it",
+	dropsTurn:            "%a could not renew its lease for its whole length, and drops its turn",
+	settlesDroppedTurn:   "%a finds the turn that it dropped, and settles it",
+	lapses:               "%a's lease runs out",
+	renews:               "%a renews its lease after all",
+	expires:              "%a expires the lease of %n",
+	rejoins:              "%a learns that its lease was lost, ends everything and registers again",
+	crashes:              "%a crashes",
+	restarts:             "%a starts again",
+	processDies:          "the process that %a holds for the run dies",
 }
 
-// came is how a step came out.
-type came uint8
+// result is how a step came out for whoever acts.
+type result uint8
 
 const (
-	quietly came = iota
+	noResult result = iota
 	stored
 	conflict
 	staleEpoch
@@ -101,24 +102,24 @@ const (
 	alreadySettled
 	notWaiting
 	alreadyOver
-	alreadyThere
-	arrived
-	notArrived
-	cameOuts // their number
+	alreadySubmitted
+	outcomeStored
+	outcomeMissing
+	results // their number
 )
 
-var cameNames = [cameOuts]string{
-	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "the first receipt again",
+var resultNames = [results]string{
+	"", "stored", "refused: the record changed (conflict)", "refused: stale epoch", "answered with the first receipt",
 	"refused: key conflict", "refused: settled already",
-	"refused: not waiting", "refused: the run is over", "it is there already", "it was", "it was not",
+	"refused: not waiting", "refused: the run is over", "the run exists already", "it was stored", "it was not stored",
 }
 
 // Action is one step.
 type Action struct {
-	what what
-	who  actor
-	arg  uint8
-	came came
+	kind   actionKind
+	who    actor
+	arg    uint8 // a question, a turn or an outcome, by its number
+	result result
 }
 
 func (a actor) String() string {
@@ -133,27 +134,27 @@ func (a actor) String() string {
 	return "time"
 }
 
-// text says the action; verdicts are those of the model that it was taken in.
+// text describes the action. The model that it was taken in knows the outcomes by their numbers.
 func (a Action) text(m *model) string {
 	v := ""
-	switch a.what {
-	case finishes, sends:
+	switch a.kind {
+	case finishes, finishesDisconnected:
 		v = m.outcomeText(a.arg)
 	}
 	n := fmt.Sprint(a.arg)
-	if a.what == expires {
+	if a.kind == expires {
 		n = worker(int(a.arg)).String()
 	}
-	s := strings.NewReplacer("%a", a.who.String(), "%n", n, "%v", v).Replace(texts[a.what])
-	if a.came != quietly {
-		s += ": " + cameNames[a.came]
+	s := strings.NewReplacer("%a", a.who.String(), "%n", n, "%v", v).Replace(actionTexts[a.kind])
+	if a.result != noResult {
+		s += ": " + resultNames[a.result]
 	}
 	return s
 }
 
 // outcomeText names a turn's outcome.
 func (m *model) outcomeText(arg uint8) string {
-	v := m.said[arg]
+	v := m.outcomes[arg]
 	s := v.outcome.String()
 	if v.code != "" {
 		s += ", " + v.code

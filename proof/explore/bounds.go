@@ -13,9 +13,9 @@ const (
 	MaxAttempts  = 6
 )
 
-// Bounds say how far an exploration goes. They bound what surroundings do (agents, people, faults),
-// never what the protocol does in answer: so every state that is reached can still be led to its
-// end.
+// Bounds say how far an exploration goes. They limit what happens to the protocol from outside
+// (agents, people, faults), never what the protocol does about it. So every state within the bounds
+// can still reach an end.
 type Bounds struct {
 	// Nodes execute runs; from 1 to MaxNodes.
 	Nodes int
@@ -24,9 +24,8 @@ type Bounds struct {
 	// Attempts is how many turns a run has at most, from 1 to MaxAttempts: in the last one the
 	// agent asks nothing and nothing breaks.
 	Attempts int
-	// Faults is how many things break at most: a crash, a lease that runs out, an acknowledgement
-	// or a connection that is lost, a resident process that dies, a shutdown during a turn. Each
-	// kind may be any number of them.
+	// Faults is how many faults happen at most, of any kinds: a crash, a lease that runs out, a
+	// lost acknowledgement or connection, a resident process that dies, a shutdown during a turn.
 	Faults int
 	// Rival says that another run competes for the pool's only slot.
 	Rival bool
@@ -54,13 +53,13 @@ func (b Bounds) Check() error {
 type Scenario struct {
 	Interactive bool
 	Strict      bool
-	// Sticky is the profile that the engine turns out to have when it is first asked.
+	// Sticky is the engine's profile. The record has it after the engine was first asked for it.
 	Sticky bool
 	// Repeatable says that an interrupted turn may be executed again.
 	Repeatable bool
-	// Spent says that the run was repeated as often as it may be already. How often that is, is not
-	// modelled.
-	Spent bool
+	// NoRepeatLeft says that the run was already repeated as often as it may be. The limit itself
+	// is not modelled.
+	NoRepeatLeft bool
 	// MaxAttempt is the declared one, 0 for none.
 	MaxAttempt int
 	// MaxAuto is how many automatic decisions are allowed.
@@ -83,7 +82,7 @@ func (s Scenario) String() string {
 	add(s.Sticky, "sticky_process", "resumable")
 	add(s.Strict, "strict", "")
 	add(s.Repeatable, "repeatable", "")
-	add(s.Spent, "no repeat left", "")
+	add(s.NoRepeatLeft, "no repeat left", "")
 	if s.MaxAttempt > 0 {
 		words = append(words, fmt.Sprintf("max_attempt %d", s.MaxAttempt))
 	}
@@ -93,9 +92,9 @@ func (s Scenario) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Scenarios are all that are told apart: every mode, profile, strictness and repeatability,
-// max_attempt declared or not, and none or one automatic decision allowed; and resumable ones that
-// have no repeat left.
+// Scenarios are all that differ in the model: every mode, profile, strictness and repeatability,
+// max_attempt declared or not, none or one automatic decision allowed, and resumable runs that have
+// no repeat left.
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, sticky := range []bool{false, true} {
@@ -103,7 +102,7 @@ func Scenarios() []Scenario {
 			for _, attempts := range []int{0, 2} {
 				kind := Scenario{Sticky: sticky, Repeatable: repeatable, MaxAttempt: attempts}
 				all = append(all, kind.modes()...)
-				if kind.Spent = repeatable && !sticky && attempts == 0; kind.Spent {
+				if kind.NoRepeatLeft = repeatable && !sticky && attempts == 0; kind.NoRepeatLeft {
 					all = append(all, kind.modes()...)
 				}
 			}
@@ -112,7 +111,7 @@ func Scenarios() []Scenario {
 	return all
 }
 
-// modes are the scenario as an automatic run, and as each kind of interactive one.
+// modes returns the scenario as an automatic run and as each kind of interactive run.
 func (s Scenario) modes() []Scenario {
 	all := []Scenario{s}
 	s.Interactive = true

@@ -2,53 +2,55 @@ package explore
 
 import "github.com/interlude-go/interlude/contract"
 
-// model is what an exploration asks of one scenario.
+// model is one scenario within its bounds, with the contract's rules and the guards that are
+// switched off.
 type model struct {
-	law           *law
-	bounds        Bounds
-	scenario      Scenario
-	off           [switches]bool
-	bare          bool // without logs: what is told is not looked at
-	only          string
-	judge         *judge
-	seen          Coverage
-	ends          [len(placeNamesArray)]bool // which states are terminal
-	policy        contract.WaitRule
-	probedAlready map[probed]bool
-	said          []verdict // what turns ended with, numbered as actions name them
+	rules    *interpreter
+	bounds   Bounds
+	scenario Scenario
+	off      [switches]bool
+	bare     bool // without event logs
+	only     string
+	judge    *judge
+	coverage Coverage
+	terminal [len(runStateNamesArray)]bool // by state
+	policy   contract.WaitRule
+	probed   map[probeKey]bool
+	outcomes []verdict // of turns, by the number that actions have for them
 }
 
-// wish is a transition that somebody wants, and what it brings: the explorer's form of lifecycle's
-// change.
-type wish struct {
-	event happening
-	extra facts // those that the record does not tell
+// change is an event of the contract that somebody wants to happen, with the evidence for it. It is
+// the explorer's form of what package lifecycle decides on.
+type change struct {
+	event eventKind
+	extra facts // those that are not in the record
 	id    uint8 // of the question that is settled
 	by    settlement
 	node  int // who starts, parks or recovers the run
 	code  string
-	// asked: the engine was asked for its profile; handle: it gave a handle.
+	// asked: the engine was asked for its profile. handle: it returned a session handle.
 	asked, handle bool
 }
 
-// facts are what a record tells about itself.
+// facts returns the facts that follow from the record alone.
 func (m *model) facts(r *Run) facts {
 	sc := &m.scenario
 	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) |
 		when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
-		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted) | when(sc.Spent, repeatsExhausted)
+		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
+		repeatsExhausted)
 }
 
-func (m *model) over(r *Run) bool { return m.ends[r.State] }
+func (m *model) over(r *Run) bool { return m.terminal[r.State] }
 
-// decide is the one place that turns a wish into the record as it will stand. It is pure.
-func (m *model) decide(prev *Run, w *wish) (Run, ruling) {
+// decide is the one place that computes the next record from a change. It is pure.
+func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	next := *prev
 	next.Profile = next.Profile || w.asked
 	next.Session = next.Session || w.handle
-	r := m.law.next(prev.State, w.event, m.facts(&next)|w.extra)
-	if !r.taken() {
+	r := m.rules.next(prev.State, w.event, m.facts(&next)|w.extra)
+	if !r.allowed() {
 		return *prev, r
 	}
 	next.State = r.to
@@ -61,12 +63,12 @@ func (m *model) decide(prev *Run, w *wish) (Run, ruling) {
 	if prev.State == waiting && r.to != waiting {
 		m.settle(&next, w)
 	}
-	m.enter(&next, prev, w)
+	m.enterState(&next, prev, w)
 	return next, r
 }
 
-// settle closes the open question: how, is what its receipt says later.
-func (m *model) settle(next *Run, w *wish) {
+// settle closes the open question and records how it was settled, from which receipts are given.
+func (m *model) settle(next *Run, w *change) {
 	id, by := next.Pending, w.by
 	if by == unsettled {
 		by = abandoned
@@ -83,8 +85,8 @@ func (m *model) settle(next *Run, w *wish) {
 	}
 }
 
-// enter sets what the new state implies.
-func (m *model) enter(next, prev *Run, w *wish) {
+// enterState sets the fields that the new state implies.
+func (m *model) enterState(next, prev *Run, w *change) {
 	switch next.State {
 	case queued:
 		if !next.Slot {
@@ -93,7 +95,7 @@ func (m *model) enter(next, prev *Run, w *wish) {
 		if w.by.answered() && !m.off[CommitAnswer] {
 			next.Answer = w.id
 		}
-		if w.by == byNobody {
+		if w.by == byDeadline {
 			next.Autos++
 		}
 	case running:
@@ -104,7 +106,7 @@ func (m *model) enter(next, prev *Run, w *wish) {
 			next.Answer = 0
 			next.Asked++
 			next.Pending = next.Asked
-			m.seen.rule(m.policy.ID)
+			m.coverage.addRule(m.policy.ID)
 			if m.policy.OnDeadline != "keep_waiting" {
 				next.Deadline = next.Asked
 			}
@@ -114,29 +116,30 @@ func (m *model) enter(next, prev *Run, w *wish) {
 	}
 }
 
-// read returns the record that a view's holder decides on, and whether the store will take a commit
-// that is made on it.
+// read returns the record on which the holder of a view decides, and whether the store accepts a
+// commit that is based on it. With the guard switched off, it accepts one that is based on a stale
+// record.
 func (m *model) read(s *State, who actor, v view, guard Switch) (*Run, bool) {
 	switch {
 	case v == current:
 		return &s.Run, true
-	case m.off[guard] && s.Keeper == who:
-		return &s.Kept, true
+	case m.off[guard] && s.StaleReader == who:
+		return &s.StaleRun, true
 	}
 	return nil, false
 }
 
-// store makes the commit: the record, the clock's word on its deadline, what others now have in
-// hand, and the events. It says what law was broken.
-func (m *model) store(s *State, next Run, w *wish, r ruling, from place, by actor) string {
+// store makes a commit: it replaces the record, outdates what others have read, and adds the
+// events. It returns the promise that the commit breaks, or "".
+func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by actor) string {
 	before := s.Run
 	due := s.Due
 	s.Run = next
 	if next.Deadline != before.Deadline {
 		s.Due = false
 	}
-	m.touch(s, &before, by)
-	m.seen.rule(r.rule)
+	m.outdateOthers(s, &before, by)
+	m.coverage.addRule(r.rule)
 	broken := m.changed(&before, &next)
 	if m.bare {
 		return broken
@@ -144,31 +147,32 @@ func (m *model) store(s *State, next Run, w *wish, r ruling, from place, by acto
 	if m.off[CommitEvents] {
 		return broken
 	}
-	told := m.emit(s, &emission{arrow: r.arrow, from: from, next: next.visible(), id: w.id, code: w.code, due: due})
+	brokenLog := m.emit(s, &emission{transition: r.transition, from: from, next: next.visible(), id: w.id, code: w.code,
+		due: due})
 	if broken == "" {
-		broken = told
+		broken = brokenLog
 	}
 	return broken
 }
 
-// touch ends what was current for everybody but who made the commit.
-func (m *model) touch(s *State, before *Run, by actor) {
+// outdateOthers makes the views of everybody but the committer stale.
+func (m *model) outdateOthers(s *State, before *Run, by actor) {
 	for i := range s.Users {
-		if op := &s.Users[i]; op.Task != nothing {
-			m.outdate(s, &op.View, user(i), by, before, versionOf[op.Task])
+		if op := &s.Users[i]; op.Task != noTask {
+			m.outdateView(s, &op.View, user(i), by, before, versionOf[op.Task])
 		}
 	}
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if n.Upkeep.Task != nothing {
-			m.outdate(s, &n.Upkeep.View, upkeep(i), by, before, versionOf[n.Upkeep.Task])
+		if n.Upkeep.Task != noTask {
+			m.outdateView(s, &n.Upkeep.View, upkeep(i), by, before, versionOf[n.Upkeep.Task])
 		}
 		if n.Sent.Epoch != 0 {
-			m.outdate(s, &n.Sent.View, sender(i), by, before, VersionFinish)
+			m.outdateView(s, &n.Sent.View, sender(i), by, before, VersionFinish)
 		}
 		if n.Phase != idle {
 			mine := by == sender(i) && n.View == current && n.Sent.Epoch == n.Epoch && !n.Sent.Former
-			m.outdate(s, &n.View, worker(i), by, before, VersionFinish)
+			m.outdateView(s, &n.View, worker(i), by, before, VersionFinish)
 			if mine {
 				n.View = landed
 			}
@@ -176,25 +180,25 @@ func (m *model) touch(s *State, before *Run, by actor) {
 	}
 }
 
-// outdate makes one view stale. Where the version is not compared, its holder keeps what it had
-// read.
-func (m *model) outdate(s *State, v *view, who, by actor, before *Run, guard Switch) {
+// outdateView makes one view stale. Where the guard (a comparison of versions) is switched off, its
+// holder keeps the record that it read, and may commit on it later.
+func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard Switch) {
 	if who == by {
 		return
 	}
-	if *v == current && m.off[guard] && s.Keeper == 0 {
-		s.Keeper, s.Kept = who, *before
+	if *v == current && m.off[guard] && s.StaleReader == 0 {
+		s.StaleReader, s.StaleRun = who, *before
 	}
 	*v = stale
 }
 
-// versionOf says whose compare-and-set a command's is.
-var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, sweep: VersionDeadline,
-	recovery: VersionRecovery, loss: VersionLoss}
+// versionOf is the switch of the compare-and-set that guards a command.
+var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, fireDeadline: VersionDeadline,
+	recoverOrphan: VersionRecovery, reportLoss: VersionLoss}
 
-// forget ends a holder's view.
-func (s *State) forget(who actor) {
-	if s.Keeper == who {
-		s.Keeper, s.Kept = 0, Run{}
+// releaseView ends a holder's view.
+func (s *State) releaseView(who actor) {
+	if s.StaleReader == who {
+		s.StaleReader, s.StaleRun = 0, Run{}
 	}
 }

@@ -7,21 +7,22 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Coverage says what was reached at least once.
+// Coverage says which rules of the contract and which results of the protocol were reached at least
+// once.
 type Coverage struct {
-	rules map[string]bool
-	cames [cameOuts]bool
+	rules   map[string]bool
+	results [results]bool
 }
 
 func newCoverage() Coverage { return Coverage{rules: map[string]bool{}} }
 
-func (c *Coverage) rule(id string) {
+func (c *Coverage) addRule(id string) {
 	if !c.rules[id] {
 		c.rules[id] = true
 	}
 }
 
-func (c *Coverage) came(how came) { c.cames[how] = true }
+func (c *Coverage) addResult(r result) { c.results[r] = true }
 
 // Add joins what another exploration has reached.
 func (c *Coverage) Add(o Coverage) {
@@ -31,13 +32,13 @@ func (c *Coverage) Add(o Coverage) {
 	for id := range o.rules {
 		c.rules[id] = true
 	}
-	for i, is := range o.cames {
-		c.cames[i] = c.cames[i] || is
+	for i, is := range o.results {
+		c.results[i] = c.results[i] || is
 	}
 }
 
-// Explained are rules that the library never uses, each with the reason. They stand in the contract
-// for hosts and stores that do.
+// Explained are rules that the library never uses, each with the reason. They are in the contract
+// for other hosts and stores.
 var Explained = map[string]string{
 	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
 		"gone, and fails by TR-05",
@@ -71,9 +72,9 @@ func (c *Coverage) Missing(l *contract.Lifecycle) []string {
 	for _, w := range l.Waiting {
 		want(w.ID, "does "+w.OnDeadline)
 	}
-	for i, is := range c.cames {
+	for i, is := range c.results {
 		if i > int(stored) && !is {
-			out = append(out, fmt.Sprintf("nothing ever came out as %q", cameNames[i]))
+			out = append(out, fmt.Sprintf("no step ever had the result %q", resultNames[i]))
 		}
 	}
 	slices.Sort(out)

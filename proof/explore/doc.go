@@ -6,12 +6,12 @@
 // What may happen to a run is taken from lifecycle.json, through contract.Lifecycle's own
 // interpreter and never through the generated machine. The protocol around it (one commit for a
 // transition, by compare-and-set on the run's version; fencing by node and epoch; leases by the
-// store's clock; slots within the record; receipts by key) is written here as small steps, in the
-// way of package lifecycle and the page of contract of package store. Every guard of that protocol
-// is a Switch: taken away, the explorer must find a shortest counter-example, or the guard would be
-// for nothing.
+// store's clock; slots within the record; receipts by key) is written here as small steps, as
+// package lifecycle does them and as the documentation of package store demands. Every guard of
+// that protocol is a Switch: with the guard switched off, the explorer must find a counter-example,
+// or the guard would not be needed.
 //
-// What the steps tell as events is judged by audit.Checker, the promises of the protocol itself
-// by the laws of laws.go. Everything is pure: no I/O, no clock, no goroutine. docs/model.md says
-// what is modelled, within which bounds, and how to read a counter-example.
+// audit.Checker checks the events of the steps; promises.go has the promises of the protocol
+// itself. Everything is pure: no I/O, no clock, no goroutine. docs/model.md says what is modelled,
+// within which bounds, and how to read a counter-example.
 package explore

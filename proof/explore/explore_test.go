@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/proof/explore"
 )
 
-// everywhere explores the scenarios, side by side, and adds up.
-func everywhere(t *testing.T, o explore.Options, which func(explore.Scenario) bool) explore.Result {
+// exploreScenarios explores the scenarios, side by side, and adds up.
+func exploreScenarios(t *testing.T, o explore.Options, which func(explore.Scenario) bool) explore.Result {
 	t.Helper()
 	o.Contract = contract.Load()
 	var mu sync.Mutex
@@ -34,37 +34,37 @@ func everywhere(t *testing.T, o explore.Options, which func(explore.Scenario) bo
 	return sum
 }
 
-// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: two nodes, two people, and whatever may break: every state that
-// can be reached keeps every promise of the contract and of the protocol, can go on by itself, and
-// each rule and each answer of the protocol was met on the way.
-func TestEveryReachableStateKeepsEveryPromise(t *testing.T) {
-	r := everywhere(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
+// A7 C5 C8 D5 E4 E6 I1 I2 I7 I8: with two nodes, two people and one fault, every reachable state
+// keeps every promise of the contract and of the protocol, and reaches an end by itself. Each rule
+// and each result of the protocol is reached on the way.
+func TestExploreEveryReachableStateKeepsEveryPromise(t *testing.T) {
+	r := exploreScenarios(t, explore.Options{Bounds: explored}, func(explore.Scenario) bool { return true })
 	t.Log(r)
 	require.Nil(t, r.Broken)
 	require.Equal(t, unmet, r.Coverage.Missing(contract.Load()))
 	require.Greater(t, r.States, least)
 }
 
-// Two faults in one run, of whatever kinds. All scenarios with all bounds are the command's,
-// without the race detector.
-func TestNothingBreaksWhenTwoThingsDo(t *testing.T) {
-	r := everywhere(t, explore.Options{Bounds: twice}, func(sc explore.Scenario) bool {
-		return sc.Repeatable && !sc.Spent && sc.MaxAttempt == 0 && sc.MaxAuto == 1
+// Two faults of any kinds in one run. Only some scenarios are explored here; the modelcheck command
+// explores all of them.
+func TestExploreWithTwoFaultsKeepsEveryPromise(t *testing.T) {
+	r := exploreScenarios(t, explore.Options{Bounds: twice}, func(sc explore.Scenario) bool {
+		return sc.Repeatable && !sc.NoRepeatLeft && sc.MaxAttempt == 0 && sc.MaxAuto == 1
 	})
 	t.Log(r)
 	require.Nil(t, r.Broken)
 }
 
-// The runs that the stories of missing guards are about.
+// The runs of the counter-examples below.
 var (
 	plain  = explore.Scenario{}
-	again  = explore.Scenario{Repeatable: true}
+	repeat = explore.Scenario{Repeatable: true}
 	asks   = explore.Scenario{Interactive: true}
 	strict = explore.Scenario{Interactive: true, Strict: true}
 	held   = explore.Scenario{Interactive: true, Sticky: true}
 )
 
-// guards is every switch with what its absence leads to, and in how many steps.
+// guards is every switch with the promise that breaks without it, and in how many steps.
 var guards = []struct {
 	off    explore.Switch
 	of     explore.Scenario
@@ -83,7 +83,7 @@ var guards = []struct {
 	{explore.ClaimRegistered, plain, "PI-11", 3},
 	{explore.ClaimCapacity, plain, "PI-08", 2},
 	{explore.ClaimHolder, held, "PI-20", 5},
-	{explore.ClaimEpoch, again, "PI-10", 3},
+	{explore.ClaimEpoch, repeat, "PI-10", 3},
 	{explore.CommitEvents, plain, "PI-09", 1},
 	{explore.CommitSlot, plain, "PI-01", 2},
 	{explore.CommitReceipt, asks, "PI-06", 4},
@@ -95,23 +95,23 @@ var guards = []struct {
 	{explore.LeaseEnded, plain, "PI-13", 1},
 	{explore.RecoverOrphans, plain, "PI-12", 3},
 	{explore.RestartID, plain, "PI-10", 4},
-	{explore.WorkerLook, plain, "PI-10", 4},
-	{explore.ManDropped, plain, "PI-10", 5},
-	{explore.ManWaits, plain, "PI-10", 3},
+	{explore.OutcomeChecked, plain, "PI-10", 4},
+	{explore.DroppedSettled, plain, "PI-10", 5},
+	{explore.ClaimPending, plain, "PI-10", 3},
 	{explore.RecoverWaiting, strict, "PI-17", 4},
 	{explore.RecoverRunning, plain, "PI-17", 2},
 	{explore.RecoverAnswered, held, "PI-17", 5},
 }
 
-// No guard is for nothing: without any one of them there is a short story of how it goes wrong.
-func TestEveryGuardIsNeeded(t *testing.T) {
+// Without any one of the guards there is a counter-example, so each guard is needed.
+func TestExploreWithoutAGuardBreaksAPromise(t *testing.T) {
 	t.Parallel()
 	tried := map[explore.Switch]bool{explore.FenceNode: true, explore.FenceEpoch: true} // see below
 	for _, g := range guards {
 		tried[g.off] = true
 		r, err := explore.Explore(explore.Options{Bounds: explore.Usual(), Without: []explore.Switch{g.off}}, g.of)
 		require.NoError(t, err)
-		require.NotNil(t, r.Broken, "%s is for nothing", g.off)
+		require.NotNil(t, r.Broken, "%s is not needed", g.off)
 		t.Logf("without %s, %d steps: %s", g.off, len(r.Broken.Steps), r.Broken)
 		require.Equal(t, g.broken, r.Broken.Broken[:len("PI-00")], "%s: %s", g.off, r.Broken)
 		require.Len(t, r.Broken.Steps, g.steps, g.off)
@@ -121,9 +121,10 @@ func TestEveryGuardIsNeeded(t *testing.T) {
 	}
 }
 
-// The fence's word on node and epoch is a second line: while versions are compared, no worker comes
-// that far. Without that, each of them is what keeps a worker from writing where it lost its right.
-func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
+// The fence's checks of node and epoch are a second line of defence: while versions are compared, a
+// worker without its right is refused before. Without that comparison, each of the two checks keeps
+// such a worker from writing.
+func TestExploreFenceOfNodeAndEpochIsASecondLine(t *testing.T) {
 	t.Parallel()
 	for _, line := range []struct {
 		off    explore.Switch
@@ -131,7 +132,7 @@ func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
 		broken string
 		steps  int
 	}{{explore.FenceNode, plain, "PI-21", 4}, {explore.FenceEpoch, asks, "PI-22", 8}} {
-		look := func(without ...explore.Switch) explore.Result {
+		exploreWithout := func(without ...explore.Switch) explore.Result {
 			t.Helper()
 			r, err := explore.Explore(explore.Options{
 				Bounds: explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}, Without: without,
@@ -140,9 +141,9 @@ func TestNodeAndEpochOfAFenceAreASecondLine(t *testing.T) {
 			require.NoError(t, err)
 			return r
 		}
-		require.Nil(t, look(line.off).Broken, line.off)
-		require.Nil(t, look(explore.VersionFinish).Broken, line.off)
-		both := look(explore.VersionFinish, line.off).Broken
+		require.Nil(t, exploreWithout(line.off).Broken, line.off)
+		require.Nil(t, exploreWithout(explore.VersionFinish).Broken, line.off)
+		both := exploreWithout(explore.VersionFinish, line.off).Broken
 		require.NotNil(t, both, line.off)
 		t.Logf("without %s and %s, %d steps: %s", explore.VersionFinish, line.off, len(both.Steps), both)
 		require.Len(t, both.Steps, line.steps, both)

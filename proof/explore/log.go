@@ -10,32 +10,30 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// Log sums up the events of a run: of two logs with one summary either both or none is broken by
-// what comes next. It is kept apart from the record, so that the two can disagree. It has no place
-// for final messages: one ends its turn, and another after that is wrong in any log.
+// Log is a summary of a run's events. Whatever event follows, either all logs with one summary
+// become wrong by it, or none. It is separate from the record, so that the two can disagree. It
+// does not mention final messages: one ends its turn, and a second one is wrong in any log.
 type Log struct {
-	State                       place
+	State                       runState
 	Attempt, Asked, Open, Autos uint8
-	LastReply, LastAuto         uint8 // the question last settled so
-	// the attempt has its final message; that an earlier one had it matters to no invariant
-	Said  bool
-	Owed  bool // the last change of state accepted an answer
-	Begun bool
+	LastReply, LastAuto         uint8 // the last question that was settled by a reply, and by a deadline
+	AnswerDue                   bool  // the last change of state accepted an answer
+	Begun                       bool
 }
 
-// emission is what the events of a commit depend on.
+// emission is everything that the events of a commit depend on.
 type emission struct {
-	arrow int8 // index into Transitions
-	from  place
-	next  visible
-	id    uint8  // of the question that is settled
-	code  string // where it is not the transition's own
-	due   bool   // the deadline has passed
+	transition int8 // index into Transitions
+	from       runState
+	next       visible
+	id         uint8  // of the question that is settled
+	code       string // empty for the transition's own
+	due        bool   // the deadline has passed
 }
 
-// visible is the part of a record that its events repeat.
+// visible is the part of a record that is also in its events.
 type visible struct {
-	state             place
+	state             runState
 	attempt           uint8
 	pending, deadline uint8
 	autos             uint8
@@ -43,11 +41,11 @@ type visible struct {
 
 func (r *Run) visible() visible { return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos} }
 
-// submission is the arrow by which a run begins.
+// submission stands for the submission in place of a transition's index.
 const submission int8 = -2
 
-// judge puts logs before audit.Checker. Since there are few summaries, one log is kept for each,
-// and what may follow it is judged once.
+// judge checks logs with audit.Checker. There are few summaries, so it keeps one log for each of
+// them, and checks each continuation of that log once.
 type judge struct {
 	*model
 	known map[judgement]judged
@@ -68,7 +66,7 @@ func newJudge(m *model) *judge {
 	return &judge{model: m, known: map[judgement]judged{}, logs: map[Log][]emission{{}: nil}}
 }
 
-// emit adds the commit's events to the log, and says which invariant they break.
+// emit adds the commit's events to the log, and returns the invariant that they break, or "".
 func (m *model) emit(s *State, t *emission) string {
 	q := judgement{s.Log, *t}
 	verdict, ok := m.judge.known[q]
@@ -80,12 +78,12 @@ func (m *model) emit(s *State, t *emission) string {
 	return verdict.broken
 }
 
-// decide replays a log with that summary through the checker, and then what is told now.
+// decide checks a log that has the summary, continued by the emission.
 func (j *judge) decide(q judgement) judged {
 	log := append(append([]emission(nil), j.logs[q.log]...), q.emission)
 	next := q.log
-	for _, e := range j.emits(q.emission.arrow) {
-		next.add(e, &q.emission, j.trigger(q.emission.arrow))
+	for _, e := range j.emits(q.emission.transition) {
+		next.add(e, &q.emission, j.trigger(q.emission.transition))
 	}
 	if _, ok := j.logs[next]; !ok {
 		j.logs[next] = log
@@ -93,9 +91,9 @@ func (j *judge) decide(q judgement) judged {
 	return judged{next, j.replay(log)}
 }
 
-// replay is the checker's word on a whole log.
+// replay checks a whole log.
 func (j *judge) replay(log []emission) string {
-	c := audit.NewCheckerFor(j.law.l)
+	c := audit.NewCheckerFor(j.rules.l)
 	for _, e := range j.events(log) {
 		if found := c.Event(e); len(found) > 0 {
 			return found[0].Invariant + ": " + found[0].Explanation
@@ -107,21 +105,21 @@ func (j *judge) replay(log []emission) string {
 	return ""
 }
 
-func (m *model) emits(arrow int8) []contract.Emission {
-	if arrow == submission {
-		return m.law.l.Submission.Emits
+func (m *model) emits(transition int8) []contract.Emission {
+	if transition == submission {
+		return m.rules.l.Submission.Emits
 	}
-	return m.law.l.Transitions[arrow].Emits
+	return m.rules.l.Transitions[transition].Emits
 }
 
-func (m *model) trigger(arrow int8) string {
-	if arrow == submission {
+func (m *model) trigger(transition int8) string {
+	if transition == submission {
 		return ""
 	}
-	return m.law.l.Transitions[arrow].Event
+	return m.rules.l.Transitions[transition].Event
 }
 
-// add lets one event become part of the summary.
+// add adds one event to the summary.
 func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 	l.Attempt = t.next.attempt
 	switch e.Type {
@@ -129,7 +127,7 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		l.Begun, l.State = true, t.next.state
 	case fcmp.TypeStateChanged:
 		l.State = t.next.state
-		l.Owed = trigger == replyAccepted.String() || trigger == autoDecided.String()
+		l.AnswerDue = trigger == replyAccepted.String() || trigger == autoDecided.String()
 		if l.State != waiting {
 			l.Open = 0
 		}
@@ -145,10 +143,10 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 	}
 }
 
-// long is how long questions wait.
-const long = time.Hour
+// waitTime is how long questions wait.
+const waitTime = time.Hour
 
-// events writes the log as it would be stored.
+// events returns the log as it would be stored.
 func (j *judge) events(log []emission) []fcmp.Event {
 	w := logWriter{judge: j, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	for i := range log {
@@ -156,14 +154,14 @@ func (j *judge) events(log []emission) []fcmp.Event {
 		if t.due && w.now.Before(w.deadline) {
 			w.now = w.deadline
 		}
-		for _, e := range j.emits(t.arrow) {
+		for _, e := range j.emits(t.transition) {
 			w.write(e.Type, t)
 		}
 	}
 	return w.events
 }
 
-// logWriter numbers events and gives them their times: a second for each.
+// logWriter numbers events and gives them their times, one second apart.
 type logWriter struct {
 	*judge
 	now, deadline time.Time
@@ -200,9 +198,9 @@ func (w *logWriter) data(kind string, t *emission) any {
 			mode = "interactive"
 		}
 		return fcmp.Started{
-			Mode: mode, InteractiveRequireUserReply: sc.Strict, SessionTimeoutSec: int(long / time.Second),
+			Mode: mode, InteractiveRequireUserReply: sc.Strict, SessionTimeoutSec: int(waitTime / time.Second),
 			MaxAttempt:       sc.MaxAttempt,
-			MaxAutoDecisions: sc.MaxAuto, Pool: "default", ContractVersion: w.law.l.Version,
+			MaxAutoDecisions: sc.MaxAuto, Pool: "default", ContractVersion: w.rules.l.Version,
 		}
 	case fcmp.TypeStateChanged:
 		return w.change(t)
@@ -211,7 +209,7 @@ func (w *logWriter) data(kind string, t *emission) any {
 	case fcmp.TypeAutoDecided:
 		return fcmp.AutoDecided{
 			InteractionID: int(t.id), ResolutionMode: "auto_decide_timeout", Policy: "engine_judgement",
-			AcceptedAt: w.now, TimeoutSec: int(long / time.Second),
+			AcceptedAt: w.now, TimeoutSec: int(waitTime / time.Second),
 		}
 	case fcmp.TypeInputRequired:
 		asked := fcmp.InputRequired{
@@ -220,7 +218,7 @@ func (w *logWriter) data(kind string, t *emission) any {
 			Profile: w.policy.Profile, OnDeadline: w.policy.OnDeadline,
 		}
 		if t.next.deadline != 0 {
-			w.deadline = w.now.Add(long)
+			w.deadline = w.now.Add(waitTime)
 			asked.WaitDeadlineAt = w.deadline
 		}
 		return asked
@@ -231,14 +229,14 @@ func (w *logWriter) data(kind string, t *emission) any {
 }
 
 func (w *logWriter) change(t *emission) fcmp.StateChanged {
-	arrow := &w.law.l.Transitions[max(t.arrow, 0)]
+	transition := &w.rules.l.Transitions[max(t.transition, 0)]
 	c := fcmp.StateChanged{
-		From: t.from.String(), To: t.next.state.String(), Trigger: arrow.Event, UpdatedAt: w.now,
+		From: t.from.String(), To: t.next.state.String(), Trigger: transition.Event, UpdatedAt: w.now,
 		PendingInteractionID: int(t.next.pending),
 	}
-	if w.law.l.Terminal(arrow.To) {
+	if w.rules.l.Terminal(transition.To) {
 		c.Terminal = &fcmp.Terminal{Status: c.To, Warnings: []string{}}
-		code := arrow.Error
+		code := transition.Error
 		if t.code != "" {
 			code = t.code
 		}

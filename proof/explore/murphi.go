@@ -38,7 +38,7 @@ func Murphi(source []byte, b Bounds) (string, error) {
 	return out.String(), nil
 }
 
-// murphi is what the template asks for.
+// murphi is the data of the template.
 type murphi struct {
 	Version, Hash                   string
 	Bounds                          Bounds
@@ -58,11 +58,11 @@ func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 		Version: l.Version, Hash: fmt.Sprintf("%x", sha256.Sum256(source))[:8], Bounds: b, Turns: b.Attempts +
 			2*b.Faults, Begin: inMurphi("S", l.Submission.To),
 	}
-	var places, events, ends []string
+	var runStates, events, endWork []string
 	for _, s := range l.States {
-		places = append(places, inMurphi("S", s.Name))
+		runStates = append(runStates, inMurphi("S", s.Name))
 		if s.Terminal {
-			ends = append(ends, "s = "+inMurphi("S", s.Name))
+			endWork = append(endWork, "s = "+inMurphi("S", s.Name))
 		}
 	}
 	for _, e := range l.Events {
@@ -71,7 +71,8 @@ func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	for _, f := range l.Facts {
 		m.Facts = append(m.Facts, f.Name)
 	}
-	m.Places, m.Events, m.Terminal = strings.Join(places, ", "), strings.Join(events, ", "), strings.Join(ends, " | ")
+	m.Places, m.Events, m.Terminal = strings.Join(runStates, ", "), strings.Join(events, ", "), strings.Join(endWork,
+		" | ")
 	for _, t := range l.Transitions {
 		row := murphiRow{ID: t.ID, From: inMurphi("S", t.From), Event: inMurphi("E", t.Event), To: inMurphi("S", t.To),
 			Slot: inMurphi("L", t.Slot)}
@@ -90,7 +91,7 @@ func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	return m
 }
 
-// inMurphi makes a name of the contract one of Murphi's.
+// inMurphi turns a name of the contract into one of Murphi's.
 func inMurphi(kind, name string) string { return kind + "_" + strings.ReplaceAll(name, ".", "_") }
 
 func guardInMurphi(g contract.Guard) string {

@@ -69,19 +69,19 @@ func mutants(t testing.TB) []mutant {
 	return all
 }
 
-// survivors are mutants that no reachable state tells from the contract, each with the reason. The
-// contract's own laws catch them.
+// survivors are mutants that no reachable state distinguishes from the contract, each with the
+// reason. The contract's own laws catch them.
 var survivors = map[string]string{
 	"TR-01 slot keep":    "the claim gives the slot, whatever the arrow says of it",
 	"TR-14 slot release": "a resumable run that waits has no slot to free",
 	"TR-14 without handle_present": "a resumable run parks with its handle only (TR-02), so there is none without " +
 		"that waits",
-	"TR-18 dropped": "nobody fires it; see Explained",
+	"TR-18 dropped": "nothing in the library uses it; see Explained",
 }
 
-// G1: who changes a transition, a guard or the policy is told so by the explorer: the contract is
-// unsound, a state breaks a promise or is stuck, or a rule is never met.
-func TestChangedContractsAreCaught(t *testing.T) {
+// G1: the explorer notices each change of a transition, a guard or the policy: the contract is
+// unsound, a state breaks a promise or is stuck, or a rule is never reached.
+func TestExploreCatchesChangedContracts(t *testing.T) {
 	t.Parallel()
 	own, err := explore.All(explore.Options{Bounds: small})
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestChangedContractsAreCaught(t *testing.T) {
 			alive = append(alive, m.name)
 		}
 	}
-	t.Logf("%d mutants; by soundness %d, by promises %d, by rules that were never met %d; survivors %q",
+	t.Logf("%d mutants; by soundness %d, by promises %d, by rules that were never reached %d; survivors %q",
 		len(all), by["soundness"], by["promise"], by["coverage"], alive)
 	for _, name := range alive {
 		require.Contains(t, survivors, name)
@@ -112,7 +112,7 @@ func TestChangedContractsAreCaught(t *testing.T) {
 	require.Len(t, alive, explained, "what is explained as a survivor is caught")
 }
 
-// small is enough to meet nearly every rule.
+// small bounds are enough to reach nearly every rule.
 var small = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}
 
 func caught(t testing.TB, l *contract.Lifecycle, unmet []string) string {

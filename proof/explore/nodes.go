@@ -1,6 +1,6 @@
 package explore
 
-// registry: leases, and nodes that come and go.
+// registry takes the steps in which a node's lease or its registration changes.
 func (w *walk) registry(i int) {
 	s := w.from
 	n := &s.Nodes[i]
@@ -14,72 +14,72 @@ func (w *walk) registry(i int) {
 			next.Nodes[i].Registered, next.Nodes[i].Lapsed = false, false
 			broken := ""
 			if n.Up && !n.Lapsed {
-				broken = "PI-13: a node that lives and keeps its lease is taken for dead"
+				broken = "PI-13: the lease of a node expires that lives and renews it"
 			}
-			w.step(Action{what: expires, who: worker(j), arg: uint8(i)}, next, broken)
+			w.step(Action{kind: expires, who: worker(j), arg: uint8(i)}, next, broken)
 		}
 	}
 	if !n.Up {
 		return
 	}
-	if next := w.breaks(); next != nil {
-		next.leaves(i)
+	if next := w.newFault(); next != nil {
+		next.abandonWork(i)
 		next.Nodes[i].Up, next.Nodes[i].Lapsed = false, false
-		w.step(Action{what: crashes, who: who}, next, "")
+		w.step(Action{kind: crashes, who: who}, next, "")
 	}
 	switch {
 	case !n.Registered:
 		next := w.newStep()
-		next.leaves(i)
-		w.comesBack(next, i, true)
-		w.seen.came(staleEpoch)
-		w.step(Action{what: rejoins, who: who, came: staleEpoch}, next, "")
+		next.abandonWork(i)
+		w.register(next, i, true)
+		w.coverage.addResult(staleEpoch)
+		w.step(Action{kind: rejoins, who: who, result: staleEpoch}, next, "")
 	case n.Lapsed:
 		next := w.newStep()
 		next.Nodes[i].Lapsed = false
-		w.step(Action{what: renews, who: who}, next, "")
+		w.step(Action{kind: renews, who: who}, next, "")
 	default:
-		if next := w.breaks(); next != nil {
+		if next := w.newFault(); next != nil {
 			next.Nodes[i].Lapsed = true
-			w.step(Action{what: lapses, who: who}, next, "")
+			w.step(Action{kind: lapses, who: who}, next, "")
 		}
 	}
 	if n.Resident && n.Phase == idle {
-		if next := w.breaks(); next != nil {
+		if next := w.newFault(); next != nil {
 			next.Nodes[i].Resident = false
-			w.step(Action{what: processDies, who: who}, next, "")
+			w.step(Action{kind: processDies, who: who}, next, "")
 		}
 	}
 }
 
-// restart brings the node back. Its first recovery finds its former self dead, on the same machine,
-// at once; that is one step here.
+// restart starts the node again, on the same machine. Its first recovery pass finds at once that
+// the node of before is dead; the two are one step here.
 func (w *walk) restart(i int) {
 	next := w.newStep()
-	w.comesBack(next, i, !w.off[RestartID])
-	w.step(Action{what: restarts, who: worker(i)}, next, "")
+	w.register(next, i, !w.off[RestartID])
+	w.step(Action{kind: restarts, who: worker(i)}, next, "")
 }
 
-// leaves ends everything that the node has in hand; what it has sent is on its way.
-func (s *State) leaves(i int) {
+// abandonWork ends everything that the node does. A commit that it has sent may still arrive.
+func (s *State) abandonWork(i int) {
 	n := &s.Nodes[i]
-	s.forget(worker(i))
-	s.forget(upkeep(i))
+	s.releaseView(worker(i))
+	s.releaseView(upkeep(i))
 	*n = Node{Up: n.Up, Registered: n.Registered, Sent: n.Sent}
 }
 
-// comesBack registers the node, under another id.
-func (w *walk) comesBack(s *State, i int, anew bool) {
+// register registers the node, under a new id unless the guard for that is switched off.
+func (w *walk) register(s *State, i int, underNewID bool) {
 	n := &s.Nodes[i]
 	n.Up, n.Registered, n.Lapsed = true, true, false
-	if !anew {
+	if !underNewID {
 		return
 	}
 	n.Sent.Former = n.Sent.Epoch != 0
 	if s.Run.Owner == owner(i+1) {
 		s.Run.Owner = former
 	}
-	if s.Kept.Owner == owner(i+1) {
-		s.Kept.Owner = former
+	if s.StaleRun.Owner == owner(i+1) {
+		s.StaleRun.Owner = former
 	}
 }

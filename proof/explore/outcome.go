@@ -2,8 +2,7 @@ package explore
 
 import "slices"
 
-// finish ends the turn in each way that the gate knows, and in those that the engine has no part
-// in.
+// finish ends the turn in each way that the completion gate allows, and by an interruption.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run
@@ -12,70 +11,71 @@ func (w *walk) finish(i int) {
 	}
 	r := known
 	r.Profile = true
-	for _, v := range w.law.verdicts(w.facts(&r)) {
+	for _, v := range w.rules.verdicts(w.facts(&r)) {
 		asks := v.outcome == turnNeedsInput
 		if asks && (int(r.Asked) >= w.bounds.Questions || int(r.Attempt) >= w.bounds.Attempts) {
 			continue
 		}
 		if v.outcome != turnFailed && w.scenario.Sticky && r.Answer != 0 && !n.Resident {
-			continue // the process that should go on is not there
+			continue // the resident process that should go on is gone
 		}
-		arg := w.saying(v)
-		wish := w.wishOf(v.outcome, &r, i)
-		wish.code = v.code
+		arg := w.outcomeNumber(v)
+		change := w.changeFor(v.outcome, &r, i)
+		change.code = v.code
 		for _, rule := range v.rules {
-			w.seen.rule(rule)
+			w.coverage.addRule(rule)
 		}
-		w.put(w.newStep(), i, Action{what: finishes, who: worker(i), arg: arg}, wish)
-		if next := w.breaks(); next != nil && n.View == current && n.Sent.Epoch == 0 {
+		w.put(w.newStep(), i, Action{kind: finishes, who: worker(i), arg: arg}, change)
+		if next := w.newFault(); next != nil && n.View == current && n.Sent.Epoch == 0 {
 			m := &next.Nodes[i]
-			m.Phase, m.Outcome = unsure, v.outcome
+			m.Phase, m.Outcome = unconfirmed, v.outcome
 			m.Sent = Sent{Epoch: n.Epoch, Outcome: v.outcome}
-			w.step(Action{what: sends, who: worker(i), arg: arg}, next, "")
+			w.step(Action{kind: finishesDisconnected, who: worker(i), arg: arg}, next, "")
 		}
 	}
-	if next := w.breaks(); next != nil {
-		w.put(next, i, Action{what: interrupted, who: worker(i)}, w.wishOf(requeue, &known, i))
+	if next := w.newFault(); next != nil {
+		w.put(next, i, Action{kind: interrupted, who: worker(i)}, w.changeFor(requeue, &known, i))
 	}
 }
 
-// saying gives the verdict a number, for the text of a counter-example.
-func (m *model) saying(v verdict) uint8 {
-	i := slices.IndexFunc(m.said, func(o verdict) bool { return o.outcome == v.outcome && o.code == v.code })
+// outcomeNumber gives the verdict a number, for the text of a counter-example.
+func (m *model) outcomeNumber(v verdict) uint8 {
+	i := slices.IndexFunc(m.outcomes, func(o verdict) bool { return o.outcome == v.outcome && o.code == v.code })
 	if i < 0 {
-		m.said = append(m.said, v)
-		return uint8(len(m.said) - 1)
+		m.outcomes = append(m.outcomes, v)
+		return uint8(len(m.outcomes) - 1)
 	}
 	return uint8(i)
 }
 
-// wishOf is what a worker wants to store of an outcome. An interrupted turn goes back to the queue
-// where it may be repeated.
-func (w *walk) wishOf(outcome happening, r *Run, i int) *wish {
+// changeFor is what a worker wants to store for an outcome. An interrupted turn goes back to the
+// queue if it may be repeated, and fails otherwise.
+func (w *walk) changeFor(outcome eventKind, r *Run, i int) *change {
 	switch outcome {
 	case requeue:
-		again := &wish{event: requeue, extra: workerGone, node: i}
-		if _, ruled := w.decide(r, again); ruled.taken() {
-			return again
+		repeat := &change{event: requeue, extra: workerGone, node: i}
+		if _, ruled := w.decide(r, repeat); ruled.allowed() {
+			return repeat
 		}
-		return &wish{event: reconcileFailed, extra: workerGone, node: i}
+		return &change{event: reconcileFailed, extra: workerGone, node: i}
 	case turnNeedsInput:
-		return &wish{event: outcome, node: i, asked: true, handle: !w.scenario.Sticky}
+		return &change{event: outcome, node: i, asked: true, handle: !w.scenario.Sticky}
 	}
-	return &wish{event: outcome, node: i, asked: true}
+	return &change{event: outcome, node: i, asked: true}
 }
 
-// fenced says whether the store lets a worker's commit through.
-func (w *walk) fenced(s *State, i int, epoch uint8, formerID bool) bool {
+// passesFence reports whether a worker's commit passes the store's fence.
+func (w *walk) passesFence(s *State, i int, epoch uint8, formerID bool) bool {
 	n := &s.Nodes[i]
 	return (w.off[FenceRegistered] || n.Registered && !formerID) &&
 		(w.off[FenceNode] || s.Run.Owner == owner(i+1) && !formerID) &&
 		(w.off[FenceEpoch] || s.Run.Epoch == epoch)
 }
 
-const deadWrites = "PI-11: a node that was taken for dead writes"
+const deadWrites = "PI-11: a node writes whose lease has expired"
 
-// mayWrite says what is wrong with a worker's commit, whatever the store looked at.
+// mayWrite returns the promise that a worker's commit breaks, or "". It does not depend on the
+// guards.
 func (w *walk) mayWrite(i int, epoch uint8, formerID bool) string {
 	r := &w.from.Run
 	switch {
@@ -89,95 +89,95 @@ func (w *walk) mayWrite(i int, epoch uint8, formerID bool) string {
 	return ""
 }
 
-// put stores a worker's outcome under its fence. The fence is looked at before the version.
-func (w *walk) put(s *State, i int, a Action, wish *wish) {
+// storeOutcome stores a worker's outcome. The store checks the fence before the version.
+func (w *walk) put(s *State, i int, a Action, change *change) {
 	n := &s.Nodes[i]
 	base, ok := w.read(w.from, a.who, n.View, VersionFinish)
 	switch {
-	case !w.fenced(s, i, n.Epoch, false):
-		a.came = staleEpoch
-		w.ends(s, i)
+	case !w.passesFence(s, i, n.Epoch, false):
+		a.result = staleEpoch
+		w.endWork(s, i)
 	case !ok:
-		a.came = conflict
-		n.Phase = unsure
+		a.result = conflict
+		n.Phase = unconfirmed
 		if n.Outcome == 0 {
-			n.Outcome = wish.event
+			n.Outcome = change.event
 		}
 	default:
-		w.putStored(s, i, a, base, wish)
+		w.commitOutcome(s, i, a, base, change)
 		return
 	}
-	w.seen.came(a.came)
+	w.coverage.addResult(a.result)
 	w.step(a, s, "")
 }
 
-func (w *walk) putStored(s *State, i int, a Action, base *Run, wish *wish) {
-	next, r := w.decide(base, wish)
-	if !r.taken() {
-		w.seen.rule(r.rule)
-		w.step(a, s, "the contract refuses "+wish.event.String()+" to a worker: "+r.code)
+func (w *walk) commitOutcome(s *State, i int, a Action, base *Run, change *change) {
+	next, r := w.decide(base, change)
+	if !r.allowed() {
+		w.coverage.addRule(r.rule)
+		w.step(a, s, "the contract refuses "+change.event.String()+" to a worker: "+r.code)
 		return
 	}
-	a.came = stored
+	a.result = stored
 	broken := w.mayWrite(i, s.Nodes[i].Epoch, false)
-	if b := w.store(s, next, wish, r, base.State, a.who); broken == "" {
+	if b := w.store(s, next, change, r, base.State, a.who); broken == "" {
 		broken = b
 	}
-	w.ends(s, i)
+	w.endWork(s, i)
 	w.step(a, s, broken)
 }
 
-// onTheWay lets what a worker sent arrive, or be lost.
-func (w *walk) onTheWay(i int) {
+// deliver lets a commit that a worker sent arrive, or be lost.
+func (w *walk) deliver(i int) {
 	sent := w.from.Nodes[i].Sent
 	who := sender(i)
 	lost := w.newStep()
 	lost.Nodes[i].Sent = Sent{}
-	lost.forget(who)
-	w.step(Action{what: vanishes, who: who}, lost, "")
+	lost.releaseView(who)
+	w.step(Action{kind: undelivered, who: who}, lost, "")
 
 	s := w.newStep()
-	a := Action{what: arrives, who: who}
+	a := Action{kind: delivered, who: who}
 	base, ok := w.read(w.from, who, sent.View, VersionFinish)
-	var wish *wish
+	var change *change
 	var next Run
 	var r ruling
 	if ok {
-		wish = w.wishOf(sent.Outcome, base, i)
-		next, r = w.decide(base, wish)
+		change = w.changeFor(sent.Outcome, base, i)
+		next, r = w.decide(base, change)
 	}
 	broken := ""
 	switch {
-	case !w.fenced(s, i, sent.Epoch, sent.Former):
-		a.came = staleEpoch
-	case !ok || !r.taken():
-		a.came = conflict
+	case !w.passesFence(s, i, sent.Epoch, sent.Former):
+		a.result = staleEpoch
+	case !ok || !r.allowed():
+		a.result = conflict
 	default:
-		a.came = stored
+		a.result = stored
 		broken = w.mayWrite(i, sent.Epoch, sent.Former)
-		if b := w.store(s, next, wish, r, base.State, who); broken == "" {
+		if b := w.store(s, next, change, r, base.State, who); broken == "" {
 			broken = b
 		}
 	}
-	w.seen.came(a.came)
+	w.coverage.addResult(a.result)
 	s.Nodes[i].Sent = Sent{}
-	s.forget(who)
+	s.releaseView(who)
 	w.step(a, s, broken)
 }
 
-// checkOutcome lets a worker see whether the outcome of which it heard nothing was stored after all.
+// checkOutcome lets a worker find out whether the outcome that was not acknowledged was stored.
 func (w *walk) checkOutcome(i int) {
 	next := w.newStep()
 	n, r := &next.Nodes[i], &next.Run
-	a := Action{what: looks, who: worker(i), came: notArrived}
+	a := Action{kind: checksOutcome, who: worker(i), result: outcomeMissing}
 	mine := r.Epoch == n.Epoch
 	answered := n.View == stale && n.Outcome == turnNeedsInput && r.Owner == owner(i+1)
-	if w.off[WorkerLook] || mine && (n.View == landed || answered) {
-		a.came = arrived
-		w.ends(next, i)
+	if w.off[OutcomeChecked] || mine && (n.View == landed || answered) {
+		a.result = outcomeStored
+		w.endWork(next, i)
 	} else {
-		n.Phase = again
+		n.Phase = resending
 	}
-	w.seen.came(a.came)
+	w.coverage.addResult(a.result)
 	w.step(a, next, "")
 }

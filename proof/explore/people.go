@@ -1,11 +1,11 @@
 package explore
 
-// person lets a user do what users do: look, and then store what was decided on that look.
+// person takes the steps of a user: to read the run, and then to store what was decided on that.
 func (w *walk) person(i int) {
 	if i == 0 {
 		w.submit()
 	}
-	if op := w.from.Users[i]; op.Task != nothing {
+	if op := w.from.Users[i]; op.Task != noTask {
 		w.personStores(i, op)
 		return
 	}
@@ -20,52 +20,52 @@ func (w *walk) person(i int) {
 	}
 }
 
-// submit again is answered with the run that is there.
+// submit submits the run a second time, which returns the existing run.
 func (w *walk) submit() {
 	n := w.newStep()
-	a := Action{what: submits, who: user(0), came: alreadyThere}
+	a := Action{kind: submits, who: user(0), result: alreadySubmitted}
 	if !w.off[VersionCreate] {
-		w.seen.came(a.came)
+		w.coverage.addResult(a.result)
 		w.step(a, n, "")
 		return
 	}
 	before := n.Run
 	n.Run = Run{State: before.first(w.model)}
 	n.Due = false
-	w.touch(n, &before, user(0))
+	w.outdateOthers(n, &before, user(0))
 	broken := w.changed(&before, &n.Run)
-	if told := w.emit(n, &emission{arrow: submission, next: n.Run.visible()}); broken == "" {
-		broken = told
+	if brokenLog := w.emit(n, &emission{transition: submission, next: n.Run.visible()}); broken == "" {
+		broken = brokenLog
 	}
 	w.step(a, n, broken)
 }
 
-// reply looks at the run as Reply does. With the key of question 1, ada takes it for another
-// question.
+// reply reads the run as lifecycle.Reply does. With reused set, ada uses the key of question 1 for
+// another question.
 func (w *walk) reply(i int, id uint8, reused bool) {
 	r := &w.from.Run
-	a := Action{what: replies, who: user(i), arg: id}
+	a := Action{kind: readsToReply, who: user(i), arg: id}
 	if reused {
-		a.what = repliesAgain
+		a.kind = readsToReuseKey
 	}
-	key := id // ada's keys are as many as her questions
+	key := id // ada has one key for each question
 	if reused {
 		key = 1
 	}
 	pending := r.State == waiting && r.Pending == id
 	n := w.newStep()
 	if i == 0 && (!pending || r.Asked > 1) && !w.off[ReplyKey] && r.Settled[key-1] == byAda {
-		a.came = replayed
+		a.result = replayed
 		if key != id {
-			a.came = keyConflict
+			a.result = keyConflict
 		}
 		w.answered(a, n, id, key)
 		return
 	}
 	if !pending && (!w.off[ReplyPending] || r.State != waiting) {
-		a.came = notWaiting
+		a.result = notWaiting
 		if id <= r.Asked && r.Settled[id-1] != unsettled {
-			a.came = alreadySettled
+			a.result = alreadySettled
 		}
 		w.answered(a, n, id, key)
 		return
@@ -74,20 +74,20 @@ func (w *walk) reply(i int, id uint8, reused bool) {
 		w.step(a, n, "PI-15: a key that settled question 1 is about to settle another")
 		return
 	}
-	n.Users[i] = Op{Task: reply, ID: id}
+	n.Users[i] = Command{Task: reply, ID: id}
 	w.step(a, n, "")
 }
 
-// answered ends a look that stored nothing, and checks the answer that it gave (C5): who was
-// accepted once is told so for ever.
+// answered ends a reply that stores nothing, and checks its result (C5): the key of an accepted
+// reply gets its receipt in every later state.
 func (w *walk) answered(a Action, n *State, id, key uint8) {
 	r := &n.Run
-	w.seen.came(a.came)
+	w.coverage.addResult(a.result)
 	broken := ""
 	switch {
-	case a.who == user(0) && r.Settled[key-1] == byAda && a.came != replayed && a.came != keyConflict:
-		broken = "PI-15: the key of an accepted reply does not get its receipt again"
-	case a.came == notWaiting && id <= r.Asked:
+	case a.who == user(0) && r.Settled[key-1] == byAda && a.result != replayed && a.result != keyConflict:
+		broken = "PI-15: the key of an accepted reply does not get its receipt"
+	case a.result == notWaiting && id <= r.Asked:
 		broken = "PI-06: a question is neither open nor settled"
 	}
 	w.step(a, n, broken)
@@ -95,38 +95,38 @@ func (w *walk) answered(a Action, n *State, id, key uint8) {
 
 func (w *walk) cancel(i int) {
 	n := w.newStep()
-	a := Action{what: cancels, who: user(i)}
+	a := Action{kind: readsToCancel, who: user(i)}
 	if w.over(&n.Run) {
-		a.came = alreadyOver
-		w.seen.came(a.came)
+		a.result = alreadyOver
+		w.coverage.addResult(a.result)
 		w.step(a, n, "")
 		return
 	}
-	n.Users[i] = Op{Task: cancel}
+	n.Users[i] = Command{Task: cancel}
 	w.step(a, n, "")
 }
 
-// personStores commits what was decided. After a conflict the person looks again, which is a step
-// of its own.
-func (w *walk) personStores(i int, op Op) {
+// personStores commits what the person decided. After a conflict the person reads the run again,
+// which is a step of its own.
+func (w *walk) personStores(i int, op Command) {
 	n := w.newStep()
-	a := Action{what: stores, who: user(i), arg: op.ID}
+	a := Action{kind: commits, who: user(i), arg: op.ID}
 	base, ok := w.read(w.from, a.who, op.View, versionOf[op.Task])
-	n.Users[i] = Op{}
-	n.forget(a.who)
+	n.Users[i] = Command{}
+	n.releaseView(a.who)
 	if !ok {
-		a.came = conflict
-		w.seen.came(a.came)
+		a.result = conflict
+		w.coverage.addResult(a.result)
 		w.step(a, n, "")
 		return
 	}
 	if op.Task == cancel {
-		w.commit(n, a, base, &wish{event: runCanceled})
+		w.commit(n, a, base, &change{event: runCanceled})
 		return
 	}
 	by := byAda
 	if i == 1 {
 		by = byBen
 	}
-	w.commit(n, a, base, &wish{event: replyAccepted, extra: pendingMatches, id: op.ID, by: by})
+	w.commit(n, a, base, &change{event: replyAccepted, extra: pendingMatches, id: op.ID, by: by})
 }

@@ -1,29 +1,29 @@
 package explore
 
-// probe offers every event to a state that was reached, with whatever facts somebody may claim
-// beside those of the record. What is refused there is refused by a rule; what is taken must be
-// right to take. It says what is not.
+// probe asks for every event in a state that was reached, with every combination of facts that may
+// hold beside those of the record. Each refusal must come from a rule, and each transition must be
+// allowed by the requirements. It returns the promise that is broken, or "".
 func (m *model) probe(s *State) string {
-	k := probed{s.Run.State, m.facts(&s.Run)}
-	if m.probedAlready[k] {
+	k := probeKey{s.Run.State, m.facts(&s.Run)}
+	if m.probed[k] {
 		return ""
 	}
-	m.probedAlready[k] = true
-	// a turn brings the last two
-	const claimed = pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
-	for event := range happenings {
-		for extra := facts(0); ; extra = (extra - claimed) & claimed { // every subset
-			r := m.law.next(k.from, event, k.holds|extra)
+	m.probed[k] = true
+	// the last two come with the outcome of a turn
+	const storeClaim = pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
+	for event := range eventKinds {
+		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
+			r := m.rules.next(k.from, event, k.holds|extra)
 			switch {
-			case r.taken() && !rightful(k.from, event, k.holds|extra):
-				return "PI-23: " + event.String() + " is taken by " + r.rule + " without right"
-			case r.taken() && ((r.to == canceled) != (event == runCanceled) ||
+			case r.allowed() && !mayHappen(k.from, event, k.holds|extra):
+				return "PI-23: " + event.String() + " is allowed by " + r.rule + " where the requirements forbid it"
+			case r.allowed() && ((r.to == canceled) != (event == runCanceled) ||
 				(r.to == succeeded) != (event == turnSucceeded)):
 				return "PI-24: " + event.String() + " leads to " + r.to.String() + " by " + r.rule
-			case !r.taken() && r.code != "GUARD_NOT_MET":
-				m.seen.rule(refusalID(r.rule, k.from.String(), event.String()))
+			case !r.allowed() && r.code != "GUARD_NOT_MET":
+				m.coverage.addRule(refusalID(r.rule, k.from.String(), event.String()))
 			}
-			if extra == claimed {
+			if extra == storeClaim {
 				break
 			}
 		}
@@ -31,14 +31,14 @@ func (m *model) probe(s *State) string {
 	return ""
 }
 
-type probed struct {
-	from  place
+type probeKey struct {
+	from  runState
 	holds facts
 }
 
-// rightful is when an event may be taken at all, in the words of the requirements. It asks for less
-// than the contract does.
-func rightful(from place, event happening, f facts) bool {
+// mayHappen reports whether the requirements allow the event at all. They demand less than the
+// contract does.
+func mayHappen(from runState, event eventKind, f facts) bool {
 	has := func(all facts) bool { return f&all == all }
 	switch event {
 	case turnStarted:

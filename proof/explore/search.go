@@ -15,31 +15,31 @@ type Options struct {
 	Bounds   Bounds
 	// Without are the guards that are taken away.
 	Without []Switch
-	// Bare leaves the logs out: only the record and the protocol are looked at.
+	// Bare leaves the event logs out: only the record and the protocol are checked.
 	Bare bool
-	// First ends All with the first scenario in which something is broken.
+	// First ends All after the first scenario with a counter-example.
 	First bool
-	// Only looks for the breach of one invariant, by its id, and passes over all others.
+	// Only is the id of the one promise that is checked; all are when it is empty.
 	Only string
 }
 
 // Result is what an exploration of one scenario, or of several together, found.
 type Result struct {
 	States, Transitions int
-	// Depth is the length of the longest shortest way to a state.
+	// Depth is how many steps the state that is farthest from the start is away from it.
 	Depth    int
 	Coverage Coverage
 	// Broken is a shortest counter-example, nil when every invariant holds.
 	Broken *Counterexample
 }
 
-// Explore walks every state of the scenario within the bounds, until an invariant is broken. The
+// Explore visits every state of the scenario within the bounds, until a promise is broken. The
 // error says that the bounds are out of range.
 func Explore(o Options, sc Scenario) (Result, error) {
 	if err := o.Bounds.Check(); err != nil {
 		return Result{}, err
 	}
-	return explore(o, o.law(), sc), nil
+	return explore(o, o.interpreter(), sc), nil
 }
 
 // All explores every scenario, one after the other, and adds up.
@@ -48,9 +48,9 @@ func All(o Options) (Result, error) {
 	if err := o.Bounds.Check(); err != nil {
 		return sum, err
 	}
-	law := o.law()
+	rules := o.interpreter()
 	for _, sc := range Scenarios() {
-		sum.Add(explore(o, law, sc))
+		sum.Add(explore(o, rules, sc))
 		if o.First && sum.Broken != nil {
 			break
 		}
@@ -58,8 +58,7 @@ func All(o Options) (Result, error) {
 	return sum, nil
 }
 
-// Add joins what the exploration of another scenario found. Of two counter-examples it keeps the
-// shorter.
+// Add adds the result of another exploration. Of two counter-examples the shorter stays.
 func (r *Result) Add(o Result) {
 	r.States += o.States
 	r.Transitions += o.Transitions
@@ -70,36 +69,36 @@ func (r *Result) Add(o Result) {
 	}
 }
 
-func (o Options) law() *law {
+func (o Options) interpreter() *interpreter {
 	if o.Contract == nil {
-		return newLaw(contract.Load())
+		return newInterpreter(contract.Load())
 	}
-	return newLaw(o.Contract)
+	return newInterpreter(o.Contract)
 }
 
-func explore(o Options, law *law, sc Scenario) Result {
-	s := search{model: newModel(o, law, sc), seen: newTable()}
+func explore(o Options, rules *interpreter, sc Scenario) Result {
+	s := search{model: newModel(o, rules, sc), seen: newTable()}
 	return s.run()
 }
 
-func newModel(o Options, law *law, sc Scenario) *model {
-	m := &model{law: law, bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, seen: newCoverage(),
-		probedAlready: map[probed]bool{}}
+func newModel(o Options, rules *interpreter, sc Scenario) *model {
+	m := &model{rules: rules, bounds: o.Bounds, scenario: sc, bare: o.Bare, only: o.Only, coverage: newCoverage(),
+		probed: map[probeKey]bool{}}
 	for _, sw := range o.Without {
 		m.off[sw] = true
 	}
 	for p := queued; p <= canceled; p++ {
-		m.ends[p] = p.terminal(law.l)
+		m.terminal[p] = p.terminal(rules.l)
 	}
-	m.policy = m.law.wait(sc.Sticky, sc.Strict)
+	m.policy = m.rules.wait(sc.Sticky, sc.Strict)
 	m.judge = newJudge(m)
 	return m
 }
 
-// first is the state in which a submitted run begins.
-func (*Run) first(m *model) place {
+// first is the state of a run that was just submitted.
+func (*Run) first(m *model) runState {
 	for p := queued; p <= canceled; p++ {
-		if p.String() == m.law.l.Submission.To {
+		if p.String() == m.rules.l.Submission.To {
 			return p
 		}
 	}
@@ -116,10 +115,10 @@ func (m *model) start() (State, string) {
 	if m.bare {
 		return s, ""
 	}
-	return s, m.emit(&s, &emission{arrow: submission, next: s.Run.visible()})
+	return s, m.emit(&s, &emission{transition: submission, next: s.Run.visible()})
 }
 
-// search is breadth first, so that the first state that breaks something is as near as any.
+// search is breadth first, so that the first counter-example that it finds is a shortest one.
 type search struct {
 	*model
 	seen        *table
@@ -127,7 +126,7 @@ type search struct {
 	parents     []uint32
 	actions     []Action
 	transitions int
-	ways        ways
+	progress    progress
 	broken      *Counterexample
 }
 
@@ -136,7 +135,7 @@ func (s *search) run() Result {
 	if broken == "" {
 		broken = s.check(&first)
 	}
-	s.meet(&first, 0, Action{})
+	s.visit(&first, 0, Action{})
 	if broken != "" {
 		s.broken = s.trace(0, nil, nil, broken)
 	}
@@ -144,25 +143,25 @@ func (s *search) run() Result {
 		s.expand(uint32(at))
 	}
 	if s.broken == nil && s.only == "" {
-		if stuck, ok := s.stuck(); ok {
-			s.broken = s.trace(stuck, nil, nil, "PI-17: from here nothing that nodes and deadlines do leads to an "+
-				"end, or to a wait without one")
+		if findStuck, ok := s.findStuck(); ok {
+			s.broken = s.trace(findStuck, nil, nil, "PI-17: from here nothing that nodes and deadlines do leads to an "+
+				"end, or to a wait without a deadline")
 		}
 	}
 	return Result{
-		States: s.seen.size(), Transitions: s.transitions, Depth: int(s.depth[len(s.depth)-1]), Coverage: s.model.seen,
+		States: s.seen.size(), Transitions: s.transitions, Depth: int(s.depth[len(s.depth)-1]), Coverage: s.coverage,
 		Broken: s.broken,
 	}
 }
 
-// expand takes all steps from one state.
+// expand takes every step that is possible in one state.
 func (s *search) expand(at uint32) {
 	from := *s.seen.at(at)
-	if broken := s.probe(&from); s.counts(broken) {
+	if broken := s.probe(&from); s.isWanted(broken) {
 		s.broken = s.trace(at, nil, nil, broken)
 		return
 	}
-	s.ways.from(at, s.arrived(&from))
+	s.progress.addState(s.isFinal(&from))
 	w := walk{model: s.model, from: &from}
 	w.step = func(a Action, next *State, broken string) {
 		s.transitions++
@@ -172,25 +171,25 @@ func (s *search) expand(at uint32) {
 		if broken == "" && *next != from {
 			broken = s.check(next)
 		}
-		if s.counts(broken) {
+		if s.isWanted(broken) {
 			s.broken = s.trace(at, &a, next, broken)
 			return
 		}
-		to := s.meet(next, at, a)
-		if to != at && a.helps() {
-			s.ways.add(to)
+		to := s.visit(next, at, a)
+		if to != at && a.isProgress() {
+			s.progress.addStep(to)
 		}
 	}
 	w.all()
 }
 
-// counts reports whether the breach is one that is looked for.
-func (s *search) counts(broken string) bool {
+// isWanted reports whether a broken promise is one that the options ask for.
+func (s *search) isWanted(broken string) bool {
 	return broken != "" && (s.only == "" || strings.HasPrefix(broken, s.only))
 }
 
-// meet returns the state's number, a new one for one that was never seen.
-func (s *search) meet(next *State, parent uint32, a Action) uint32 {
+// visit returns the number of the state, and numbers a state that it sees for the first time.
+func (s *search) visit(next *State, parent uint32, a Action) uint32 {
 	i, isNew := s.seen.put(next)
 	if isNew {
 		depth := uint16(0)

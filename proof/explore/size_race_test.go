@@ -4,13 +4,14 @@ package explore_test
 
 import "github.com/interlude-go/interlude/proof/explore"
 
-// An exploration is one goroutine, and the race detector makes it ten times as slow: a part is
-// enough to see scenarios side by side. CI runs the whole without it.
+// Under the race detector only a part is explored. Each exploration is one goroutine, so that there
+// is nothing to detect within it, and the detector makes it ten times as slow. CI explores all of
+// it without the detector.
 var (
 	explored = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}
 	least    = 100_000
 	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 2}
-	unmet    = []string{`nothing ever came out as "refused: key conflict"`} // it takes a second question
+	unmet    = []string{`no step ever had the result "refused: key conflict"`} // it needs a second question
 )
 
 const eachMutant = 40

@@ -5,11 +5,11 @@ package explore_test
 import "github.com/interlude-go/interlude/proof/explore"
 
 var (
-	explored = explore.Usual() // by the ordinary test, with
-	least    = 1_000_000       // states at the least, and
-	unmet    []string          // what is never met within its bounds
+	explored = explore.Usual() // the bounds of the ordinary test,
+	least    = 1_000_000       // how many states it visits at least,
+	unmet    []string          // and the rules that it does not reach
 
-	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // where two things happen
+	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // the test with two faults
 )
 
 // eachMutant is how many mutants there are for each one that is tried.

@@ -1,134 +1,136 @@
 package explore
 
-// State is one state of the system: the run's record, what was told of it, the nodes, the commands
-// that are under way, and what may still break. It has no version numbers: what matters of a
-// version is whether what somebody has read is still current, and that each reader's view says.
+// State is one state of the system: the run's record, its events, the nodes, the commands that are
+// being executed, and how many faults there were. It has no version numbers: all that matters of a
+// version is whether the record that somebody has read is still current, and each reader's view
+// says that.
 type State struct {
 	Run Run
-	// Log sums up the events that were stored.
+	// Log is a summary of the stored events.
 	Log Log
-	// Due says that the deadline in the record has passed, by the clock that all agree on.
+	// Due says that the deadline in the record has passed. All nodes agree on that.
 	Due   bool
 	Nodes [MaxNodes]Node
 	// Users are the commands of ada, who replies with a key, and of ben, who replies without one
 	// and cancels.
-	Users [2]Op
+	Users [2]Command
 	// Rival says that another run holds the pool's only slot.
 	Rival bool
 	// Faults is how many things broke.
 	Faults uint8
-	// Begun has a bit for each epoch whose turn was begun.
+	// Begun has a bit for each epoch whose turn was started.
 	Begun uint16
-	// Given is 1 + the answer that the last claim took up, 0 before the first.
+	// Given is 1 + the answer that the last claim gave to its turn, 0 before the first claim.
 	Given uint8
 
-	// Kept is the record as a stale reader knows it, and Keeper that reader. It matters only where
-	// a compare-and-set is taken away.
-	Kept   Run
-	Keeper actor
+	// StaleRun is the outdated record that StaleReader has read. The two are used only where a
+	// compare-and-set is switched off.
+	StaleRun    Run
+	StaleReader actor
 }
 
-// Run is the stored record, as far as anything depends on it.
+// Run is the part of the stored record on which steps and promises depend.
 type Run struct {
-	State place
+	State runState
 	Slot  bool
 	Owner owner
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
-	// Pending and Deadline name a question, Answer the one whose answer is accepted and not yet
-	// executed to the end; 0 for none.
+	// Pending is the open question, Deadline the one whose deadline is stored, and Answer the one
+	// whose accepted answer waits for its turn to end; 0 for none.
 	Pending, Deadline, Answer uint8
 	// Autos counts automatic decisions.
 	Autos uint8
-	// Session: a handle is known. Profile: the engine was asked for it.
+	// Session: the record has a session handle. Profile: the engine was asked for its profile.
 	Session, Profile bool
 	Settled          [MaxQuestions]settlement
 }
 
-// owner is 0 for none, 1 + a node's index for its present membership, and former for one that is
-// over: no id is used again.
+// owner is 0 for none, 1 + a node's index for the node under its present id, and former for an id
+// that is not in use any more. No id is used again.
 type owner uint8
 
 const former owner = 255
 
-// view says how what somebody has read stands to what is stored.
+// view says whether the record that somebody has read is still the stored one.
 type view uint8
 
 const (
 	current view = iota
 	stale
-	landed // a worker's: its own commit was made since, and nothing else
+	landed // a worker's: only its own commit was stored since
 )
 
 // phase says what a node's worker does.
 type phase uint8
 
 const (
-	idle      phase = iota
-	granted         // a claim was stored, its acknowledgement is on its way
-	executing       // the engine works
-	unsure          // the outcome was sent, the answer did not come
-	again           // it was not stored, and is to be sent again
+	idle        phase = iota
+	granted           // its claim was stored, the acknowledgement did not come yet
+	executing         // its engine executes the turn
+	unconfirmed       // it sent the outcome, the acknowledgement did not come
+	resending         // the outcome was not stored, and is to be sent once more
 )
 
-// Node is a process that executes runs: what the store knows of it, and what it knows itself.
+// Node is a process that executes runs: its registration in the store, and its own memory.
 type Node struct {
 	Up bool
-	// Registered: the store knows its id. Up and not registered, it was taken for dead and does not
-	// know it.
+	// Registered: the store has its id. A node that is up and not registered lost its lease and
+	// has not noticed yet.
 	Registered bool
-	// Lapsed: its lease ran out by the store's clock, and nobody has acted on that.
+	// Lapsed: its lease ran out by the store's clock, and nobody has expired it yet.
 	Lapsed bool
 	// Resident: it holds the process of a sticky run.
 	Resident bool
 	Phase    phase
 	Epoch    uint8 // of its worker
 	View     view  // of its worker
-	// Outcome is what an unsure worker wants to store.
-	Outcome happening
-	// Dropped is the epoch of a turn that ended here without an outcome that was stored.
+	// Outcome is what a worker wants to store that is unconfirmed or resending.
+	Outcome eventKind
+	// Dropped is the epoch of a turn that ended on the node without a stored outcome.
 	Dropped uint8
-	// Late is the epoch of a claim that was manned before it was acknowledged; see the switch
-	// man.waits.
+	// Late is the epoch of a claim whose turn was started before the claim was acknowledged; see
+	// the switch ClaimPending.
 	Late uint8
 	// Sent is a commit of its worker that may still arrive, or never.
 	Sent Sent
-	// Upkeep is what its sweeper, its recovery or its watch over resident processes is about to
-	// store.
-	Upkeep Op
+	// Upkeep is what its deadlines, its recovery or its watch over resident processes are about
+	// to store.
+	Upkeep Command
 }
 
-// Sent is a commit on its way; Epoch 0 is none.
+// Sent is a commit on its way to the store; Epoch 0 stands for none.
 type Sent struct {
 	Epoch   uint8
-	Outcome happening
+	Outcome eventKind
 	View    view
-	// Former: it was sent under an id that the node has no more.
+	// Former: it was sent under an id that the node does not have any more.
 	Former bool
 }
 
-// task is what a command wants.
+// task is what a command is to do.
 type task uint8
 
 const (
-	nothing task = iota
+	noTask task = iota
 	reply
 	cancel
-	sweep
-	recovery
-	loss
+	fireDeadline
+	recoverOrphan
+	reportLoss
 )
 
-// Op is a command between its look at the record and its commit.
-type Op struct {
+// Command is a command between the time it read the record and its commit.
+type Command struct {
 	Task task
-	// ID is the question that it is about; of a recovery, 1 when the session was refused.
+	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused.
 	ID   uint8
 	View view
 }
 
-// actor names who holds a view: 0 nobody, then users, workers, what they sent, and upkeep.
+// actor is who acts or holds a view: 0 for nobody, then users, workers, commits on their way, and
+// the upkeep of nodes.
 type actor uint8
 
 func user(i int) actor   { return actor(1 + i) }
@@ -141,7 +143,7 @@ func (s *State) registered(o owner) bool {
 	return o != 0 && o != former && s.Nodes[o-1].Registered
 }
 
-// orphaned is what recovery looks for: not ended, and owned by nobody who is known.
+// orphaned reports whether the run is an orphan: it has not ended, and its owner is not registered.
 func (m *model) orphaned(s *State) bool {
 	return !m.over(&s.Run) && s.Run.Owner != 0 && !s.registered(s.Run.Owner)
 }

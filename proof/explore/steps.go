@@ -1,33 +1,33 @@
 package explore
 
-// walk goes from one state to all that can follow.
+// walk finds all states that can follow one state.
 type walk struct {
 	*model
 	from *State
-	// step is given what follows, and the law that it breaks, if it does. The state is the walk's,
-	// to be copied.
+	// step is called with each action, the state that it leads to, and the promise that is broken
+	// by it, or "". The state is overwritten afterwards.
 	step func(a Action, next *State, broken string)
 	next State
 }
 
-// newStep gives room for the next step.
+// newStep returns a copy of the state, for the next step to change.
 func (w *walk) newStep() *State {
 	w.next = *w.from
 	return &w.next
 }
 
-// commit decides and stores on what was read, and reports how that came out. A refusal by the
-// contract leaves everything as it was.
-func (w *walk) commit(s *State, a Action, base *Run, wish *wish) {
-	next, r := w.decide(base, wish)
-	if !r.taken() {
-		w.seen.rule(r.rule)
-		w.step(a, s, "the contract refuses "+wish.event.String()+" here ("+r.code+"), and somebody relies on it")
+// commit decides on the record that was read and stores the result. That the contract refuses the
+// change is a broken promise: the caller relies on it.
+func (w *walk) commit(s *State, a Action, base *Run, change *change) {
+	next, r := w.decide(base, change)
+	if !r.allowed() {
+		w.coverage.addRule(r.rule)
+		w.step(a, s, "the contract refuses "+change.event.String()+" here ("+r.code+"), and the protocol relies on it")
 		return
 	}
-	a.came = stored
+	a.result = stored
 	from := base.State
-	w.step(a, s, w.store(s, next, wish, r, from, a.who))
+	w.step(a, s, w.store(s, next, change, r, from, a.who))
 }
 
 // all takes every step that the state allows.
@@ -39,7 +39,7 @@ func (w *walk) all() {
 	for i := range w.bounds.Nodes {
 		w.registry(i)
 		if w.from.Nodes[i].Sent.Epoch != 0 {
-			w.onTheWay(i)
+			w.deliver(i)
 		}
 		if w.from.Nodes[i].Up {
 			w.claim(i)
@@ -49,28 +49,29 @@ func (w *walk) all() {
 	}
 }
 
-// world is what happens by itself: time, and another run.
+// world takes the steps that happen by themselves: time passes, another run comes and goes.
 func (w *walk) world() {
 	s := w.from
 	if s.Run.Deadline != 0 && !s.Due {
 		n := w.newStep()
 		n.Due = true
-		w.step(Action{what: deadlinePasses, arg: s.Run.Deadline}, n, "")
+		w.step(Action{kind: deadlinePasses, arg: s.Run.Deadline}, n, "")
 	}
 	if s.Rival {
 		n := w.newStep()
 		n.Rival = false
-		w.step(Action{what: rivalFrees}, n, "")
+		w.step(Action{kind: rivalReleases}, n, "")
 	}
 	if w.bounds.Rival && !s.Rival && !s.Run.Slot {
 		n := w.newStep()
 		n.Rival = true
-		w.step(Action{what: rivalTakes}, n, "")
+		w.step(Action{kind: rivalClaims}, n, "")
 	}
 }
 
-// breaks begins a step in which something breaks, or returns nil when enough did.
-func (w *walk) breaks() *State {
+// newFault returns a copy of the state for a step with a fault, or nil when no more faults are
+// allowed.
+func (w *walk) newFault() *State {
 	if int(w.from.Faults) >= w.bounds.Faults || int(w.from.Run.Attempt) >= w.bounds.Attempts || w.over(&w.from.Run) {
 		return nil
 	}

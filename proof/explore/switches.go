@@ -2,11 +2,12 @@ package explore
 
 import "slices"
 
-// Switch is one guard of the protocol. Taken away, the protocol does the same without looking.
+// Switch is one guard of the protocol. With a guard switched off, the protocol does the same
+// without checking.
 type Switch uint8
 
 const (
-	// The compare-and-sets: a commit is made only on the version that was read.
+	// The compare-and-sets: a commit is stored only on the version that was read.
 
 	VersionReply    Switch = iota // of a person's reply
 	VersionCancel                 // of a cancel
@@ -16,19 +17,19 @@ const (
 	VersionFinish                 // of a worker's outcome
 	VersionCreate                 // of a submission: the id is free
 
-	// The fence, and what a claim looks at.
+	// The fence, and what a claim checks.
 
 	FenceRegistered // a worker's node is registered
-	FenceNode       // and owns the run
-	FenceEpoch      // under the worker's epoch
-	ClaimState      // only what is queued is claimed
-	ClaimRegistered // only by nodes that are registered
-	ClaimCapacity   // only into a free slot
-	ClaimHolder     // a run that holds a slot, only by its owner
-	ClaimEpoch      // each claim has the next epoch
+	FenceNode       // a worker's node owns the run
+	FenceEpoch      // a worker has the run's epoch
+	ClaimState      // only a queued run is claimed
+	ClaimRegistered // only a registered node claims
+	ClaimCapacity   // only a free slot is given
+	ClaimHolder     // a run that has a slot is claimed only by its owner
+	ClaimEpoch      // each claim raises the epoch
 
-	// What is one commit: the record with its slot, question, deadline, answer and receipt, and the
-	// events.
+	// What is part of one commit: the record with its slot, question, deadline, answer and receipt,
+	// and the events.
 
 	CommitEvents   // the events are stored with the state
 	CommitSlot     // the slot is freed with the state
@@ -36,20 +37,20 @@ const (
 	CommitDeadline // the deadline goes with its question
 	CommitAnswer   // the answer is stored with the state
 
-	// What users, timers, leases, workers and recovery look at.
+	// What users, deadlines, leases, workers and recovery check.
 
 	ReplyPending    // a reply names the pending question
 	ReplyKey        // a key that settled a question is looked up first
-	DeadlinePassed  // only what is due is swept
-	LeaseEnded      // only who is dead or silent is expired
+	DeadlinePassed  // only deadlines that have passed fire
+	LeaseEnded      // only a lease that ran out, or that of a dead node, expires
 	RecoverOrphans  // only orphans are recovered
-	RestartID       // a node comes back under another id
-	WorkerLook      // an outcome of which nothing was heard is looked for, and sent again
-	ManDropped      // a turn that was dropped here is not begun again
-	ManWaits        // a run is not manned while its claim may be on its way
-	RecoverWaiting  // recovery looks at parked runs too
-	RecoverRunning  // and at running ones
-	RecoverAnswered // and at queued ones that hold a slot
+	RestartID       // a node that starts again has a new id
+	OutcomeChecked  // an unacknowledged outcome is looked up, and sent once more if it was not stored
+	DroppedSettled  // a turn that the node dropped is settled, and not started a second time
+	ClaimPending    // a node starts no worker for a run whose claim may still be acknowledged
+	RecoverWaiting  // recovery settles parked runs
+	RecoverRunning  // recovery settles running runs
+	RecoverAnswered // recovery settles queued runs that have a slot
 
 	switches // their number
 )
@@ -81,9 +82,9 @@ var switchNames = [switches]string{
 	LeaseEnded:      "lease.ended",
 	RecoverOrphans:  "recover.orphans",
 	RestartID:       "restart.id",
-	WorkerLook:      "worker.look",
-	ManDropped:      "man.dropped",
-	ManWaits:        "man.waits",
+	OutcomeChecked:  "outcome.checked",
+	DroppedSettled:  "dropped.settled",
+	ClaimPending:    "claim.pending",
 	RecoverWaiting:  "recover.waiting",
 	RecoverRunning:  "recover.running",
 	RecoverAnswered: "recover.answered",

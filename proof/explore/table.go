@@ -2,8 +2,8 @@ package explore
 
 import "hash/maphash"
 
-// table numbers states in the order in which they were met. It keeps each once, and finds it by its
-// hash, with open addressing.
+// table numbers states in the order in which they were visited. It is a hash table with open
+// addressing.
 type table struct {
 	states []State
 	slots  []uint32 // 1 + a state's number; 0 is free
@@ -14,7 +14,7 @@ func newTable() *table { return &table{slots: make([]uint32, 1<<12), seed: mapha
 
 func (t *table) size() int { return len(t.states) }
 
-// at returns a state; it is good until the next put.
+// at returns a state. The pointer is valid until the next put.
 func (t *table) at(i uint32) *State { return &t.states[i] }
 
 // put returns the state's number, and whether it is new.

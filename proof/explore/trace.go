@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Counterexample is a shortest way to what must not be.
+// Counterexample is a shortest sequence of steps that breaks a promise.
 type Counterexample struct {
 	Scenario Scenario
-	// Steps are what happened, each with what it led to.
+	// Steps are what happened, each with the state that it led to.
 	Steps []Step
-	// Broken says what is wrong: the id of an invariant, and why.
+	// Broken is the id of the promise that is broken, and its text.
 	Broken string
 }
 
@@ -29,7 +29,7 @@ func (c *Counterexample) String() string {
 	return b.String()
 }
 
-// trace walks back to the start.
+// trace returns the steps from the start to a state, and one more if last is given.
 func (s *search) trace(at uint32, last *Action, next *State, broken string) *Counterexample {
 	c := &Counterexample{Scenario: s.scenario, Broken: broken}
 	if last != nil {
@@ -42,7 +42,7 @@ func (s *search) trace(at uint32, last *Action, next *State, broken string) *Cou
 	return c
 }
 
-// text is a state for a person: what differs from rest.
+// text describes a state for a person. It leaves out what is usual.
 func (s *search) text(st *State) string {
 	r := &st.Run
 	words := []string{r.State.String()}
@@ -68,12 +68,12 @@ func (s *search) text(st *State) string {
 	for i := range s.bounds.Nodes {
 		n := &st.Nodes[i]
 		add(!n.Up, "node %d is down", i+1)
-		add(n.Up && !n.Registered, "node %d does not know that it counts as dead", i+1)
+		add(n.Up && !n.Registered, "node %d has not noticed that its lease expired", i+1)
 		add(n.Lapsed, "node %d's lease has run out", i+1)
 		add(n.Phase != idle, "node %d %s epoch %d", i+1, phaseNames[n.Phase], n.Epoch)
 	}
 	return strings.Join(words, ", ")
 }
 
-var phaseNames = [...]string{"is idle in", "waits for its claim of", "executes", "waits to hear of",
-	"is to store again"}
+var phaseNames = [...]string{"is idle in", "waits for its claim of", "executes",
+	"waits for the acknowledgement of", "is to send the outcome once more of"}

@@ -1,6 +1,6 @@
 package explore
 
-// claim starts a turn, in one step of the store.
+// claim claims the run for a node, in one commit.
 func (w *walk) claim(i int) {
 	s := w.from
 	n, r := &s.Nodes[i], &s.Run
@@ -9,41 +9,41 @@ func (w *walk) claim(i int) {
 		return
 	case !n.Registered && !w.off[ClaimRegistered]:
 		return // the node rejoins
-	case n.Phase != idle && n.Phase != unsure && n.Phase != again:
+	case n.Phase != idle && n.Phase != unconfirmed && n.Phase != resending:
 		return
 	case r.Slot && r.Owner != owner(i+1) && !w.off[ClaimHolder] && !w.off[ClaimState]:
 		return
 	case !r.Slot && s.Rival && !w.off[ClaimCapacity]:
 		return
 	}
-	w.claimed(w.newStep(), i, claims)
-	if next := w.breaks(); next != nil {
-		w.claimed(next, i, claimsUnheard)
+	w.storeClaim(w.newStep(), i, claims)
+	if next := w.newFault(); next != nil {
+		w.storeClaim(next, i, claimsUnacknowledged)
 	}
 }
 
-func (w *walk) claimed(s *State, i int, how what) {
+func (w *walk) storeClaim(s *State, i int, how actionKind) {
 	base := s.Run
 	base.Slot, base.Owner = true, owner(i+1)
 	if !w.off[ClaimEpoch] {
 		base.Epoch++
 	}
-	wish := wish{event: turnStarted, node: i}
+	change := change{event: turnStarted, node: i}
 	if w.off[ClaimState] {
-		base.State = queued // it does not look
+		base.State = queued // the state is not checked
 	}
-	next, r := w.decide(&base, &wish)
-	a := Action{what: how, who: worker(i), arg: next.Attempt}
-	if !r.taken() {
-		w.seen.rule(r.rule)
+	next, r := w.decide(&base, &change)
+	a := Action{kind: how, who: worker(i), arg: next.Attempt}
+	if !r.allowed() {
+		w.coverage.addRule(r.rule)
 		return
 	}
 	broken := w.mayClaim(s, i)
 	s.Given = s.Run.Answer + 1
-	if b := w.store(s, next, &wish, r, s.Run.State, a.who); broken == "" {
+	if b := w.store(s, next, &change, r, s.Run.State, a.who); broken == "" {
 		broken = b
 	}
-	s.forget(worker(i))
+	s.releaseView(worker(i))
 	n := &s.Nodes[i]
 	n.Phase, n.Epoch, n.View, n.Outcome = granted, next.Epoch, current, 0
 	if how == claims {
@@ -54,13 +54,13 @@ func (w *walk) claimed(s *State, i int, how what) {
 	w.step(a, s, broken)
 }
 
-// mayClaim says what is wrong with the claim, whatever the store looked at.
+// mayClaim returns the promise that a claim breaks, or "". It does not depend on the guards.
 func (w *walk) mayClaim(s *State, i int) string {
-	again := s.Given == s.Run.Answer+1
+	repeated := s.Given == s.Run.Answer+1
 	switch {
 	case !s.Nodes[i].Registered:
 		return deadWrites
-	case again && (!w.scenario.Repeatable || s.Faults == 0):
+	case repeated && (!w.scenario.Repeatable || s.Faults == 0):
 		return "PI-14: an answer is executed again, though its turn may not be repeated or nothing interrupted it"
 	case s.Run.Slot && s.Run.Owner != owner(i+1):
 		return "PI-20: a node claims a run whose process another node holds"
@@ -68,7 +68,7 @@ func (w *walk) mayClaim(s *State, i int) string {
 	return ""
 }
 
-// startTurn has the engine work on the turn of the epoch.
+// startTurn lets the engine execute the turn of the epoch.
 func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	n := &s.Nodes[i]
 	n.Phase, n.Epoch = executing, epoch
@@ -83,80 +83,82 @@ func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	return ""
 }
 
-// turn is what a worker does.
+// turn takes the steps of a node's worker, and of a node that owns a running run without a worker.
 func (w *walk) turn(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run
-	held := r.State == running && r.Owner == owner(i+1) && n.Registered && !n.Lapsed // as a renewal tells
+	// a node learns from a heartbeat which runs it owns
+	held := r.State == running && r.Owner == owner(i+1) && n.Registered && !n.Lapsed
 	switch n.Phase {
 	case idle:
 		if held {
-			w.man(i)
+			w.startOwned(i)
 		}
 	case granted:
 		w.acknowledge(i)
-		if held && w.off[ManWaits] {
-			w.man(i)
+		if held && w.off[ClaimPending] {
+			w.startOwned(i)
 		}
 	case executing:
 		w.finish(i)
-	case unsure:
+	case unconfirmed:
 		w.checkOutcome(i)
-	case again:
+	case resending:
 		next := w.newStep()
-		w.put(next, i, Action{what: resends, who: worker(i)}, w.wishOf(n.Outcome, r, i))
+		w.put(next, i, Action{kind: resendsOutcome, who: worker(i)}, w.changeFor(n.Outcome, r, i))
 	}
 	if n.Late != 0 {
 		next := w.newStep()
 		next.Nodes[i].Late = 0
-		w.step(Action{what: hearsLate, who: worker(i)}, next, w.startTurn(next, i, n.Late))
+		w.step(Action{kind: acknowledgedLate, who: worker(i)}, next, w.startTurn(next, i, n.Late))
 	}
 	if n.Phase == idle || n.Phase == granted {
 		return
 	}
 	if n.Lapsed {
-		w.drop(i)
+		w.dropTurn(i)
 	}
 	if r.State != running || r.Owner != owner(i+1) || r.Epoch != n.Epoch {
 		next := w.newStep()
-		w.ends(next, i)
-		w.step(Action{what: letsGo, who: worker(i)}, next, "")
+		w.endWork(next, i)
+		w.step(Action{kind: abandonsTurn, who: worker(i)}, next, "")
 	}
 }
 
-// acknowledge lets the answer to a claim come, or not.
+// acknowledge lets the acknowledgement of a claim come, or be lost.
 func (w *walk) acknowledge(i int) {
 	next := w.newStep()
-	w.step(Action{what: hears, who: worker(i)}, next, w.startTurn(next, i, next.Nodes[i].Epoch))
+	w.step(Action{kind: acknowledged, who: worker(i)}, next, w.startTurn(next, i, next.Nodes[i].Epoch))
 	next = w.newStep()
-	w.ends(next, i)
-	w.step(Action{what: hearsNever, who: worker(i)}, next, "")
+	w.endWork(next, i)
+	w.step(Action{kind: acknowledgementLost, who: worker(i)}, next, "")
 }
 
-// man sees to a run that is held here without a worker.
-func (w *walk) man(i int) {
+// startOwned starts a worker for a run that the node owns and has no worker for. If the node
+// dropped the turn before, the worker only settles it.
+func (w *walk) startOwned(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run
 	next := w.newStep()
 	m := &next.Nodes[i]
-	if n.Dropped == r.Epoch && !w.off[ManDropped] {
-		m.Phase, m.Epoch, m.View, m.Outcome = again, r.Epoch, current, requeue
-		w.step(Action{what: settlesDropped, who: worker(i)}, next, "")
+	if n.Dropped == r.Epoch && !w.off[DroppedSettled] {
+		m.Phase, m.Epoch, m.View, m.Outcome = resending, r.Epoch, current, requeue
+		w.step(Action{kind: settlesDroppedTurn, who: worker(i)}, next, "")
 		return
 	}
 	if n.Phase == granted {
 		m.Late = n.Epoch
 	}
 	m.View = current
-	w.step(Action{what: mans, who: worker(i), arg: r.Attempt}, next, w.startTurn(next, i, r.Epoch))
+	w.step(Action{kind: startsOwned, who: worker(i), arg: r.Attempt}, next, w.startTurn(next, i, r.Epoch))
 }
 
-// ends takes the worker off the node's books, and with it a process that nobody needs any more.
-func (w *walk) ends(s *State, i int) {
+// endWork removes the node's worker, and a resident process that is not needed any more.
+func (w *walk) endWork(s *State, i int) {
 	n := &s.Nodes[i]
 	r := &s.Run
 	n.Phase, n.Epoch, n.View, n.Outcome = idle, 0, current, 0
-	s.forget(worker(i))
+	s.releaseView(worker(i))
 	if n.Dropped != 0 && (n.Dropped != r.Epoch || r.State != running) {
 		n.Dropped = 0
 	}
@@ -165,13 +167,13 @@ func (w *walk) ends(s *State, i int) {
 	}
 }
 
-// drop ends a turn whose lease could not be renewed, before others take over.
-func (w *walk) drop(i int) {
+// dropTurn ends a turn whose lease could not be renewed, before another node recovers the run.
+func (w *walk) dropTurn(i int) {
 	next := w.newStep()
 	n, r := &next.Nodes[i], &next.Run
 	if r.State == running && r.Epoch == n.Epoch && r.Owner == owner(i+1) {
 		n.Dropped = n.Epoch
 	}
-	w.ends(next, i)
-	w.step(Action{what: drops, who: worker(i)}, next, "")
+	w.endWork(next, i)
+	w.step(Action{kind: dropsTurn, who: worker(i)}, next, "")
 }

@@ -1,36 +1,38 @@
 package explore
 
-// upkeep is what a node does beside its turns: it fires deadlines, recovers what dead nodes left,
-// and watches over resident processes. None of it is fenced: whoever comes first is right.
+// upkeep takes the steps of a node beside its turns: it fires deadlines, recovers the runs of dead
+// nodes, and watches resident processes. None of them has a fence: the first commit wins.
 func (w *walk) upkeep(i int) {
 	s := w.from
 	n, r := &s.Nodes[i], &s.Run
 	who := upkeep(i)
-	if n.Upkeep.Task != nothing {
-		w.upkeepStores(i, n.Upkeep)
+	if n.Upkeep.Task != noTask {
+		w.commitUpkeep(i, n.Upkeep)
 		return
 	}
 	if r.State == waiting && r.Deadline != 0 && (s.Due || w.off[DeadlinePassed]) {
-		w.plans(i, Action{what: sweeps, who: who, arg: r.Deadline}, Op{Task: sweep, ID: r.Deadline})
+		w.planUpkeep(i, Action{kind: readsDeadline, who: who, arg: r.Deadline}, Command{Task: fireDeadline,
+			ID: r.Deadline})
 	}
 	if w.recoverable(s, i) {
-		w.plans(i, Action{what: recovers, who: who}, Op{Task: recovery})
+		w.planUpkeep(i, Action{kind: readsOrphan, who: who}, Command{Task: recoverOrphan})
 		if r.State == waiting && !w.scenario.Sticky {
-			w.plans(i, Action{what: findsRefused, who: who}, Op{Task: recovery, ID: 1})
+			w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
 		}
 	}
 	if r.State == waiting && r.Owner == owner(i+1) && w.scenario.Sticky && !n.Resident && n.Phase == idle {
-		w.plans(i, Action{what: mournsProcess, who: who}, Op{Task: loss, ID: r.Pending})
+		w.planUpkeep(i, Action{kind: noticesLostProcess, who: who}, Command{Task: reportLoss, ID: r.Pending})
 	}
 }
 
-func (w *walk) plans(i int, a Action, op Op) {
+func (w *walk) planUpkeep(i int, a Action, op Command) {
 	next := w.newStep()
 	next.Nodes[i].Upkeep = op
 	w.step(a, next, "")
 }
 
-// recoverable: the run is an orphan, and not one of the node itself, which has to join again first.
+// recoverable reports whether the node would recover the run: it is an orphan, and not one of the
+// node itself, which has to register again first.
 func (w *walk) recoverable(s *State, i int) bool {
 	r := &s.Run
 	switch {
@@ -43,39 +45,39 @@ func (w *walk) recoverable(s *State, i int) bool {
 	return w.orphaned(s) && r.Owner != owner(i+1)
 }
 
-func (w *walk) upkeepStores(i int, op Op) {
+func (w *walk) commitUpkeep(i int, op Command) {
 	s := w.newStep()
-	a := Action{what: stores, who: upkeep(i), arg: op.ID}
+	a := Action{kind: commits, who: upkeep(i), arg: op.ID}
 	base, ok := w.read(w.from, a.who, op.View, versionOf[op.Task])
-	s.Nodes[i].Upkeep = Op{}
-	s.forget(a.who)
+	s.Nodes[i].Upkeep = Command{}
+	s.releaseView(a.who)
 	if !ok {
-		a.came = conflict
-		w.seen.came(a.came)
+		a.result = conflict
+		w.coverage.addResult(a.result)
 		w.step(a, s, "")
 		return
 	}
 	switch op.Task {
-	case sweep:
+	case fireDeadline:
 		w.commit(s, a, base, w.expire(base))
-	case loss:
-		w.commit(s, a, base, &wish{event: processLost})
+	case reportLoss:
+		w.commit(s, a, base, &change{event: processLost})
 	default:
-		w.rescues(s, i, a, base, op.ID == 1)
+		w.commitRecovery(s, i, a, base, op.ID == 1)
 	}
 }
 
-// expire is what a passed deadline makes of a waiting run.
-func (w *walk) expire(r *Run) *wish {
-	ch := &wish{event: waitTimeout, extra: pendingMatches | deadlinePassed, id: r.Pending}
+// expire returns the change that a passed deadline makes to a waiting run.
+func (w *walk) expire(r *Run) *change {
+	ch := &change{event: waitTimeout, extra: pendingMatches | deadlinePassed, id: r.Pending}
 	if w.policy.OnDeadline == "auto_decide" && w.facts(r)&autoDecisionLeft != 0 {
-		ch.event, ch.by = autoDecided, byNobody
+		ch.event, ch.by = autoDecided, byDeadline
 	}
 	return ch
 }
 
-// rescues settles an orphan.
-func (w *walk) rescues(s *State, i int, a Action, base *Run, refused bool) {
+// commitRecovery settles an orphan.
+func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, refused bool) {
 	broken := ""
 	if !w.orphaned(s) {
 		broken = "PI-12: recovery settles a run whose owner is alive"
@@ -84,21 +86,21 @@ func (w *walk) rescues(s *State, i int, a Action, base *Run, refused bool) {
 		w.step(a, s, broken)
 		return
 	}
-	w.commit(s, a, base, w.rescue(base, i, refused))
+	w.commit(s, a, base, w.recoverRun(base, i, refused))
 }
 
-// rescue says what becomes of an orphan.
-func (w *walk) rescue(r *Run, i int, refused bool) *wish {
+// recoverRun returns the change that settles an orphan.
+func (w *walk) recoverRun(r *Run, i int, refused bool) *change {
 	known := w.facts(r)
 	switch {
 	case r.State == running:
-		again := &wish{event: requeue, extra: workerGone, node: i}
-		if _, ruled := w.decide(r, again); ruled.taken() {
-			return again
+		repeat := &change{event: requeue, extra: workerGone, node: i}
+		if _, ruled := w.decide(r, repeat); ruled.allowed() {
+			return repeat
 		}
 	case known&sticky != 0:
 	case r.State == waiting && !refused && r.Session:
-		return &wish{event: preserveWaiting, extra: pendingMatches, node: i}
+		return &change{event: preserveWaiting, extra: pendingMatches, node: i}
 	}
-	return &wish{event: reconcileFailed, extra: contextLost | workerGone, node: i}
+	return &change{event: reconcileFailed, extra: contextLost | workerGone, node: i}
 }

@@ -1,7 +1,7 @@
-// Command modelcheck explores every state of a run that the contract and the protocol around it
-// allow, within bounds that flags give, and checks every invariant in each. It prints how many
-// states and transitions there are; a shortest counter-example, and fails, when something is
-// broken.
+// Command modelcheck visits every state of a run that the contract and the protocol around it
+// allow, within the bounds of its flags, and checks every promise in each. It prints how many
+// states and transitions there are. When a promise is broken, it prints a shortest counter-example
+// and fails.
 //
 //	go run ./proof/explore/modelcheck                          two nodes, one fault: seconds
 //	go run ./proof/explore/modelcheck -faults 2                two faults: minutes
@@ -37,15 +37,15 @@ func main() {
 var errBroken = errors.New("an invariant is broken")
 
 func run(args []string, out io.Writer) error {
-	// who reads no output wants none
+	// a reader of the output who has left needs none
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	o := explore.Options{Contract: contract.Load(), Bounds: explore.Usual()}
 	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
 	flags.IntVar(&o.Bounds.Nodes, "nodes", o.Bounds.Nodes, "nodes that execute runs")
 	flags.IntVar(&o.Bounds.Questions, "questions", o.Bounds.Questions, "questions that the agent asks at most")
 	flags.IntVar(&o.Bounds.Attempts, "attempts", o.Bounds.Attempts, "turns of the run at most")
-	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "things that break at most: crashes, leases that run "+
-		"out, lost acknowledgements, …")
+	flags.IntVar(&o.Bounds.Faults, "faults", o.Bounds.Faults, "faults at most: crashes, leases that run out, "+
+		"lost acknowledgements, …")
 	flags.BoolVar(&o.Bounds.Rival, "rival", o.Bounds.Rival, "another run competes for the pool's only slot")
 	flags.BoolVar(&o.Bare, "bare", false, "leave the logs out, as the model for Rumur does")
 	without := flags.String("without", "", "guards to take away, separated by commas; list shows them")
@@ -94,10 +94,10 @@ func run(args []string, out io.Writer) error {
 	}
 	missing := r.Coverage.Missing(contract.Load())
 	for _, m := range missing {
-		say("not met within these bounds: %s\n", m)
+		say("not reached within these bounds: %s\n", m)
 	}
 	if len(missing) == 0 {
-		say("every transition, rejection, gate rule, policy row and answer of the protocol was met\n")
+		say("every transition, rejection, gate rule, policy row and result of the protocol was reached\n")
 	}
 	return nil
 }

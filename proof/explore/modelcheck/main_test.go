@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestItTellsFiguresAndStories(t *testing.T) {
+func TestRunPrintsFiguresAndACounterexample(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	require.NoError(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0"}, &out))
 	require.Regexp(t, `\d+ states, \d+ transitions, depth \d+`, out.String())
-	require.Contains(t, out.String(), "TR-16", "what these bounds do not reach is said")
+	require.Contains(t, out.String(), "TR-16", "what these bounds do not reach is listed")
 
 	out.Reset()
 	require.ErrorIs(t, run([]string{"-nodes", "1", "-questions", "1", "-faults", "0", "-without", "version.reply"},

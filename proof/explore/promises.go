@@ -2,10 +2,11 @@ package explore
 
 import "fmt"
 
-// changed checks what no commit may do, whoever makes it.
+// changed checks what no commit may do, whoever makes it: change a run that has ended, or settle a
+// question twice.
 func (m *model) changed(before, next *Run) string {
 	if m.over(before) {
-		return "PI-16: what has ended changes"
+		return "PI-16: a run that has ended changes"
 	}
 	for i, was := range before.Settled {
 		if was != unsettled && next.Settled[i] != was {
@@ -15,30 +16,30 @@ func (m *model) changed(before, next *Run) string {
 	return ""
 }
 
-// check says which promise of the protocol the state breaks, or "".
+// check returns the promise of the protocol that the state breaks, or "".
 func (m *model) check(s *State) string {
-	for _, law := range laws {
-		if !law.holds(m, s) {
-			return law.id + ": " + law.doc
+	for _, p := range promises {
+		if !p.holds(m, s) {
+			return p.id + ": " + p.doc
 		}
 	}
 	return ""
 }
 
-// law is a promise of the protocol, beside the contract's invariants.
+// promise is a promise of the protocol, beside the contract's invariants.
 type promise struct {
 	id, doc string
 	holds   func(m *model, s *State) bool
 }
 
-var laws = []promise{
+var promises = []promise{
 	{"PI-01", "a slot is held exactly by a turn that executes, and by a sticky run that waits or was answered",
 		slotRight},
-	{"PI-02", "what has ended holds nothing", func(m *model, s *State) bool {
+	{"PI-02", "a run that has ended holds no slot, owner, question or answer", func(m *model, s *State) bool {
 		r := &s.Run
 		return !m.over(r) || !r.Slot && r.Owner == 0 && r.Pending == 0 && r.Answer == 0
 	}},
-	{"PI-03", "one worker at most has the current epoch of a turn that executes", oneWorker},
+	{"PI-03", "at most one worker has the current epoch of a turn that executes", oneWorker},
 	{"PI-04", "a question is open exactly while the run waits, and it is the last one", func(_ *model, s *State) bool {
 		r := &s.Run
 		return (r.Pending != 0) == (r.State == waiting) && (r.Pending == 0 || r.Pending == r.Asked)
@@ -54,7 +55,7 @@ var laws = []promise{
 	{"PI-08", "no more slots are held than the pool has", func(_ *model, s *State) bool {
 		return !s.Rival || !s.Run.Slot
 	}},
-	{"PI-09", "the events tell what the record says", func(m *model, s *State) bool {
+	{"PI-09", "events and record agree", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
 			r.Pending == l.Open

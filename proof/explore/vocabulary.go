@@ -1,10 +1,10 @@
 package explore
 
-// place is a state of the contract, or none.
-type place uint8
+// runState is a state of the contract, or none.
+type runState uint8
 
 const (
-	nowhere place = iota
+	nowhere runState = iota
 	queued
 	running
 	waiting
@@ -13,17 +13,17 @@ const (
 	canceled
 )
 
-var placeNames = placeNamesArray[:]
+var runStateNames = runStateNamesArray[:]
 
-var placeNamesArray = [...]string{"nowhere", "queued", "running", "waiting_user", "succeeded", "failed", "canceled"}
+var runStateNamesArray = [...]string{"nowhere", "queued", "running", "waiting_user", "succeeded", "failed", "canceled"}
 
-func (p place) String() string { return placeNames[p] }
+func (p runState) String() string { return runStateNames[p] }
 
-// happening is an event of the contract.
-type happening uint8
+// eventKind is an event of the contract.
+type eventKind uint8
 
 const (
-	turnStarted happening = iota
+	turnStarted eventKind = iota
 	turnNeedsInput
 	turnSucceeded
 	turnFailed
@@ -35,19 +35,19 @@ const (
 	preserveWaiting
 	reconcileFailed
 	requeue
-	happenings // their number
+	eventKinds // their number
 )
 
-var happeningNames = [happenings]string{
+var eventNames = [eventKinds]string{
 	"turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted",
 	"interaction.auto_decide.timeout",
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
 	"restart.reconcile_failed", "restart.requeue",
 }
 
-func (h happening) String() string { return happeningNames[h] }
+func (h eventKind) String() string { return eventNames[h] }
 
-// facts are those that hold.
+// facts is the set of the facts that hold.
 type facts uint32
 
 const (
@@ -93,16 +93,16 @@ func when(is bool, fact facts) facts {
 type settlement uint8
 
 const (
-	unsettled settlement = iota
-	byAda                // by a reply with a key
-	byBen                // by a reply without
-	byNobody             // automatically
-	abandoned            // the run ended
+	unsettled  settlement = iota
+	byAda                 // by a reply with a key
+	byBen                 // by a reply without
+	byDeadline            // automatically
+	abandoned             // the run ended
 )
 
 var settlementNames = []string{"open", "answered by ada", "answered by ben", "decided automatically", "abandoned"}
 
 func (s settlement) String() string { return settlementNames[s] }
 
-// answered reports whether a turn has something to go on with.
-func (s settlement) answered() bool { return s == byAda || s == byBen || s == byNobody }
+// answered reports whether the next turn gets an answer.
+func (s settlement) answered() bool { return s == byAda || s == byBen || s == byDeadline }
