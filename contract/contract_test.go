@@ -21,7 +21,7 @@ func TestEmbeddedContractIsSound(t *testing.T) {
 }
 
 // What a caller does to a loaded contract is the caller's affair.
-func TestLoadedContractsAreCopies(t *testing.T) {
+func TestLoadReturnsCopies(t *testing.T) {
 	t.Parallel()
 	Load().Transitions[0].To = "nowhere"
 	Source()[0] = 'x'
@@ -30,7 +30,7 @@ func TestLoadedContractsAreCopies(t *testing.T) {
 }
 
 // G1: the file is closed and says each thing once.
-func TestFaultsOfTheFile(t *testing.T) {
+func TestParseRefusesFaultsOfTheFile(t *testing.T) {
 	t.Parallel()
 	replaced := func(old, with string) string {
 		t.Helper()
@@ -78,7 +78,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 }
 
 // G1: the gate is total and each rule of it can decide; the reasons are named.
-func TestFaultsOfTheGate(t *testing.T) {
+func TestParseRefusesFaultsOfTheGate(t *testing.T) {
 	t.Parallel()
 	gap := Load()
 	gap.Gate = gap.Gate[:len(gap.Gate)-1]

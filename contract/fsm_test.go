@@ -80,7 +80,7 @@ func bare(l *Lifecycle, t Transition) Transition {
 
 // G2: contract and machine have the same transitions, in both directions, with everything that they
 // carry.
-func TestTransitionsAreTheSame(t *testing.T) {
+func TestMachineHasTheTransitionsOfTheContract(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	var want, got []Transition
@@ -91,7 +91,7 @@ func TestTransitionsAreTheSame(t *testing.T) {
 		got = append(got, bare(l, fromFSM(tr)))
 	}
 	require.Equal(t, want, got)
-	begin := fsm.Begin()
+	begin := fsm.Submit()
 	require.Equal(t, l.Submission.To, string(begin.To))
 	require.Equal(t, l.Submission.Slot, string(begin.Slot))
 	require.Equal(t, l.Submission.ID, begin.ID)
@@ -109,7 +109,7 @@ func TestTransitionsAreTheSame(t *testing.T) {
 // G2: the machine that runs, not only its table, agrees with the contract in every cell, for every
 // assignment of the facts that either of them mentions there, and beside it with all other facts or
 // none.
-func TestEveryCellAgrees(t *testing.T) {
+func TestMachineAgreesInEveryCell(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	var every []string
@@ -173,9 +173,9 @@ func agree(t testing.TB, l *Lifecycle, state, event string, set fsm.Facts) strin
 
 // G3: every event sequence up to length 6, with every choice of facts at each step, leads model and
 // machine through the same states. Both answers depend on state, event and facts alone (the
-// machine's on nothing else: TestConcurrentCallsDoNotMix in fsm), so that what one step leads to is
+// machine's on nothing else: TestNextIsSafeForConcurrentUse in fsm), so that what one step leads to is
 // asked once and looked up in the 3 million sequences.
-func TestEverySequenceUpToSix(t *testing.T) {
+func TestMachineAgreesOnEverySequenceUpToSix(t *testing.T) {
 	t.Parallel()
 	const length = 6
 	l := embedded()
@@ -221,7 +221,7 @@ func TestEverySequenceUpToSix(t *testing.T) {
 }
 
 // G3: random longer sequences with any facts.
-func TestRandomSequencesUpToSixty(t *testing.T) {
+func TestMachineAgreesOnRandomSequencesUpToSixty(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -236,7 +236,7 @@ func TestRandomSequencesUpToSixty(t *testing.T) {
 
 // G3: random walks that prefer what is possible, so that long lives are seen too: each ends in a
 // terminal state or goes on.
-func TestRandomLivesUpToSixty(t *testing.T) {
+func TestMachineAgreesOnRandomLivesUpToSixty(t *testing.T) {
 	t.Parallel()
 	l := embedded()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -30,7 +30,7 @@ func (c *soundness) faultf(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%w: %s", ErrContract, fmt.Sprintf(format, args...)))
 }
 
-func (c *soundness) known(where, what string, names []string, wanted ...string) {
+func (c *soundness) requireDeclared(where, what string, names []string, wanted ...string) {
 	for _, name := range wanted {
 		if !slices.Contains(names, name) {
 			c.faultf("%s: there is no %s %q", where, what, name)
@@ -44,8 +44,8 @@ func (c *soundness) names() {
 	states, events, facts, errorCodes, types := l.StateNames(), Names(l.Events), Names(l.Facts), Codes(l.Errors),
 		l.PayloadTypes()
 	guard := func(id string, g Guard) {
-		c.known(id, "fact", facts, g.All...)
-		c.known(id, "fact", facts, g.None...)
+		c.requireDeclared(id, "fact", facts, g.All...)
+		c.requireDeclared(id, "fact", facts, g.None...)
 		for _, name := range slices.Concat(g.All, g.None) {
 			if n := count(g.All, name) + count(g.None, name); n > 1 {
 				c.faultf("%s: fact %q stands %d times in one guard", id, name, n)
@@ -54,36 +54,36 @@ func (c *soundness) names() {
 	}
 	emits := func(id string, emissions []Emission) {
 		for _, e := range emissions {
-			c.known(id, "event type", types, e.Type)
+			c.requireDeclared(id, "event type", types, e.Type)
 		}
 	}
-	c.known(l.Submission.ID, "state", states, l.Submission.To)
+	c.requireDeclared(l.Submission.ID, "state", states, l.Submission.To)
 	emits(l.Submission.ID, l.Submission.Emits)
 	for _, t := range l.Transitions {
-		c.known(t.ID, "state", states, t.From, t.To)
-		c.known(t.ID, "event", events, t.Event)
-		c.known(t.ID, "error code", errorCodes, t.Also...)
+		c.requireDeclared(t.ID, "state", states, t.From, t.To)
+		c.requireDeclared(t.ID, "event", events, t.Event)
+		c.requireDeclared(t.ID, "error code", errorCodes, t.Also...)
 		if t.Error != "" {
-			c.known(t.ID, "error code", errorCodes, t.Error)
+			c.requireDeclared(t.ID, "error code", errorCodes, t.Error)
 		}
 		guard(t.ID, t.Guard)
 		emits(t.ID, t.Emits)
 	}
 	for _, r := range l.Rejections {
-		c.known(r.ID, "state", states, r.States...)
-		c.known(r.ID, "event", events, r.Events...)
-		c.known(r.ID, "error code", errorCodes, r.Error)
+		c.requireDeclared(r.ID, "state", states, r.States...)
+		c.requireDeclared(r.ID, "event", events, r.Events...)
+		c.requireDeclared(r.ID, "error code", errorCodes, r.Error)
 	}
 	for _, r := range l.Gate {
-		c.known(r.ID, "event", events, r.Outcome)
-		c.known(r.ID, "warning code", Codes(l.Warnings), r.Warnings...)
+		c.requireDeclared(r.ID, "event", events, r.Outcome)
+		c.requireDeclared(r.ID, "warning code", Codes(l.Warnings), r.Warnings...)
 		if r.Error != "" {
-			c.known(r.ID, "error code", errorCodes, r.Error)
+			c.requireDeclared(r.ID, "error code", errorCodes, r.Error)
 		}
 		guard(r.ID, r.Guard)
 	}
 	for _, w := range l.Waiting {
-		c.known(w.ID, "profile", Names(l.Profiles), w.Profile)
+		c.requireDeclared(w.ID, "profile", Names(l.Profiles), w.Profile)
 	}
 }
 

@@ -32,7 +32,7 @@ func taken(tr contract.Transition, facts fsm.Facts) string {
 
 // A3 A7: the facts that the contract asks for are enough to take an arrow, and it is not taken when
 // any one of them is missing, or one that it excludes is there.
-func TestEachFactOfAGuardCounts(t *testing.T) {
+func TestNextNeedsEachFactOfAGuard(t *testing.T) {
 	t.Parallel()
 	for _, tr := range contract.Load().Transitions {
 		facts := set(t, tr.All...)
@@ -52,7 +52,7 @@ func TestEachFactOfAGuardCounts(t *testing.T) {
 
 // B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11: the gate decides as the contract does, by each rule, whatever
 // is known of a turn.
-func TestTheGateDecidesAsTheContract(t *testing.T) {
+func TestDecideAgreesWithTheContract(t *testing.T) {
 	t.Parallel()
 	l := contract.Load()
 	var guards []contract.Guard
@@ -81,7 +81,7 @@ func TestTheGateDecidesAsTheContract(t *testing.T) {
 
 // F6: an engine's own warnings are those that the contract has room for, and no code of the
 // contract is one.
-func TestAnEnginesOwnWarnings(t *testing.T) {
+func TestWarningOwnHasThePrefix(t *testing.T) {
 	t.Parallel()
 	space := contract.Load().OwnWarnings
 	for code, own := range map[string]bool{
@@ -92,16 +92,16 @@ func TestAnEnginesOwnWarnings(t *testing.T) {
 	} {
 		require.Equal(t, own, fsm.Warning(code).Own(), code)
 		require.Equal(t, own, space.Holds(code), code)
-		require.Equal(t, own, fsm.Warning(code).Known(), code)
+		require.Equal(t, own, fsm.Warning(code).Declared(), code)
 	}
 	for _, w := range fsm.Warnings() {
 		require.False(t, w.Own(), w)
-		require.True(t, w.Known(), w)
+		require.True(t, w.Declared(), w)
 	}
 }
 
 // Each fact has a bit of its own, and the name that the contract gives it.
-func TestEachFactIsItsOwn(t *testing.T) {
+func TestFactsHaveDistinctBits(t *testing.T) {
 	t.Parallel()
 	facts := map[fsm.Facts]string{
 		fsm.FactSlotHeld: "slot_held", fsm.FactInteractive: "interactive", fsm.FactSticky: "sticky",

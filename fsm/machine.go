@@ -102,8 +102,8 @@ func Wait(p Profile, strict bool) (rule WaitRule, ok bool) {
 	return WaitRule{}, false
 }
 
-// Begin returns how a run begins.
-func Begin() Submission {
+// Submit returns how a run begins: its first state, the effect on its slot and its events.
+func Submit() Submission {
 	s := submission
 	s.Emits = slices.Clone(s.Emits)
 	return s

@@ -10,7 +10,7 @@ import (
 
 // A7: an event that the state does not allow is refused with an error that names both, and the
 // rule.
-func TestRefusalsNameStateEventAndRule(t *testing.T) {
+func TestNextRefusalNamesStateEventAndRule(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		state State
@@ -41,7 +41,7 @@ func TestRefusalsNameStateEventAndRule(t *testing.T) {
 }
 
 // What a caller does to an answer does not reach the tables.
-func TestAnswersAreTheCallers(t *testing.T) {
+func TestNextReturnsCopies(t *testing.T) {
 	t.Parallel()
 	spoil := func(tr Transition) {
 		for i := range tr.Emits {
@@ -70,14 +70,14 @@ func TestAnswersAreTheCallers(t *testing.T) {
 	rule.Warnings[0] = "SPOILED"
 	require.Equal(t, []Warning{WarnInteractiveCompletedWithoutDoneMarker}, Decide(soft).Warnings)
 
-	Begin().Emits[0].Type = "spoiled"
-	require.Equal(t, "conversation.started", Begin().Emits[0].Type)
+	Submit().Emits[0].Type = "spoiled"
+	require.Equal(t, "conversation.started", Submit().Emits[0].Type)
 	States()[0] = "spoiled"
 	require.Equal(t, StateQueued, States()[0])
 }
 
 // One machine serves every run at once: no call gets another one's answer.
-func TestConcurrentCallsDoNotMix(t *testing.T) {
+func TestNextIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	type question struct {
 		state State
@@ -119,7 +119,7 @@ func TestConcurrentCallsDoNotMix(t *testing.T) {
 }
 
 // Refusing an unknown state leaves nothing behind: the machine library would keep a record of each.
-func TestUnknownStatesAreNotRemembered(t *testing.T) {
+func TestNextForgetsUnknownStates(t *testing.T) {
 	t.Parallel()
 	_, err := Next("limbo", EventTurnStarted, ^Facts(0))
 	require.Error(t, err)

@@ -12,9 +12,9 @@ func (w Warning) Own() bool {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// Known reports whether events may have the code: it is one of the contract's codes, or an engine's
-// own (IV-22).
-func (w Warning) Known() bool { return w.Own() || slices.Contains(Warnings(), w) }
+// Declared reports whether events may have the code: it is one of the contract's codes, or an
+// engine's own (IV-22).
+func (w Warning) Declared() bool { return w.Own() || slices.Contains(Warnings(), w) }
 
 // Question reports whether the code concerns a question.
 func (w Warning) Question() bool { return strings.HasPrefix(string(w), "ASK_USER_") }

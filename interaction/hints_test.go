@@ -20,10 +20,10 @@ func (b bad) MarshalJSON() ([]byte, error) { return b() }
 
 type link struct{ Next *link }
 
-// TestHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints.
+// TestNormalizeHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints.
 // What JSON cannot hold within the limits is left out with a diagnostic; nothing of it ends the
 // process.
-func TestHintsOfAnyShape(t *testing.T) {
+func TestNormalizeHintsOfAnyShape(t *testing.T) {
 	const million = 1_000_000
 	maps := map[string]any{}
 	for range million {

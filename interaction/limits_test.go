@@ -18,7 +18,7 @@ func nested(n int, inner string) string {
 }
 
 // C2: what an agent says is taken up to each limit, and not beyond.
-func TestQuestionsAreTakenUpToTheLimits(t *testing.T) {
+func TestReadAcceptsQuestionsUpToTheLimits(t *testing.T) {
 	object := func(size int) string { // a question as JSON of so many bytes
 		head, tail := `{"kind":"confirm","prompt":"x","more":"`, `"}`
 		return head + strings.Repeat("y", size-len(head)-len(tail)) + tail
@@ -70,7 +70,7 @@ func TestQuestionsAreTakenUpToTheLimits(t *testing.T) {
 }
 
 // C2: each part of a question is kept up to its limit, and what is beyond is said.
-func TestPartsAreKeptUpToTheLimits(t *testing.T) {
+func TestNormalizeCutsPartsAtTheLimits(t *testing.T) {
 	hints := func(bytes int) map[string]any { return map[string]any{"a": strings.Repeat("x", bytes-len(`{"a":""}`))} }
 	list := func(n int, of string) []string { return strings.Split(strings.Repeat(of+"\n", n-1)+of, "\n") }
 	deep := func(depth int) (hints map[string]any) {
@@ -143,7 +143,7 @@ func requireSame(t *testing.T, want, got interaction.Question) {
 }
 
 // C2: a text is cut between two characters, and holds no NUL, which some stores refuse.
-func TestTextsAreCutBetweenCharacters(t *testing.T) {
+func TestNormalizeCutsTextsBetweenCharacters(t *testing.T) {
 	long, _ := interaction.Normalize(interaction.Question{Prompt: "a" + strings.Repeat("é", interaction.MaxPromptText)})
 	require.Equal(t, "a"+strings.Repeat("é", interaction.MaxPromptText/2-1), long.Prompt)
 	long, _ = interaction.Normalize(interaction.Question{Prompt: "abc" + strings.Repeat("𝄞",
@@ -154,7 +154,7 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 }
 
 // C3 C5: a reply is taken up to each limit.
-func TestRepliesAreTakenUpToTheLimits(t *testing.T) {
+func TestReplyIsAcceptedUpToTheLimits(t *testing.T) {
 	key, actor, text := strings.Repeat("k", interaction.MaxKey), strings.Repeat("a", interaction.MaxActor),
 		strings.Repeat("x", interaction.MaxReplyText)
 	require.NoError(t, interaction.Reply{ID: 1, Text: text, Key: key, Actor: actor}.Validate())
@@ -173,7 +173,7 @@ func TestRepliesAreTakenUpToTheLimits(t *testing.T) {
 }
 
 // The limits are part of what users build upon.
-func TestLimitsStayAsTheyAre(t *testing.T) {
+func TestLimitsAreUnchanged(t *testing.T) {
 	require.Equal(t, []int{262144, 255, 255}, []int{interaction.MaxReplyText, interaction.MaxKey, interaction.MaxActor})
 	require.Equal(t, []int{32768, 32768, 100, 1024, 100, 8192},
 		[]int{interaction.MaxPromptText, interaction.MaxContext, interaction.MaxOptions, interaction.MaxLabel,
@@ -183,7 +183,7 @@ func TestLimitsStayAsTheyAre(t *testing.T) {
 }
 
 // I11: what an engine hands over as output is taken up to its limit.
-func TestOutputIsTakenUpToItsLimit(t *testing.T) {
+func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	output := func(size int) string { return `{"a":"` + strings.Repeat("x", size-len(`{"a":""}`)) + `"}` }
 	r := interaction.Read("", json.RawMessage(output(interaction.MaxOutput)))
 	require.Len(t, r.Output, interaction.MaxOutput)
@@ -205,7 +205,7 @@ func TestOutputIsTakenUpToItsLimit(t *testing.T) {
 }
 
 // C2: what is odd about one text is told in sixteen diagnostics at most.
-func TestDiagnosticsAreFew(t *testing.T) {
+func TestReadGivesAtMostSixteenDiagnostics(t *testing.T) {
 	label := strings.Repeat("x", interaction.MaxLabel+1)
 	r := interaction.Read("<ASK_USER_YAML>\nkind: choose_one\nprompt: x\noptions:\n"+strings.Repeat("- {label: "+label+
 		"}\n", 40)+"</ASK_USER_YAML>", nil)

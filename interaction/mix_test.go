@@ -13,7 +13,7 @@ import (
 )
 
 // B4 B6: what stands beside an output does not take it away.
-func TestOutputBesideOtherThings(t *testing.T) {
+func TestReadFindsOutputBesideOtherText(t *testing.T) {
 	fence := "```json\n{\"a\":1}\n```\n"
 	for name, c := range map[string]struct {
 		text, structured string
@@ -45,7 +45,7 @@ func TestOutputBesideOtherThings(t *testing.T) {
 }
 
 // B10: a question and an output in one object are told apart, wherever the object stands.
-func TestQuestionAndOutputInOneObject(t *testing.T) {
+func TestReadSeparatesQuestionAndOutputOfOneObject(t *testing.T) {
 	object := `{"a":1,"ask_user":{"kind":"confirm","prompt":"Go on?"}}`
 	for name, c := range map[string]struct{ text, structured, shown string }{
 		"B10/structured":         {"Look.", object, "Look."},
@@ -93,7 +93,7 @@ func TestQuestionAndOutputInOneObject(t *testing.T) {
 }
 
 // C2: the person sees what a question that cannot be read meant to ask.
-func TestWhatAMalformedQuestionSaysIsShown(t *testing.T) {
+func TestReadShowsTheTextOfAMalformedQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		code fsm.Warning
@@ -134,7 +134,7 @@ func TestWhatAMalformedQuestionSaysIsShown(t *testing.T) {
 }
 
 // C1: what prose says of the tag before does not spoil the question after it.
-func TestTheTagIsNamedBeforeItIsUsed(t *testing.T) {
+func TestReadFindsAQuestionAfterTextThatMentionsTheTag(t *testing.T) {
 	r := interaction.Read("I ask with <ASK_USER_YAML>, as told:\n```json\n{\"a\":1}\n```\n<ASK_USER_YAML>\nkind: "+
 		"confirm\nprompt: Go on?\n</ASK_USER_YAML>\n", nil)
 	require.NotNil(t, r.Question)
@@ -149,7 +149,7 @@ func TestTheTagIsNamedBeforeItIsUsed(t *testing.T) {
 }
 
 // C1: a number in an option is offered as it was written.
-func TestNumbersStayAsWritten(t *testing.T) {
+func TestReadKeepsNumbersOfOptionsAsWritten(t *testing.T) {
 	r := interaction.Read(
 		`{"ask_user":{"kind":"choose_one","prompt":"How many?","options":[{"label":"many","value":1000000},12345678901234567890,1.50],"ui_hints":{"rows":2}}}`, nil)
 	require.NotNil(t, r.Question)
@@ -162,7 +162,7 @@ func TestNumbersStayAsWritten(t *testing.T) {
 
 // C2 I11: tags that open and close in every unlucky order are read in linear time too, and only one
 // question is parsed.
-func TestHostileTagsAreReadInLinearTime(t *testing.T) {
+func TestReadTakesLinearTimeForHostileTags(t *testing.T) {
 	const open, end = "<ASK_USER_YAML>", "</ASK_USER_YAML>"
 	for name, text := range map[string]string{
 		"opened by lines, closed once":     strings.Repeat(open+"\n", 200_000) + end,

@@ -48,7 +48,7 @@ func TestPatchIsIdempotent(t *testing.T) {
 }
 
 // H3: a prompt that holds the marks many times is read in linear time.
-func TestPatchIsLinear(t *testing.T) {
+func TestPatchTakesLinearTime(t *testing.T) {
 	for _, task := range []string{
 		strings.Repeat(markBegin+"x"+markEnd, 100_000), strings.Repeat(markBegin, 100_000) + strings.Repeat(markEnd,
 			100_000), strings.Repeat(markBegin, 200_000),
@@ -60,7 +60,7 @@ func TestPatchIsLinear(t *testing.T) {
 }
 
 // H1 H3: what is around an earlier patch is kept, apart from it.
-func TestPatchKeepsWhatIsAround(t *testing.T) {
+func TestPatchKeepsTheTextAroundAnEarlierPatch(t *testing.T) {
 	before := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive})
 	got := interaction.Patch(interaction.PromptParts{Task: before + "And this.", Mode: fsm.ModeAuto})
 	inOrder(t, got, "Do it.\n", "And this.", "Working alone")
@@ -80,7 +80,7 @@ func TestPatchKeepsWhatIsAround(t *testing.T) {
 
 // B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker
 // again (H1).
-func TestARepairSaysWhatIsWrong(t *testing.T) {
+func TestRepairSaysWhatIsWrong(t *testing.T) {
 	auto := interaction.RepairText(fsm.ModeAuto, "", "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")
 	require.NotContains(t, auto, interaction.DoneMarker)

@@ -13,7 +13,7 @@ import (
 )
 
 // B4 B5 B6: only the assistant's own marker counts.
-func TestDoneMarker(t *testing.T) {
+func TestReadCountsOnlyTheAssistantsDoneMarker(t *testing.T) {
 	for name, c := range map[string]struct {
 		text       string
 		structured string
@@ -88,7 +88,7 @@ func TestDoneMarker(t *testing.T) {
 }
 
 // C1 B10: a question in each of its forms; what it takes is no output and not shown.
-func TestQuestionForms(t *testing.T) {
+func TestReadFindsAQuestionInEachForm(t *testing.T) {
 	want := interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "Which?", Context: "It matters.",
 		Options:        []interaction.Option{{Label: "One", Value: "1"}, {Label: "two", Value: "two"}},
@@ -138,7 +138,7 @@ func TestQuestionForms(t *testing.T) {
 }
 
 // C2: what is malformed, partial or oversized is a diagnostic, never a question and never a fault.
-func TestMalformedQuestions(t *testing.T) {
+func TestReadReportsMalformedQuestions(t *testing.T) {
 	tagged := func(s string) string { return "<ASK_USER_YAML>\n" + s + "\n</ASK_USER_YAML>" }
 	for name, c := range map[string]struct {
 		text string
@@ -228,7 +228,7 @@ func TestMalformedQuestions(t *testing.T) {
 }
 
 // C2 I11: a hostile text is read in time that grows with its length, and no faster.
-func TestHostileTextsAreReadInLinearTime(t *testing.T) {
+func TestReadTakesLinearTimeForHostileTexts(t *testing.T) {
 	for _, piece := range []string{"`", "```\n", "{", "[", "<ASK_USER_YAML>", "__SKILL_DONE__\n", "> ", "~~~x\n",
 		"\xff", "```json\n{}\n```\n"} {
 		text := strings.Repeat(piece, 4<<20/len(piece))
@@ -238,7 +238,7 @@ func TestHostileTextsAreReadInLinearTime(t *testing.T) {
 }
 
 // C1: any question that is within the limits comes through each form as it is.
-func TestQuestionsSurviveEachForm(t *testing.T) {
+func TestReadReturnsEachFormUnchanged(t *testing.T) {
 	word := rapid.StringMatching(`[A-Za-z][A-Za-z0-9 ,.]{0,20}[a-z]`)
 	rapid.Check(t, func(t *rapid.T) {
 		q := interaction.Question{

@@ -16,7 +16,7 @@ import (
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // C3 C4: a reply is any text; what it names is checked.
-func TestReplyValidation(t *testing.T) {
+func TestReplyValidateRefuses(t *testing.T) {
 	require.NoError(t, interaction.Reply{ID: 1, Text: "anything: {not json", Key: "k", Actor: "ada"}.Validate())
 	for field, bad := range map[string][]interaction.Reply{
 		"ID": {{Text: "x"}, {ID: -1, Text: "x"}},
@@ -46,7 +46,7 @@ func TestDigest(t *testing.T) {
 }
 
 // C6: the envelope of an automatic decision, by each policy, through the entry of replies.
-func TestAutoDecision(t *testing.T) {
+func TestAutoDecisionAnswersByEachPolicy(t *testing.T) {
 	seen := map[string]bool{}
 	for _, policy := range []interaction.DecisionPolicy{interaction.EngineJudgement, interaction.SafeDefault,
 		interaction.Abort} {
@@ -71,7 +71,7 @@ func TestAutoDecision(t *testing.T) {
 }
 
 // C7: what history keeps of each way to settle.
-func TestRecords(t *testing.T) {
+func TestRecordKeepsEachWayToSettle(t *testing.T) {
 	q := interaction.Question{ID: 1, Attempt: 1, Prompt: "?", AskedAt: noon}
 	reply := interaction.Reply{ID: 1, Text: "yes", Key: "k", Actor: "ada"}
 	require.Equal(t, interaction.Record{
@@ -88,7 +88,7 @@ func TestRecords(t *testing.T) {
 }
 
 // C2: what Normalize lets through, the event's schema takes.
-func TestLimitsFitTheProtocol(t *testing.T) {
+func TestNormalizedQuestionsPassTheSchema(t *testing.T) {
 	raw, err := os.ReadFile("../contract/events/user.input.required.schema.json")
 	require.NoError(t, err)
 	var schema struct {

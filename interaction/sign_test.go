@@ -14,7 +14,7 @@ import (
 const nonce = "abcdefgh2345"
 
 // B4 B6 B10 J12: what has the nonce counts, and shows it to nobody.
-func TestWhatCountsWithANonce(t *testing.T) {
+func TestReadCountsMarksWithTheNonceOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, structured string
 		done, notDone    bool
@@ -98,7 +98,7 @@ func echoCountsForNothing(t *testing.T, text string) {
 	}
 }
 
-func TestAnEchoCountsForNothing(t *testing.T) {
+func TestReadIgnoresAnEchoOfThePrompt(t *testing.T) {
 	for _, a := range forms {
 		for _, b := range forms {
 			echoCountsForNothing(t, a+b)
@@ -133,7 +133,7 @@ func FuzzEcho(f *testing.F) {
 
 // H2 J12: the prompt and the round of repair tell the nonce, and an agent that does as it is told
 // is understood.
-func TestThePromptTellsTheNonce(t *testing.T) {
+func TestPromptContainsTheNonce(t *testing.T) {
 	parts := interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, OutputSchema: []byte(`{}`),
 		Nonce: nonce}
 	told := interaction.Patch(parts)

@@ -391,7 +391,7 @@ func orText(s, otherwise string) string {
 }
 
 // begun says how a run begins.
-var begun = fsm.Begin()
+var begun = fsm.Submit()
 
 // decideSubmission makes the commit that creates a run.
 func decideSubmission(r store.Run, spec []byte) (store.Commit, error) {

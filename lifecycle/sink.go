@@ -34,7 +34,7 @@ func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
 // or one of the engine's own. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the detail
 // (F6, F7).
 func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
-	if d.Code.Known() {
+	if d.Code.Declared() {
 		return d
 	}
 	detail := d.Detail

@@ -56,7 +56,7 @@ func decodeSpec(id string, body []byte) (Spec, error) {
 // says false, and the spec means nothing.
 func scanSpec(body []byte) (Spec, bool) {
 	var v Spec
-	s := plainjson.Scanner{Body: body, Known: knownWords}
+	s := plainjson.Scanner{Body: body, Words: knownWords}
 	readSpec(&s, &v)
 	return v, s.Done()
 }

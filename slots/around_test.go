@@ -34,7 +34,7 @@ func (l *line) next(after string, inclusive bool) (string, bool, error) {
 
 // One round comes by each key once, in turn, whether or not the turns stand at one of them; it
 // looks no further than it is followed; and where a look fails, that is the last that it says.
-func TestOnceAroundTheKeys(t *testing.T) {
+func TestAroundVisitsEachKeyOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"", "a", "b", "bb", "c", "é", "ü"}), 0, -1,
 			rapid.ID).Draw(t, "keys")

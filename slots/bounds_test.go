@@ -14,7 +14,7 @@ import (
 
 // With k keys waiting at one priority, each is served within k picks, wherever the turns stand and
 // however many one of them has.
-func TestEachKeyIsServedWithinOneRound(t *testing.T) {
+func TestSelectServesEachKeyWithinOneRound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(1, 8).Draw(t, "keys")
 		q := &queue{}
@@ -45,7 +45,7 @@ func TestEachKeyIsServedWithinOneRound(t *testing.T) {
 
 // I13: calls follow the priorities alone, but for a logarithm; what the calls look at follows what
 // is picked and the keys that have no room; nothing follows what waits.
-func TestCallsAndLooksAreBounded(t *testing.T) {
+func TestSelectBoundsItsCallsAndWhatTheyRead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawScene(t)
 		for i := range rapid.IntRange(0, 300).Draw(t, "more of one key") {
@@ -91,7 +91,7 @@ func TestCallsAndLooksAreBounded(t *testing.T) {
 
 // I13: with hundreds of keys, all of them waiting with as much as you like, a claim is three calls:
 // which priority, which keys, which runs.
-func TestCallsDoNotGrowWithKeysOrRuns(t *testing.T) {
+func TestSelectCallsDoNotGrowWithKeysOrRuns(t *testing.T) {
 	for _, keys := range []int{1, 7, 256} {
 		for _, each := range []int{20, 200} {
 			q := &queue{}
@@ -109,7 +109,7 @@ func TestCallsDoNotGrowWithKeysOrRuns(t *testing.T) {
 
 // Keys that were filled at a higher priority are passed over at a lower one, and the next ones are
 // found without another call.
-func TestKeysFilledOnTheWayCostNoFurtherCall(t *testing.T) {
+func TestSelectSkipsFullKeysWithoutACall(t *testing.T) {
 	q, held := &queue{}, map[string]int{}
 	for i := range 50 {
 		key := fmt.Sprintf("k%02d", i)
@@ -165,7 +165,7 @@ func (b *broken) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 
 // Wherever the store fails, its error is the answer, nothing is picked, and the turns stand where
 // they stood.
-func TestAFailedCallPicksNothing(t *testing.T) {
+func TestSelectPicksNothingWhenACallFails(t *testing.T) {
 	q := queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 0, 2}, {"b2", "b", 0, 3}, {"n1", "", 0, 4}}}
 	p, whole := slots.Pool{Name: "p", Capacity: 9, KeyCapacity: 9}, q
 	_, _, err := whole.choose(p, nil, 9, "b")
@@ -181,7 +181,7 @@ func TestAFailedCallPicksNothing(t *testing.T) {
 }
 
 // A pool that was made smaller than what is held in it starts nothing.
-func TestAFullPoolStartsNothing(t *testing.T) {
+func TestSelectPicksNothingFromAFullPool(t *testing.T) {
 	q := &queue{runs: []ready{{"a", "", 0, 1}}}
 	for _, held := range []int{2, 3} {
 		ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 2}, held, q, 5, "k")

@@ -57,7 +57,7 @@ func (m *moving) Oldest(priority int, wants []slots.Want) ([][]string, error) {
 
 // Runs that come and go between the calls lead neither to a run picked twice, nor to more than
 // there is room for, nor to a look without end.
-func TestRunsMayComeAndGoMeanwhile(t *testing.T) {
+func TestSelectWhileRunsComeAndGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQueue(t)
 		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 30).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0,
@@ -96,7 +96,7 @@ func (f *fading) Keys(priority int, last string, n int) ([]slots.Key, error) {
 }
 
 // Who waits all the time is not passed over for one of lower priority because somebody else went.
-func TestWhoGoesMakesNoRoomForLowerPriorities(t *testing.T) {
+func TestSelectFillsAVanishedRunsPlaceByPriority(t *testing.T) {
 	runs := []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 2}, {"c1", "c", 0, 0}}
 	q := &fading{queue: queue{runs: runs}, goes: "a1"}
 	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 1}, 0, q, 1, "")
@@ -133,7 +133,7 @@ func gone(q *queue, ids ...string) {
 
 // A key of which some runs are picked already is looked at again past them: what came meanwhile is
 // not passed over for lower priorities.
-func TestWhoComesMeanwhileIsNotPassedOver(t *testing.T) {
+func TestSelectSeesRunsThatArriveMeanwhile(t *testing.T) {
 	q := &changing{queue: queue{runs: []ready{{"a1", "a", 1, 1}, {"b1", "b", 1, 1}, {"c1", "c", 1, 1},
 		{"e1", "e", 1, 1}, {"z1", "z", 0, 0}}}}
 	q.after = []func(*queue){
@@ -175,7 +175,7 @@ func (f fleeting) Oldest(_ int, wants []slots.Want) ([][]string, error) {
 
 // I13: runs that are always gone when they are looked at cost eight looks more, in all, and then
 // the lower priorities have their turn.
-func TestRunsThatAreAlwaysGoneAreGivenUp(t *testing.T) {
+func TestSelectGivesUpRunsThatAlwaysVanish(t *testing.T) {
 	f := fleeting{rounds: map[int]int{}}
 	ids, served, err := slots.Select(slots.Pool{Name: "p", Capacity: 3}, 0, f, 3, "k")
 	require.NoError(t, err)

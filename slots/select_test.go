@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-func TestPriorityFirstThenKeysInTurnThenAge(t *testing.T) {
+func TestSelectByPriorityThenKeysInTurnThenAge(t *testing.T) {
 	q := &queue{runs: []ready{
 		{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"a3", "a", 0, 3},
 		{"b1", "b", 0, 9}, {"none", "", 0, 5}, {"urgent", "z", 7, 99},
@@ -22,7 +22,7 @@ func TestPriorityFirstThenKeysInTurnThenAge(t *testing.T) {
 	require.Equal(t, "a", served)
 }
 
-func TestAKeyAtItsCapacityIsSkipped(t *testing.T) {
+func TestSelectSkipsAKeyAtItsCapacity(t *testing.T) {
 	q := &queue{runs: []ready{{"a1", "a", 0, 1}, {"a2", "a", 0, 2}, {"b1", "b", 0, 3}, {"n1", "", 0, 4},
 		{"n2", "", 0, 5}, {"n3", "", 0, 6}}}
 	p := slots.Pool{Name: "p", Capacity: 10, KeyCapacity: 2}
@@ -31,7 +31,7 @@ func TestAKeyAtItsCapacityIsSkipped(t *testing.T) {
 	require.ElementsMatch(t, []string{"a1", "n1", "n2", "n3"}, ids, "the empty key has no bound of its own")
 }
 
-func TestPoolValidation(t *testing.T) {
+func TestPoolValidateNamesField(t *testing.T) {
 	require.NoError(t, slots.Pool{Name: slots.DefaultPool, Capacity: 1}.Validate())
 	require.NoError(t, slots.Pool{Name: "p", Capacity: slots.MaxCapacity, KeyCapacity: slots.MaxCapacity}.Validate())
 	for _, p := range []slots.Pool{
@@ -59,7 +59,7 @@ func drawQueue(t *rapid.T) *queue {
 
 // D5: capacity is never exceeded, no free slot is left while a run could take it, and the order is
 // kept.
-func TestSelectKeepsItsPromises(t *testing.T) {
+func TestSelectFillsThePoolAndNeverMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := drawQueue(t)
 		p := slots.Pool{Name: "p", Capacity: rapid.IntRange(1, 12).Draw(t, "capacity"), KeyCapacity: rapid.IntRange(0,
@@ -107,7 +107,7 @@ func TestSelectKeepsItsPromises(t *testing.T) {
 
 // D5: what some keys do not need goes to the others, to the last slot, before anybody of lower
 // priority has one.
-func TestWhatSomeKeysDoNotNeedIsForTheOthers(t *testing.T) {
+func TestSelectGivesUnusedSharesToOtherKeys(t *testing.T) {
 	q := &queue{runs: []ready{{"low", "a", 0, 0}}}
 	for key, n := range map[string]int{"a": 30, "b": 2, "c": 2, "d": 5} {
 		for i := range n {
@@ -121,7 +121,7 @@ func TestWhatSomeKeysDoNotNeedIsForTheOthers(t *testing.T) {
 }
 
 // A tenant with 100,000 queued runs does not delay another's first.
-func TestKeysAreServedInTurn(t *testing.T) {
+func TestSelectServesKeysInTurn(t *testing.T) {
 	q := &queue{}
 	for i := range 300 {
 		q.runs = append(q.runs, ready{fmt.Sprintf("big%03d", i), "big", 0, i})

@@ -83,7 +83,7 @@ func Decode(body []byte) (Run, error) {
 // scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it
 // says false, and into means nothing.
 func scanRun(body []byte, into *Run) bool {
-	s := plainjson.Scanner{Body: body, Known: knownWords}
+	s := plainjson.Scanner{Body: body, Words: knownWords}
 	readRun(&s, into)
 	return s.Done()
 }

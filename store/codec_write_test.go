@@ -141,7 +141,7 @@ func TestWhatCannotBeWrittenLeavesTheBufferAsItWas(t *testing.T) {
 
 // Under the race detector, a sync.Pool drops one value in four at random, and encoding/json has
 // pools: the mean of a thousand runs, rounded down, does not show that.
-func TestAKeptBufferCostsNothing(t *testing.T) {
+func TestWriterReusesItsBuffer(t *testing.T) {
 	r, buf := finished(), make([]byte, 0, 4096)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { buf, _ = store.AppendRun(buf[:0], &r) }))
 }

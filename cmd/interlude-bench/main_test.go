@@ -74,7 +74,7 @@ func TestRoundTrips(t *testing.T) {
 
 // D3: deadlines that fall due together fire once each, whatever the store. F8: every follower sees
 // every event in order, and a long log is replayed from its beginning.
-func TestTheOtherPhases(t *testing.T) {
+func TestDeadlinesAndReaders(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
 		t.Run(kind, func(t *testing.T) {
 			r, out := run(t, "-store", kind, "-runs", "100", "-concurrency", "16", "-deadlines", "300", "-followers",

@@ -247,7 +247,7 @@ func TestTwoRunsOfASkill(t *testing.T) {
 
 // What a person writes and an agent repeats does nothing to the terminal: neither in what is shown
 // nor among the events.
-func TestWhatIsSaidDoesNothingToTheTerminal(t *testing.T) {
+func TestOutputHasNoTerminalCommands(t *testing.T) {
 	folder := hello(t)
 	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`
 	s := play(t, hostile+"\n", "-reply", hostile, folder)

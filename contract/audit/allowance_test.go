@@ -117,7 +117,7 @@ func read(t testing.TB, log string, lenient bool) Report {
 
 // G4: a producer may leave out, or give as null, each of these; a strict reader refuses what is
 // required. What is then not decided is what the allowance says, and is counted.
-func TestWhatIsLeftOutIsForgiven(t *testing.T) {
+func TestLenientForgivesMissingMembers(t *testing.T) {
 	t.Parallel()
 	met, lost := map[string]bool{}, map[string][]string{}
 	for name, log := range goodLogs(t) {
@@ -161,7 +161,7 @@ func TestWhatIsLeftOutIsForgiven(t *testing.T) {
 }
 
 // F2, F3, F4, G4: what the protocol fixes is demanded of every producer.
-func TestWhatIsDemandedIsNotForgiven(t *testing.T) {
+func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
 	t.Parallel()
 	met := map[string]bool{}
 	for name, log := range goodLogs(t) {
@@ -189,7 +189,7 @@ func TestWhatIsDemandedIsNotForgiven(t *testing.T) {
 }
 
 // G4: what is optional may be null, and what is unknown is passed over, at any depth.
-func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
+func TestLenientForgivesNullsAndUnknownMembers(t *testing.T) {
 	t.Parallel()
 	for name, log := range goodLogs(t) {
 		spread := rewrite(t, log, func(e event) {
@@ -218,7 +218,7 @@ func TestNullsAndUnknownMembersAreForgiven(t *testing.T) {
 
 // Names of unknown members come from the log: neither their number nor their length is its to
 // choose.
-func TestForgivenIsBounded(t *testing.T) {
+func TestLenientReportIsBounded(t *testing.T) {
 	t.Parallel()
 	log := goodLogs(t)["question-and-answer.jsonl"]
 	i := 0

@@ -14,8 +14,8 @@ import (
 
 // The bounds of an audit, where Options says nothing else.
 const (
-	DefaultKeep     = 100
-	DefaultOpenRuns = 1 << 20
+	DefaultMaxViolations = 100
+	DefaultOpenRuns      = 1 << 20
 )
 
 // ErrTooManyRuns says that more runs were open at the same time than Options.OpenRuns allows.
@@ -48,8 +48,9 @@ type Options struct {
 	// begin in mid-run, and a question may stand before its change of state. The doc of command
 	// contract/check lists all of it.
 	Lenient bool
-	// Keep bounds Report.Violations. 0: DefaultKeep; negative: none are kept. All are counted.
-	Keep int
+	// MaxViolations limits Report.Violations. 0 stands for DefaultMaxViolations; negative for none.
+	// All violations are counted.
+	MaxViolations int
 	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0:
 	// DefaultOpenRuns.
 	OpenRuns int
@@ -68,7 +69,7 @@ type Report struct {
 	// Fragments are the runs whose log begins in mid-run, which Options.Lenient takes.
 	Fragments int
 	// Violations are those of every run, in the order in which they were found, which is that of
-	// their lines but for what is missing at the end. At most Options.Keep of them.
+	// their lines but for what is missing at the end. At most Options.MaxViolations of them.
 	Violations []Violation
 	// Found is how many violations there are.
 	Found int
@@ -173,11 +174,11 @@ func (a *auditor) found(v Violation) {
 	if long := []rune(v.Explanation); len(long) > longest {
 		v.Explanation = string(long[:longest]) + "…"
 	}
-	keep := a.options.Keep
-	if keep == 0 {
-		keep = DefaultKeep
+	limit := a.options.MaxViolations
+	if limit == 0 {
+		limit = DefaultMaxViolations
 	}
-	if len(a.report.Violations) < keep {
+	if len(a.report.Violations) < limit {
 		a.report.Violations = append(a.report.Violations, v)
 	}
 	a.report.Found++

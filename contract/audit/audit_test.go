@@ -43,7 +43,7 @@ func audited(t testing.TB, log string, o audit.Options) audit.Report {
 }
 
 // G4: a log that keeps its promises passes, and nothing has to be forgiven.
-func TestGoodLogsPass(t *testing.T) {
+func TestCheckPassesGoodLogs(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "good") {
 		strict := audited(t, log, audit.Options{})
@@ -61,7 +61,7 @@ func TestGoodLogsPass(t *testing.T) {
 
 // G4: every invariant that is broken is told once, with line and seq, also when a producer is
 // forgiven what it leaves out. What is not told then is forgiven.
-func TestEveryInvariantIsTold(t *testing.T) {
+func TestCheckReportsEveryInvariant(t *testing.T) {
 	t.Parallel()
 	forgiven := map[string]bool{
 		"IV-01-unknown-member": true, "IV-02-begins-with-a-turn": true, "IV-02-submitted-twice": true,
@@ -99,7 +99,7 @@ func TestEveryInvariantIsTold(t *testing.T) {
 // profiles and limits, with event types and codes of its own, questions before or after their
 // change of state, lists that begin in mid-run. testdata/foreign is the specification of what is
 // forgiven. None of them passes for one of ours.
-func TestLogsOfAnotherProducerPass(t *testing.T) {
+func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
 		require.Positive(t, audited(t, log, audit.Options{}).Found, name)
@@ -114,7 +114,7 @@ func TestLogsOfAnotherProducerPass(t *testing.T) {
 
 // G4: such a log may begin at any of its events, and a line that cannot be read is one fault,
 // wherever it stands: what it may have said is not held against the events around it.
-func TestWhatIsNotSeenIsHeldAgainstNobody(t *testing.T) {
+func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
 		lines := strings.SplitAfter(strings.TrimSuffix(log, "\n"), "\n")
@@ -132,7 +132,7 @@ func TestWhatIsNotSeenIsHeldAgainstNobody(t *testing.T) {
 }
 
 // F2, F3, F4, F5, G4: a real fault in such a log is told, once, by the invariant that it breaks.
-func TestFaultsOfAnotherProducerAreTold(t *testing.T) {
+func TestLenientReportsRealFaults(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/violations") {
 		report := audited(t, log, audit.Options{Lenient: true})
@@ -143,7 +143,7 @@ func TestFaultsOfAnotherProducerAreTold(t *testing.T) {
 
 // G4: in one log of all kinds of runs, interleaved, each run's violation is told once, and the good
 // ones are left in peace.
-func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
+func TestCheckSeparatesInterleavedRuns(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{} // invariant by run
 	var all [][]string
@@ -172,7 +172,7 @@ func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 		}
 	}
 	var told []audit.Violation
-	report := audited(t, mixed.String(), audit.Options{Keep: 3, Found: func(v audit.Violation) {
+	report := audited(t, mixed.String(), audit.Options{MaxViolations: 3, Found: func(v audit.Violation) {
 		told = append(told, v)
 	}})
 	require.Len(t, told, len(want))
@@ -184,7 +184,7 @@ func TestRunsOfOneLogAreJudgedApart(t *testing.T) {
 	}
 }
 
-func TestLogsThatCannotBeRead(t *testing.T) {
+func TestCheckReportsUnreadableLogs(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
 	report, err := audit.Log(io.MultiReader(strings.NewReader(logs(t, "good")["question-and-answer"]),
@@ -197,7 +197,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 }
 
 // Whatever a log holds, it decides neither how much memory is taken nor how long an explanation is.
-func TestHostileLogs(t *testing.T) {
+func TestCheckBoundsMemoryForHostileLogs(t *testing.T) {
 	t.Parallel()
 	good := logs(t, "good")["question-and-answer"]
 	for name, line := range map[string]string{
@@ -223,7 +223,7 @@ func TestHostileLogs(t *testing.T) {
 	}
 }
 
-func TestTooManyRunsAtTheSameTime(t *testing.T) {
+func TestCheckRefusesTooManyOpenRuns(t *testing.T) {
 	t.Parallel()
 	first, _, _ := strings.Cut(logs(t, "good")["question-and-answer"], "\n")
 	var log strings.Builder
@@ -261,7 +261,7 @@ func (m *many) Read(p []byte) (int, error) {
 }
 
 // A long log takes little memory: of runs that ended next to nothing is kept, in order or not.
-func TestALongLogTakesLittleMemory(t *testing.T) {
+func TestCheckTakesLittleMemoryForALongLog(t *testing.T) {
 	for _, log := range []string{logs(t, "good")["question-and-answer"],
 		logs(t, "violations")["IV-30-speaks-while-queued"]} {
 		for _, lenient := range []bool{false, true} {
@@ -273,7 +273,7 @@ func TestALongLogTakesLittleMemory(t *testing.T) {
 			})), audit.Options{Lenient: lenient})
 			require.NoError(t, err)
 			require.Equal(t, runs, report.Runs)
-			require.LessOrEqual(t, len(report.Violations), audit.DefaultKeep)
+			require.LessOrEqual(t, len(report.Violations), audit.DefaultMaxViolations)
 			require.Less(t, most-before, int64(1<<20))
 		}
 	}
@@ -331,7 +331,7 @@ func FuzzLog(f *testing.F) {
 		}
 		for _, r := range []audit.Report{strict, lenient} {
 			require.LessOrEqual(t, r.Unfinished, r.Runs)
-			require.Len(t, r.Violations, min(r.Found, audit.DefaultKeep))
+			require.Len(t, r.Violations, min(r.Found, audit.DefaultMaxViolations))
 		}
 	})
 }

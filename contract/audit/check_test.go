@@ -15,7 +15,7 @@ import (
 )
 
 // G4: for every invariant there is a log that breaks it, and the checker names that invariant.
-func TestEveryInvariantIsCaught(t *testing.T) {
+func TestCheckCatchesEveryInvariant(t *testing.T) {
 	t.Parallel()
 	caught := map[string]bool{}
 	for name, body := range logs(t, "violations") {
@@ -37,7 +37,7 @@ func TestEveryInvariantIsCaught(t *testing.T) {
 }
 
 // G4: a violation is found among many other runs, with its own line and run.
-func TestRunsAreJudgedApart(t *testing.T) {
+func TestCheckNamesTheRunOfAViolation(t *testing.T) {
 	t.Parallel()
 	good := strings.ReplaceAll(logs(t, "good")["question-and-answer"], "run-1", "run-good")
 	bad := logs(t, "violations")["IV-30-speaks-while-queued"]
@@ -52,7 +52,7 @@ func TestRunsAreJudgedApart(t *testing.T) {
 
 // G4: every log of testdata/violations has one fault, and the checker tells it once: what comes
 // after it is judged by what is known then.
-func TestOneFaultIsToldOnce(t *testing.T) {
+func TestCheckReportsAFaultOnce(t *testing.T) {
 	t.Parallel()
 	for name, body := range logs(t, "violations") {
 		found := findings(audit.NewChecker(), body)
@@ -63,7 +63,7 @@ func TestOneFaultIsToldOnce(t *testing.T) {
 
 // G4: all faults of a run are told, those behind the first too, each with its own invariant; also
 // several of one event.
-func TestEveryFaultOfARunIsTold(t *testing.T) {
+func TestCheckerReportsEveryFaultOfARun(t *testing.T) {
 	t.Parallel()
 	log := logs(t, "good")["question-and-answer"]
 	lines := strings.SplitAfter(log, "\n")

@@ -300,7 +300,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	if r.head == nil && r.lenient && e.Type != fcmp.TypeStarted {
 		r.lose()
 	}
-	j := judgement{c: c, view: r, step: s, known: c.l.HasPayload(e.Type)}
+	j := judgement{c: c, view: r, step: s, declared: c.l.HasPayload(e.Type)}
 	if r.head != nil && s.Seq <= r.head.Seq {
 		// It stands twice, or the log is out of order. The first of a row of such events is
 		// reported, and none is part of the run.
@@ -310,7 +310,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 		r.repeated = s.Seq
 		return j.found
 	}
-	if !j.known || r.pastEnd && e.Type != fcmp.TypeStateChanged {
+	if !j.declared || r.pastEnd && e.Type != fcmp.TypeStateChanged {
 		j.all(func(r namedRule) bool { return r.scope == inEnvelope })
 		r.pass(s)
 		return j.found
@@ -345,10 +345,10 @@ func (c *Checker) noteFragment(r *view, s *step) {
 
 // judgement holds one event against the rules.
 type judgement struct {
-	c     *Checker
-	view  *view
-	step  *step
-	known bool
+	c        *Checker
+	view     *view
+	step     *step
+	declared bool
 
 	found  []Violation
 	placed bool // something is wrong with the event's place

@@ -23,7 +23,7 @@ func findings(c *audit.Checker, log string) []audit.Violation {
 
 // A1, F8: what is kept in short of a run that has ended gives the verdict that all of it would
 // give, whatever comes after the end.
-func TestAnEndKeptInShortJudgesAsTheWholeRunWould(t *testing.T) {
+func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
 	t.Parallel()
 	judge := func(name, log string) {
 		t.Helper()
@@ -58,7 +58,7 @@ func reSeq(line string, seq int) string {
 }
 
 // A contract of a test may ask of an end what is not kept in short: then all of it is.
-func TestEndsAreKeptWholeWhereTheContractAsksForMore(t *testing.T) {
+func TestEndedRunIsKeptWholeWhereARuleNeedsIt(t *testing.T) {
 	t.Parallel()
 	l := contract.Load()
 	for i, v := range l.Invariants {
@@ -75,7 +75,7 @@ func TestEndsAreKeptWholeWhereTheContractAsksForMore(t *testing.T) {
 
 // G4: nothing but the first violation of a run is told, even when that is a line that cannot be
 // read.
-func TestALineThatCannotBeReadSpoilsItsRunOnly(t *testing.T) {
+func TestCheckLimitsAnUnreadableLineToItsRun(t *testing.T) {
 	t.Parallel()
 	good := strings.SplitAfter(logs(t, "good")["question-and-answer"], "\n")
 	for _, spoilt := range []string{

@@ -106,7 +106,7 @@ func (c *checking) one(in input) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // it is only read
-	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, Keep: -1, Found: func(v audit.Violation) {
+	report, err := audit.Log(file, audit.Options{Lenient: c.lenient, MaxViolations: -1, Found: func(v audit.Violation) {
 		c.sum.ByInvariant[v.Invariant]++
 		if c.most > 0 && c.sum.Violations >= c.most {
 			c.sum.Omitted++

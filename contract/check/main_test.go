@@ -123,7 +123,7 @@ func TestWrongCalls(t *testing.T) {
 
 // One unreadable input does not keep the others from being checked, and its exit code is louder
 // than theirs.
-func TestTheOthersAreCheckedBesideAnUnreadableOne(t *testing.T) {
+func TestRunChecksOtherFilesBesideAnUnreadableOne(t *testing.T) {
 	code, out, told := call(t, read(t, badLog), "no-such-file", "../testdata/"+goodLog, "-")
 	require.Equal(t, exitWrong, code)
 	require.Contains(t, told, "no-such-file")

@@ -117,18 +117,18 @@ func exactNames(body []byte) error {
 	if err := json.Unmarshal(body, &whole); err != nil {
 		return fmt.Errorf("the envelope is no object: %w", err)
 	}
-	if err := known("the envelope", whole, envelopeMembers); err != nil {
+	if err := refuseUnknown("the envelope", whole, envelopeMembers); err != nil {
 		return err
 	}
 	var meta map[string]json.RawMessage
 	if json.Unmarshal(whole["meta"], &meta) != nil {
 		return nil // missing or null, which is judged elsewhere
 	}
-	return known("meta", meta, metaMembers)
+	return refuseUnknown("meta", meta, metaMembers)
 }
 
-// known names the first member, in order of names, that the object should not have.
-func known(object string, members map[string]json.RawMessage, names []string) error {
+// refuseUnknown names the first member, in order of names, that the object should not have.
+func refuseUnknown(object string, members map[string]json.RawMessage, names []string) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if slices.Contains(names, name) {
 			continue

@@ -23,7 +23,7 @@ func mustJSON(v any) string {
 }
 
 // Strings, numbers and times are written byte for byte as encoding/json does.
-func TestJSONIsWrittenAsEver(t *testing.T) {
+func TestWriterAgreesWithEncodingJSON(t *testing.T) {
 	t.Parallel()
 	for c := range rune(0x3000) {
 		require.Equal(t, mustJSON(string(c)), string(appendString(nil, string(c))))
@@ -47,7 +47,7 @@ func TestJSONIsWrittenAsEver(t *testing.T) {
 }
 
 // Values of any shape are written as encoding/json does, or left to it.
-func TestOpenValuesAreWrittenAsEver(t *testing.T) {
+func TestWriterAgreesWithEncodingJSONOnOpenValues(t *testing.T) {
 	t.Parallel()
 	written := 0
 	for _, v := range junk() {

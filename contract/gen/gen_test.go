@@ -126,11 +126,11 @@ func TestPageWithoutMarkersIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := fill([]byte("# page"), nil)
 	require.ErrorContains(t, err, "begin marker")
-	_, err = fill([]byte(begin), nil)
+	_, err = fill([]byte(beginMarker), nil)
 	require.ErrorContains(t, err, "end marker")
-	page, err := fill([]byte("a\n"+begin+"old\n"+end+"z\n"), []byte("new\n"))
+	page, err := fill([]byte("a\n"+beginMarker+"old\n"+endMarker+"z\n"), []byte("new\n"))
 	require.NoError(t, err)
-	require.Equal(t, "a\n"+begin+"new\n"+end+"z\n", string(page))
+	require.Equal(t, "a\n"+beginMarker+"new\n"+endMarker+"z\n", string(page))
 }
 
 // A contract that is unsound generates nothing.
@@ -143,7 +143,7 @@ func TestUnsoundContractIsRefused(t *testing.T) {
 	require.ErrorIs(t, run(dir), contract.ErrContract)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "contract", "lifecycle.json"), contract.Source(), 0o644))
 	require.ErrorContains(t, run(dir), "README.md")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "contract", "README.md"), []byte(begin+end), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "contract", "README.md"), []byte(beginMarker+endMarker), 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "fsm"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "contract", "fcmp"), 0o755))
 	require.NoError(t, run(dir))

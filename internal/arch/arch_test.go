@@ -90,7 +90,7 @@ var rules = []rule{
 	{"internal/procid", "", nil, "a tool knows no user"},
 }
 
-func TestArrowsPointOneWay(t *testing.T) {
+func TestImportsFollowTheRules(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		for _, r := range rules {
 			if !within(p.ImportPath, house+"/"+r.from) {
@@ -108,7 +108,7 @@ func TestArrowsPointOneWay(t *testing.T) {
 
 // A run's events are written with contract/fcmp and judged with contract/audit. Whoever does the one
 // has no use for the other, so that the judge stays independent of what it judges.
-func TestLogsAreJudgedFromOutside(t *testing.T) {
+func TestWritersOfLogsDoNotImportTheirChecker(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		if within(p.ImportPath, house+"/contract") || strings.HasSuffix(p.ImportPath, "test") ||
 			p.ImportPath == house+"/lifecycle/stories" {
@@ -194,7 +194,7 @@ func TestTheRootHasFewDependencies(t *testing.T) {
 // pure packages read no clock, start no goroutine and touch no file.
 var pure = []string{"fsm", "slots", "interaction", "contract"}
 
-func TestPureStaysPure(t *testing.T) {
+func TestPurePackagesImportNoIO(t *testing.T) {
 	for _, dir := range pure {
 		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
 			// commands do the I/O for the packages beside them
@@ -229,8 +229,8 @@ var skips = map[string]string{
 		"is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
 }
 
-// TestNoDreadedFilesNoSleepsNoSkips holds the rules of the house that a program can check.
-func TestNoDreadedFilesNoSleepsNoSkips(t *testing.T) {
+// TestNoForbiddenFileNamesSleepsOrSkips holds the rules of the house that a program can check.
+func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
 	eachFile(t, "../..", func(path string, file *ast.File) {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -54,13 +53,20 @@ var retiredAlone = map[string]string{
 // inUse are the retired words that names still have, and in how many places. The list only
 // shrinks: a new use fails, and so does a word whose last use is gone and that comes back.
 var inUse = map[string]int{
-	"begin":  7,
-	"behind": 1,
-	"keep":   7,
-	"known":  8,
-	"take":   2,
-	"tell":   2,
-	"told":   3,
+	"again":   2,
+	"begin":   9,
+	"behind":  2,
+	"havoc":   2,
+	"keep":    5,
+	"known":   3,
+	"look":    4,
+	"made":    2,
+	"take":    5,
+	"tell":    9,
+	"teller":  1,
+	"telling": 1,
+	"tells":   5,
+	"told":    30,
 }
 
 // wordsOf finds the words of a name.
@@ -118,20 +124,12 @@ func retiredIn(name string) (word, instead string) {
 	return "", ""
 }
 
-// notProduct are folders whose names may say what they like: what checks the product, and what
-// shows it.
-var notProduct = []string{"proof", "examples", "contract/explore", "engine/internal", "docs"}
-
-// TestRetiredWordsNameNothingNew holds names to the glossary: one term a concept, and none of the
-// words that it has retired.
-func TestRetiredWordsNameNothingNew(t *testing.T) {
+// TestNamesHaveNoRetiredWords holds names to the glossary: one term a concept, and none of the words
+// that it has retired. It looks at tests, proofs and examples, too.
+func TestNamesHaveNoRetiredWords(t *testing.T) {
 	uses := make(map[string][]string)
 	eachFile(t, "../..", func(path string, file *ast.File) {
 		path = filepath.ToSlash(strings.TrimPrefix(path, "../../"))
-		outside := slices.ContainsFunc(notProduct, func(dir string) bool { return within(path, dir) })
-		if outside || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(file.Name.Name, "test") {
-			return
-		}
 		for _, name := range declared(path, file) {
 			if word, _ := retiredIn(name); word != "" {
 				uses[word] = append(uses[word], path+": "+name)

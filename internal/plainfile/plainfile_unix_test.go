@@ -16,7 +16,7 @@ import (
 
 // J11: nothing that is planted in a folder blocks who opens a file there, or has it written or read
 // elsewhere.
-func TestWhatIsPlantedIsRefused(t *testing.T) {
+func TestOpenRefusesPlantedFiles(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("theirs"), 0o600))
 	for name, plant := range map[string]struct {
@@ -62,7 +62,7 @@ func plantBoth(path string) error {
 }
 
 // J11: also a folder that is a link, or a pipe, is refused.
-func TestAFolderThatIsALinkIsRefused(t *testing.T) {
+func TestOpenRefusesALinkedFolder(t *testing.T) {
 	dir, target := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(target, filepath.Join(dir, "link")))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
@@ -76,7 +76,7 @@ func TestAFolderThatIsALinkIsRefused(t *testing.T) {
 }
 
 // A plain file is made for this user alone, appended to and read, up to a limit.
-func TestAPlainFileIsAppendedToAndRead(t *testing.T) {
+func TestAppendAndRead(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		f, err := plainfile.Append(dir, "it")

@@ -45,7 +45,7 @@ func requireRead(t require.TestingT, body []byte) bool {
 	return true
 }
 
-func TestWhatIsWrittenIsWhatJSONWritesAndIsRead(t *testing.T) {
+func TestWriterAndScannerAgreeWithEncodingJSON(t *testing.T) {
 	for name, v := range map[string]sample{"full": full(), "empty": {}} {
 		body, err := appendSample([]byte("before"), &v)
 		require.NoError(t, err, name)
@@ -66,7 +66,7 @@ func TestWhatIsWrittenIsWhatJSONWritesAndIsRead(t *testing.T) {
 }
 
 // Whatever is put in the place of some bytes, what is read then is what encoding/json reads.
-func TestWhatIsChangedIsReadAsJSONReadsItOrNotAtAll(t *testing.T) {
+func TestScannerReadsDamagedTextAsEncodingJSONOrGivesUp(t *testing.T) {
 	whole, err := json.Marshal(full())
 	require.NoError(t, err)
 	pieces := []string{``, `"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\ud83d`, `null`, `true`, `0`, `-`, `.`,
@@ -81,7 +81,7 @@ func TestWhatIsChangedIsReadAsJSONReadsItOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestTheFirstFailureIsKept(t *testing.T) {
+func TestWriterReturnsTheFirstError(t *testing.T) {
 	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for member, spoil := range map[string]func(*sample){
 		"time":      func(v *sample) { v.Time, v.TimeIf = late, late },
@@ -95,7 +95,7 @@ func TestTheFirstFailureIsKept(t *testing.T) {
 	}
 }
 
-func TestKnownWordsAreNotAllocated(t *testing.T) {
+func TestScannerAllocatesNoWords(t *testing.T) {
 	body, err := json.Marshal(full())
 	require.NoError(t, err)
 	known := words()
@@ -105,7 +105,7 @@ func TestKnownWordsAreNotAllocated(t *testing.T) {
 }
 
 // A database may use the bytes again.
-func TestWhatWasReadSharesNothingWithItsBytes(t *testing.T) {
+func TestScannerCopiesWhatItReads(t *testing.T) {
 	body, err := json.Marshal(full())
 	require.NoError(t, err)
 	v, ok := scanSample(body, nil)
@@ -114,7 +114,7 @@ func TestWhatWasReadSharesNothingWithItsBytes(t *testing.T) {
 	require.Equal(t, full(), v)
 }
 
-func TestExactGivesMemoryOfItsOwn(t *testing.T) {
+func TestExactCopiesWhatItReads(t *testing.T) {
 	write := func(text string) func(dst []byte) ([]byte, error) {
 		return func(dst []byte) ([]byte, error) { return append(dst, text...), nil }
 	}
@@ -134,7 +134,7 @@ func TestExactGivesMemoryOfItsOwn(t *testing.T) {
 	require.Nil(t, none)
 }
 
-func TestAKeptBufferCostsNothing(t *testing.T) {
+func TestWriterReusesItsBuffer(t *testing.T) {
 	v, buf := full(), make([]byte, 0, 4096)
 	v.ValuesIf = nil // is left to encoding/json
 	require.Zero(t, testing.AllocsPerRun(1000, func() { buf, _ = appendSample(buf[:0], &v) }))

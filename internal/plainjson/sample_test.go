@@ -59,7 +59,7 @@ func appendSample(dst []byte, v *sample) ([]byte, error) {
 }
 
 func scanSample(body []byte, known plainjson.Words) (v sample, ok bool) {
-	s := plainjson.Scanner{Body: body, Known: known}
+	s := plainjson.Scanner{Body: body, Words: known}
 	s.Need(`{"text":`)
 	v.Text = s.AText()
 	s.Text(`,"text_if":`, &v.TextIf)

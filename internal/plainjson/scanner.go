@@ -18,8 +18,8 @@ import (
 type Scanner struct {
 	// Body is what is read.
 	Body []byte
-	// Known are the words that AWord need not allocate; nil for none.
-	Known Words
+	// Words are those that AWord need not allocate; nil for none.
+	Words Words
 
 	at     int             // the next byte; -1 once it has given up, and then nothing matches any more
 	shared strings.Builder // the memory that short texts share

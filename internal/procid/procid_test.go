@@ -13,7 +13,7 @@ import (
 )
 
 // E7: a process is identified by more than its number.
-func TestAProcessIsToldFromAnotherWithItsNumber(t *testing.T) {
+func TestAliveDistinguishesProcessesWithOneNumber(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		require.Equal(t, procid.Unknown, procid.Alive(procid.Self()), "nothing is guessed")
 		return
@@ -41,7 +41,7 @@ func TestAProcessIsToldFromAnotherWithItsNumber(t *testing.T) {
 }
 
 // E7: a process that ended is dead, whether or not its parent knows.
-func TestADeadProcessIsDeadBeforeAndAfterItWasWaitedFor(t *testing.T) {
+func TestAliveReportsAZombieAsDead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		require.Empty(t, procid.Self())
 		return

@@ -25,7 +25,7 @@ func found(t *testing.T, path, text string) []string {
 }
 
 // The scan passes this folder over, so the ids of these examples prove nothing in the map.
-func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
+func TestScanFindsIDsInCommentsAndNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want []string
@@ -56,7 +56,7 @@ func TestAnIDCountsWhereAPersonWroteIt(t *testing.T) {
 	}
 }
 
-func TestWhereTestsStand(t *testing.T) {
+func TestScanFindsTestsAndTheirLines(t *testing.T) {
 	const source = "package x\n\n// D3\nfunc x() {}\n"
 	for path, want := range map[string][]string{
 		"store/x_test.go":                    {"D3"},

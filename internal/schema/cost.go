@@ -11,13 +11,13 @@ const MaxCost = 10_000
 // cost counts the checks that validating one value takes, those of its members apart, by following
 // references and combinations. It stops counting above MaxCost.
 func cost(s *jsonschema.Schema) int {
-	c := coster{known: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
+	c := coster{counts: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
 	c.walk(s)
 	return c.highest
 }
 
 type coster struct {
-	known   map[*jsonschema.Schema]int // in place, per schema; -1 while it is being counted
+	counts  map[*jsonschema.Schema]int // in place, per schema; -1 while it is being counted
 	walked  map[*jsonschema.Schema]bool
 	highest int
 }
@@ -41,15 +41,15 @@ func (c *coster) inPlace(s *jsonschema.Schema) int {
 	if s == nil {
 		return 0
 	}
-	if n, ok := c.known[s]; ok {
+	if n, ok := c.counts[s]; ok {
 		return max(n, 0) // a loop is refused by the validator itself
 	}
-	c.known[s] = -1
+	c.counts[s] = -1
 	n := 1
 	for _, sub := range inPlace(s) {
 		n = min(n+c.inPlace(sub), MaxCost+1)
 	}
-	c.known[s] = n
+	c.counts[s] = n
 	return n
 }
 

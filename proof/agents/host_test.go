@@ -52,8 +52,8 @@ type agent struct {
 	sessions []string
 }
 
-// known are the agents by name.
-var known = map[string]agent{
+// byName are the agents.
+var byName = map[string]agent{
 	"codex": {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
 	"claude": {program: "claude", new: agents.Claude, set: claudeSet,
 		sessions: []string{".claude/projects/*/*"}},
@@ -83,7 +83,7 @@ func host(body string) error {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	a := known[p.Agent]
+	a := byName[p.Agent]
 	eng, err := a.new(agents.Options{
 		Command: p.Program, BaseURL: p.Model, Model: "modeltest", Set: a.set, Resident: a.stays,
 		StateDir: filepath.Join(p.Dir, "processes"), Grace: 2 * time.Second,

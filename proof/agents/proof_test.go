@@ -34,7 +34,7 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 
 		w.start()
 		w.reply(id, second, append([]string{"note gamma", "in " + w.Dir, "touch begun", "await go"}, done...)...)
-		w.made("begun")
+		w.waitForFile("begun")
 		w.killAll(id)
 		w.start()
 		w.make("go")
@@ -42,9 +42,9 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 
 		// and gamma again, where the agent had kept it before it was killed
 		require.Contains(w, run.FinalText, "alpha | beta | gamma")
-		told := w.told("gamma")
-		require.Less(w, strings.Index(told, "note alpha"), strings.Index(told, "note beta"))
-		require.Less(w, strings.Index(told, "note beta"), strings.Index(told, "note gamma"))
+		conversationWith := w.conversationWith("gamma")
+		require.Less(w, strings.Index(conversationWith, "note alpha"), strings.Index(conversationWith, "note beta"))
+		require.Less(w, strings.Index(conversationWith, "note beta"), strings.Index(conversationWith, "note gamma"))
 		require.Equal(w, 2, run.Interactions)
 		require.Equal(w, 4, run.Attempt, "the last turn was repeated as a new attempt")
 		require.Contains(w, run.Warnings, fsm.WarnTurnRepeated)
@@ -56,7 +56,7 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 func TestATurnThatMayNotBeRepeatedEndsItsRun(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		id := w.submit(lifecycle.Spec{}, "in "+w.Dir, "touch begun", "hang")
-		w.made("begun")
+		w.waitForFile("begun")
 		w.kill()
 		w.start()
 		run := w.ended(id, fsm.StateFailed)
@@ -87,7 +87,7 @@ func TestACanceledRunLeavesNoProcess(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		id := w.submit(lifecycle.Spec{Mode: lifecycle.Auto}, "tool touch "+filepath.Join(w.Dir, "begun")+
 			"; sleep 1000 & sleep 1000", "final never")
-		w.made("begun")
+		w.waitForFile("begun")
 		require.NotEmpty(w, w.processes(id))
 		require.NoError(w, w.client.Cancel(w.Context(), id, "no longer needed"))
 		w.ended(id, fsm.StateCanceled)
@@ -100,8 +100,8 @@ func TestTwoRunsKnowNothingOfEachOther(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		one := w.submit(lifecycle.Spec{}, "note alpha", "in "+w.Dir, "touch one", "await go", "ask One?")
 		two := w.submit(lifecycle.Spec{}, "note omega", "in "+w.Dir, "touch two", "await go", "ask Two?")
-		w.made("one")
-		w.made("two")
+		w.waitForFile("one")
+		w.waitForFile("two")
 		w.make("go")
 		w.reply(one, w.asked(one, "One?"), append([]string{"note beta"}, done...)...)
 		w.reply(two, w.asked(two, "Two?"), append([]string{"note psi"}, done...)...)
@@ -137,17 +137,17 @@ func TestFullAutoFlagsAreForAutoModeOnly(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		turn := func(name string) []string { return []string{"in " + w.Dir, "touch " + name, "await go-" + name} }
 		id := w.submit(lifecycle.Spec{}, append(turn("first"), "ask One?")...)
-		w.made("first")
+		w.waitForFile("first")
 		require.False(w, w.fullAuto(id))
 		w.make("go-first")
 		w.reply(id, w.asked(id, "One?"), append(turn("second"), done...)...)
-		w.made("second")
+		w.waitForFile("second")
 		require.False(w, w.fullAuto(id))
 		w.make("go-second")
 		w.ended(id, fsm.StateSucceeded)
 
 		id = w.submit(lifecycle.Spec{Mode: lifecycle.Auto}, append(turn("third"), "final done")...)
-		w.made("third")
+		w.waitForFile("third")
 		require.True(w, w.fullAuto(id))
 		w.make("go-third")
 		w.ended(id, fsm.StateSucceeded)
@@ -175,7 +175,7 @@ func TestAResidentAgentDiesWithItsHost(t *testing.T) {
 		w.reply(id, w.asked(id, "One?"), "note beta", "ask Two?")
 		w.asked(id, "Two?")
 		require.NotEmpty(w, w.processes(id), "it stays while its run waits")
-		require.Contains(w, w.told("beta"), "alpha")
+		require.Contains(w, w.conversationWith("beta"), "alpha")
 		w.kill()
 		w.start()
 		run := w.ended(id, fsm.StateFailed)

@@ -52,8 +52,8 @@ type world struct {
 // eachAgent tells the story with each agent that it is for.
 func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	t.Helper()
-	names := make([]string, 0, len(known))
-	for name, a := range known {
+	names := make([]string, 0, len(byName))
+	for name, a := range byName {
 		if isFor(a) {
 			names = append(names, name)
 		}
@@ -75,7 +75,7 @@ func either(a agent) bool   { return !a.brief }
 
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
-	w := &world{T: t, agent: known[name], place: place{Dir: t.TempDir(), Agent: name}, user: t.TempDir()}
+	w := &world{T: t, agent: byName[name], place: place{Dir: t.TempDir(), Agent: name}, user: t.TempDir()}
 	w.Program = agentstest.Program(t, w.agent.program)
 	var err error
 	w.model, err = modeltest.Start(modeltest.Config{})
@@ -197,8 +197,8 @@ func (w *world) when(id string, so func(lifecycle.Run) bool) (run lifecycle.Run)
 	return run
 }
 
-// made waits for a file that the model makes.
-func (w *world) made(name string) {
+// waitForFile waits for a file that the model creates.
+func (w *world) waitForFile(name string) {
 	w.Helper()
 	require.Eventually(w, func() bool {
 		_, err := os.Stat(filepath.Join(w.Dir, name))
@@ -212,8 +212,8 @@ func (w *world) make(name string) {
 	require.NoError(w, os.WriteFile(filepath.Join(w.Dir, name), nil, 0o600))
 }
 
-// told is what the model was told in the last conversation that mentions the word.
-func (w *world) told(word string) string {
+// conversationWith is what users said in the last conversation that mentions the word.
+func (w *world) conversationWith(word string) string {
 	w.Helper()
 	for _, r := range slices.Backward(w.model.Requests()) {
 		all := strings.Join(r.Users, "\n")
@@ -221,7 +221,7 @@ func (w *world) told(word string) string {
 			return all
 		}
 	}
-	w.Fatalf("the model never heard of %s", word)
+	w.Fatalf("no conversation mentions %s", word)
 	return ""
 }
 

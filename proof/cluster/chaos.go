@@ -156,7 +156,7 @@ func (c *chaos) insist(ctx context.Context) error {
 		m := slices.MaxFunc(c.fleet.members, func(x, y *member) int {
 			return wrote[x.current().number] - wrote[y.current().number]
 		})
-		c.begin(ctx, m, disturbance{harm: freezing, long: 2 * c.lease})
+		c.disturb(ctx, m, disturbance{harm: freezing, long: 2 * c.lease})
 		c.work.Wait()
 		rest(ctx, c.lease)
 	}
@@ -171,12 +171,12 @@ func (c *chaos) do(ctx context.Context, d disturbance) {
 		return
 	}
 	if m := c.well(ctx, d.pick); m != nil {
-		c.begin(ctx, m, d)
+		c.disturb(ctx, m, d)
 	}
 }
 
-// begin begins a disturbance of a node.
-func (c *chaos) begin(ctx context.Context, m *member, d disturbance) {
+// disturb starts a disturbance of a node.
+func (c *chaos) disturb(ctx context.Context, m *member, d disturbance) {
 	c.work.Go(func() {
 		c.record(d.harm, c.harm(ctx, m, d))
 		rest(ctx, c.lease/10)

@@ -152,7 +152,7 @@ func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 		if ctx.Err() != nil {
 			return
 		}
-		_, _ = c.load.look(ctx) // while the server is away, as it was before
+		_, _ = c.load.pollActive(ctx) // while the server is away, as it was before
 		s, submitted := c.load.last(), int(c.ledger.submitted.Load())
 		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n",
 			time.Since(begun).Seconds(), submitted, c.o.runs,
@@ -175,7 +175,7 @@ func (c *cluster) leave(wrong bool) error {
 		errs = append(errs, c.store.Close())
 	}
 	errs = append(errs, c.server.leave())
-	if !wrong && !c.o.keep {
+	if !wrong && !c.o.keepSchema {
 		errs = append(errs, os.RemoveAll(c.dir))
 	}
 	return errors.Join(errs...)

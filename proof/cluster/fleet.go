@@ -72,13 +72,13 @@ func (f *fleet) start() error {
 		if err != nil {
 			return err
 		}
-		f.work.Go(func() { f.keep(m, p) })
+		f.work.Go(func() { f.restartWhenEnded(m, p) })
 	}
 	return nil
 }
 
-// keep waits for a member's end and starts it again.
-func (f *fleet) keep(m *member, p *process) {
+// restartWhenEnded waits until a member's process has ended, and starts it again.
+func (f *fleet) restartWhenEnded(m *member, p *process) {
 	for {
 		err := p.cmd.Wait()
 		close(p.done)
@@ -151,7 +151,7 @@ func (f *fleet) launch(m *member) (*process, error) {
 	if p.input, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
-	apart(p.cmd)
+	ownProcessGroup(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", m.name, err)
 	}

@@ -35,7 +35,7 @@ func (l *load) run(ctx context.Context) error {
 	defer work.Wait()
 	next, waits := 0, 0
 	for next < l.runs && ctx.Err() == nil {
-		active, err := l.look(ctx)
+		active, err := l.pollActive(ctx)
 		if err != nil {
 			rest(ctx, unsureWait)
 			continue
@@ -116,8 +116,8 @@ func (l *load) follow(ctx context.Context, d *dealing) {
 		ctx.Err()))
 }
 
-// look counts the runs that have not ended.
-func (l *load) look(ctx context.Context) (int, error) {
+// pollActive counts the runs that have not ended.
+func (l *load) pollActive(ctx context.Context) (int, error) {
 	within, done := context.WithTimeout(ctx, 5*time.Second)
 	defer done()
 	s, err := l.client.Stats(within)
@@ -142,7 +142,7 @@ func (l *load) last() lifecycle.Stats {
 func (l *load) drain(ctx context.Context, patience time.Duration) error {
 	moved, before := time.Now(), -1
 	for ctx.Err() == nil {
-		active, err := l.look(ctx)
+		active, err := l.pollActive(ctx)
 		s := l.last()
 		if err == nil && s.Queued+s.Running == 0 {
 			if waiting, err := l.waiting(ctx); err == nil && waiting == s.Waiting {

@@ -33,18 +33,18 @@ import (
 
 // options are the command line.
 type options struct {
-	nodes    int
-	runs     int
-	chaos    bool
-	kills    int
-	restarts int
-	seed     uint64
-	dsn      string
-	schema   string
-	keep     bool
-	lease    time.Duration
-	spoil    string
-	asJSON   bool
+	nodes      int
+	runs       int
+	chaos      bool
+	kills      int
+	restarts   int
+	seed       uint64
+	dsn        string
+	schema     string
+	keepSchema bool
+	lease      time.Duration
+	spoil      string
+	asJSON     bool
 }
 
 func parse(args []string) (options, error) {
@@ -59,7 +59,7 @@ func parse(args []string) (options, error) {
 	f.Uint64Var(&o.seed, "seed", 0, "what the chaos follows from; 0: a new one")
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
 	f.StringVar(&o.schema, "schema", "", "the schema; one of its own when empty. It is dropped at the end")
-	f.BoolVar(&o.keep, "keep", false, "keep the schema and the nodes' notes")
+	f.BoolVar(&o.keepSchema, "keep", false, "keep the schema and the nodes' notes")
 	f.DurationVar(&o.lease, "lease", 2*time.Second, "the nodes' lease, at least 1s")
 	f.StringVar(&o.spoil, "break", "", "spoil one thing on purpose before the checks, which must find it: "+
 		breakNames())

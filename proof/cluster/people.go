@@ -49,7 +49,7 @@ func (p *people) run(ctx context.Context) {
 				select {
 				case id := <-p.asked:
 					if run, err := p.client.Get(ctx, id); err == nil {
-						p.take(ctx, run)
+						p.answerOnce(ctx, run)
 					}
 				case <-ctx.Done():
 					return
@@ -71,7 +71,7 @@ func (p *people) inbox(ctx context.Context) {
 			return
 		}
 		for _, run := range page.Runs {
-			p.take(ctx, run)
+			p.answerOnce(ctx, run)
 		}
 		if q.After = page.Next; q.After == "" {
 			return
@@ -79,8 +79,8 @@ func (p *people) inbox(ctx context.Context) {
 	}
 }
 
-// take deals with the question that the run waits with, unless somebody does already.
-func (p *people) take(ctx context.Context, run lifecycle.Run) {
+// answerOnce deals with the question that the run waits with, unless somebody does already.
+func (p *people) answerOnce(ctx context.Context, run lifecycle.Run) {
 	d := p.ledger.of(run.ID)
 	if d == nil || run.Pending == nil || run.Pending.ID > len(d.plan.acts) {
 		return // the checks find what asks more than it should
@@ -113,7 +113,7 @@ func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 	}
 	switch what {
 	case nothing:
-	case again:
+	case askAgain:
 		first := say("ada")
 		p.repeat(ctx, d, first)
 	case otherwise:

@@ -29,7 +29,7 @@ type act string
 
 const (
 	once      act = "once"
-	again     act = "again"     // and the same reply again, later
+	askAgain  act = "again"     // and the same reply again, later
 	rivals    act = "rivals"    // two people at one time
 	otherwise act = "otherwise" // and another reply with the same key, which is refused
 	stop      act = "stop"      // reply and cancel at one time
@@ -183,7 +183,7 @@ func (p *plan) act(r *rand.Rand) act {
 	case part < 60:
 		return once
 	case part < 75:
-		return again
+		return askAgain
 	case part < 90:
 		return rivals
 	}

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-func apart(*exec.Cmd) {}
+func ownProcessGroup(*exec.Cmd) {}
 
 // canPause says that processes cannot be stopped and go on.
 const canPause = false

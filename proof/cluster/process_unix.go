@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// apart gives a node a process group of its own: an interrupt at the terminal is the conductor's to
+// ownProcessGroup gives a node a process group of its own: an interrupt at the terminal is the conductor's to
 // handle, and a node that is stopped when the conductor dies is woken by the system, and finds its
 // input at an end.
-func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func ownProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // canPause says that processes can be stopped and go on.
 const canPause = true

@@ -19,7 +19,7 @@ import (
 type server struct {
 	dsn, schema string
 	own         *pglocal.Server // nil: it is somebody's
-	keep        bool
+	keepSchema  bool
 
 	mu   sync.Mutex
 	away []span // guarded by mu; when it did not run
@@ -27,7 +27,7 @@ type server struct {
 
 // newServer starts a server unless there is one.
 func newServer(ctx context.Context, o options) (*server, error) {
-	s := &server{dsn: o.dsn, schema: o.schema, keep: o.keep}
+	s := &server{dsn: o.dsn, schema: o.schema, keepSchema: o.keepSchema}
 	if s.schema == "" {
 		s.schema = "cluster_" + strings.ToLower(rand.Text()[:12])
 	}
@@ -125,13 +125,13 @@ func (s *server) cut(ctx context.Context, name string) error {
 // leave removes what was made.
 func (s *server) leave() error {
 	if s.own != nil {
-		if s.keep {
+		if s.keepSchema {
 			fmt.Fprintln(os.Stderr, "the server ends with this program: -keep keeps the schema of one that is named "+
 				"with -dsn")
 		}
 		return s.own.Stop()
 	}
-	if s.keep {
+	if s.keepSchema {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -60,7 +60,7 @@ func (z *zombie) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := z.Store.Commit(ctx, batch)
 	for i, err := range errs {
 		if batch[i].Fence != nil && errors.Is(err, store.ErrStaleEpoch) {
-			z.look(batch[i].Fence.Node)
+			z.checkNode(batch[i].Fence.Node)
 		}
 	}
 	return errs
@@ -97,9 +97,9 @@ func (z *zombie) watch(err error, node string) {
 	}
 }
 
-// look finds out whether a refused commit was refused because the node is over, or only because its
-// run was canceled or has gone on.
-func (z *zombie) look(node string) {
+// checkNode finds out why a commit was refused: because its node is not registered any more, or only
+// because the run was canceled or went on.
+func (z *zombie) checkNode(node string) {
 	z.walks.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/points.txt anew")
 
-// known is the file with all points, a line each: a harness that finds fewer has lost some, one
+// pointsFile is the file with all points, a line each: a harness that finds fewer has lost some, one
 // that finds more is to say so.
-const known = "testdata/points.txt"
+const pointsFile = "testdata/points.txt"
 
 // tally is what was played.
 type tally struct {
@@ -48,7 +48,7 @@ func (a *tally) check(tb testing.TB, scenario string, more bool) {
 		return
 	}
 	require.ElementsMatch(tb, expected(tb, scenario), a.lines,
-		"the points of %s differ from %s; -update writes it anew", scenario, known)
+		"the points of %s differ from %s; -update writes it anew", scenario, pointsFile)
 }
 
 // everywhere plays each scenario once, and once more for each of its points and outcomes.
@@ -81,14 +81,14 @@ func everywhere(t *testing.T, more bool, play func(*testing.T, *crash.Scenario, 
 	t.Logf("%d points, %d of them writes; %d cases", len(all.lines), all.writes, all.cases)
 	if *update {
 		slices.Sort(all.lines)
-		require.NoError(t, os.WriteFile(known, []byte(strings.Join(all.lines, "\n")+"\n"), 0o600))
+		require.NoError(t, os.WriteFile(pointsFile, []byte(strings.Join(all.lines, "\n")+"\n"), 0o600))
 	}
 }
 
 // expected are the points that the scenario is known to have.
 func expected(tb testing.TB, scenario string) (lines []string) {
 	tb.Helper()
-	text, err := os.ReadFile(known)
+	text, err := os.ReadFile(pointsFile)
 	require.NoError(tb, err)
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, scenario+" ") {

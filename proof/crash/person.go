@@ -28,7 +28,7 @@ var errLeave = errors.New("crash: the host leaves")
 
 func (p *person) follow(ctx context.Context) error {
 	if p.plan.Prune && p.Role == Last { // it may be gone already, and would be made again
-		if _, err := p.watch.Get(ctx, p.id); errors.Is(err, store.ErrNotFound) && p.known() {
+		if _, err := p.watch.Get(ctx, p.id); errors.Is(err, store.ErrNotFound) && p.hasStarted() {
 			return nil
 		}
 	}
@@ -66,8 +66,8 @@ func (p *person) follow(ctx context.Context) error {
 	return nil
 }
 
-// known reports whether an agent was given the run.
-func (p *person) known() bool { return len(p.Journal.Of(p.id)) > 0 }
+// hasStarted reports whether an agent was given the run.
+func (p *person) hasStarted() bool { return len(p.Journal.Of(p.id)) > 0 }
 
 func (p *person) left(err error) error {
 	if errors.Is(err, errLeave) {

@@ -48,8 +48,8 @@ const submission int8 = -2
 // them, and checks each continuation of that log once.
 type judge struct {
 	*model
-	known map[judgement]judged
-	logs  map[Log][]emission
+	verdicts map[judgement]judged
+	logs     map[Log][]emission
 }
 
 type judgement struct {
@@ -63,16 +63,16 @@ type judged struct {
 }
 
 func newJudge(m *model) *judge {
-	return &judge{model: m, known: map[judgement]judged{}, logs: map[Log][]emission{{}: nil}}
+	return &judge{model: m, verdicts: map[judgement]judged{}, logs: map[Log][]emission{{}: nil}}
 }
 
 // emit adds the commit's events to the log, and returns the invariant that they break, or "".
 func (m *model) emit(s *State, t *emission) string {
 	q := judgement{s.Log, *t}
-	verdict, ok := m.judge.known[q]
+	verdict, ok := m.judge.verdicts[q]
 	if !ok {
 		verdict = m.judge.decide(q)
-		m.judge.known[q] = verdict
+		m.judge.verdicts[q] = verdict
 	}
 	s.Log = verdict.log
 	return verdict.broken

@@ -40,12 +40,12 @@ func Murphi(source []byte, b Bounds) (string, error) {
 
 // murphi is the data of the template.
 type murphi struct {
-	Version, Hash                   string
-	Bounds                          Bounds
-	Turns                           int
-	Places, Events, Terminal, Begin string
-	Facts                           []string
-	Transitions, Gate, Waiting      []murphiRow
+	Version, Hash                     string
+	Bounds                            Bounds
+	Turns                             int
+	Places, Events, Terminal, Initial string
+	Facts                             []string
+	Transitions, Gate, Waiting        []murphiRow
 }
 
 // murphiRow is one line of the contract, in Murphi's words.
@@ -56,7 +56,7 @@ type murphiRow struct {
 func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	m := murphi{
 		Version: l.Version, Hash: fmt.Sprintf("%x", sha256.Sum256(source))[:8], Bounds: b, Turns: b.Attempts +
-			2*b.Faults, Begin: inMurphi("S", l.Submission.To),
+			2*b.Faults, Initial: inMurphi("S", l.Submission.To),
 	}
 	var runStates, events, endWork []string
 	for _, s := range l.States {

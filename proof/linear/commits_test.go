@@ -12,7 +12,7 @@ import (
 // Commits of a store's own histories, as plain as a store takes them.
 
 func created(id, pool, key string, priority int, now time.Time) store.Commit {
-	return told(store.Commit{Run: store.Run{
+	return withEvents(store.Commit{Run: store.Run{
 		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest", Engine: "agent", Mode: fsm.ModeInteractive,
 		Strict:         true,
 		SessionTimeout: time.Minute, Pool: pool, Key: key, Priority: priority, CreatedAt: now, UpdatedAt: now,
@@ -29,10 +29,10 @@ func changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commi
 		r.UpdatedAt = prev.UpdatedAt
 	}
 	change(&r)
-	return told(store.Commit{Run: r, Expect: prev.Version})
+	return withEvents(store.Commit{Run: r, Expect: prev.Version})
 }
 
-func told(c store.Commit) store.Commit {
+func withEvents(c store.Commit) store.Commit {
 	c.Run.Seq++
 	c.Events = []store.Event{{Seq: c.Run.Seq, Body: fmt.Appendf(nil, `{"seq":%d}`, c.Run.Seq)}}
 	return c

@@ -33,7 +33,7 @@ func (out Output) String() string {
 		return "?"
 	case out.Err != "":
 		return out.Err
-	case out.Again:
+	case out.Replayed:
 		return "the receipt again"
 	case out.Seen != View{}:
 		return out.Seen.String()

@@ -71,10 +71,10 @@ type Evidence struct {
 
 // Output is the answer. Those of two equal answers are equal.
 type Output struct {
-	Unknown bool   // nobody learned it
-	Err     string // its class, and what it tells; empty: none
-	Seen    View   // of Submit and Get: the run
-	Again   bool   // of Reply: the receipt was given before
+	Unknown  bool   // nobody learned it
+	Err      string // its class, and what it tells; empty: none
+	Seen     View   // of Submit and Get: the run
+	Replayed bool   // of Reply: the receipt was given before
 }
 
 // Log records a history. It is safe for concurrent use.
@@ -132,7 +132,7 @@ func (c Call) answer(out any) {
 }
 
 // Learned adds a call with its answer when what was asked for became known only with the answer, as
-// a claim's runs do. The stamp is that of Stamp before it was asked.
+// a claim's runs do. The time is that of Now before it was asked.
 func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,8 +144,8 @@ func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.ops = append(l.ops, op)
 }
 
-// Stamp is the present moment, for Learned.
-func (l *Log) Stamp() int64 {
+// Now is the present moment, for Learned.
+func (l *Log) Now() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now++

@@ -169,7 +169,7 @@ func (p *person) reply(ctx context.Context, id int) {
 		p.ask(linear.Input{Kind: linear.Reply, Reply: r}, func() linear.Output {
 			receipt, err := p.client().Reply(ctx, p.spec.ID, r)
 			out := linear.Answer(err)
-			out.Again = receipt.Replayed
+			out.Replayed = receipt.Replayed
 			unknown = out.Unknown && r.Key != "" && ctx.Err() == nil
 			return out
 		})

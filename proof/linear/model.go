@@ -108,7 +108,7 @@ func (m *Model) reply(now run, in Input) (run, Output) {
 		if known.digest != r.Digest() {
 			return now, Output{Err: KeyConflict}
 		}
-		return now, Output{Again: true}
+		return now, Output{Replayed: true}
 	}
 	facts := contract.Facts{"pending_matches": now.Pending == r.ID}
 	verdict := m.law.Next(now.State, "interaction.reply.accepted", facts)

@@ -16,8 +16,8 @@ type picks struct {
 	ids    []string
 }
 
-// look says what is wrong with the choice; empty when nothing is.
-func (p *picks) look(ids []string) string {
+// checkChoice says what is wrong with the choice, or "".
+func (p *picks) checkChoice(ids []string) string {
 	p.ids = ids
 	if len(ids) > p.in.Max {
 		return fmt.Sprintf("more than %d are started", p.in.Max)

@@ -112,7 +112,7 @@ func (p Pool) do(now *pool, in PoolInput, out PoolOutput) (next *pool, wrong str
 		return now.change(*in.Job, out)
 	}
 	picks := &picks{pool: now, in: in, strict: p.Strict || in.Alone}
-	if wrong = picks.look(strings.Fields(out.Started)); wrong != "" {
+	if wrong = picks.checkChoice(strings.Fields(out.Started)); wrong != "" {
 		return now, wrong
 	}
 	next = now

@@ -165,7 +165,7 @@ func TestBrokenPoolsAreRefused(t *testing.T) {
 }
 
 // Where a claim is several looks, who was ready all through it is not passed over either.
-func TestOvertakingIsSeen(t *testing.T) {
+func TestOvertakingIsFound(t *testing.T) {
 	sum := tally{}
 	for s := seed(); sum.histories < 2000; s++ {
 		c := newContest(t, spoil(share(inMemory(t), lanes), brokenPools[passedOver]), s)

@@ -102,7 +102,7 @@ func EventOf(c *store.Commit) string {
 
 // Claim implements store.Writer. A claim whose acknowledgement is lost has happened all the same.
 func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
-	asked := s.Log.Stamp()
+	asked := s.Log.Now()
 	claimed, err := s.Store.Claim(ctx, req)
 	for i := range claimed {
 		after := claimed[i].Run.Clone()
@@ -116,7 +116,7 @@ func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 
 // Expire implements store.Registry.
 func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
-	asked := s.Log.Stamp()
+	asked := s.Log.Now()
 	before, failed := s.Nodes(ctx)
 	gone, err := s.Store.Expire(ctx, now, ids...)
 	if err != nil { // any of those that were there may be gone

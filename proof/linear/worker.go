@@ -135,11 +135,11 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 			next.Recovery = "failed_reconciled"
 		}
 	}
-	return next.tell(t, c)
+	return next.addEvents(t, c)
 }
 
-// tell counts the events that a transition may tell, any number of some.
-func (now run) tell(t *contract.Transition, c *Change) (next run, wrong string) {
+// addEvents adds the events of a transition. Of some there may be any number.
+func (now run) addEvents(t *contract.Transition, c *Change) (next run, wrong string) {
 	most := now.Seq
 	for _, e := range t.Emits {
 		switch e.Count {

@@ -12,10 +12,10 @@ import (
 func (w *world) ask(o operation) {
 	switch o.do {
 	case "get":
-		w.look(id(o.run))
+		w.readRun(id(o.run))
 	case "events":
 		for after := range uint64(9) {
-			page, err := w.front.Events(w.ctx, id(o.run), after, 2)
+			page, err := w.second.Events(w.ctx, id(o.run), after, 2)
 			w.say(after, len(page), w.fault(err))
 		}
 	case "runs", "inbox":
@@ -23,17 +23,17 @@ func (w *world) ask(o operation) {
 	case "stats":
 		stats, err := w.client.Stats(w.ctx)
 		w.say(fmt.Sprintf("%+v", stats), w.fault(err))
-		due, next, err := w.front.Due(w.ctx, time.Now().UTC(), 3)
+		due, next, err := w.second.Due(w.ctx, time.Now().UTC(), 3)
 		w.say(next, w.fault(err))
 		for i := range due {
 			w.say(due[i].Deadline) // of those with one deadline any may come first
 		}
-		pools, err := w.front.Pools(w.ctx)
+		pools, err := w.second.Pools(w.ctx)
 		w.say(pools, w.fault(err))
 	case "nodes":
-		nodes, err := w.front.Nodes(w.ctx)
+		nodes, err := w.second.Nodes(w.ctx)
 		w.say(len(nodes), w.fault(err))
-		orphans, err := w.front.Orphans(w.ctx, 0, 9)
+		orphans, err := w.second.Orphans(w.ctx, 0, 9)
 		w.say(len(orphans), w.fault(err))
 		for _, r := range orphans {
 			w.say(r.Slot) // within those with a slot, and those without, the order is the store's
@@ -63,8 +63,8 @@ func (w *world) list(o operation) {
 	}
 }
 
-// look is everything that is known of a run.
-func (w *world) look(id string) {
+// readRun reads everything about a run.
+func (w *world) readRun(id string) {
 	r, err := w.client.Get(w.ctx, id)
 	w.say(w.record(&r), w.fault(err))
 	pending, err := w.client.Pending(w.ctx, id)
@@ -74,10 +74,10 @@ func (w *world) look(id string) {
 	for _, settled := range history {
 		w.say(inJSON(settled))
 	}
-	spec, err := w.front.Spec(w.ctx, id)
+	spec, err := w.second.Spec(w.ctx, id)
 	w.say(string(spec), w.fault(err))
 	for _, key := range []string{"k1", "k2"} {
-		settled, err := w.front.Settled(w.ctx, id, key)
+		settled, err := w.second.Settled(w.ctx, id, key)
 		w.say(inJSON(settled), w.fault(err))
 	}
 	w.events(id)
@@ -86,7 +86,7 @@ func (w *world) look(id string) {
 // events are the log of a run, byte by byte.
 func (w *world) events(id string) {
 	for after := uint64(0); ; {
-		page, err := w.front.Events(w.ctx, id, after, store.MaxBatch)
+		page, err := w.second.Events(w.ctx, id, after, store.MaxBatch)
 		if err != nil || len(page) == 0 {
 			w.say(after, w.fault(err))
 			return

@@ -50,7 +50,7 @@ func (w *world) do(o operation) {
 	case "kill":
 		w.say(w.agents["sticky_process"].kill(id(o.run)))
 	case "resize":
-		w.say(w.fault(w.front.SetPool(w.ctx, slots.Pool{Name: "small", Capacity: o.run, KeyCapacity: 3 - o.run})))
+		w.say(w.fault(w.second.SetPool(w.ctx, slots.Pool{Name: "small", Capacity: o.run, KeyCapacity: 3 - o.run})))
 	default:
 		w.ask(o)
 	}
@@ -70,17 +70,17 @@ func (w *world) reply(o operation) {
 
 // crash takes the node for dead: it goes on as a zombie until it looks after its lease.
 func (w *world) crash() {
-	nodes, err := w.front.Nodes(w.ctx)
+	nodes, err := w.second.Nodes(w.ctx)
 	w.say(len(nodes), w.fault(err))
 	for _, n := range nodes {
-		gone, err := w.front.Expire(w.ctx, time.Time{}, n.ID)
+		gone, err := w.second.Expire(w.ctx, time.Time{}, n.ID)
 		w.say(len(gone), w.fault(err))
 	}
 	w.pass(third)
 }
 
 // say keeps an answer.
-func (w *world) say(answer ...any) { w.told = append(w.told, fmt.Sprintln(answer...)) }
+func (w *world) say(answer ...any) { w.said = append(w.said, fmt.Sprintln(answer...)) }
 
 // record is a run as text, field by field as stores keep it.
 func (w *world) record(r *store.Run) string {

@@ -17,25 +17,25 @@ import (
 func play(t *testing.T, p place, log []operation) (answers [][]string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		node, front, shut := p.open(t)
+		node, second, shut := p.open(t)
 		defer shut()
-		w, err := newWorld(t.Context(), node, front)
+		w, err := newWorld(t.Context(), node, second)
 		require.NoError(t, err)
 		for _, o := range log {
-			w.told = nil
+			w.said = nil
 			w.do(o)
 			page, err := w.client.Runs(w.ctx, store.Query{})
 			w.say(w.fault(err))
 			for i := range page.Runs {
 				w.say(w.record(&page.Runs[i]))
 			}
-			answers = append(answers, w.told)
+			answers = append(answers, w.said)
 		}
-		w.told = nil
+		w.said = nil
 		if err := w.end(); err != nil {
 			w.say("the end:", err)
 		}
-		answers = append(answers, w.told)
+		answers = append(answers, w.said)
 	})
 	return answers
 }
@@ -64,8 +64,8 @@ func TestEveryStoreAnswersAlike(t *testing.T) {
 			}
 		}
 		played, steps = played+1, steps+len(log)
-		for _, told := range want {
-			answers += len(told)
+		for _, part := range want {
+			answers += len(part)
 		}
 	})
 	t.Logf("%d logs of %d steps and %d answers on each of %d stores in %s", played, steps, answers, len(all),

@@ -45,7 +45,7 @@ func (o odd) Commit(ctx context.Context, batch []store.Commit) []error {
 }
 
 // The comparison can fail: whatever a store answers otherwise is seen.
-func TestAnOddStoreIsSeen(t *testing.T) {
+func TestADifferentStoreIsFound(t *testing.T) {
 	plain := place{"memory", func(*testing.T) (keeper, keeper, func()) {
 		s := memory.New()
 		return s, s, func() {}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // have it, and each log leaves it empty.
 type place struct {
 	name string
-	open func(t *testing.T) (node, front keeper, shut func())
+	open func(t *testing.T) (node, second keeper, shut func())
 }
 
 // silent hides what a store is besides: its hints, so that all stores are looked at as often, and
@@ -48,13 +48,13 @@ func places(t *testing.T) []place {
 	dsn, _ := pgtest.Schema(t)
 	dsn = pgtest.With(dsn, "synchronous_commit=off")
 	schema := "metamorphic_" + rand.Text()
-	both := func(open func(t *testing.T) keeper) func(t *testing.T) (node, front keeper, shut func()) {
+	both := func(open func(t *testing.T) keeper) func(t *testing.T) (node, second keeper, shut func()) {
 		return func(t *testing.T) (keeper, keeper, func()) {
 			t.Helper()
-			node, front := open(t), open(t)
-			return node, front, func() {
+			node, second := open(t), open(t)
+			return node, second, func() {
 				require.NoError(t, node.Close())
-				require.NoError(t, front.Close())
+				require.NoError(t, second.Close())
 			}
 		}
 	}

@@ -48,23 +48,23 @@ func (g *gate) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error
 type world struct {
 	ctx    context.Context
 	gate   *gate
-	front  store.Store
+	second store.Store
 	client *lifecycle.Client
 	lc     *lifecycle.Lifecycle
 	agents map[string]*agent
 	stop   func() error
 	nodes  map[string]string // names of nodes, by id
 	next   map[string]string // where listings ended
-	told   []string          // the answers
+	said   []string          // the answers
 }
 
 // third is how often a node looks after its lease: never at the same time as it looks for anything
 // else.
 const third = 10*time.Second + 337*time.Millisecond
 
-func newWorld(ctx context.Context, node, front keeper) (*world, error) {
+func newWorld(ctx context.Context, node, second keeper) (*world, error) {
 	w := &world{
-		ctx: ctx, gate: &gate{Store: silent{node, node}}, front: silent{front, front}, agents: make(map[string]*agent),
+		ctx: ctx, gate: &gate{Store: silent{node, node}}, second: silent{second, second}, agents: make(map[string]*agent),
 		nodes: map[string]string{"": ""}, next: make(map[string]string),
 	}
 	engines := make(map[string]engine.Engine)
@@ -73,7 +73,7 @@ func newWorld(ctx context.Context, node, front keeper) (*world, error) {
 		engines[string(kind)] = w.agents[string(kind)]
 	}
 	var err error
-	if w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: w.front, Clock: lifecycle.SystemClock{},
+	if w.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: w.second, Clock: lifecycle.SystemClock{},
 		Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (w *world) end() error {
 		return err
 	}
 	for i := range runs {
-		w.look(id(i))
+		w.readRun(id(i))
 	}
 	for i := range runs {
 		w.say("cancel at the end", w.fault(w.client.Cancel(w.ctx, id(i), "")))

@@ -24,7 +24,7 @@ func TestEveryBugIsSeen(t *testing.T) {
 	}
 }
 
-func TestAPatchThatFitsNoMoreSaysSo(t *testing.T) {
+func TestApplyRefusesAPatchThatDoesNotFit(t *testing.T) {
 	const diff = "--- a/museum_test.go\n+++ b/museum_test.go\n@@ -1 +1 @@\n-package elsewhere\n+package here\n"
 	_, err := patched(".", diff)
 	require.ErrorContains(t, err, "does not apply any more: the lines of hunk 1 are 0 times in museum_test.go")
@@ -36,7 +36,7 @@ func TestAPatchThatFitsNoMoreSaysSo(t *testing.T) {
 	require.Regexp(t, "^package changed\n\nimport", files["museum_test.go"])
 }
 
-func TestABugNeedsStoryCheckAndDiff(t *testing.T) {
+func TestReadBugNeedsStoryCheckAndDiff(t *testing.T) {
 	for _, text := range []string{"", "story: once\ncheck: go test ./x -run T\n", "check: go test ./x\n--- a/x\n",
 		"story: once\n--- a/x\n"} {
 		_, err := readBug("bug", text)

@@ -58,7 +58,7 @@ type once struct {
 	err     error
 }
 
-func (m *museum) known(name string) *once {
+func (m *museum) outcomeOf(name string) *once {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.sound[name] == nil {
@@ -69,19 +69,19 @@ func (m *museum) known(name string) *once {
 
 // passes says whether the check passes on the tree as it is.
 func (m *museum) passes(ctx context.Context, c check) error {
-	whole := m.known(c.pkg)
+	whole := m.outcomeOf(c.pkg)
 	whole.do.Do(func() { whole.program, whole.err = m.build(ctx, fmt.Sprintf("tree-%p", whole), "", c) })
 	if whole.err != nil {
 		return whole.err
 	}
-	known := m.known(c.String())
-	known.do.Do(func() {
+	outcome := m.outcomeOf(c.String())
+	outcome.do.Do(func() {
 		failed, said, err := m.run(ctx, whole.program, "", c)
-		if known.err = err; failed {
-			known.err = fmt.Errorf("%s fails without the bug: %s", c, said)
+		if outcome.err = err; failed {
+			outcome.err = fmt.Errorf("%s fails without the bug: %s", c, said)
 		}
 	})
-	return known.err
+	return outcome.err
 }
 
 // try looks whether the bug's check sees it.

@@ -10,7 +10,7 @@ import (
 
 // One program that has all mutants sees what a program for each of them sees; what cannot be chosen
 // there, a constant or a text, is tried by itself.
-func TestAllInOneProgramAreSeenAsOneByOne(t *testing.T) {
+func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
 	require.NoError(t, err)

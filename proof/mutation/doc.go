@@ -16,6 +16,7 @@
 //	go run ./mutation -packages slots -survivors       # and what is not explained, as it would stand in the list
 //	go run ./mutation -packages lifecycle -together    # ten minutes of a processor: one test program has all changes
 //	go run ./mutation -packages lifecycle -files wait  # only the files with this in their name; their share alone is judged
+//	go run ./mutation -packages lifecycle -together -sample 200 -seed 7    # 200 random ones; their share alone is judged
 //
 // Compiling takes most of the time. With -together gremlins only finds the changes; each operator
 // that it would change becomes a call (package chosen), the tests are compiled once, and run once

@@ -56,6 +56,8 @@ type hunt struct {
 	files       *regexp.Regexp // of the package; all when nil
 	progress    io.Writer      // what gremlins says meanwhile
 	together    bool           // gremlins finds the mutants, and does not try them
+	sample      int            // how many of them are tried; 0 for all
+	seed        uint64         // of the sample
 }
 
 // unleash runs gremlins on the package of the module at root and returns its report. Spent is the

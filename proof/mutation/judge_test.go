@@ -34,7 +34,7 @@ func small(t *testing.T) (root string, mutants []mutant) {
 
 // What gremlins passes over is tried: tables, constants and cases; what it takes for killed and
 // does not compile is no mutant.
-func TestWhatGremlinsPassesOverIsTried(t *testing.T) {
+func TestMutantsThatGremlinsSkipsAreTried(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
 	require.NoError(t, err)
@@ -87,7 +87,7 @@ const (
 
 // Each survivor needs its reason, one that does not survive must have none, and too few that are
 // seen cannot be explained away.
-func TestTheJudgeCanSayNo(t *testing.T) {
+func TestJudgeRefuses(t *testing.T) {
 	_, mutants := small(t)
 	v := judge("small", mutants, nil, true)
 	require.Equal(t, map[status]int{killed: 1, lived: 1, timedOut: 2, notCovered: 7}, v.count)
@@ -145,7 +145,7 @@ func TestAReportOfAnotherTreeIsRefused(t *testing.T) {
 	require.Equal(t, "a <= b\n", string(all[0].source))
 }
 
-func TestAnEntryIsWhole(t *testing.T) {
+func TestReadListRefusesIncompleteEntries(t *testing.T) {
 	for _, text := range []string{"x.go INVERT_LOGICAL\n- a && b\n+ a || b\n", "x.go NOTHING\n- a\n+ b\nx\n",
 		"x.go INVERT_LOGICAL\na && b\na || b\nx\n"} {
 		_, err := parseList(text)
@@ -158,7 +158,7 @@ func TestAnEntryIsWhole(t *testing.T) {
 }
 
 // Every list is of this tree: its lines stand there, and its mutators make of them what they say.
-func TestTheListsFitTheTree(t *testing.T) {
+func TestSurvivorListsMatchTheTree(t *testing.T) {
 	root, err := rootOf(".")
 	require.NoError(t, err)
 	lists, err := filepath.Glob("survivors/*.txt")
@@ -176,7 +176,7 @@ func TestTheListsFitTheTree(t *testing.T) {
 	}
 }
 
-func TestWhatGitIgnoresIsNotCopied(t *testing.T) {
+func TestCopyTreeLeavesOutIgnoredFiles(t *testing.T) {
 	root, err := rootOf(".")
 	require.NoError(t, err)
 	to := t.TempDir()

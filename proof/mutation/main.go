@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -40,12 +41,17 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&h.coefficient, "coefficient", 5, "a mutant may take so many times what the tests take")
 	flags.BoolVar(&h.together, "together", false, "compile all mutants into one test program, which is told which "+
 		"one is meant: minutes in place of hours")
+	flags.IntVar(&h.sample, "sample", 0, "try so many mutants of each package, chosen at random; 0 is all; needs -together")
+	flags.Uint64Var(&h.seed, "seed", 1, "seed of the sample")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
 		return err
 	})
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if h.sample > 0 && !h.together {
+		return errors.New("-sample needs -together: gremlins tries all that it finds")
 	}
 	if *verbose {
 		h.progress = os.Stderr
@@ -77,7 +83,7 @@ func run(ctx context.Context, args []string) (err error) {
 		if err != nil {
 			return err
 		}
-		v := judge(pkg, mutants, list, h.files == nil)
+		v := judge(pkg, mutants, list, h.files == nil && h.sample == 0)
 		v.spent = spent
 		verdicts = append(verdicts, v)
 	}
@@ -132,11 +138,23 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	// files of other systems
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) })
 	if h.together {
+		all = h.draw(src, all)
 		more, err := h.choose(ctx, t, src, all)
 		return all, spent + more, err
 	}
 	more, err := t.settle(ctx, src, all)
 	return all, spent + more, err
+}
+
+// draw returns a sample of the mutants that compile, or all of them.
+func (h hunt) draw(src *source, all []mutant) []mutant {
+	if h.sample == 0 {
+		return all
+	}
+	all = slices.DeleteFunc(all, func(m mutant) bool { return src.check(m.file, m.source) != nil })
+	r := rand.New(rand.NewPCG(h.seed, 0)) //nolint:gosec // a sample that can be repeated
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(h.sample, len(all))]
 }
 
 // choose tries all of the mutants, from one program as far as that is possible.

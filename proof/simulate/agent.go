@@ -48,7 +48,7 @@ func (a *agent) Profile(context.Context) (engine.Profile, error) {
 // RunTurn implements engine.Engine.
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	w := a.view.world
-	if err := a.step(ctx, t, "begins", func() { w.turns.begin(a.view, t) }); err != nil {
+	if err := a.step(ctx, t, "begins", func() { w.turns.start(a.view, t) }); err != nil {
 		return a.broken(ctx, t, err)
 	}
 	defer w.turns.end(a.view, t)
@@ -69,7 +69,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	if !a.view.rest(ctx.Done(), p.takes) {
 		if p.deaf {
-			_ = a.step(context.WithoutCancel(ctx), t, "goes on though it was told to end", func() {})
+			_ = a.step(context.WithoutCancel(ctx), t, "goes on though it should end", func() {})
 		} else {
 			return a.broken(ctx, t, context.Cause(ctx))
 		}
@@ -145,7 +145,7 @@ func (a *agent) Reap(_ context.Context, runID string) error {
 	return nil
 }
 
-// handle is a session that was told this much.
+// handle is a session with so many messages.
 func handle(heard []string) *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
 }
@@ -226,14 +226,14 @@ func (a *agent) OnLoss(fn func(string, error)) func() {
 func (a *agent) lose(runID string) {
 	w := a.view.world
 	w.mu.Lock()
-	s, tell := a.sessions[runID], a.onLoss
+	s, report := a.sessions[runID], a.onLoss
 	if s != nil && s.busy {
-		s.broken, tell = true, nil
+		s.broken, report = true, nil
 	} else {
 		delete(a.sessions, runID)
 	}
 	w.mu.Unlock()
-	if s != nil && tell != nil {
-		go tell(runID, errors.New("killed"))
+	if s != nil && report != nil {
+		go report(runID, errors.New("killed"))
 	}
 }

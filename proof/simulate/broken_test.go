@@ -100,15 +100,15 @@ func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
 	for i := range batch {
 		if errors.Is(errs[i], store.ErrConflict) {
 			if now, err := s.Run(ctx, batch[i].Run.ID); err == nil {
-				errs[i] = s.Store.Commit(ctx, []store.Commit{behind(batch[i], now)})[0]
+				errs[i] = s.Store.Commit(ctx, []store.Commit{following(batch[i], now)})[0]
 			}
 		}
 	}
 	return errs
 }
 
-// behind is the commit as it would follow the record.
-func behind(c store.Commit, now store.Run) store.Commit {
+// following is the commit as it would follow the record.
+func following(c store.Commit, now store.Run) store.Commit {
 	shift := now.Seq - (c.Run.Seq - uint64(len(c.Events)))
 	c.Expect, c.Run.Version, c.Run.Seq = now.Version, now.Version+1, c.Run.Seq+shift
 	events := make([]store.Event, len(c.Events))

@@ -14,8 +14,8 @@ func (v *view) Watch(fn func(store.Hint)) (stop func()) {
 	defer w.mu.Unlock()
 	v.watchers = append(v.watchers, &fn)
 	return func() {
-		v.telling.Lock() // no hint is on its way to fn once this has returned
-		defer v.telling.Unlock()
+		v.handingOver.Lock() // no hint is on its way to fn once this has returned
+		defer v.handingOver.Unlock()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		v.watchers = slices.DeleteFunc(slices.Clone(v.watchers), func(o *func(store.Hint)) bool { return o == &fn })
@@ -33,9 +33,10 @@ func (w *world) heard(h store.Hint) {
 	}
 }
 
-// tell passes on one of the hints that are on their way to the view, as the seed likes: who is
-// woken by one must not be told of the next meanwhile. It returns what it told, for the trace.
-func (v *view) tell(r *rand.Rand, rates rates) string {
+// deliver passes on one of the hints that are on their way to the view, chosen by the seed. Only one
+// at a time: whoever is woken by it must not get the next one meanwhile. It returns the hint, for
+// the trace.
+func (v *view) deliver(r *rand.Rand, rates rates) string {
 	w, i := v.world, 0
 	if len(v.hints) > 1 && chance(r, rates.shuffle) {
 		if i = r.IntN(len(v.hints)); i > 0 {
@@ -55,8 +56,8 @@ func (v *view) tell(r *rand.Rand, rates rates) string {
 	case again:
 		w.saw("a hint came twice")
 	}
-	v.telling.Lock()
-	defer v.telling.Unlock()
+	v.handingOver.Lock()
+	defer v.handingOver.Unlock()
 	w.mu.Lock()
 	watchers := v.watchers
 	w.mu.Unlock()

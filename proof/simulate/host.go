@@ -20,7 +20,7 @@ type host struct {
 	idle  *view // waits between two processes
 
 	living *process // guarded by world.mu; nil between two
-	told   *process // the scheduler's; that was told to end
+	ending *process // the scheduler's; the process that was asked to end
 	home   bool     // guarded by world.mu
 }
 
@@ -39,7 +39,7 @@ type process struct {
 func (h *host) live() {
 	w := h.world
 	for first := true; first || h.idle.rest(w.ending, 2*time.Second); first = false {
-		p := h.begin()
+		p := h.start()
 		select {
 		case <-p.killed:
 		case <-p.ended:
@@ -53,8 +53,8 @@ func (h *host) live() {
 	h.home = true
 }
 
-// begin starts a process.
-func (h *host) begin() *process {
+// start starts a process.
+func (h *host) start() *process {
 	w := h.world
 	v := w.newView(h.name, h.skew)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -106,7 +106,7 @@ func (h *host) process() *process {
 // stop tells the process to end.
 func (h *host) stop() {
 	p := h.process()
-	h.told = p
+	h.ending = p
 	p.view.touched = h.world.step
 	p.cancel()
 }
@@ -115,7 +115,7 @@ func (h *host) stop() {
 func (h *host) kill() {
 	p := h.process()
 	h.world.kill(p.view)
-	h.told = p
+	h.ending = p
 	close(p.killed)
 	p.cancel()
 }

@@ -24,7 +24,7 @@ type person struct {
 	gone    bool // guarded by world.mu
 
 	// What they were told, for the verdict.
-	accepted []told
+	accepted []acceptedReply
 	canceled bool            // their cancel ended the run
 	seen     []fcmp.Event    // by a follower
 	final    *store.Run      // by one who waits
@@ -32,8 +32,8 @@ type person struct {
 	maybe    map[string]bool // texts of replies without a key whose outcome they never learned
 }
 
-// told is a reply that was accepted.
-type told struct {
+// acceptedReply is a reply that was accepted.
+type acceptedReply struct {
 	reply    interaction.Reply
 	replayed bool
 }
@@ -186,7 +186,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 					w.saw("a reply whose acknowledgement was lost turned out to be accepted")
 				}
 			}
-			p.accepted = append(p.accepted, told{reply, receipt.Replayed})
+			p.accepted = append(p.accepted, acceptedReply{reply, receipt.Replayed})
 			return true
 		case errors.As(err, &settled):
 			w.saw("a reply came second to " + string(settled.Resolution))

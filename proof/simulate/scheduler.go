@@ -76,7 +76,7 @@ func (w *world) turn(now time.Time) {
 	switch {
 	case c.hints != nil:
 		c.hints.touched = w.step
-		w.note(c.hints.name, "hears of", c.hints.tell(w.rand, w.rates()))
+		w.note(c.hints.name, "hears of", c.hints.deliver(w.rand, w.rates()))
 	case c.timers != nil:
 		w.note(c.timers.name, "is woken")
 		c.timers.touched = w.step

@@ -36,8 +36,8 @@ func world(t *testing.T, seed uint64, o simulate.Options) (r *simulate.Report) {
 	return r
 }
 
-// tell fails the test with what was broken under a seed, and how it came to that.
-func tell(t *testing.T, seed uint64) {
+// failWithTrace fails the test with what was broken under a seed, and the steps that led to it.
+func failWithTrace(t *testing.T, seed uint64) {
 	t.Helper()
 	const last = 80
 	r := world(t, seed, simulate.Options{Trace: true})
@@ -104,7 +104,7 @@ func TestSeeds(t *testing.T) {
 	began := time.Now()
 	all := live(t, *from, *seeds, simulate.Options{})
 	for _, seed := range all.broken {
-		tell(t, seed)
+		failWithTrace(t, seed)
 	}
 	took := time.Since(began)
 	for _, what := range slices.Sorted(maps.Keys(all.sightings)) {

@@ -10,7 +10,7 @@ import (
 func (w *world) strike(now time.Time) bool {
 	h := w.hosts[w.rand.IntN(len(w.hosts))]
 	p := h.process()
-	if p == nil || p == h.told {
+	if p == nil || p == h.ending {
 		return false
 	}
 	v := p.view

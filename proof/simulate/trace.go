@@ -9,7 +9,7 @@ import (
 // trace is what happened, in order: always its hash, and its text when somebody wants to read it.
 type trace struct {
 	hash  uint64
-	keep  bool
+	store bool
 	lines []string
 }
 
@@ -30,7 +30,7 @@ func (t *trace) add(now time.Duration, words ...string) {
 		}
 		t.mix(uint64(len(word)))
 	}
-	if t.keep {
+	if t.store {
 		t.lines = append(t.lines, fmt.Sprintf("%10.3fs  %s", now.Seconds(), strings.Join(words, " ")))
 	}
 }

@@ -22,9 +22,9 @@ type call struct {
 	over    bool // guarded by world.mu
 }
 
-// begin notes a call, while the world is quiescent. An attempt is executed once, whoever thinks
+// start notes a call, while the world is quiescent. An attempt is executed once, whoever thinks
 // that it is theirs; and its claim was stored before.
-func (t *turns) begin(v *view, turn engine.Turn) {
+func (t *turns) start(v *view, turn engine.Turn) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
 	if len(turn.Answers) > 0 {

@@ -87,7 +87,7 @@ func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 // answered says which reply was lost, or accepted twice: each that somebody was told is accepted
 // stands in the history under its key, and what stands there somebody said.
 func (e *ending) answered(*ending) string {
-	replies := make(map[int]told)
+	replies := make(map[int]acceptedReply)
 	maybe := make(map[string]bool)
 	for _, p := range e.people {
 		for text := range p.maybe {

@@ -20,16 +20,16 @@ type view struct {
 	skew  time.Duration
 	only  string // the run whose hints come here; empty: all
 
-	timers   []*timer            // guarded by world.mu, and read freely while the world is quiescent
-	watchers []*func(store.Hint) // guarded by world.mu
-	telling  sync.Mutex          // held while hints are passed on
-	hints    []store.Hint        // on their way here
-	dead     bool                // guarded by world.mu
-	paused   time.Time           // until then nothing happens here
-	cut      time.Time           // until then the store cannot be reached
-	hangs    bool                // what is asked while it is cut off waits; otherwise it fails
-	joins    int
-	touched  int // the step at which something came here
+	timers      []*timer            // guarded by world.mu, and read freely while the world is quiescent
+	watchers    []*func(store.Hint) // guarded by world.mu
+	handingOver sync.Mutex          // held while hints are passed on
+	hints       []store.Hint        // on their way here
+	dead        bool                // guarded by world.mu
+	paused      time.Time           // until then nothing happens here
+	cut         time.Time           // until then the store cannot be reached
+	hangs       bool                // what is asked while it is cut off waits; otherwise it fails
+	joins       int
+	touched     int // the step at which something came here
 }
 
 var (
@@ -111,10 +111,10 @@ func (v *view) Inbox(ctx context.Context, q store.Query) (store.Page, error) {
 	return v.page(ctx, "Inbox", q, v.world.store.Inbox)
 }
 
-func (v *view) page(ctx context.Context, kind string, q store.Query, look func(context.Context,
+func (v *view) page(ctx context.Context, kind string, q store.Query, read func(context.Context,
 	store.Query) (store.Page, error)) (store.Page, error) {
 	return do(ctx, v, kind, fmt.Sprint(q), func() (store.Page, error) {
-		p, err := look(v.world.ctx, q)
+		p, err := read(v.world.ctx, q)
 		p.Runs = v.world.names.runs(p.Runs)
 		return p, err
 	})
@@ -185,7 +185,7 @@ func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error
 	return err
 }
 
-// Join implements store.Registry. No process here can be told dead by another one but by its lease.
+// Join implements store.Registry. Here the lease is the only sign by which a process can find another one dead.
 func (v *view) Join(ctx context.Context, n store.Node, now time.Time) error {
 	_, err := do(ctx, v, "Join", "", func() (struct{}, error) { return struct{}{}, v.world.join(v, n, now) })
 	return err

@@ -89,7 +89,7 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 	claimed, err := w.store.Claim(w.ctx, req)
 	for i := range claimed {
 		c := &claimed[i]
-		w.witness.look(c.Run.ID, nil)
+		w.witness.compareRun(c.Run.ID, nil)
 		if c.Run.Epoch == 0 || !c.Run.Slot || c.Run.Owner != req.Node {
 			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner,
 				c.Run.Epoch))
@@ -144,7 +144,7 @@ func (x *witness) stored(c *store.Commit) {
 				f.Epoch))
 		}
 	}
-	x.look(c.Run.ID, c)
+	x.compareRun(c.Run.ID, c)
 	now := x.runs[c.Run.ID]
 	if prev != nil && prev.State == fsm.StateWaitingUser && now.State == fsm.StateWaitingUser &&
 		prev.Owner != now.Owner {
@@ -152,8 +152,8 @@ func (x *witness) stored(c *store.Commit) {
 	}
 }
 
-// look reads a run that was just written.
-func (x *witness) look(id string, c *store.Commit) {
+// compareRun reads a run that was just written, and compares it with what is expected.
+func (x *witness) compareRun(id string, c *store.Commit) {
 	w := x.world
 	run, err := w.store.Run(w.ctx, id)
 	if err != nil {

@@ -113,7 +113,7 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	w := &world{
 		ctx: context.Background(), plan: p, rand: r, store: inner, names: newNames(), ending: make(chan struct{}),
 		unheard: make(map[hold]bool), lost: make(map[write]bool), failed: make(map[write]bool),
-		trace: trace{keep: o.Trace}, sightings: make(map[string]int),
+		trace: trace{store: o.Trace}, sightings: make(map[string]int),
 	}
 	if o.Store != nil {
 		w.store = o.Store(inner)

@@ -24,16 +24,16 @@ func Learn[T ~string](into Words, words ...T) {
 // AWord reads a text that is probably known.
 func (s *Scanner) AWord() string {
 	text, escaped := s.quoted()
-	if w, ok := s.Known[string(text)]; ok && !escaped {
+	if w, ok := s.Words[string(text)]; ok && !escaped {
 		return w
 	}
-	return s.keep(text, escaped)
+	return s.sharedText(text, escaped)
 }
 
 // AText reads a text into memory that it may share with others of its value.
 func (s *Scanner) AText() string {
 	text, escaped := s.quoted()
-	return s.keep(text, escaped)
+	return s.sharedText(text, escaped)
 }
 
 // OwnText reads a text into its own memory.
@@ -48,7 +48,7 @@ func (s *Scanner) OwnText() string {
 	return strings.Clone(s.short(text, escaped))
 }
 
-func (s *Scanner) keep(text []byte, escaped bool) string {
+func (s *Scanner) sharedText(text []byte, escaped bool) string {
 	switch {
 	case len(text) <= shortText:
 		return s.short(text, escaped)
