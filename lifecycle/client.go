@@ -149,9 +149,9 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 // the commit in one of three ways, whichever comes first:
 //
 //  1. The store's hint of the commit reaches that node, which ends the turn at once (handleHint in
-//     serve.go). A hint may be lost.
+//     node.go). A hint may be lost.
 //  2. The node's next heartbeat: the store does not list the run among those that the node holds
-//     any more (compareHolds in lease.go). This takes a third of a lease, and as long again for a
+//     any more (compareHolds in node.go). This takes a third of a lease, and as long again for a
 //     turn that has only just begun.
 //  3. The fence: the store refuses with ErrStaleEpoch whatever the turn still commits (commitLocked
 //     in commit.go), so a report or an outcome that comes earlier ends the turn, and is not stored.

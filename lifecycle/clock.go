@@ -42,7 +42,7 @@ func (c storeClock) Now() time.Time { return c.store.Now() }
 
 func (c storeClock) Timer(d time.Duration) (<-chan time.Time, func()) { return c.machine.Timer(d) }
 
-// clockOf is the clock for a store when nobody gave one.
+// clockOf is the clock that is used with a store unless another one is configured.
 func clockOf(s store.Store) Clock {
 	if k, ok := s.(store.Timekeeper); ok {
 		return storeClock{k, SystemClock{}}
@@ -65,9 +65,9 @@ func notEarlier(now, last time.Time) time.Time {
 	return now
 }
 
-// monotonicNow is for measuring how long something takes on this machine. It has the monotonic
-// reading of the system's clock, which nobody can set, so it must not be stored or compared with a
-// stored time.
+// monotonicNow is for measuring how long something takes on this machine. With the system's clock
+// it has a monotonic reading, which nobody can set. It must not be stored or compared with a stored
+// time.
 func monotonicNow(c Clock) time.Time {
 	if c, ok := c.(storeClock); ok { // the store's time may be corrected at any moment
 		return c.machine.Now()
@@ -84,16 +84,20 @@ func (c *Client) leaseTime() time.Time {
 	return commitTime(c.clock)
 }
 
-// poller waits for a wake-up, or until the poll interval is over. The interval runs on across
-// wake-ups, so that hints for other runs cannot put a poll off.
+// poller waits for a wake-up, or until the poll interval is over. A wake-up does not start the
+// interval again, so that frequent hints cannot put off a poll.
 type poller struct {
 	clock    Clock
 	wake     <-chan struct{}
 	interval time.Duration
-	tick     <-chan time.Time // nil: the interval is over
-	release  func()           // of the timer
+	tick     <-chan time.Time // of the interval's timer; nil: no interval has started
+	release  func()           // releases the timer
 }
 
+// intervalOver reports whether the last wait ended with the interval.
+func (p *poller) intervalOver() bool { return p.tick == nil }
+
+// wait waits for a wake-up or the end of the interval. It returns ctx's error if ctx has ended.
 func (p *poller) wait(ctx context.Context) error {
 	if p.tick == nil {
 		p.tick, p.release = p.clock.Timer(p.interval)

@@ -28,7 +28,7 @@ func (s slowCommits) Commit(ctx context.Context, batch []store.Commit) []error {
 func TestAnEngineReturnsWhileItsTurnIsSettledWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
-			time.Sleep(time.Second + turnPatience + 2*time.Second) // in the middle of the commit
+			time.Sleep(time.Second + turnReturnLimit + 2*time.Second) // in the middle of the commit
 			return finished(), nil
 		}}
 		lc, stop := serve(t, Config{Store: slowCommits{newStore(t)}, Engine: e})

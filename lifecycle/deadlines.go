@@ -15,7 +15,8 @@ const dueBatch = store.MaxBatch
 
 // watchDeadlines fires deadlines when they fall due, and wakes the scheduler when a run's
 // not-before time comes. It sleeps until the next of these times that it knows of, but for one poll
-// at most. Any node may fire a deadline; the compare-and-set of the commit picks one.
+// at most. Every node of a store does so; of those that fire the same deadline, one succeeds, by
+// compare-and-set.
 func (n *node) watchDeadlines(ctx context.Context) error {
 	for {
 		n.due.reset()
@@ -27,8 +28,9 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			n.log.Error("deadlines not read; trying again", "err", err)
 		}
-		if n.fireDeadlines(ctx, due, now) > 0 && len(due) == dueBatch {
-			continue // there may be more; if the store refused all of these, retry after the pause
+		fired := n.fireDeadlines(ctx, due, now)
+		if fired > 0 && len(due) == dueBatch {
+			continue // there may be more
 		}
 		n.due.note(next)
 		n.wakeScheduler() // a not-before time may have passed
@@ -38,8 +40,8 @@ func (n *node) watchDeadlines(ctx context.Context) error {
 	}
 }
 
-// sleepUntilDue sleeps until a known time has come, but for one poll at most, whatever clocks are
-// set meanwhile.
+// sleepUntilDue sleeps until the earliest known time has come, but for one poll at most: a clock
+// that is set back meanwhile must not make the sleep longer.
 func (n *node) sleepUntilDue(ctx context.Context) error {
 	poll, stop := n.clock.Timer(n.cfg.Poll)
 	defer stop()
@@ -54,7 +56,7 @@ func (n *node) sleepUntilDue(ctx context.Context) error {
 			due, stopTimer = n.clock.Timer(d)
 		}
 		select {
-		case <-n.due.earlier: // something falls due earlier than was known
+		case <-n.due.changed: // something falls due earlier than was known
 			stopTimer()
 			continue
 		case <-poll:
@@ -94,13 +96,13 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 // dueHint is the earliest time at which something falls due, as far as this process knows. It is a
 // hint: Serve also polls the store.
 type dueHint struct {
-	earlier chan struct{}
+	changed chan struct{} // receives when the earliest time has become earlier
 
 	mu sync.Mutex
 	at time.Time // guarded by mu; zero: none known
 }
 
-func newDueHint() *dueHint { return &dueHint{earlier: make(chan struct{}, 1)} }
+func newDueHint() *dueHint { return &dueHint{changed: make(chan struct{}, 1)} }
 
 // note adds a time. It wakes sleepUntilDue when that is earlier than all that were known.
 func (d *dueHint) note(t time.Time) {
@@ -115,7 +117,7 @@ func (d *dueHint) note(t time.Time) {
 	d.mu.Unlock()
 	if earlier {
 		select {
-		case d.earlier <- struct{}{}:
+		case d.changed <- struct{}{}:
 		default:
 		}
 	}

@@ -155,6 +155,14 @@ func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) 
 	return decideByGate(run, turn, node, now)
 }
 
+// decideRefusedOutcome fails a run because the contract or the store refuses the outcome of its
+// turn.
+func decideRefusedOutcome(run *store.Run, refusal error, node string, now time.Time) (store.Commit, error) {
+	return decide(run, fsm.EventTurnFailed, &evidence{
+		now: now, node: node, code: fsm.CodeProtocolSchemaViolation, message: shortened(refusal.Error()),
+	})
+}
+
 // statusCodes are the error codes of a process that names none.
 var statusCodes = map[engine.Status]fsm.Code{engine.Interrupted: fsm.CodeTurnInterrupted,
 	engine.TimedOut: fsm.CodeTurnTimeout}

@@ -5,12 +5,20 @@
 // exactly once, and the run goes on, whatever process died in between. Events follows a run from
 // any point, live or long after.
 //
-// The way of the data is one way. A command loads the run (client.go, reply.go, cancel.go, turn.go,
-// recovery.go), decides on it (decide.go, pure, with the tables of package fsm), and stores the
-// decision as one store.Commit (commit.go). Nothing is published beside the commit: followers read
-// the events that were stored, or are handed them by the store's hints (events.go). There is no
-// timer, semaphore or cache that has to agree with the store; the goroutines of Serve (serve.go)
-// only read it and act.
+// Every change of a run takes three steps: load the run, decide what it becomes, and store that as
+// one store.Commit. Deciding is pure and in decide.go, with the tables of package fsm; transition.go
+// makes the commit, which holds the events too. Followers read the events from the store, or from
+// its hints, which repeat what was stored (events.go). So nothing in this process has to agree with
+// the store: its goroutines read it and act.
+//
+// Where to start reading:
+//
+//   - A reply: Client.Reply (reply.go), decideReply, Client.commit (commit.go).
+//   - A claim: node.schedule and node.claim, then node.dispatch to a worker (scheduler.go).
+//   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), collectEvidence read
+//     the outcome (evidence.go), and turn.settle store the decision.
+//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan.
+//   - A node: Serve (lifecycle.go), node.serve, its loops and its heartbeats (node.go).
 //
 // Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front
 // ends.

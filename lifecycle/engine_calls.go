@@ -15,20 +15,19 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// An engine may panic, exit its goroutine, hang, or return late (J10). This package calls engines
-// through guarded or call alone, so that the fault of an engine costs one run and never the
-// process.
+// An engine may panic, exit its goroutine, hang, or return late (J10). This package calls every
+// method of an engine through guarded or call, so that a fault of an engine costs one run and never
+// the process.
 
 // How long an engine may take to return once the context of its call has ended: from a turn, which
-// may have processes to end, and from any other call, which had its limit before. Then the call is
-// stuck: the library goes on without it, and Stuck lists it until it returns.
+// may have processes to end, and from any other call. After that the call is stuck: the library
+// goes on without it, and Stuck lists it until it returns.
 const (
-	turnPatience = 10 * time.Second
-	callPatience = 2 * time.Second
+	turnReturnLimit = 10 * time.Second
+	callReturnLimit = 2 * time.Second
 )
 
-// How long calls of an engine may take outside of turns. A Check that takes longer counts as one
-// that cannot tell.
+// How long calls of an engine may take outside of turns before their context ends.
 const (
 	reapLimit  = time.Minute
 	checkLimit = 10 * time.Second
@@ -183,7 +182,7 @@ func flattenError(err error) error {
 }
 
 // call calls an engine on a goroutine of its own, with a context that ends after limit. It returns
-// callPatience after that context has ended at the latest; the call is stuck then.
+// callReturnLimit after that context has ended at the latest; the call is stuck then.
 func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -207,7 +206,7 @@ func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall,
 	case <-ctx.Done():
 	}
 	cause := context.Cause(ctx)
-	late, stopLate := c.clock.Timer(callPatience)
+	late, stopLate := c.clock.Timer(callReturnLimit)
 	defer stopLate()
 	select {
 	case err := <-returned:

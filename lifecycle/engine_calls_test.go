@@ -288,7 +288,7 @@ func TestAHungTurnIsLeftBehind(t *testing.T) {
 		}
 		pass(time.Second)
 		require.NoError(t, lc.Cancel(t.Context(), "canceled", "enough"))
-		pass(turnPatience + time.Second)
+		pass(turnReturnLimit + time.Second)
 		require.Equal(t, fsm.CodeTurnTimeout, in(t, lc.Client, "timed", fsm.StateFailed).Error.Code)
 		stuck := lc.Stuck()
 		require.Len(t, stuck, 2)
@@ -316,7 +316,7 @@ func TestAProfileThatHangsIsNamed(t *testing.T) {
 		}}})
 		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", TurnTimeout: time.Second})
 		require.NoError(t, err)
-		pass(turnPatience + 2*time.Second)
+		pass(turnReturnLimit + 2*time.Second)
 		in(t, lc.Client, "r", fsm.StateFailed)
 		require.Len(t, lc.Stuck(), 1)
 		require.Equal(t, `Profile of engine "default" for run r (attempt 1)`, lc.Stuck()[0].String())
@@ -399,8 +399,8 @@ func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 		after, err := lc.Get(t.Context(), "poison")
 		require.NoError(t, err)
 		require.Equal(t, before, after)
-		require.True(t, lc.slots.TryAcquire(2), "its place is free again")
-		lc.slots.Release(2)
+		require.True(t, lc.permits.TryAcquire(2), "its place is free again")
+		lc.permits.Release(2)
 		lc.Close()
 	})
 }
@@ -428,7 +428,7 @@ func TestAHungCallOfRecoveryDelaysItsRunAlone(t *testing.T) {
 			}
 		}
 		in(t, lc.Client, ids[3], fsm.StateRunning)
-		pass(reapLimit + callPatience + 5*time.Second)
+		pass(reapLimit + callReturnLimit + 5*time.Second)
 		require.Len(t, lc.Stuck(), 3)
 		for id := range hung {
 			require.Contains(t, must(lc.Get(t.Context(), id)).Warnings, fsm.WarnOrphanReapFailed)

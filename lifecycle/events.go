@@ -20,8 +20,8 @@ type Event = fcmp.Event
 const eventPage = 256
 
 // recheckAfter is after how many reads without an event a reader checks again whether the run has
-// ended. It need not be often: a run ends with an event, which the reader gets, unless the run was
-// pruned and submitted again under its id.
+// ended. It need not be often: a run ends with an event, which the reader gets. Only if the run was
+// pruned and submitted again under its id, the new run may end before the cursor.
 const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
@@ -34,7 +34,8 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	return func(yield func(Event, error) bool) {
 		f := c.hub.followEvents(id)
 		defer f.close()
-		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true}
+		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,
+			checkEnd: true}
 		defer r.poller.stop()
 		for {
 			page, err := r.next(ctx)
@@ -60,44 +61,48 @@ func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[
 	}
 }
 
-// reader reads a run's events for one follower: from the store until it has caught up, and then
-// from the hints. Once in a poll it reads from the store in any case, since hints may be lost.
+// reader reads a run's events for one follower: from the store until it has read all that there
+// are, and then from the hints. Once in a poll it reads from the store in any case, since hints may
+// be lost.
 type reader struct {
-	client     *Client
-	follower   *follower
-	poller     poller
-	id         string
-	after      uint64
-	fromStore  bool // the next read is from the store; otherwise from the hints
-	endAhead   bool // the terminal event is beyond the cursor: no need to check whether the run has ended
-	emptyReads int  // reads without an event, since the last one with one
-	ended      bool // the cursor stands at the terminal event
+	client    *Client
+	follower  *follower
+	poller    poller
+	id        string
+	after     uint64
+	fromStore bool // the next read is from the store; otherwise it waits for a hint
+	ended     bool // the run has ended, and the cursor stands at its last event
+	// checkEnd: the next read from the store also finds out whether the run has ended. It is false
+	// as long as the last event must still come after the cursor.
+	checkEnd   bool
+	emptyReads int // reads from the store in a row that found no event
 }
 
-// next returns the next events, if there are any by now. It waits for hints when the reader has
-// caught up.
+// next returns the next events, if there are any by now. It waits for a hint when the reader has
+// read all events.
 func (r *reader) next(ctx context.Context) ([]store.Event, error) {
 	if !r.fromStore {
 		if err := r.poller.wait(ctx); err != nil {
 			return nil, err
 		}
 		page, all := r.follower.drainEvents(r.after)
-		r.fromStore = !all || r.poller.tick == nil // the poll interval is over
+		r.fromStore = !all || r.poller.intervalOver()
 		return page, nil
 	}
 	page, err := r.client.store.Events(ctx, r.id, r.after, eventPage)
 	if err != nil {
 		return nil, fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
-	// a page that is not full has all events up to now, and hints bring those that follow
+	// A page that is not full has all events up to now, and hints bring those that follow.
 	r.fromStore = len(page) == eventPage || bodySize(page) >= store.MinPage
 	if len(page) > 0 {
-		r.endAhead, r.emptyReads = true, 0 // or the page ends with the terminal event, and so does Events
+		// If the run has ended, its last event is in this page or after it, and Events stops there.
+		r.checkEnd, r.emptyReads = false, 0
 	} else if r.emptyReads++; r.emptyReads%recheckAfter == 0 {
-		r.endAhead = false
+		r.checkEnd = true
 	}
-	if !r.endAhead {
-		r.ended, r.endAhead, err = r.client.endedAt(ctx, r.id, r.after)
+	if r.checkEnd {
+		err = r.findEnd(ctx)
 	}
 	return page, err
 }
@@ -109,19 +114,20 @@ func bodySize(page []store.Event) (n int) {
 	return n
 }
 
-// endedAt reports whether the run has ended and the cursor stands at its last event: a reader that
-// begins there would otherwise wait for ever. endAhead says that the terminal event is beyond the
-// cursor, so that a reader gets it.
-func (c *Client) endedAt(ctx context.Context, id string, after uint64) (ended, endAhead bool, _ error) {
-	r, err := c.store.Run(ctx, id)
+// findEnd finds out whether the run has ended at the cursor: a reader that starts there would
+// otherwise wait for ever.
+func (r *reader) findEnd(ctx context.Context) error {
+	run, err := r.client.store.Run(ctx, r.id)
 	if err != nil {
-		return false, false, fmt.Errorf("lifecycle: events of run %s: %w", id, err)
+		return fmt.Errorf("lifecycle: events of run %s: %w", r.id, err)
 	}
-	if r.State.Terminal() && after > r.Seq {
-		return false, false, fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0",
-			ErrCursorBeyondEnd, id, r.Seq, after)
+	if run.State.Terminal() && r.after > run.Seq {
+		return fmt.Errorf("%w: run %s ended with event %d, and the cursor is %d: read from 0", ErrCursorBeyondEnd, r.id,
+			run.Seq, r.after)
 	}
-	return r.State.Terminal() && after == r.Seq, after <= r.Seq, nil
+	r.ended = run.State.Terminal() && r.after == run.Seq
+	r.checkEnd = r.after > run.Seq
+	return nil
 }
 
 // hub delivers the store's hints to the followers of runs. It only shortens waiting: a follower
@@ -136,14 +142,16 @@ type hub struct {
 // follower is woken by hints of one run, or of all runs. Hints are coalesced: the follower reads
 // everything that is new once it is woken.
 type follower struct {
-	hub     *hub
-	runID   string // empty: all runs
-	hints   chan struct{}
-	onHint  func(store.Hint) // called for each hint instead; must not block
-	endOnly bool             // only a hint of the run's end wakes it
+	hub   *hub
+	runID string // empty: all runs
+	hints chan struct{}
+	// What a hint does: onHint is called if it is set, and must not block; a hint of the run's end
+	// wakes the follower if endOnly is set; otherwise any hint does, and its events are buffered.
+	onHint  func(store.Hint)
+	endOnly bool
 
 	mu            sync.Mutex
-	seq           uint64        // guarded by mu; the highest number of an event that was hinted at
+	seq           uint64        // guarded by mu; the highest number of an event that a hint named
 	unknownChange bool          // guarded by mu; a hint said that any run may have changed: read from the store
 	events        []store.Event // guarded by mu; from hints, since drainEvents
 	bytes         int           // guarded by mu; of events
@@ -162,6 +170,29 @@ func newHub(s store.Store) *hub {
 		h.stop = w.Watch(h.publish)
 	}
 	return h
+}
+
+// publish passes on a hint of the store. One without a run id says that any run may have changed.
+func (h *hub) publish(hint store.Hint) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.followers[""] {
+		f.notify(hint)
+	}
+	if hint.RunID != "" {
+		for _, f := range h.followers[hint.RunID] {
+			f.notify(hint)
+		}
+		return
+	}
+	for id, all := range h.followers {
+		if id == "" {
+			continue
+		}
+		for _, f := range all {
+			f.notify(store.Hint{}) // without events: nobody knows whose they are
+		}
+	}
 }
 
 // followEnd returns a follower for the run's end. Like every follower, it must be created before
@@ -200,36 +231,47 @@ func (f *follower) close() {
 }
 
 func (f *follower) notify(hint store.Hint) {
-	if f.onHint != nil {
+	switch {
+	case f.onHint != nil:
 		f.onHint(hint)
-		return
-	}
-	if f.endOnly {
-		if hint.State.Terminal() {
-			f.mu.Lock()
-			f.ended = cmp.Or(hint.Run, f.ended)
-			f.mu.Unlock()
-		}
+	case f.endOnly:
 		if hint.RunID == "" || hint.State.Terminal() {
+			f.noteEnd(hint)
 			f.signal()
 		}
+	default:
+		f.buffer(hint)
+		f.signal()
+	}
+}
+
+// noteEnd keeps the run as it ended, if the hint brings it.
+func (f *follower) noteEnd(hint store.Hint) {
+	if !hint.State.Terminal() {
 		return
 	}
 	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = cmp.Or(hint.Run, f.ended)
+}
+
+// buffer keeps the events of a hint for the reader, as long as there is room.
+func (f *follower) buffer(hint store.Hint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.seq = max(f.seq, hint.Seq)
 	f.unknownChange = f.unknownChange || hint.RunID == ""
-	if len(f.events) < maxPushed && f.bytes < maxPushedBytes {
-		if f.events == nil {
-			f.events = slices.Clip(hint.Events) // shared, and not changed
-		} else {
-			f.events = append(f.events, hint.Events...)
-		}
-		for _, e := range hint.Events {
-			f.bytes += len(e.Body)
-		}
+	if len(f.events) >= maxPushed || f.bytes >= maxPushedBytes {
+		return
 	}
-	f.mu.Unlock()
-	f.signal()
+	if f.events == nil {
+		f.events = slices.Clip(hint.Events) // the store's slice, which is not changed: an append copies it
+	} else {
+		f.events = append(f.events, hint.Events...)
+	}
+	for _, e := range hint.Events {
+		f.bytes += len(e.Body)
+	}
 }
 
 // endedRun returns the run as it ended, if a hint has brought it. An ended run does not change, so
@@ -258,17 +300,9 @@ func (f *follower) drainEvents(after uint64) (events []store.Event, all bool) {
 	f.events, f.bytes, f.unknownChange = nil, 0, false
 	f.mu.Unlock()
 	if !follows(events, after) {
-		events = slices.DeleteFunc(slices.Clone(events), func(e store.Event) bool {
-			if e.Seq != after+1 {
-				return true
-			}
-			after++
-			return false
-		})
-	} else {
-		after += uint64(len(events))
+		events = following(events, after)
 	}
-	return events, !unknown && after >= last
+	return events, !unknown && after+uint64(len(events)) >= last
 }
 
 // follows reports whether the events follow the cursor without a gap.
@@ -281,28 +315,16 @@ func follows(events []store.Event, after uint64) bool {
 	return true
 }
 
-// publish is called by the store after commits. A hint without a run id says that any run may have
-// changed.
-func (h *hub) publish(hint store.Hint) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, f := range h.followers[""] {
-		f.notify(hint)
-	}
-	if hint.RunID != "" {
-		for _, f := range h.followers[hint.RunID] {
-			f.notify(hint)
-		}
-		return
-	}
-	for id, all := range h.followers {
-		if id == "" {
-			continue
-		}
-		for _, f := range all {
-			f.notify(store.Hint{}) // its events may belong to any run
+// following returns those of the events that follow the cursor without a gap, in a slice of their
+// own.
+func following(events []store.Event, after uint64) (found []store.Event) {
+	for _, e := range events {
+		if e.Seq == after+1 {
+			found = append(found, e)
+			after++
 		}
 	}
+	return found
 }
 
 func (h *hub) stopWatching() { h.stop() }

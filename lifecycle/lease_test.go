@@ -286,15 +286,15 @@ func TestALostLeaseEndsWhatCannotBeStored(t *testing.T) {
 // alone is a node of which nothing goes on yet.
 func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	tb.Helper()
-	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, slots: semaphore.NewWeighted(8)}
+	lc := &Lifecycle{Client: clientOf(tb, s), cfg: Config{Lease: 12 * time.Second}, permits: semaphore.NewWeighted(8)}
 	lc.engines = map[string]engine.Engine{DefaultEngine: e}
 	n := &node{
-		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingSignal: make(chan struct{}),
+		Lifecycle: lc, id: "n", wakeup: make(chan struct{}, 1), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident), unexecuted: make(map[store.Hold]bool),
 		dropped: make(map[store.Hold]bool),
 	}
 	n.live, n.die = context.WithCancelCause(tb.Context())
-	n.residentCalls, n.endResidentCalls = context.WithCancel(tb.Context())
+	n.endCtx, n.cancelEnd = context.WithCancel(tb.Context())
 	return n
 }
 
@@ -333,7 +333,7 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(n.live)
 				began := time.Now()
 				executing := &turn{node: n, epoch: 2, started: began, ctx: ctx, cancel: cancel}
-				defer executing.patience.engineReturned()
+				defer executing.engineReturn.signal()
 				n.turns["r"] = executing
 				time.Sleep(c.lasted) // the bubble's time
 				n.compareHolds(c.held, began.Add(c.asked))
@@ -375,7 +375,7 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 				if c.turn {
 					ctx, cancel := context.WithCancelCause(n.live)
 					executing := &turn{node: n, epoch: 1, started: began, ctx: ctx, cancel: cancel}
-					defer executing.patience.engineReturned()
+					defer executing.engineReturn.signal()
 					n.turns["r"] = executing
 				}
 				var held []store.Hold
@@ -437,18 +437,18 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 					}})
 				n.log, n.leaving = slog.New(log), c.leaving
 				if c.full {
-					require.True(t, n.slots.TryAcquire(8))
+					require.True(t, n.permits.TryAcquire(8))
 				}
-				n.startUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
+				n.settleUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
 				require.Equal(t, c.starts, len(log.told()) > 0 && log.told()[0] == "WARN starting a turn whose claim "+
 					"was not acknowledged")
 				if !c.full {
-					require.True(t, n.slots.TryAcquire(8), "no room is kept for what does not execute")
+					require.True(t, n.permits.TryAcquire(8), "no room is kept for what does not execute")
 				}
 				n.die(nil)
-				close(n.leavingSignal)
+				close(n.leavingCh)
 				n.workers.Wait()
 			})
 		})

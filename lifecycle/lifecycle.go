@@ -66,48 +66,25 @@ type Config struct {
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
 type Lifecycle struct {
 	*Client
-	cfg     Config
-	storeID string   // by which its runs' folders are known; empty when the store has none, or there are no folders
-	names   []string // of the engines, in order
-	serving atomic.Bool
-	slots   *semaphore.Weighted // bounds what executes here at one time; capacity is the store's
+	cfg         Config
+	storeID     string   // marks the folders of this store's runs; empty if the store has no identity or Dir is empty
+	engineNames []string // sorted
+	serving     atomic.Bool
+	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
 }
 
 // New returns a Lifecycle. It starts nothing: call Serve.
 func New(cfg Config) (*Lifecycle, error) {
-	engines := maps.Clone(cfg.Engines)
-	if engines == nil {
-		engines = make(map[string]engine.Engine)
-	}
-	if cfg.Engine != nil {
-		engines[DefaultEngine] = cfg.Engine
-	}
-	if len(engines) == 0 {
-		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a " +
-			"process that executes nothing")
-	}
-	if len(engines) > store.MaxEngines {
-		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
-	}
-	for name, e := range engines {
-		if isNil(e) || !namePattern.MatchString(name) {
-			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an "+
-				"engine that is not nil", name)
-		}
-	}
-	// what an engine keeps of runs is this Lifecycle's: another one may have runs of the same ids
-	for name, e := range engines {
-		if s, ok := e.(engine.Scoped); ok {
-			engines[name] = s.Scope(e)
-		}
+	engines, err := cfg.allEngines()
+	if err != nil {
+		return nil, err
 	}
 	for _, p := range cfg.Pools {
 		if err := p.Validate(); err != nil {
 			return nil, fmt.Errorf("lifecycle: Config.Pools: %w", err)
 		}
 	}
-	cfg, err := cfg.withDefaults()
-	if err != nil {
+	if cfg, err = cfg.withDefaults(); err != nil {
 		return nil, err
 	}
 	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll})
@@ -115,8 +92,8 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
-	l := &Lifecycle{Client: c, cfg: cfg, names: slices.Sorted(maps.Keys(engines)),
-		slots: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
+		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}
@@ -128,7 +105,38 @@ func New(cfg Config) (*Lifecycle, error) {
 	return l, nil
 }
 
-// isNil also sees what an interface hides: a nil engine.Func, a nil pointer.
+// allEngines returns the engines by name. An engine that keeps something by run id is replaced by a
+// copy with a scope of its own: another Lifecycle may have other runs with the same ids.
+func (c Config) allEngines() (map[string]engine.Engine, error) {
+	engines := maps.Clone(c.Engines)
+	if engines == nil {
+		engines = make(map[string]engine.Engine)
+	}
+	if c.Engine != nil {
+		engines[DefaultEngine] = c.Engine
+	}
+	if len(engines) == 0 {
+		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a " +
+			"process that executes nothing")
+	}
+	if len(engines) > store.MaxEngines {
+		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
+	}
+	for name, e := range engines {
+		if isNil(e) || !namePattern.matches(name) {
+			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an "+
+				"engine that is not nil", name)
+		}
+	}
+	for name, e := range engines {
+		if s, ok := e.(engine.Scoped); ok {
+			engines[name] = s.Scope(e)
+		}
+	}
+	return engines, nil
+}
+
+// isNil reports whether an interface is nil, or holds a nil function, pointer or map.
 func isNil(v any) bool {
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Invalid:
@@ -173,8 +181,8 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// writable makes the folder where it is missing, and tries whether something can be put into it: a
-// node with a folder that it cannot use would fail every run that it claims.
+// writable makes the folder if it is missing, and writes a file into it. A node with a folder that
+// it cannot use would fail every run that it claims.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -194,20 +202,9 @@ func (l *Lifecycle) setPools() error {
 		return fmt.Errorf("lifecycle: read pools: %w", err)
 	}
 	pools := l.cfg.Pools
-	named := func(name string) bool {
-		for _, p := range known {
-			if p.Name == name {
-				return true
-			}
-		}
-		for _, p := range pools {
-			if p.Name == name {
-				return true
-			}
-		}
-		return false
-	}
-	if !named(slots.DefaultPool) {
+	isDefault := func(p slots.Pool) bool { return p.Name == slots.DefaultPool }
+	if !slices.ContainsFunc(pools, isDefault) &&
+		!slices.ContainsFunc(known, func(p store.PoolUse) bool { return isDefault(p.Pool) }) {
 		pools = append([]slots.Pool{{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}}, pools...)
 	}
 	for _, p := range pools {
@@ -216,4 +213,67 @@ func (l *Lifecycle) setPools() error {
 		}
 	}
 	return nil
+}
+
+// Serve claims runs and executes them, fires deadlines and recovers what dead processes left, until
+// ctx ends. Then it lets turns finish for Config.Grace, interrupts the rest, ends resident
+// processes, gives its lease back, and returns nil. An interrupted turn goes back to the queue
+// where the spec says that it may be repeated, and fails with ORCHESTRATOR_RESTART_INTERRUPTED
+// otherwise.
+//
+// Serve waits for everything that it has started, except for engine code that ignores its context:
+// it returns at most 45 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not
+// returned; whatever they still do changes no run. Serve returns ErrServing if the Lifecycle serves
+// already, an error if the node cannot join the store, and store.ErrClosed (wrapped) if the store
+// was closed. Other errors of the store, a lost lease among them, are logged and retried.
+func (l *Lifecycle) Serve(ctx context.Context) error {
+	if !l.serving.CompareAndSwap(false, true) {
+		return ErrServing
+	}
+	defer l.serving.Store(false)
+	err := l.serve(ctx)
+	if calls := l.Stuck(); len(calls) > 0 {
+		return errors.Join(err, &StuckError{Calls: calls})
+	}
+	return err
+}
+
+// serve joins the store as a node and serves. Whenever the node has lost its lease, it joins again
+// as a new one.
+func (l *Lifecycle) serve(ctx context.Context) error {
+	n, err := l.join(ctx)
+	for {
+		if err != nil && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = n.serve(ctx)
+		switch {
+		case errors.Is(err, store.ErrClosed):
+			return fmt.Errorf("lifecycle: serve: %w", err)
+		case !errors.Is(err, store.ErrStaleEpoch):
+			return err
+		case ctx.Err() != nil: // other nodes recover what this one held
+			return nil
+		}
+		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
+		n, err = l.rejoin(ctx)
+	}
+}
+
+// rejoin joins the store, and tries again as long as that fails, unless ctx ends or the store is
+// closed.
+func (l *Lifecycle) rejoin(ctx context.Context) (*node, error) {
+	for {
+		n, err := l.join(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, store.ErrClosed) {
+			return n, err
+		}
+		l.log.Error("trying again", "err", err)
+		if err := l.sleep(ctx, l.cfg.Poll); err != nil {
+			return nil, err
+		}
+	}
 }

@@ -52,8 +52,8 @@ type replyStatus struct {
 
 // replyStatus reads the status of a reply. A status that says how the question was settled is read
 // again through Confirm: the first read may show a commit that is not durable.
-func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.Reply, digest string) (replyStatus,
-	error) {
+func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.Reply, digest string) (
+	replyStatus, error) {
 	status, err := readReplyStatus(ctx, c.store, id, reply, digest)
 	if err != nil || !status.settled {
 		return status, err
@@ -67,8 +67,8 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.R
 
 // readReplyStatus reads the run, and the interactions that were settled before as far as they
 // matter. The error says that the store could not be read.
-func readReplyStatus(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (replyStatus,
-	error) {
+func readReplyStatus(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (
+	replyStatus, error) {
 	run, err := r.Run(ctx, id)
 	if err != nil {
 		return replyStatus{}, err
@@ -93,8 +93,8 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply inter
 
 // acceptReply settles the pending question with the reply. The error is store.ErrConflict if
 // somebody else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) acceptReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (interaction.Receipt,
-	error) {
+func (c *Client) acceptReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (
+	interaction.Receipt, error) {
 	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
 	if err != nil {
 		return interaction.Receipt{}, err

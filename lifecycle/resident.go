@@ -26,48 +26,35 @@ func (n *node) holdResident(runID, engineName string) {
 	n.residents[runID] = resident{engineName, monotonicNow(n.clock)}
 }
 
-// endResidentOfEndedRun ends the resident process of a run that somebody else has ended. When the
-// node is leaving, endResidents does it.
+// endResidentOfEndedRun ends the resident process of a run that somebody else has ended, unless the
+// node is leaving: then endResidents ends it.
 func (n *node) endResidentOfEndedRun(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	held, ok := n.residents[runID]
-	if !ok || n.leaving {
-		return
+	if !n.leaving {
+		n.startEndingResident(runID)
 	}
-	delete(n.residents, runID)
-	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
 }
 
-// endResidentAfterTurn ends the resident process of a run that needs it no more, beside the worker
-// of its turn, which need not wait for that. Once residentCalls has ended, endResidents does it,
-// which has less time.
+// endResidentAfterTurn ends the resident process of a run that needs it no more. The worker of its
+// turn does not wait for that. At the end of the node, endResidents does it, in less time.
 func (n *node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.endCtx.Err() == nil {
+		n.startEndingResident(runID)
+	}
+}
+
+// startEndingResident ends the run's resident process, if it has one, on a goroutine of its own.
+// The caller holds mu.
+func (n *node) startEndingResident(runID string) {
 	held, ok := n.residents[runID]
-	if !ok || n.residentCalls.Err() != nil {
+	if !ok {
 		return
 	}
 	delete(n.residents, runID)
 	n.workers.Go(func() { n.endResident(runID, held.engine, time.Minute) })
-}
-
-// endResident has the engine end a resident process. The call ends after the limit, or with
-// residentCalls if that has not ended before.
-func (n *node) endResident(runID, engineName string, limit time.Duration) {
-	r, ok := n.engines[engineName].(engine.Resident)
-	if !ok {
-		return
-	}
-	ctx := n.residentCalls
-	if ctx.Err() != nil { // endResidents, at the end of the node
-		ctx = context.WithoutCancel(ctx)
-	}
-	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
-	if err := n.call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
-		n.log.Warn("resident process not ended", "run", runID, "err", err)
-	}
 }
 
 // endResidents ends all resident processes of this node at the same time, and returns the ids of
@@ -85,61 +72,93 @@ func (n *node) endResidents() []string {
 	return slices.Sorted(maps.Keys(held))
 }
 
+// endResident has the engine end a resident process. The call's context ends after the limit, and
+// before that if endCtx ends while the call is under way.
+func (n *node) endResident(runID, engineName string, limit time.Duration) {
+	r, ok := n.engines[engineName].(engine.Resident)
+	if !ok {
+		return
+	}
+	ctx := n.endCtx
+	if ctx.Err() != nil { // the node is at its end, and the limit is all that is left
+		ctx = context.WithoutCancel(ctx)
+	}
+	what := EngineCall{Engine: engineName, Method: "End", RunID: runID}
+	if err := n.call(ctx, limit, what, func(ctx context.Context) error { return r.End(ctx, runID) }); err != nil {
+		n.log.Warn("resident process not ended", "run", runID, "err", err)
+	}
+}
+
 // watchResidents subscribes to the engines' reports of processes that end by themselves while their
-// run waits (D6). It waits for each engine's OnLoss, but no longer than the lease allows. stop ends
-// the subscriptions.
+// run waits (D6). It waits until each engine's OnLoss has returned, but no longer than the lease
+// allows. stop ends the subscriptions.
 func (n *node) watchResidents() (stop func()) {
-	var all sync.WaitGroup
-	var ready sync.WaitGroup
-	end := make(chan struct{})
+	var subscribing, subscribed sync.WaitGroup
+	stopped := make(chan struct{})
+	for name, e := range n.engines {
+		r, ok := e.(engine.Resident)
+		if !ok {
+			continue
+		}
+		subscribing.Add(1)
+		subscribed.Go(func() {
+			s := n.subscribeToLosses(name, r)
+			subscribing.Done()
+			<-stopped
+			n.unsubscribe(s)
+		})
+	}
+	subscribing.Wait()
+	return func() {
+		close(stopped)
+		subscribed.Wait()
+	}
+}
+
+// lossSubscription is a call of an engine's OnLoss.
+type lossSubscription struct {
+	engine string
+	err    error       // why it is not known to be subscribed
+	stop   chan func() // receives what OnLoss returns, when it does
+}
+
+// subscribeToLosses has the engine report the processes that end by themselves to
+// watchLostProcesses.
+func (n *node) subscribeToLosses(name string, r engine.Resident) *lossSubscription {
 	report := func(runID string, _ error) {
 		select {
 		case n.lostProcesses <- runID:
 		case <-n.live.Done():
 		}
 	}
-	for name, e := range n.engines {
-		r, ok := e.(engine.Resident)
-		if !ok {
-			continue
-		}
-		ready.Add(1)
-		all.Go(func() {
-			given := make(chan func(), 1)
-			what := EngineCall{Engine: name, Method: "OnLoss"}
-			limit := min(lossLimit, n.cfg.Lease/4)
-			err := n.call(n.residentCalls, limit, what, func(context.Context) error {
-				given <- r.OnLoss(report)
-				return nil
-			})
-			ready.Done()
-			if err != nil {
-				n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err",
-					err)
-			}
-			<-end
-			select {
-			case stop := <-given:
-				what.Method = "OnLoss's stop"
-				err = n.call(context.WithoutCancel(n.residentCalls), lossLimit, what, func(context.Context) error {
-					stop()
-					return nil
-				})
-			default:
-			}
-			if err != nil {
-				n.log.Warn("engine still reports processes", "engine", name, "err", err)
-			}
-		})
+	s := &lossSubscription{engine: name, stop: make(chan func(), 1)}
+	what := EngineCall{Engine: name, Method: "OnLoss"}
+	s.err = n.call(n.endCtx, min(lossLimit, n.cfg.Lease/4), what, func(context.Context) error {
+		s.stop <- r.OnLoss(report)
+		return nil
+	})
+	if s.err != nil {
+		n.log.Error("engine does not report processes that end while their runs wait", "engine", name, "err", s.err)
 	}
-	ready.Wait()
-	return func() {
-		close(end)
-		all.Wait()
-	}
+	return s
 }
 
-const lostWhileWaiting = "the resident process ended while the run waited"
+// unsubscribe ends a subscription, unless OnLoss has not returned yet.
+func (n *node) unsubscribe(s *lossSubscription) {
+	err := s.err
+	select {
+	case stop := <-s.stop:
+		what := EngineCall{Engine: s.engine, Method: "OnLoss's stop"}
+		err = n.call(context.WithoutCancel(n.endCtx), lossLimit, what, func(context.Context) error {
+			stop()
+			return nil
+		})
+	default:
+	}
+	if err != nil {
+		n.log.Warn("engine still reports processes", "engine", s.engine, "err", err)
+	}
+}
 
 // watchLostProcesses settles the runs whose resident process has ended, as their engines report it.
 func (n *node) watchLostProcesses(ctx context.Context) error {
@@ -149,8 +168,8 @@ func (n *node) watchLostProcesses(ctx context.Context) error {
 			n.mu.Lock()
 			delete(n.residents, id)
 			t := n.turns[id]
-			if t != nil { // the turn has not been settled yet: forgetTurn settles the loss after it
-				t.orphaned = true
+			if t != nil { // the turn has not been settled yet: removeTurn settles the loss after it
+				t.processLost = true
 			}
 			n.mu.Unlock()
 			if t == nil {
@@ -162,33 +181,44 @@ func (n *node) watchLostProcesses(ctx context.Context) error {
 	}
 }
 
-// settleLostProcess fails a waiting run whose process has ended. It leaves a run alone that was
-// answered meanwhile: its next turn finds the process missing.
+const lostWhileWaiting = "the resident process ended while the run waited"
+
+// settleLostProcess fails a waiting run whose process has ended, and tries again as long as the
+// store fails. If ctx ends before, recovery settles the run.
 func (n *node) settleLostProcess(ctx context.Context, id, why string) {
-	backoff := 20 * time.Millisecond
+	backoff := firstBackoff
 	for {
-		run, err := n.store.Run(ctx, id)
-		if errors.Is(err, store.ErrNotFound) || membershipEnded(err) ||
-			(err == nil && (run.State != fsm.StateWaitingUser || run.Owner != n.id)) {
-			return
-		}
-		if err == nil {
-			var cm store.Commit
-			cm, err = decideLostProcess(&run, why, commitTime(n.clock))
-			if err == nil {
-				err = n.commit(ctx, cm)
-			}
-		}
+		err := n.failLostWait(ctx, id, why)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, store.ErrConflict) {
+		if errors.Is(err, store.ErrConflict) { // somebody has changed the run: read it again
 			continue
 		}
 		n.log.Error("lost process not settled; trying again", "run", id, "err", err)
 		if n.sleep(ctx, backoff) != nil {
-			return // recovery settles the run
+			return
 		}
 		backoff = min(2*backoff, n.cfg.Poll)
 	}
+}
+
+// failLostWait fails the run if it still waits for its process on this node. A run that was
+// answered meanwhile is left alone: its next turn finds the process missing.
+func (n *node) failLostWait(ctx context.Context, id, why string) error {
+	run, err := n.store.Run(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || membershipEnded(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if run.State != fsm.StateWaitingUser || run.Owner != n.id {
+		return nil
+	}
+	cm, err := decideLostProcess(&run, why, commitTime(n.clock))
+	if err != nil {
+		return err
+	}
+	return n.commit(ctx, cm)
 }

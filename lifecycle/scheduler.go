@@ -11,30 +11,30 @@ import (
 const claimBatch = 256
 
 // schedule is the scheduler: it claims runs from the store whenever there is room to execute them,
-// and dispatches them to workers. It sleeps until it is woken, by a hint of a queued run or by a
-// worker that is free again, and for one poll at most: hints may be lost.
+// and dispatches them to workers. It sleeps until a hint of a queued run or a worker that has
+// become free wakes it, but for one poll at most, since hints may be lost.
 func (n *node) schedule(ctx context.Context) error {
-	idle := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
-	defer idle.stop()
+	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
+	defer pause.stop()
 	for {
-		if n.slots.Acquire(ctx, 1) != nil {
+		if n.permits.Acquire(ctx, 1) != nil {
 			return nil // ctx ended
 		}
 		room := 1 + n.reserveMore(claimBatch-1)
-		claimed, err := n.claim(ctx, room)
-		n.slots.Release(int64(room - len(claimed)))
+		claimed, err := n.claim(ctx, room) // may return runs and an error
+		n.permits.Release(int64(room - len(claimed)))
 		for _, c := range claimed {
 			n.dispatch(c)
 		}
-		if membershipEnded(err) {
+		switch {
+		case membershipEnded(err):
 			return err
-		}
-		if err != nil {
+		case err != nil:
 			n.log.Error("claim failed; trying again", "err", err)
-		} else if len(claimed) == room {
-			continue
+		case len(claimed) == room:
+			continue // there may be more
 		}
-		if idle.wait(ctx) != nil {
+		if pause.wait(ctx) != nil {
 			return nil
 		}
 	}
@@ -44,29 +44,29 @@ func (n *node) schedule(ctx context.Context) error {
 // halves what it asks for until it gets it, because the semaphore gives all or nothing.
 func (n *node) reserveMore(limit int) (reserved int) {
 	for part := limit; part > 0; part /= 2 {
-		for reserved+part <= limit && n.slots.TryAcquire(int64(part)) {
+		for reserved+part <= limit && n.permits.TryAcquire(int64(part)) {
 			reserved += part
 		}
 	}
 	return reserved
 }
 
-// claim asks the store for queued runs, and starts the turn of each in the same commit as the store
-// claims it in. Only runs whose engine this process has are claimed; others stay queued (J4). Once
-// begun, a claim is not cut short by a shutdown, so that no claimed run is left without its worker.
+// claim has the store claim queued runs, and start the turn of each in the same commit. Only runs
+// whose engine this process has are claimed; others stay queued (J4). A shutdown does not cancel a
+// claim that was sent to the store, or a claimed run would be left without a worker.
 func (n *node) claim(ctx context.Context, room int) ([]store.Claimed, error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
 	now := commitTime(n.clock)
-	start := func(r store.Run, _ []byte) (store.Commit, error) {
-		return decideStart(&r, n.id, now)
+	req := store.ClaimRequest{
+		Node: n.id, Now: now, Max: room, Engines: n.engineNames, Hinted: n.hinted.Swap(false),
+		Start: func(r store.Run, _ []byte) (store.Commit, error) { return decideStart(&r, n.id, now) },
 	}
-	req := store.ClaimRequest{Node: n.id, Now: now, Max: room, Engines: n.names, Hinted: n.hinted.Swap(false),
-		Start: start}
 	return n.store.Claim(n.live, req)
 }
 
+// wakeScheduler makes the scheduler claim, now or as soon as there is room.
 func (n *node) wakeScheduler() {
 	select {
 	case n.wakeup <- struct{}{}:
@@ -81,14 +81,9 @@ type assignment struct {
 }
 
 // dispatch hands a claimed run to an idle worker, or to a new one when none is idle. The caller
-// holds a permit of n.slots for the turn, which the worker releases.
+// holds a permit for the turn, which the worker releases.
 func (n *node) dispatch(c store.Claimed) {
-	ctx, cancel := context.WithCancelCause(n.live)
-	t := &turn{
-		node: n, epoch: c.Run.Epoch, started: monotonicNow(n.clock), ctx: ctx, cancel: cancel, record: c.Run,
-		profile: c.Run.Profile,
-		call:    EngineCall{Engine: c.Run.Engine, Method: "RunTurn", RunID: c.Run.ID, Attempt: c.Run.Attempt},
-	}
+	t := n.newTurn(c.Run)
 	n.mu.Lock()
 	n.turns[c.Run.ID] = t
 	idle := n.idleWorkers > 0
@@ -96,17 +91,54 @@ func (n *node) dispatch(c store.Claimed) {
 		n.idleWorkers--
 	}
 	n.mu.Unlock()
-	if ctx.Err() != nil { // the node died before it knew of this turn
-		t.interrupt(context.Cause(ctx))
+	if t.ctx.Err() != nil { // the node died before the turn was listed, so die did not interrupt it
+		t.interrupt(context.Cause(t.ctx))
 	}
 	a := assignment{t, c.Spec}
 	if idle {
 		select {
 		case n.assignments <- a: // the idle worker receives, or is about to
 			return
-		case <-n.leavingSignal: // the idle worker may have ended, because the node is leaving
+		case <-n.leavingCh: // the idle worker may have ended
 		}
 	}
 	n.workers.Add(1)
 	go n.runWorker(a)
+}
+
+// runWorker is a worker: it executes one turn after the other until the node leaves. Workers are
+// reused because a new goroutine would have to grow its stack again; there are as many as turns
+// have executed at one time. A worker ends early if an engine exits its goroutine, or if the turn
+// was settled without it. In the second case abandonWorker has counted it off n.workers, and nobody
+// waits for it.
+func (n *node) runWorker(a assignment) {
+	defer func() {
+		if a.turn.stuckCall() == nil {
+			n.workers.Done()
+		}
+	}()
+	for n.executeAssignment(a) {
+		select {
+		case a = <-n.assignments:
+		case <-n.leavingCh:
+			return
+		}
+	}
+}
+
+// executeAssignment executes a turn and releases its permit. It reports whether the worker may
+// receive another assignment.
+func (n *node) executeAssignment(a assignment) (reusable bool) {
+	defer func() {
+		a.turn.cancel(nil)
+		if reusable = reusable && a.turn.stuckCall() == nil; reusable {
+			n.mu.Lock()
+			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
+			n.mu.Unlock()
+		}
+		n.permits.Release(1)
+		n.wakeScheduler()
+	}()
+	a.turn.run(a.spec)
+	return true
 }

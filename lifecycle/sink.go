@@ -95,7 +95,7 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 // admit refuses reports after the turn has ended, and drops those beyond maxReports; the last one
 // that is stored says so. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
-	if t.closed {
+	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}
 	if len(events) == 0 {

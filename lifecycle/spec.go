@@ -167,8 +167,8 @@ var (
 	namePattern = pattern{"._/-", 63}
 )
 
-// MatchString says whether the whole text is such a name.
-func (p pattern) MatchString(s string) bool {
+// matches reports whether the whole text is such a name.
+func (p pattern) matches(s string) bool {
 	if s == "" || len(s) > p.longest {
 		return false
 	}
@@ -204,7 +204,7 @@ func (s Spec) Validate() error {
 // wrong looks at what stands for itself. Nearly every spec is right, so a value is described only
 // when it is not: this must not allocate.
 func (s *Spec) wrong() *SpecError {
-	if s.ID != "" && !idPattern.MatchString(s.ID) {
+	if s.ID != "" && !idPattern.matches(s.ID) {
 		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
 	}
 	if s.Prompt == "" || len(s.Prompt) > MaxPrompt {
@@ -216,7 +216,7 @@ func (s *Spec) wrong() *SpecError {
 	if s.Mode != "" && s.Mode != Auto && s.Mode != Interactive {
 		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}
 	}
-	if s.Engine != "" && !namePattern.MatchString(s.Engine) {
+	if s.Engine != "" && !namePattern.matches(s.Engine) {
 		return &SpecError{"Engine", quote(s.Engine), "1 to 63 of [A-Za-z0-9._/-]", nil}
 	}
 	if s.MaxAttempts < 0 {
@@ -238,7 +238,7 @@ func (s *Spec) wrong() *SpecError {
 	if s.RepairRounds < 0 || s.RepairRounds > MaxRepairRounds {
 		return &SpecError{"RepairRounds", fmt.Sprint(s.RepairRounds), fmt.Sprintf("0 to %d", MaxRepairRounds), nil}
 	}
-	if s.Pool != "" && !namePattern.MatchString(s.Pool) {
+	if s.Pool != "" && !namePattern.matches(s.Pool) {
 		return &SpecError{"Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]", nil}
 	}
 	if len(s.Key) > 255 || !utf8.ValidString(s.Key) {

@@ -18,25 +18,36 @@ import (
 
 // turn is one attempt of a run that executes on this node.
 type turn struct {
-	node     *node
-	epoch    uint64
-	spec     Spec
-	started  time.Time       // an instant
-	call     EngineCall      // the worker's own; its Method is written under mu
-	ctx      context.Context //nolint:containedctx // its cause says why the turn was interrupted
-	cancel   context.CancelCauseFunc
-	patience patience
+	node    *node
+	epoch   uint64
+	spec    Spec            // set by the worker before the engine is called
+	started time.Time       // by monotonicNow
+	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
+	cancel  context.CancelCauseFunc
 
-	mu      commitLock
-	record  store.Run   // guarded by mu; as last stored by this worker
-	profile fsm.Profile // guarded by mu; the engine's, once it is known
-	dialect dialect     // guarded by mu; as profile
-	closed  bool        // guarded by mu; the turn is settled, by its worker or without it: reports are refused
-	stuck   *stuckCall  // guarded by mu; the worker was left behind in the engine
-	reports int         // guarded by mu
+	engineReturn engineReturn
 
-	settled  bool // the worker's own; its outcome was stored, and acknowledged
-	orphaned bool // guarded by node.mu; the resident process ended after the turn and before its commit
+	mu            commitLock
+	record        store.Run   // guarded by mu; as last stored by this worker
+	profile       fsm.Profile // guarded by mu; the engine's, once it is known
+	dialect       dialect     // guarded by mu; set with profile
+	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
+	reportsClosed bool        // guarded by mu; the turn is being settled, by its worker or without it
+	stuck         *stuckCall  // guarded by mu; not nil: the turn was settled without its worker
+	reports       int         // guarded by mu
+
+	acknowledged bool // the outcome was stored, and acknowledged; used by whoever settles the turn
+	processLost  bool // guarded by node.mu; the resident process ended before the turn was removed from the node
+}
+
+// newTurn returns the turn of a run that this node has claimed.
+func (n *node) newTurn(run store.Run) *turn {
+	ctx, cancel := context.WithCancelCause(n.live)
+	return &turn{
+		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), ctx: ctx, cancel: cancel, record: run,
+		profile: run.Profile,
+		call:    EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
+	}
 }
 
 // age is how long the turn has been executing.

@@ -12,76 +12,44 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// runWorker is a worker: it executes one turn after the other until the node leaves. Workers are
-// reused because a goroutine that has grown its stack is worth keeping; there are as many as turns
-// have executed at one time. A worker ends early when an engine exits its goroutine, and when it
-// was stuck in an engine: the node has gone on without it, and does not wait for it.
-func (n *node) runWorker(a assignment) {
-	defer func() {
-		if a.turn.stuckCall() == nil {
-			n.workers.Done()
-		}
-	}()
-	for n.executeAssignment(a) {
-		select {
-		case a = <-n.assignments:
-		case <-n.leavingSignal:
-			return
-		}
-	}
-}
-
-// executeAssignment executes a turn and releases its permit. It reports whether the worker may
-// receive another one.
-func (n *node) executeAssignment(a assignment) (reusable bool) {
-	defer func() {
-		a.turn.cancel(nil)
-		if reusable = reusable && a.turn.stuckCall() == nil; reusable {
-			n.mu.Lock()
-			n.idleWorkers++ // before the permit is released, so that the next dispatch finds this worker
-			n.mu.Unlock()
-		}
-		n.slots.Release(1)
-		n.wakeScheduler()
-	}()
-	a.turn.run(a.spec)
-	return true
-}
-
-// run executes the turn and settles it, even if the engine exits this goroutine. The turn counts as
-// interrupted if its context has ended by the time the engine has returned; a success that comes
-// later than that is none (B1).
+// run executes the turn and settles it, even if the engine exits this goroutine.
 func (t *turn) run(body []byte) {
+	var ev *turnEvidence // nil: the engine has exited this goroutine
+	defer func() { t.end(ev) }()
 	spec, err := decodeSpec(t.record.ID, body)
 	t.spec = spec
-	if spec.TurnTimeout > 0 {
-		defer t.limitTime(spec.TurnTimeout)()
-	}
-	var ev *turnEvidence // nil: the engine has exited this goroutine
-	defer func() {
-		cause := context.Cause(t.ctx)
-		settles := t.closeReports(nil)
-		t.patience.engineReturned()
-		if settles {
-			if ev == nil {
-				ev = t.failed(fsm.CodeEngineFailed, errExited)
-			}
-			t.settleTurn(cause, ev)
-			return
-		}
-		t.node.stuck.remove(t.stuckCall())
-		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
-	}()
 	if err != nil {
 		ev = t.failed(fsm.CodeEngineFailed, err)
 		return
 	}
+	if spec.TurnTimeout > 0 {
+		stop := t.limitTime(spec.TurnTimeout)
+		defer stop()
+	}
 	ev = t.execute(t.ctx)
 }
 
-// closeReports ends the turn for its engine, whose reports are refused from then on. The first call
-// returns true, and its caller settles the turn: the worker, with nil, or the watcher, with the
-// call in which the worker is stuck.
+// end settles the turn after its engine has returned, unless it was settled without the worker. The
+// turn counts as interrupted if its context has ended by now: a success that comes later than that
+// is none (B1).
+func (t *turn) end(ev *turnEvidence) {
+	cause := context.Cause(t.ctx)
+	settles := t.closeReports(nil)
+	t.engineReturn.signal()
+	if !settles {
+		t.node.stuck.remove(t.stuckCall())
+		t.node.log.Warn("engine has returned from a turn that was settled without it", "call", t.call.String())
+		return
+	}
+	if ev == nil {
+		ev = t.failed(fsm.CodeEngineFailed, errExited)
+	}
+	t.settle(cause, ev)
+}
+
+// closeReports refuses the engine's reports from now on. Worker and watcher both call it when they
+// are about to settle the turn, the watcher with the call in which the worker is stuck. Whoever
+// calls it first settles the turn.
 func (t *turn) closeReports(stuck *stuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,37 +58,37 @@ func (t *turn) closeReports(stuck *stuckCall) (first bool) {
 
 // closeReportsLocked is closeReports for a caller that holds mu.
 func (t *turn) closeReportsLocked(stuck *stuckCall) (first bool) {
-	if t.closed {
+	if t.reportsClosed {
 		return false
 	}
-	t.closed, t.stuck = true, stuck
+	t.reportsClosed, t.stuck = true, stuck
 	return true
 }
 
-// stuckCall is the call in which the worker is stuck, or was: the turn was settled without it. It
-// is nil for all other turns.
+// stuckCall is the call in which the worker is, or was, stuck when the turn was settled without it.
+// It is nil for all other turns.
 func (t *turn) stuckCall() *stuckCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stuck
 }
 
-// interrupt ends the turn's context for the cause. If the engine has not returned turnPatience
+// interrupt ends the turn's context for the cause. If the engine has not returned turnReturnLimit
 // later, the turn is settled without its worker (J10).
 func (t *turn) interrupt(cause error) {
 	t.cancel(cause)
-	if returned, ended := t.patience.startWaiting(); returned != nil {
+	if returned, waiterEnded := t.engineReturn.startWaiting(); returned != nil {
 		go func() {
-			defer close(ended)
+			defer close(waiterEnded)
 			t.waitForEngine(returned)
 		}()
 	}
 }
 
-// waitForEngine waits until the engine has returned, and has the turn settled without its worker
-// when that takes too long.
+// waitForEngine is the watcher of an interrupted turn: it waits until the engine has returned, and
+// settles the turn without the worker when that takes too long.
 func (t *turn) waitForEngine(returned <-chan struct{}) {
-	for wait := turnPatience; ; wait = time.Second {
+	for wait := turnReturnLimit; ; wait = time.Second {
 		tick, stop := t.node.clock.Timer(wait)
 		select {
 		case <-returned:
@@ -128,7 +96,7 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 			return
 		case <-tick:
 		}
-		if !t.mu.TryLock() { // a report is being committed: the engine waits for the store
+		if !t.mu.TryLock() { // a report is being committed: it is the store that takes long
 			continue
 		}
 		stuck := &stuckCall{EngineCall: t.call}
@@ -142,38 +110,37 @@ func (t *turn) waitForEngine(returned <-chan struct{}) {
 	}
 }
 
-// patience is the state of waiting for the engine of an interrupted turn. Nothing is allocated for
-// a turn that is not interrupted.
-type patience struct {
-	mu       sync.Mutex
-	over     bool          // guarded by mu; the engine has returned
-	returned chan struct{} // guarded by mu; made when the turn is interrupted, closed when the engine has returned
-	ended    chan struct{} // guarded by mu; made with returned, closed when nobody waits for the engine any more
+// engineReturn lets one goroutine wait for the engine of an interrupted turn to return. Nothing is
+// allocated for a turn that is not interrupted.
+type engineReturn struct {
+	mu          sync.Mutex
+	over        bool          // guarded by mu; the engine has returned
+	returned    chan struct{} // guarded by mu; made when the turn is interrupted, closed when the engine has returned
+	waiterEnded chan struct{} // guarded by mu; made with returned, closed by the goroutine that waits when it ends
 }
 
-// startWaiting returns the channels of the goroutine that waits for the engine: returned is closed
-// when the engine has returned, and the goroutine closes ended when it ends. Both are nil if
-// another goroutine waits already, or if the engine has returned.
-func (p *patience) startWaiting() (returned <-chan struct{}, ended chan<- struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.over || p.returned != nil {
+// startWaiting returns a channel that is closed when the engine has returned, and one that the
+// waiting goroutine closes when it ends. Both are nil if a goroutine waits already, or if the
+// engine has returned.
+func (r *engineReturn) startWaiting() (returned <-chan struct{}, waiterEnded chan<- struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over || r.returned != nil {
 		return nil, nil
 	}
-	p.returned, p.ended = make(chan struct{}), make(chan struct{})
-	return p.returned, p.ended
+	r.returned, r.waiterEnded = make(chan struct{}), make(chan struct{})
+	return r.returned, r.waiterEnded
 }
 
-// engineReturned notes that the engine has returned. If a goroutine waits for that, engineReturned
-// returns when this goroutine has ended.
-func (p *patience) engineReturned() {
-	p.mu.Lock()
-	p.over = true
-	ended := p.ended
+// signal notes that the engine has returned, and waits until the waiting goroutine has ended.
+func (r *engineReturn) signal() {
+	r.mu.Lock()
+	r.over = true
+	ended := r.waiterEnded
 	if ended != nil {
-		close(p.returned)
+		close(r.returned)
 	}
-	p.mu.Unlock()
+	r.mu.Unlock()
 	if ended != nil {
 		<-ended
 	}
@@ -182,25 +149,25 @@ func (p *patience) engineReturned() {
 // abandonWorker settles a turn whose worker is stuck in an engine. The worker holds the turn's
 // permit until the engine returns.
 func (n *node) abandonWorker(t *turn, cause error, stuck *stuckCall) {
-	defer n.workers.Done() // on behalf of the worker
+	defer n.workers.Done() // for the worker, which does not do it itself; see runWorker
 	n.stuck.add(stuck)
 	n.log.Error("engine ignores that its turn has ended; going on without it, and without its place in Concurrency "+
 		"until it returns", "call", stuck.String(), "cause", cause)
-	t.settleTurn(cause, t.collectEvidence(engine.Outcome{}))
+	t.settle(cause, t.collectEvidence(engine.Outcome{}))
 }
 
-// settleTurn stores what follows from the turn, and forgets the turn. The cause is why it was
-// interrupted, nil when it was not.
-func (t *turn) settleTurn(cause error, ev *turnEvidence) {
+// settle stores the outcome of the turn, and removes the turn from its node. The cause is why it
+// was interrupted, nil when it was not.
+func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	t.node.forgetTurn(t, t.finish(ev))
+	t.node.removeTurn(t, t.commitOutcome(ev))
 }
 
-// finish commits the decision about the turn, and returns the run as it then stands. A result that
-// the contract or the store refuses fails the run.
-func (t *turn) finish(ev *turnEvidence) store.Run {
+// commitOutcome commits the decision about the turn, and returns the run as it then stands. An
+// outcome that the contract or the store refuses fails the run.
+func (t *turn) commitOutcome(ev *turnEvidence) store.Run {
 	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
 		return t.reload() // somebody else has ended the run or taken it over (I6)
 	}
@@ -210,17 +177,15 @@ func (t *turn) finish(ev *turnEvidence) store.Run {
 	var violation *fcmp.SchemaViolation
 	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
-		message := shortened(err.Error())
+		refusal := err
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-			return decide(run, fsm.EventTurnFailed, &evidence{
-				now: now, node: t.node.id, code: fsm.CodeProtocolSchemaViolation, message: message,
-			})
+			return decideRefusedOutcome(run, refusal, t.node.id, now)
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		return t.reload() // as above; or the outcome was stored by an earlier try, and the run went on
+		return t.reload() // the run was ended or taken over; or an earlier try was stored, and the run went on
 	}
-	t.settled = err == nil
+	t.acknowledged = err == nil
 	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
 			"err", err)
@@ -238,30 +203,31 @@ func (t *turn) reload() store.Run {
 	return last
 }
 
-// forgetTurn removes a settled turn from the node, and ends its resident process if the run does
+// removeTurn removes a settled turn from the node, and ends its resident process if the run does
 // not need it any more.
-func (n *node) forgetTurn(t *turn, run store.Run) {
+func (n *node) removeTurn(t *turn, run store.Run) {
 	n.mu.Lock()
 	latest := n.turns[run.ID]
 	if latest == t {
 		delete(n.turns, run.ID)
 	}
-	if latest == t && !t.settled {
-		// Whatever the record says now may not be durable. If a failover shows the run executing
-		// again, its turn was dropped and must not simply be executed once more. The first
-		// heartbeat that does not list the run forgets this.
+	if latest == t && !t.acknowledged {
+		// What the store shows now may not be durable: a failover may show the run executing again.
+		// Its turn then counts as interrupted, and is not simply started as one that never was
+		// here. findUnexecuted forgets this at the first heartbeat that does not list the run as
+		// running.
 		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
 	}
-	orphaned := t.orphaned
+	processLost := t.processLost
 	n.mu.Unlock()
 	if latest != nil && latest != t {
 		return // the run's next turn executes here already, and owns the resident process
 	}
-	if orphaned {
+	if processLost {
 		n.settleLostProcess(n.live, run.ID, lostWhileWaiting)
 	}
-	keeps := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
-	if !keeps || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
+	waitsOrQueued := run.State == fsm.StateWaitingUser || run.State == fsm.StateQueued
+	if !waitsOrQueued || run.Profile != fsm.ProfileStickyProcess || run.Owner != n.id {
 		n.endResidentAfterTurn(run.ID)
 	}
 }

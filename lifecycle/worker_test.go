@@ -330,14 +330,14 @@ func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
 				continue
 			}
 			for _, limit := range []int{0, 1, 2, 5, 63, 127, 255} {
-				n := &node{Lifecycle: &Lifecycle{slots: semaphore.NewWeighted(room)}}
-				require.True(t, n.slots.TryAcquire(taken))
+				n := &node{Lifecycle: &Lifecycle{permits: semaphore.NewWeighted(room)}}
+				require.True(t, n.permits.TryAcquire(taken))
 				got := n.reserveMore(limit)
 				require.Equal(t, min(int64(limit), room-taken), int64(got), "room for %d, %d taken, at most %d", room,
 					taken, limit)
 				left := room - taken - int64(got)
-				require.True(t, n.slots.TryAcquire(left), "it holds no more than it says")
-				require.False(t, n.slots.TryAcquire(1))
+				require.True(t, n.permits.TryAcquire(left), "it holds no more than it says")
+				require.False(t, n.permits.TryAcquire(1))
 			}
 		}
 	}
@@ -431,12 +431,12 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 				n := alone(t, newStore(t), e)
 				defer n.die(nil)
 				n.holdResident("r", DefaultEngine)
-				ended, next := &turn{node: n, epoch: 1, settled: !c.unsure}, &turn{node: n, epoch: 2}
+				ended, next := &turn{node: n, epoch: 1, acknowledged: !c.unsure}, &turn{node: n, epoch: 2}
 				n.turns["r"] = ended
 				if c.next {
 					n.turns["r"] = next
 				}
-				n.forgetTurn(ended, c.run)
+				n.removeTurn(ended, c.run)
 				n.workers.Wait()
 				require.Equal(t, c.survives, e.alive["r"])
 				require.Equal(t, c.next, n.turns["r"] != nil)

@@ -1,0 +1,366 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/procid"
+	"github.com/interlude-go/interlude/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// node is one membership of this process: from joining the store to leaving it or losing the lease.
+type node struct {
+	*Lifecycle
+	id            string
+	wakeup        chan struct{} // wakes the scheduler: something may be claimable
+	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	lostProcesses chan string   // run ids whose resident process ended by itself
+
+	leaseStart time.Time // when the lease was renewed last, by monotonicNow; used by the heartbeats alone
+
+	// live ends when the node may not execute any more: turns, and their commits, depend on it. A
+	// shutdown ends it only when the turns have ended, or have taken too long.
+	live context.Context
+	die  context.CancelCauseFunc
+	// endCtx is for the calls that end the resident process of a single run. It ends before live
+	// does: endResidents then ends what is left.
+	endCtx    context.Context
+	cancelEnd context.CancelFunc
+
+	workers     sync.WaitGroup
+	assignments chan assignment // received by idle workers
+	leavingCh   chan struct{}   // closed when leaving is set: idle workers end
+
+	mu          sync.Mutex
+	idleWorkers int // guarded by mu; workers that were given no assignment yet
+	// guarded by mu; hints start no goroutine any more, since workers is being waited for
+	leaving   bool
+	turns     map[string]*turn    // guarded by mu; executing here, by run id
+	residents map[string]resident // guarded by mu; the processes that engines here may hold, by run id
+	// guarded by mu; the runs that the store's answer to the last heartbeat had as running on this
+	// node, while no turn of theirs was here
+	unexecuted map[store.Hold]bool
+	// guarded by mu; turns that ended here, while nobody acknowledged that their outcome was stored
+	dropped map[store.Hold]bool
+}
+
+// join registers a new node with the store.
+func (l *Lifecycle) join(ctx context.Context) (*node, error) {
+	n := &node{
+		Lifecycle: l, id: newID(l.clock.Now()),
+		wakeup: make(chan struct{}, 1), lostProcesses: make(chan string, 64),
+		assignments: make(chan assignment), leavingCh: make(chan struct{}),
+		turns: make(map[string]*turn), residents: make(map[string]resident),
+		unexecuted: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
+	}
+	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	n.live, n.die = live, func(cause error) {
+		cancel(cause)
+		n.interruptTurns(cause)
+	}
+	n.endCtx, n.cancelEnd = context.WithCancel(context.WithoutCancel(ctx))
+	n.leaseStart = monotonicNow(l.clock)
+	self := store.Node{ID: n.id, Identity: procid.Self(), Lease: l.cfg.Lease, Engines: l.engineNames}
+	if err := l.store.Join(ctx, self, l.leaseTime()); err != nil {
+		n.cancelEnd()
+		n.die(nil)
+		return nil, fmt.Errorf("lifecycle: join the store: %w", err)
+	}
+	return n, nil
+}
+
+// serve runs the node's loops until ctx ends, the lease is lost or the store is closed.
+func (n *node) serve(ctx context.Context) error {
+	defer n.die(nil)
+	defer n.cancelEnd()
+	hints := n.hub.subscribe(n.handleHint)
+	defer hints.close()
+	stopWatching := n.watchResidents()
+	defer stopWatching()
+
+	loops, loopCtx := errgroup.WithContext(ctx)
+	for _, loop := range []func(context.Context) error{
+		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.cleanUpProcesses, n.watchLostProcesses, n.sendHeartbeats,
+	} {
+		loops.Go(func() error { return loop(loopCtx) })
+	}
+	if err := loops.Wait(); err != nil {
+		n.giveUp()
+		return err
+	}
+	n.shutDown()
+	return nil
+}
+
+// membershipEnded reports whether the store's error means that this node may not go on: it has lost
+// its lease, or the store is closed.
+func membershipEnded(err error) bool {
+	return errors.Is(err, store.ErrStaleEpoch) || errors.Is(err, store.ErrClosed)
+}
+
+// handleHint handles the store's hint of a commit. A queued run wakes the scheduler. If a run has
+// ended while its turn executes here, it was canceled, and the turn is interrupted.
+func (n *node) handleHint(h store.Hint) {
+	if h.State == fsm.StateQueued {
+		n.hinted.Store(true)
+	}
+	if h.State != fsm.StateRunning {
+		n.wakeScheduler()
+	}
+	if !h.State.Terminal() {
+		return
+	}
+	n.mu.Lock()
+	t := n.turns[h.RunID]
+	_, resident := n.residents[h.RunID]
+	n.mu.Unlock()
+	if t != nil {
+		t.interrupt(engine.ErrCanceled)
+	}
+	if resident && t == nil {
+		n.endResidentOfEndedRun(h.RunID)
+	}
+}
+
+// giveUp ends everything that executes here, after the lease was lost or the store was closed: the
+// store would refuse whatever the workers still commit, if it answers at all.
+func (n *node) giveUp() {
+	n.die(engine.ErrStale)
+	workersEnded := n.leave()
+	n.waitAtMost(workersEnded, endLimit)
+	n.cancelEnd()
+	<-workersEnded
+	n.endResidents()
+}
+
+// shutDown lets turns finish for Config.Grace and interrupts the rest. Then it ends the resident
+// processes, and gives the lease back. It takes afterGrace longer than Grace at most.
+func (n *node) shutDown() {
+	workersEnded := n.leave()
+	beating, stop := context.WithCancel(n.live)
+	var heartbeats errgroup.Group
+	heartbeats.Go(func() error { return n.sendHeartbeats(beating) })
+
+	if n.cfg.Grace > 0 {
+		n.waitAtMost(workersEnded, n.cfg.Grace)
+	}
+	n.interruptTurns(engine.ErrShutdown)
+	n.waitAtMost(workersEnded, turnReturnLimit+storeLimit)
+	n.cancelEnd()
+	n.die(engine.ErrShutdown) // gives up what the store has not stored by now
+	<-workersEnded
+	stop()
+	_ = heartbeats.Wait() // a lost lease changes nothing any more
+
+	ended := n.endResidents()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.live), storeLimit)
+	defer cancel()
+	for _, id := range ended { // a run that waits has lost the process that it needs
+		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
+	}
+	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
+		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
+	}
+}
+
+// afterGrace is the most that Serve takes beyond Config.Grace: for interrupted turns to return, for
+// their outcome to be stored, and for resident processes and the lease to be ended. Serve returns
+// without the engine calls that take longer.
+const afterGrace = callReturnLimit + turnReturnLimit + storeLimit + callReturnLimit + endLimit + callReturnLimit +
+	lossLimit + callReturnLimit + storeLimit
+
+// storeLimit is how long a shutdown waits for the store, twice at most.
+const storeLimit = 5 * time.Second
+
+// leave lets idle workers end, and keeps hints from starting goroutines. The channel is closed when
+// all workers have ended, except those that are stuck in an engine.
+func (n *node) leave() (workersEnded <-chan struct{}) {
+	n.mu.Lock()
+	if !n.leaving {
+		n.leaving = true
+		close(n.leavingCh)
+	}
+	n.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		n.workers.Wait()
+		close(ended)
+	}()
+	return ended
+}
+
+// waitAtMost waits until done is closed, for d at most.
+func (n *node) waitAtMost(done <-chan struct{}, d time.Duration) {
+	tick, stop := n.clock.Timer(d)
+	defer stop()
+	select {
+	case <-done:
+	case <-tick:
+	}
+}
+
+// interruptTurns interrupts every turn that executes here.
+func (n *node) interruptTurns(cause error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, t := range n.turns {
+		t.interrupt(cause)
+	}
+}
+
+// sendHeartbeats renews the node's lease whenever a third of it has passed. The store answers with
+// the runs that the node holds, which are compared with those that execute here. When the store
+// says that the lease is lost, or it could not be renewed for its whole length, other nodes may
+// have taken over the runs: every turn that executes here is ended.
+//
+// The node measures the lease on its own machine, from before it asked the store. So it gives up no
+// later than others take over, whatever clocks are set meanwhile, and even if the store never
+// answers.
+func (n *node) sendHeartbeats(ctx context.Context) error {
+	interval, retry := n.cfg.Lease/3, n.cfg.Lease/12
+	wait := interval
+	for {
+		if n.sleep(ctx, wait) != nil {
+			return nil
+		}
+		asked := monotonicNow(n.clock)
+		held, err := n.renewLease(ctx, n.cfg.Lease-asked.Sub(n.leaseStart))
+		if err == nil {
+			n.leaseStart, wait = asked, interval
+			n.compareHolds(held, asked)
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if membershipEnded(err) {
+			n.die(engine.ErrStale)
+			return err
+		}
+		n.log.Error("lease not renewed; trying again", "node", n.id, "err", err)
+		wait = retry
+		if left := n.cfg.Lease - monotonicNow(n.clock).Sub(n.leaseStart); left > 0 {
+			wait = min(retry, left)
+		} else {
+			n.interruptTurns(engine.ErrStale)
+		}
+	}
+}
+
+// renewLease waits for the store's answer for as long as is left of the lease.
+func (n *node) renewLease(ctx context.Context, left time.Duration) ([]store.Hold, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(left, n.cfg.Lease/12))
+	defer cancel()
+	return n.store.Renew(ctx, n.id, n.leaseTime())
+}
+
+// compareHolds compares the runs that the node holds, by the store's answer to a heartbeat, with
+// the turns and resident processes that are here.
+//
+//   - A turn or process whose run is not held any more is ended: the run was canceled, or taken
+//     over. What began after the store was asked cannot be in its answer, and is left alone.
+//   - A run that is held and running, but does not execute here, goes to settleUnexecuted. Two
+//     heartbeats in a row must find it so, since the answer to its claim may be on its way.
+func (n *node) compareHolds(held []store.Hold, asked time.Time) {
+	n.mu.Lock()
+	unexecuted := n.findUnexecuted(held)
+	processes := n.interruptNotHeld(held, asked)
+	n.mu.Unlock()
+	for _, id := range processes {
+		n.endResidentOfEndedRun(id)
+	}
+	for _, h := range unexecuted {
+		n.settleUnexecuted(h)
+	}
+}
+
+// findUnexecuted returns the runs that do not execute here although this node holds them as
+// running: those that the last heartbeat found, too, and those whose turn was dropped. The caller
+// holds mu.
+func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
+	now := make(map[store.Hold]bool)
+	for _, h := range held {
+		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
+			now[h] = true
+			if n.unexecuted[h] || n.dropped[h] {
+				found = append(found, h)
+			}
+		}
+	}
+	n.unexecuted = now
+	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !now[h] })
+	return found
+}
+
+// interruptNotHeld interrupts the turns whose runs this node does not hold any more, and returns
+// the runs whose resident processes are to be ended. The caller holds mu.
+func (n *node) interruptNotHeld(held []store.Hold, asked time.Time) (processes []string) {
+	epochs := make(map[string]uint64, len(held))
+	for _, h := range held {
+		epochs[h.RunID] = h.Epoch
+	}
+	for id, t := range n.turns {
+		epoch, isHeld := epochs[id]
+		if (!isHeld || epoch != t.epoch) && t.started.Before(asked) && t.age() > n.cfg.Lease/3 {
+			t.interrupt(engine.ErrStale)
+		}
+	}
+	for id, r := range n.residents {
+		if _, isHeld := epochs[id]; !isHeld && n.turns[id] == nil && r.since.Before(asked) {
+			processes = append(processes, id)
+		}
+	}
+	return processes
+}
+
+// settleUnexecuted starts or settles a run that the node holds as running and that does not execute
+// here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
+// turn was dropped here, because the lease could not be renewed or the outcome could not be stored,
+// the turn counts as interrupted, and is repeated only where the spec allows it (E4).
+func (n *node) settleUnexecuted(h store.Hold) {
+	n.mu.Lock()
+	leaving, dropped := n.leaving, n.dropped[h]
+	n.mu.Unlock()
+	if leaving {
+		return // the lease is given back soon, and recovery settles the run
+	}
+	run, err := n.store.Run(n.live, h.RunID)
+	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
+		return // the next heartbeat finds it again
+	}
+	if dropped {
+		n.settleDroppedTurn(run)
+		return
+	}
+	if !n.permits.TryAcquire(1) {
+		return
+	}
+	spec, err := n.store.Spec(n.live, run.ID)
+	if err != nil {
+		n.permits.Release(1)
+		return
+	}
+	n.log.Warn("starting a turn whose claim was not acknowledged", "run", run.ID, "attempt", run.Attempt)
+	n.dispatch(store.Claimed{Run: run, Spec: spec})
+}
+
+// settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
+// the run again.
+func (n *node) settleDroppedTurn(run store.Run) {
+	cm, err := decideDroppedTurn(&run, n.id, commitTime(n.clock))
+	if err == nil {
+		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
+		if err = n.commit(n.live, cm); err == nil {
+			n.due.noteRun(&cm.Run)
+		}
+	}
+	n.log.Warn("turn was dropped", "run", run.ID, "attempt", run.Attempt, "state", cm.Run.State, "err", err)
+}
