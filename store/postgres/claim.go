@@ -38,7 +38,7 @@ func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (_ []stor
 	}
 	defer done()
 	for try := 0; ; try++ {
-		c := &claimTx{Store: s, req: req, engines: bytesArray(req.Engines)}
+		c := &claimTx{Store: s, req: req, engines: arrayText(req.Engines)}
 		err := c.run(ctx)
 		switch {
 		case err == nil:
@@ -56,7 +56,7 @@ type claimTx struct {
 	*Store
 
 	req      store.ClaimRequest
-	engines  [][]byte // whose runs may be picked
+	engines  string // whose runs may be picked, as arrayText writes them
 	conn     *pgx.Conn
 	picks    []pick
 	commits  []*pendingCommit
@@ -171,7 +171,7 @@ func (c *claimTx) loadPicks(ctx context.Context) (map[int64]storedRun, error) {
 
 // commit writes the commits and ends the transaction.
 func (c *claimTx) commit(ctx context.Context) error {
-	b := &pgx.Batch{}
+	b := newBatch(3)
 	c.queueWrites(b, c.commits, 0)
 	b.Queue(commitText)
 	clearReplicationWarning(c.conn.PgConn())

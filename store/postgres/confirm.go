@@ -68,7 +68,7 @@ func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) 
 		}
 		rollBack(ctx, conn.Conn())
 	}()
-	begin := &pgx.Batch{}
+	begin := newBatch(2)
 	begin.Queue(beginText)
 	begin.Queue(s.texts[confirmGuardText])
 	if err := conn.SendBatch(ctx, begin).Close(); err != nil {
@@ -82,7 +82,7 @@ func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) 
 		return refused, nil
 	}
 	clearReplicationWarning(conn.Conn().PgConn())
-	end := &pgx.Batch{}
+	end := newBatch(2)
 	end.Queue(s.texts[confirmText])
 	end.Queue(commitText)
 	err = conn.SendBatch(ctx, end).Close()

@@ -181,7 +181,7 @@ func (s *Store) exchange(ctx context.Context, conn *pgx.Conn, lockTimeout string
 	for creating < len(commits) && commits[creating].Expect == 0 {
 		creating++
 	}
-	b := &pgx.Batch{}
+	b := newBatch(5)
 	if first {
 		b.Queue(beginText)
 		b.Queue(s.texts[guardText], lockTimeout)

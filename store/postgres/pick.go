@@ -15,27 +15,21 @@ import (
 // nothing: idle nodes ask again and again. For a claim of any engine it also finds the engines
 // whose runs could be picked.
 func (c *claimTx) peek(ctx context.Context) (bool, error) {
-	type answer struct {
-		registered, found bool
-		engines           [][]byte
-	}
+	var registered, found bool
 	text, args := peekText, []any{c.req.Node, c.req.Now.UnixMicro(), c.engines}
+	columns := []any{&registered, &found}
 	if c.req.Engines == nil {
-		text, args = peekAnyText, args[:2]
+		text, args, columns = peekAnyText, args[:2], append(columns, &c.engines)
 	}
-	scan := func(row pgx.CollectableRow) (a answer, _ error) {
-		err := row.Scan(&a.registered, &a.found, &a.engines)
-		return a, err
-	}
-	answers, err := queryAfter(ctx, c.pool, c.settings(), c.texts[text], scan, args...)
+	scan := func(row pgx.CollectableRow) (none struct{}, _ error) { return none, row.Scan(columns...) }
+	_, err := queryAfter(ctx, c.pool, c.settings(), c.texts[text], scan, args...)
 	switch {
 	case err != nil:
 		return false, err
-	case !answers[0].registered:
+	case !registered:
 		return false, refuse.NotRegistered(c.req.Node)
 	}
-	c.engines = answers[0].engines
-	return answers[0].found || c.req.Engines == nil && len(c.engines) > 0, nil
+	return found || c.req.Engines == nil && c.engines != noEngines, nil
 }
 
 var (
@@ -45,8 +39,7 @@ var (
 		EXISTS (SELECT FROM unnest($3::bytea[]) AS e (engine) CROSS JOIN LATERAL (
 				SELECT FROM interlude.states WHERE ready AND states.engine = e.engine LIMIT 1) s)
 			OR EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued')
-			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint),
-		$3::bytea[]`)
+			OR EXISTS (SELECT FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint)`)
 	// peekAnyText goes from engine to engine of the ready runs by one seek each, and adds those of
 	// the runs that releaseText will make ready.
 	peekAnyText = sql(`WITH RECURSIVE engines (engine) AS (
@@ -61,7 +54,7 @@ var (
 			EXISTS (SELECT FROM interlude.states WHERE owner = $1::text AND slot AND state = 'queued'),
 			ARRAY (SELECT engine FROM engines UNION (
 				SELECT engine FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until <= $2::bigint
-					ORDER BY delayed_until LIMIT 1000))`)
+					ORDER BY delayed_until LIMIT 1000))::text`)
 	// claimGuardText locks the node's row: whoever expires the node meanwhile waits until the claim
 	// is stored, so that none is stored afterwards.
 	claimGuardText = sql(`SELECT EXISTS (SELECT FROM interlude.nodes WHERE id = $1::text FOR KEY SHARE),
@@ -98,6 +91,9 @@ var (
 		) r ON true
 		WHERE r.n IS NOT NULL OR p.key_capacity > 0 AND h.held < p.capacity`)
 )
+
+// noEngines is an empty array, as the server writes it.
+const noEngines = "{}"
 
 // openPool is a pool in which something is ready.
 type openPool struct {
@@ -136,7 +132,7 @@ func (c *claimTx) pickRuns(ctx context.Context) error {
 // lockPools begins the transaction. In one exchange it picks the node's own sticky runs, locks the
 // pools that have ready runs, and prefetches what there is to choose from.
 func (c *claimTx) lockPools(ctx context.Context) ([]openPool, error) {
-	b := &pgx.Batch{}
+	b := newBatch(6)
 	b.Queue(beginText)
 	b.Queue(c.texts[claimGuardText], c.req.Node)
 	b.Queue(c.texts[releaseText], c.req.Now.UnixMicro())

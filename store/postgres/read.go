@@ -96,7 +96,7 @@ func queryAfter[T any](ctx context.Context, q querier, settings, text string, sc
 		}
 		return pgx.CollectRows(rows, scan)
 	}
-	b := &pgx.Batch{}
+	b := newBatch(2)
 	b.Queue(settings)
 	b.Queue(text, args...)
 	results := q.SendBatch(ctx, b)
@@ -110,6 +110,11 @@ func queryAfter[T any](ctx context.Context, q querier, settings, text string, sc
 		err = closing
 	}
 	return all, err
+}
+
+// newBatch returns an empty batch with room for so many statements.
+func newBatch(statements int) *pgx.Batch {
+	return &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, statements)}
 }
 
 // readOne executes a query for one row of a run.

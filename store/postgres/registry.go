@@ -63,7 +63,7 @@ func (s *Store) changeOnce(ctx context.Context, text statement, args ...any) (in
 	}
 	defer conn.Release()
 	clearReplicationWarning(conn.Conn().PgConn())
-	b := &pgx.Batch{}
+	b := newBatch(2)
 	b.Queue(s.settings())
 	b.Queue(s.texts[text], args...)
 	results := conn.SendBatch(ctx, b)

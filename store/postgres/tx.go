@@ -106,7 +106,7 @@ func (t *txStore) commit(ctx context.Context, p *pendingCommit) error {
 
 // write tries to write the commit. The planner's settings are the host's.
 func (t *txStore) write(ctx context.Context, p *pendingCommit) (err error) {
-	b := &pgx.Batch{}
+	b := newBatch(1)
 	commits := []*pendingCommit{p}
 	if p.Expect == 0 {
 		t.queueWrites(b, commits, 1)

@@ -29,9 +29,9 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 
 // claimOnce makes one transaction, or a part of one. Failed are the errors of single runs.
 func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
-	var c *claimTx
+	c := &claimTx{req: req}
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
-		c = &claimTx{writer: w, req: req}
+		c.writer = w
 		return c.run()
 	})
 	switch {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"modernc.org/sqlite"
 )
@@ -16,6 +17,7 @@ type conn struct {
 	raw   connection
 	stmts map[string]statement
 	args  []driver.NamedValue // reused from statement to statement
+	row   row                 // reused from query to query
 }
 
 // connection and statement are what the driver's can do.
@@ -139,8 +141,12 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	r := make(row, len(rows.Columns()))
+	defer func() {
+		if closing := rows.Close(); err == nil {
+			err = closing
+		}
+	}()
+	r := c.rowOf(len(rows.Columns()))
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -156,7 +162,8 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 	}
 }
 
-// one returns the first row of a query, errNoRow when there is none.
+// one returns the first row of a query, errNoRow when there is none. The row is valid until the next
+// query of the connection.
 func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -166,13 +173,22 @@ func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := make(row, len(rows.Columns()))
-	switch err = rows.Next(r); {
-	case errors.Is(err, io.EOF):
-		err = errNoRow
-	case err != nil:
+	r := c.rowOf(len(rows.Columns()))
+	err = rows.Next(r)
+	closing := rows.Close()
+	switch {
+	case errors.Is(err, io.EOF) && closing == nil:
+		return nil, errNoRow
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
 	}
-	return r, errors.Join(err, rows.Close())
+	return r, closing
+}
+
+// rowOf returns the connection's row with so many columns.
+func (c *conn) rowOf(columns int) row {
+	c.row = slices.Grow(c.row[:0], columns)[:columns]
+	return c.row
 }
 
 // exists reports whether a query finds a row.

@@ -95,38 +95,44 @@ func (s *Store) Events(ctx context.Context, id string, after uint64, limit int) 
 	}
 	page := store.EventPage{After: min(after, maxSeq), Limit: limit} // maxSeq is beyond every event
 	err := s.read(ctx, func(c *conn) error {
-		r, err := c.loadTail(id)
+		n, t, err := c.loadTail(id)
 		if err != nil {
 			return err
 		}
-		if page.After+1 < uint64(r.int(1)) { // it begins in the log, and both reads must be of one moment
+		if page.After+1 < t.first { // the page begins in the log: both are read in one snapshot
 			return c.snapshot(func() error {
-				if r, err = c.loadTail(id); err != nil {
+				if n, t, err = c.loadTail(id); err != nil {
 					return err
 				}
-				return c.loadLogAndTail(r, &page)
+				if err := c.loadLog(n, &page); err != nil {
+					return err
+				}
+				page.Add(t.first, t.lines)
+				return nil
 			})
 		}
-		page.Add(uint64(r.int(1)), r.blob(2))
+		page.Add(t.first, t.lines)
 		return nil
 	})
 	return page.Events, err
 }
 
-// loadTail returns the run's row number, and its tail's first number and lines.
-func (c *conn) loadTail(id string) (row, error) {
+// loadTail returns the number of the run's row, and the run's tail.
+func (c *conn) loadTail(id string) (n int64, t tail, _ error) {
 	r, err := c.one(`SELECT n, first, tail FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
 		err = refuse.NotFound(id)
 	}
-	return r, err
+	if err != nil {
+		return 0, t, err
+	}
+	return r.int(0), tail{uint64(r.int(1)), r.blob(2)}, nil
 }
 
-// loadLogAndTail collects events of the log, and then those of the tail.
-func (c *conn) loadLogAndTail(r row, page *store.EventPage) error {
-	n := r.int(0)
-	err := c.each(context.Background(), func(logged row) error {
-		if page.Add(uint64(logged.int(0)), logged.blob(1)); page.Full() {
+// loadLog collects the events of a page that the log has.
+func (c *conn) loadLog(n int64, page *store.EventPage) error {
+	err := c.each(context.Background(), func(r row) error {
+		if page.Add(uint64(r.int(0)), r.blob(1)); page.Full() {
 			return errPageFull
 		}
 		return nil
@@ -135,6 +141,5 @@ func (c *conn) loadLogAndTail(r row, page *store.EventPage) error {
 	if errors.Is(err, errPageFull) {
 		return nil
 	}
-	page.Add(uint64(r.int(1)), r.blob(2))
 	return err
 }

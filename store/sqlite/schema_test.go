@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
@@ -9,14 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
-	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -58,10 +53,8 @@ func dumped(t *testing.T, name string, change ...string) string {
 	return path
 }
 
-// J8 E1: a file of the first schema is migrated with all that it holds, and its runs go on from
-// where they stood: what had ended reads as before, who waited is answered, what was queued or
-// interrupted is executed.
-func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
+// J8 E1: a file that the first version made is migrated with all that it holds, and its runs go on.
+func TestOpenServesFileOfEarlierVersion(t *testing.T) {
 	path := dumped(t, "version1.sql")
 	s, err := sqlite.Open(t.Context(), path, quick)
 	require.NoError(t, err)
@@ -69,64 +62,13 @@ func TestAFileOfTheFirstSchemaGoesOn(t *testing.T) {
 	fresh, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quick)
 	require.NoError(t, err)
 	defer fresh.Close()
-	require.Equal(t, describe(t, fresh), describe(t, s), "a migrated file is as a new one")
+	require.Equal(t, describe(t, fresh), describe(t, s), "a migrated file has the schema of a new one")
 	id, err := s.Identity(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, id)
 	require.Zero(t, number(t, plain(t, path),
-		`SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine <> 'default'`), "J4")
-
-	agent := engine.Func(func(_ context.Context, turn engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		if len(turn.Answers) == 0 {
-			return engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?"}), nil
-		}
-		return engine.Output(map[string]string{"colour": turn.Answers[0].Text})
-	})
-	l, err := lifecycle.New(lifecycle.Config{Store: s, Engine: agent, Poll: 10 * time.Millisecond})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- l.Serve(ctx) }()
-	defer func() { cancel(); require.NoError(t, <-served) }()
-
-	for id, want := range map[string]fsm.State{"finished": fsm.StateSucceeded, "failed": fsm.StateFailed,
-		"canceled": fsm.StateCanceled} {
-		r, err := l.Get(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, want, r.State, id)
-	}
-	r, err := l.Get(ctx, "finished")
-	require.NoError(t, err)
-	require.JSONEq(t, `{"colour":"red","run":"<finished>"}`, string(r.Output))
-	again, err := l.Reply(ctx, "finished", interaction.Reply{ID: 1, Text: "red", Key: "key-1"})
-	require.NoError(t, err)
-	require.True(t, again.Replayed, "what was accepted stays so")
-	for _, id := range []string{"parked", "long", "queued", "interrupted"} {
-		require.Eventually(t, func() bool {
-			q, err := l.Pending(ctx, id)
-			return err == nil && q != nil
-		}, time.Minute, time.Millisecond, id)
-		_, err := l.Reply(ctx, id, interaction.Reply{ID: 1, Text: "blue"})
-		require.NoError(t, err, id)
-	}
-	for _, id := range []string{"parked", "long", "queued", "interrupted", "answered"} {
-		r, err := l.Wait(ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, fsm.StateSucceeded, r.State, id)
-		seq := uint64(0)
-		for event, err := range l.Events(ctx, id, 0) {
-			require.NoError(t, err, id)
-			seq++
-			require.Equal(t, seq, event.Seq, id)
-		}
-		require.Equal(t, r.Seq, seq, id)
-	}
-	found, err := l.Runs(ctx, lifecycle.Query{Labels: map[string]string{"team": "blue"}})
-	require.NoError(t, err)
-	require.Len(t, found.Runs, 7)
-	found, err = l.Runs(ctx, lifecycle.Query{Labels: map[string]string{`we"ird`: "$[0]"}})
-	require.NoError(t, err)
-	require.Len(t, found.Runs, 1)
+		`SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine NOT IN ('default', 'resident')`), "J4")
+	lifecycletest.ServeEarlierData(t, s, filepath.Join("testdata", "version1.jsonl"))
 }
 
 func describe(t *testing.T, s *sqlite.Store) []string {

@@ -40,13 +40,14 @@ func (s *Store) pollChanges(interval time.Duration) {
 			if err != nil || r.int(0) == version {
 				return err
 			}
+			seen := r.int(0)
 			var complete bool
 			hints, last, complete, err = w.changesAfter(last)
 			if err == nil && (!complete || version == 0) {
 				hints = []store.Hint{{}}
 			}
 			if err == nil {
-				version = r.int(0)
+				version = seen
 			}
 			return err
 		})

@@ -114,19 +114,25 @@ func (j *Job[T]) Finish(err error) {
 
 // Serve passes batches to flush until the queue is closed and empty. Several goroutines may serve
 // one queue. Flush calls Start for each job that it executes, and has Finish called for each,
-// possibly after it has returned.
+// possibly after it has returned. The slice of jobs is flush's until then only: it is used again.
 func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
+	var batch []*Job[T]
+	flushFrom := func(first *Job[T]) {
+		batch = q.gather(batch[:0], first)
+		flush(batch)
+		clear(batch)
+	}
 	for {
 		select {
 		case j := <-q.jobs:
-			flush(q.gather(j))
+			flushFrom(j)
 			continue
 		case <-q.closed:
 		}
 		for {
 			select {
 			case j := <-q.jobs:
-				flush(q.gather(j))
+				flushFrom(j)
 			default:
 				return
 			}
@@ -134,9 +140,9 @@ func (q *Queue[T]) Serve(flush func(batch []*Job[T])) {
 	}
 }
 
-// gather adds to a job what else has arrived, without waiting for more.
-func (q *Queue[T]) gather(first *Job[T]) []*Job[T] {
-	batch, size := []*Job[T]{first}, first.size
+// gather appends a job to an empty batch, and what else has arrived, without waiting for more.
+func (q *Queue[T]) gather(batch []*Job[T], first *Job[T]) []*Job[T] {
+	batch, size := append(batch, first), first.size
 	for size < q.limit {
 		select {
 		case j := <-q.jobs:
