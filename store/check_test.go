@@ -38,7 +38,7 @@ func running(r *store.Run) {
 }
 
 // Section D, D5: a slot is given by a claim alone.
-func TestOnlyAClaimGivesASlot(t *testing.T) {
+func TestCommitCannotTakeSlot(t *testing.T) {
 	prev := queued()
 	c := follow(prev, running)
 	require.NoError(t, c.CheckSelf(), "by itself the commit is good")
@@ -61,7 +61,7 @@ func TestOnlyAClaimGivesASlot(t *testing.T) {
 }
 
 // A store in SQL checks what it knows before it reads the stored record.
-func TestCheckSelfNeedsNoRecord(t *testing.T) {
+func TestCheckSelfNeedsNoPreviousRecord(t *testing.T) {
 	created := store.Commit{Run: queued(), Spec: []byte("s"), Events: []store.Event{{Seq: 1, Body: []byte("{}")}}}
 	require.NoError(t, created.Check(nil, false))
 	c := follow(queued(), func(r *store.Run) { r.State = "paused" })
@@ -69,14 +69,14 @@ func TestCheckSelfNeedsNoRecord(t *testing.T) {
 }
 
 // A refusal says which run, and what is wrong with it.
-func TestARefusalSaysWhat(t *testing.T) {
+func TestCheckNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
 	err := c.Check(&prev, false)
 	require.ErrorContains(t, err, "run a: what was fixed at submission cannot be changed")
 }
 
-func TestAClaimRequestIsBounded(t *testing.T) {
+func TestClaimRequestCheckBoundsRequest(t *testing.T) {
 	good := store.ClaimRequest{Node: "n", Max: store.MaxBatch, Start: func(store.Run, []byte) (store.Commit, error) {
 		return store.Commit{}, nil
 	}}
@@ -87,7 +87,7 @@ func TestAClaimRequestIsBounded(t *testing.T) {
 
 // Each text of a record and of a settled interaction is looked at: what is not UTF-8 would come
 // back as something else from a store that keeps JSON.
-func TestWhatIsNoUTF8IsRefused(t *testing.T) {
+func TestCheckRefusesInvalidUTF8(t *testing.T) {
 	refused := func(path string, c store.Commit) {
 		err := c.CheckSelf()
 		require.ErrorIs(t, err, store.ErrInvalid, path)

@@ -12,7 +12,7 @@ import (
 
 // A record's clone is equal and shares nothing that can be written, whatever fields a record will
 // have.
-func TestACloneSharesNothing(t *testing.T) {
+func TestCloneSharesNothing(t *testing.T) {
 	r := parked()
 	require.Equal(t, r, r.Clone())
 	requireApart(t, "Run", reflect.ValueOf(r), reflect.ValueOf(r.Clone()))

@@ -46,7 +46,7 @@ func requireDecoded(t require.TestingT, body []byte) {
 
 // What Encode writes is read by hand. Each field is looked at by itself, so that none can be
 // forgotten.
-func TestEveryFieldIsRead(t *testing.T) {
+func TestDecodeReadsEveryField(t *testing.T) {
 	require.True(t, requireScanned(t, []byte(marshaled(t, store.Run{}))))
 	eachField(t, func(t *testing.T, path string, r store.Run) {
 		body := []byte(marshaled(t, r))
@@ -56,7 +56,7 @@ func TestEveryFieldIsRead(t *testing.T) {
 	})
 }
 
-func TestWhateverIsWrittenIsRead(t *testing.T) {
+func TestScannerReadsEncodedRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyRun(t)
 		body, err := store.Encode(r)
@@ -68,7 +68,7 @@ func TestWhateverIsWrittenIsRead(t *testing.T) {
 
 // I10: a stored record that is damaged, or written by another hand, is never read as something that
 // it does not say.
-func TestWhatIsChangedIsReadAsJSONWould(t *testing.T) {
+func TestScannerMatchesJSONOnChangedBytes(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{
 		`"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\u00e9`, `\ud83d\ude00`, `null`, `true`, `0`, `-`, `.`,
 		`e1`, "\x00", "\xff", "é", `""`, `{}`, `[]`,
@@ -87,7 +87,7 @@ func TestWhatIsChangedIsReadAsJSONWould(t *testing.T) {
 	})
 }
 
-func TestAnotherHandIsReadAsJSONWould(t *testing.T) {
+func TestDecodeReadsOtherJSONForms(t *testing.T) {
 	whole := marshaled(t, parked())
 	for _, change := range [][2]string{
 		{`{"id":"run-1",`, `{ "id":"run-1",`},
@@ -168,7 +168,7 @@ func TestAnotherHandIsReadAsJSONWould(t *testing.T) {
 }
 
 // A database may use the bytes again.
-func TestADecodedRecordSharesNothingWithItsBytes(t *testing.T) {
+func TestDecodedRecordSharesNoBytes(t *testing.T) {
 	for _, r := range []store.Run{parked(), submitted(), waiting(), answered(), finished()} {
 		body, err := store.Encode(r)
 		require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestADecodedRecordSharesNothingWithItsBytes(t *testing.T) {
 }
 
 // A record of a million is looked at often and must not leave much behind.
-func TestAReadCostsFewAllocations(t *testing.T) {
+func TestDecodeAllocatesLittle(t *testing.T) {
 	for _, c := range roundTrip {
 		body, err := store.Encode(c.run())
 		require.NoError(t, err)

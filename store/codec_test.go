@@ -46,7 +46,7 @@ func parked() store.Run {
 	}
 }
 
-func TestARecordSurvivesItsStoredForm(t *testing.T) {
+func TestDecodeReturnsEncodedRecord(t *testing.T) {
 	require.NoError(t, ptr(parked()).Coherent())
 	body, err := store.Encode(parked())
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestARecordSurvivesItsStoredForm(t *testing.T) {
 	require.Equal(t, parked(), got)
 }
 
-func TestWhatCannotBeEncodedIsInvalid(t *testing.T) {
+func TestEncodeRefusesUnencodableRecord(t *testing.T) {
 	r := parked()
 	r.Pending.UIHints = map[string]any{"f": func() {}}
 	_, err := store.Encode(r)
@@ -64,7 +64,7 @@ func TestWhatCannotBeEncodedIsInvalid(t *testing.T) {
 }
 
 // I10: a damaged record is never taken for a good one.
-func TestDamageIsCorrupt(t *testing.T) {
+func TestDecodeReportsCorruptRecord(t *testing.T) {
 	body, err := store.Encode(parked())
 	require.NoError(t, err)
 	whole := string(body)
@@ -88,7 +88,7 @@ func TestDamageIsCorrupt(t *testing.T) {
 	}
 }
 
-func TestFieldsOfANewerVersionArePassedOver(t *testing.T) {
+func TestDecodeSkipsUnknownFields(t *testing.T) {
 	body, err := store.Encode(parked())
 	require.NoError(t, err)
 	got, err := store.Decode([]byte(strings.Replace(string(body), "{", `{"of_tomorrow":[1],`, 1)))

@@ -16,7 +16,7 @@ import (
 
 // The stored form is what encoding/json writes. Each field is looked at by itself, so that none can
 // be forgotten.
-func TestEveryFieldIsWritten(t *testing.T) {
+func TestEncodeWritesEveryField(t *testing.T) {
 	fields := 0
 	empty, err := store.AppendRun(nil, &store.Run{})
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func stored(t require.TestingT, r store.Run) string {
 	return strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
 }
 
-func TestWhateverARecordSaysIsWrittenAsJSONWould(t *testing.T) {
+func TestEncodeMatchesJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := anyRun(t)
 		got, err := store.AppendRun([]byte("before"), &r)
@@ -65,7 +65,7 @@ func TestWhateverARecordSaysIsWrittenAsJSONWould(t *testing.T) {
 	})
 }
 
-func TestEveryByteInEveryPlaceIsWrittenAndReadAsJSONWould(t *testing.T) {
+func TestCodecMatchesJSONForEveryByte(t *testing.T) {
 	for c := range 256 {
 		for at := range 20 {
 			r := store.Run{ID: strings.Repeat("a", at) + string([]byte{byte(c)}) + strings.Repeat("~", 19-at)}
@@ -83,7 +83,7 @@ func TestEveryByteInEveryPlaceIsWrittenAndReadAsJSONWould(t *testing.T) {
 
 // B5: what an agent handed over as its output may be written in any way; it is stored and read as
 // it is, or refused.
-func TestAnOutputIsKeptByteForByte(t *testing.T) {
+func TestEncodeKeepsOutputBytes(t *testing.T) {
 	for _, output := range []string{
 		`{}`, `[]`, `""`, `0`, `-0`, `1.5e+9`, `1E9`, `null`, `true`, `{"a":{"b":[1,2]},"a":3}`, `{ "a" : [ 1 , 2 ] }`,
 		"{\n\t\"a\": 1\r\n}", `"<&>"`, "\"\u2028\u2029\"",
@@ -116,7 +116,7 @@ func TestAnOutputIsKeptByteForByte(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenLeavesTheBufferAsItWas(t *testing.T) {
+func TestFailedAppendLeavesBuffer(t *testing.T) {
 	hints := map[string]any{"f": math.Inf(1)}
 	late := time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for member, spoil := range map[string]func(*store.Run){

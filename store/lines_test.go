@@ -12,7 +12,7 @@ import (
 
 // F8: what was joined is read again, from any cursor, as far as the limit goes, and shares nothing
 // with what was given.
-func TestEventsAsLines(t *testing.T) {
+func TestJoinEventsAndEventPageAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 9), 0, 9).Draw(t, "bodies")
 		first := rapid.Uint64Range(1, 5).Draw(t, "first")
@@ -46,7 +46,7 @@ func TestEventsAsLines(t *testing.T) {
 }
 
 // F8: an excerpt ends once it is larger than a page, with the event that made it so.
-func TestAnEventPageIsBounded(t *testing.T) {
+func TestEventPageIsBounded(t *testing.T) {
 	x := store.EventPage{Limit: 100}
 	for seq := uint64(1); seq <= 5; seq++ {
 		x.Add(seq, bytes.Repeat([]byte{'x'}, store.MinPage/2))

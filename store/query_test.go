@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-func TestAQueryIsCheckedAndFilledIn(t *testing.T) {
+func TestQueryNormalChecksAndFillsIn(t *testing.T) {
 	for _, c := range []struct {
 		q    store.Query
 		want int
@@ -57,7 +57,7 @@ func manyLabels(n int) map[string]string {
 	return labels
 }
 
-func TestAQueryMatchesWhatPassesAllItsFilters(t *testing.T) {
+func TestQueryMatchesAllFilters(t *testing.T) {
 	r := parked()
 	for _, c := range []struct {
 		q    store.Query
@@ -76,7 +76,7 @@ func TestAQueryMatchesWhatPassesAllItsFilters(t *testing.T) {
 	}
 }
 
-func TestACursorComesBack(t *testing.T) {
+func TestReadCursorReturnsCursor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := store.Cursor{
 			At: time.UnixMicro(rapid.Int64().Draw(t, "at")).UTC(),
@@ -90,7 +90,7 @@ func TestACursorComesBack(t *testing.T) {
 	})
 }
 
-func TestABadCursorIsInvalid(t *testing.T) {
+func TestReadCursorRefusesBadCursor(t *testing.T) {
 	for _, raw := range []string{"", " ", "x", "12", "x a", "1.5 a", strconv.Itoa(1<<62) + "0 a"} {
 		_, err := store.ReadCursor(base64.RawURLEncoding.EncodeToString([]byte(raw)))
 		require.ErrorIs(t, err, store.ErrInvalid, "%q", raw)

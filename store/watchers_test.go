@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-func TestEveryWatcherIsToldUntilItStops(t *testing.T) {
+func TestNotifyCallsEveryWatcher(t *testing.T) {
 	var w store.Watchers
 	require.False(t, w.Any())
 	w.Notify([]store.Hint{{RunID: "nobody hears this"}})
@@ -38,7 +38,7 @@ func TestEveryWatcherIsToldUntilItStops(t *testing.T) {
 	require.False(t, w.Any())
 }
 
-func TestAHintIsSharedAsItIs(t *testing.T) {
+func TestNotifySharesHint(t *testing.T) {
 	var w store.Watchers
 	run := &store.Run{ID: "r"}
 	events := []store.Event{{Seq: 1, Body: []byte("{}")}}
@@ -51,9 +51,9 @@ func TestAHintIsSharedAsItIs(t *testing.T) {
 	w.Notify([]store.Hint{{RunID: "r", Seq: 1, Events: events, Run: run}})
 }
 
-// TestNobodyIsToldAfterItStopped has watchers come and go while hints are told: stop waits for a
+// TestStoppedWatcherIsNotCalled has watchers come and go while hints are told: stop waits for a
 // call under way.
-func TestNobodyIsToldAfterItStopped(t *testing.T) {
+func TestStoppedWatcherIsNotCalled(t *testing.T) {
 	var w store.Watchers
 	var heard atomic.Int64
 	always := w.Watch(func(store.Hint) { heard.Add(1) })

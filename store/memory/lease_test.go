@@ -12,7 +12,7 @@ import (
 
 // This store judges leases by the caller's clock, so that the moment at which one ends can be
 // shown.
-func TestALeaseEndsAfterItsLastMoment(t *testing.T) {
+func TestExpireSparesLeaseAtItsLastMoment(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := memory.New()
 	require.NoError(t, s.Join(t.Context(), store.Node{ID: "n", Lease: time.Minute}, now))

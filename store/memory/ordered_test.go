@@ -10,7 +10,7 @@ import (
 )
 
 // The ordered set is what a sorted slice is, only faster.
-func TestAnOrderedSetIsASortedSlice(t *testing.T) {
+func TestOrderedSetMatchesSortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := newOrdered(cmp.Compare[int])
 		var plain []int
@@ -67,7 +67,7 @@ func visited(walk func(before, visit func(int) bool), before func(int) bool, lim
 }
 
 // I13: the set stays flat, also when items come in order, as times do.
-func TestAnOrderedSetStaysFlat(t *testing.T) {
+func TestOrderedSetKeepsBlocksSmall(t *testing.T) {
 	set := newOrdered(cmp.Compare[int])
 	const n = 1 << 14
 	for i := range n {

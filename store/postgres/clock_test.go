@@ -9,7 +9,7 @@ import (
 
 // The server's clock is a look at it and the time that has passed since, whatever this machine's
 // clock says.
-func TestTheClockIsTheServers(t *testing.T) {
+func TestNowIsServersTime(t *testing.T) {
 	here := time.Now() // with its monotonic reading, by which time passes here
 	server := here.Add(-time.Hour)
 	s := clockReading{server: server.UTC(), here: here, uncertainty: time.Millisecond}
@@ -25,7 +25,7 @@ func TestTheClockIsTheServers(t *testing.T) {
 
 // A look counts when it is surer than what is known, which grows less sure with time, or when it
 // shows that what is known is wrong.
-func TestALookAtTheClock(t *testing.T) {
+func TestClockReadingKeepsMoreCertain(t *testing.T) {
 	here := time.Now()
 	last := clockReading{server: here, here: here, uncertainty: 2 * time.Millisecond}
 	after := func(d, off, uncertainty time.Duration) clockReading {

@@ -51,7 +51,7 @@ func (w *world) named(o postgres.Options) (s *postgres.Store, application string
 }
 
 // Close waits for what is under way, which is stored or refused, and leaves nothing behind.
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseEndsGoroutinesAndConnections(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
 	s, application := w.named(postgres.Options{})
@@ -94,7 +94,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 
 // A context that ended before gets nothing opened; one that ends afterwards is nothing to the
 // store.
-func TestTheContextOfOpen(t *testing.T) {
+func TestOpenContextBoundsOpenOnly(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func TestTheContextOfOpen(t *testing.T) {
 
 // A pool of the host's own stays open; a host that closes it first gets errors, and can still close
 // the store.
-func TestThePoolIsTheHosts(t *testing.T) {
+func TestCloseLeavesHostsPoolOpen(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
 	pool, err := pgxpool.New(t.Context(), w.dsn)
@@ -142,7 +142,7 @@ func TestThePoolIsTheHosts(t *testing.T) {
 }
 
 // Whoever gives a call up is let go at once, though the server says nothing.
-func TestCallsThatAreGivenUp(t *testing.T) {
+func TestCanceledCallReturnsAtOnce(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(first, created("r"))
 	require.NoError(t, first.Close())

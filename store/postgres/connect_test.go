@@ -38,10 +38,10 @@ func silent(tb testing.TB) (address string, taken *atomic.Int64) {
 	return l.Addr().String(), taken
 }
 
-// TestAHostThatHangsIsPassedOver: J9. The first host of a connection string as the operators' guide
+// TestOpenTriesNextHostWhenOneHangs: J9. The first host of a connection string as the operators' guide
 // has it takes connections and says nothing. Nobody waits there for longer than Options.Timeout,
 // and not for each new connection.
-func TestAHostThatHangsIsPassedOver(t *testing.T) {
+func TestOpenTriesNextHostWhenOneHangs(t *testing.T) {
 	hung, taken := silent(t)
 	dsn, schema := pgtest.Schema(t)
 	u, err := url.Parse(dsn)

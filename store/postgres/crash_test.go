@@ -159,7 +159,7 @@ func (a *author) check(s *postgres.Store) {
 // F8: the server is killed with kill -9 and restarted while commits are on their way: each that was
 // acknowledged is there afterwards, none is there twice, and whoever is not told how a commit ended
 // is told just that. The server waits for its disk here, as PostgreSQL does by default.
-func TestTheServerIsKilledAndRestarted(t *testing.T) {
+func TestStoreRecoversFromServerCrash(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	w := &world{t, server.DSN(""), "interlude"}
 	s := w.open(postgres.Options{Timeout: 5 * time.Second})
@@ -180,7 +180,7 @@ func TestTheServerIsKilledAndRestarted(t *testing.T) {
 }
 
 // The way to the server is cut, again and again, in the middle of whatever is on it.
-func TestTheConnectionIsCut(t *testing.T) {
+func TestStoreReconnectsAfterConnectionLoss(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
 	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 5 * time.Second})

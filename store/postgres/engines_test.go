@@ -37,7 +37,7 @@ func (w *world) insertByOlder(r store.Run, record []byte) {
 // J4, J8: runs and nodes of older versions are told apart by engine: those that are there when the
 // schema is migrated, and those that older nodes add afterwards. A record that cannot be read holds
 // up neither the migration nor the other runs.
-func TestEnginesOfOlderVersions(t *testing.T) {
+func TestMigrateFillsEnginesOfOlderVersions(t *testing.T) {
 	w := elsewhere(t)
 	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))
 	of := func(id, engine string) store.Run {
@@ -86,7 +86,7 @@ func TestEnginesOfOlderVersions(t *testing.T) {
 
 // J4: a claim of several engines takes the runs in the order that they would have with one engine,
 // in pools with and without a bound by key, also when each of them is claimed alone.
-func TestAClaimOfSeveralEnginesKeepsTheOrder(t *testing.T) {
+func TestClaimOfSeveralEnginesKeepsOrder(t *testing.T) {
 	for name, pool := range map[string]slots.Pool{
 		"by age":            {Name: "p", Capacity: 1000},
 		"a bound by key":    {Name: "p", Capacity: 1000, KeyCapacity: 100},

@@ -13,7 +13,7 @@ import (
 // A node that is cut off in the middle of a claim, which holds the row of the pool, holds up the
 // claims of the others for two seconds: then the server ends its transaction, and what it had
 // picked is theirs. Its own call ends with Options.Timeout.
-func TestANodeThatFreezesInAClaim(t *testing.T) {
+func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	p, dsn := newProxy(t, w.dsn)
 	frozen, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: 3 * time.Second,
@@ -44,7 +44,7 @@ func TestANodeThatFreezesInAClaim(t *testing.T) {
 // A way to the server that is dead, and does not say so: calls end with Options.Timeout, and work
 // again when it is alive. Readers are told no more than that, writers also that the outcome is
 // unknown: what was on the way may arrive.
-func TestAWayThatIsDead(t *testing.T) {
+func TestDeadConnectionEndsCalls(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
 	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: time.Second})

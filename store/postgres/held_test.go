@@ -28,7 +28,7 @@ func (w *world) holds(s *postgres.Store, tx pgx.Tx, n int) []store.Run {
 
 // A transaction that holds runs for a long time, and many who wait for them, hold up the commits,
 // reads and claims of no other run, though there are more who wait than connections.
-func TestAHeldRunHoldsUpNoOther(t *testing.T) {
+func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit,
 		"rolls back": pgx.Tx.Rollback} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAHeldRunHoldsUpNoOther(t *testing.T) {
 
 // Who waits for a held run for longer than Options.Timeout is told so, and that nothing was
 // written; nothing is, later.
-func TestWaitingForAHeldRunEnds(t *testing.T) {
+func TestCommitOfLockedRunTimesOut(t *testing.T) {
 	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
 	tx := w.begin(pgx.ReadCommitted)
@@ -106,7 +106,7 @@ func (w *world) sessions(condition string) (n int) {
 }
 
 // Entries of one batch follow up on each other, whether or not somebody holds the run meanwhile.
-func TestABatchOfAHeldRunKeepsItsOrder(t *testing.T) {
+func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.begin(pgx.ReadCommitted)
 	held := w.holds(s, tx, 1)[0]
@@ -126,7 +126,7 @@ func TestABatchOfAHeldRunKeepsItsOrder(t *testing.T) {
 
 // C8: of two who submit the same id at once, one inside a transaction that is still open, exactly
 // one is first.
-func TestTheSameIDFromTwoPlaces(t *testing.T) {
+func TestConcurrentCreateOfOneIDStoresOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(pgx.Tx, context.Context) error
 		want error

@@ -16,7 +16,7 @@ import (
 
 // F8: what one node commits, a watcher on another node hears of: the run, its state and its last
 // event.
-func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
+func TestWatchReportsCommitsOfOtherNodes(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{})
 	here, there := hints(t, a), hints(t, b)
@@ -44,7 +44,7 @@ func TestANodeHearsOfWhatAnotherCommits(t *testing.T) {
 
 // A node whose listening connection was lost listens again, and is told that it may have missed
 // anything.
-func TestALostListenerComesBack(t *testing.T) {
+func TestListenerReconnects(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{NoNotify: true})
 	there := hints(t, b)
@@ -62,7 +62,7 @@ func TestALostListenerComesBack(t *testing.T) {
 
 // Hints are not needed. Two nodes that neither tell nor listen see each other's commits when they
 // look.
-func TestWithoutNotificationsEverythingIsSeen(t *testing.T) {
+func TestPollingSeesCommitsWithoutNotifications(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoNotify: true, NoListen: true})
 	b := w.open(postgres.Options{NoNotify: true, NoListen: true})
 	waiting := w.waiting(a, "r")
@@ -76,7 +76,7 @@ func TestWithoutNotificationsEverythingIsSeen(t *testing.T) {
 }
 
 // A process that commits and leaves at once is heard of.
-func TestTheLastCommitsAreTold(t *testing.T) {
+func TestCloseSendsLastHints(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	there := hints(t, w.open(postgres.Options{NoNotify: true}))
 	w.hearsOf(a, there)
@@ -90,7 +90,7 @@ func TestTheLastCommitsAreTold(t *testing.T) {
 }
 
 // Schemas whose names are as long as the server allows have channels of their own.
-func TestHintsOfASchemaWithALongName(t *testing.T) {
+func TestWatchInSchemaWithLongName(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var worlds [2]*world
 	var nodes [2]*postgres.Store

@@ -89,7 +89,7 @@ func TestInspectNamesMissingRights(t *testing.T) {
 	require.Empty(t, have.Lacks)
 }
 
-func TestInspectWhatCannotBeReached(t *testing.T) {
+func TestInspectReportsUnreachableServer(t *testing.T) {
 	_, err := postgres.Inspect(t.Context(), "host=127.0.0.1 port=1 sslmode=disable", "")
 	require.ErrorIs(t, err, postgres.ErrUnreachable)
 	_, err = postgres.Inspect(t.Context(), "host=127.0.0.1 port=x", "")

@@ -13,7 +13,7 @@ import (
 
 // A transaction of the host's own that sees one moment, and finds that a run has changed since, is
 // told to begin again.
-func TestATransactionThatSeesOneMoment(t *testing.T) {
+func TestInUnderRepeatableRead(t *testing.T) {
 	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
 		t.Run(string(level), func(t *testing.T) {
 			w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
@@ -45,7 +45,7 @@ func TestATransactionThatSeesOneMoment(t *testing.T) {
 }
 
 // Two transactions that take runs crosswise: the server ends one of them.
-func TestTransactionsThatWaitForEachOther(t *testing.T) {
+func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	x, y := w.commit(s, created("x")), w.commit(s, created("y"))
 	one, other := w.begin(pgx.ReadCommitted), w.begin(pgx.ReadCommitted)
@@ -83,7 +83,7 @@ func TestTransactionsThatWaitForEachOther(t *testing.T) {
 }
 
 // The host's context bounds a call in its transaction, not the store's patience.
-func TestTheHostsContextBoundsItsTransaction(t *testing.T) {
+func TestHostsContextBoundsCallsOfIn(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true, Timeout: 10 * time.Second})
 	tx := w.begin(pgx.ReadCommitted)
 	held := w.holds(s, tx, 1)[0]

@@ -13,7 +13,7 @@ import (
 // server, which may have one plan for all labels after five times, makes one for this label each
 // time. So it does in a host's transaction. The session is set to what a server comes to after some
 // executions, which depends on what its tables are like.
-func TestAListingByLabelIsPlannedEachTime(t *testing.T) {
+func TestRunsByLabelIsPlannedForItsArguments(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), pgtest.With(dsn, "pool_max_conns=1", "plan_cache_mode=force_generic_plan"),
 		Options{Schema: schema, NoListen: true, NoNotify: true})

@@ -22,7 +22,7 @@ func (w *world) serverTime() (now time.Time) {
 
 // Leases are judged by the server's clock: a node whose own clock is wrong by years neither lives
 // longer nor ends others.
-func TestLeasesAreJudgedByTheServersClock(t *testing.T) {
+func TestServerClockDecidesLeases(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	const lease = time.Minute
 	past, future := noon.AddDate(-20, 0, 0), noon.AddDate(20, 0, 0)
@@ -50,7 +50,7 @@ func TestLeasesAreJudgedByTheServersClock(t *testing.T) {
 }
 
 // All nodes take the time from the server.
-func TestNodesAgreeOnTheTime(t *testing.T) {
+func TestNowIsServersTimeOnEveryNode(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	b := w.open(postgres.Options{NoListen: true, NoNotify: true})
 	before := w.serverTime()
@@ -64,7 +64,7 @@ func TestNodesAgreeOnTheTime(t *testing.T) {
 
 // Once a node is expired each of its writes is refused (E4): who expires it waits for those that
 // are on their way, so that none comes after.
-func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
+func TestExpiredNodeCannotWrite(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	expire := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -98,7 +98,7 @@ func TestNothingIsWrittenForANodeThatIsExpired(t *testing.T) {
 
 // D5, A7: the slots of a pool are counted by one claim at a time: whoever else claims waits, even
 // for runs that are free, and counts what the first has taken.
-func TestSlotsAreCountedByOneClaimAtATime(t *testing.T) {
+func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	b := w.open(postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, a.SetPool(t.Context(), slots.Pool{Name: "p", Capacity: 1}))

@@ -12,7 +12,7 @@ import (
 
 // A listener that hears nothing for a while asks whether its connection stands, and goes on with it
 // if it does.
-func TestASilentListener(t *testing.T) {
+func TestListenerPingsSilentConnection(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, Timeout: 30 * time.Second})
 	require.NoError(t, err)

@@ -48,7 +48,7 @@ var frozen = []string{"f2be2064e868e6ec", "5c48a46ee7e53c6f", "fcd5facaa6491081"
 
 // J8: a schema that was made by another text of a migration is refused when it is opened, and not
 // by the first statement that fails.
-func TestASchemaOfAnotherText(t *testing.T) {
+func TestOpenRefusesSchemaOfAnotherMigration(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, s.Close())
 	w.exec(`UPDATE interlude.migrations SET sum = 'other' WHERE version = 1`)
@@ -78,7 +78,7 @@ func TestOpenServesSchemaOfEarlierVersion(t *testing.T) {
 	lifecycletest.ServeEarlierData(t, s, filepath.Join("testdata", "version1.jsonl"))
 }
 
-func TestMigrationsAreListed(t *testing.T) {
+func TestMigrationsListsFrozenFiles(t *testing.T) {
 	files, err := os.ReadDir("migrations")
 	require.NoError(t, err)
 	all := postgres.Migrations()
@@ -102,7 +102,7 @@ func TestMigrationsAreListed(t *testing.T) {
 
 // Any number of processes may find an empty database at once: each migration is applied by one of
 // them, and all go on.
-func TestManyNodesMigrateAtOnce(t *testing.T) {
+func TestMigrateByManyNodesAtOnce(t *testing.T) {
 	w := elsewhere(t)
 	known := next(additive)
 	var nodes sync.WaitGroup
@@ -133,7 +133,7 @@ func TestManyNodesMigrateAtOnce(t *testing.T) {
 
 // A migration that adds something is made while older nodes run: they go on, and can be opened
 // again.
-func TestOlderNodesGoOn(t *testing.T) {
+func TestOlderNodesServeDuringMigration(t *testing.T) {
 	w, old := newWorld(t, postgres.Options{})
 	stop, stopped := make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -170,7 +170,7 @@ func TestOlderNodesGoOn(t *testing.T) {
 
 // A migration that older packages cannot work with says so, and they are refused; nothing goes
 // back.
-func TestANewerSchema(t *testing.T) {
+func TestOpenRefusesNewerSchema(t *testing.T) {
 	w := elsewhere(t)
 	text := fmt.Sprintf("-- oldest: %d\nALTER TABLE interlude.states RENAME COLUMN record TO body;",
 		len(postgres.Migrations())+1)
@@ -185,7 +185,7 @@ func TestANewerSchema(t *testing.T) {
 	require.Equal(t, len(known), have.Version)
 }
 
-func TestAnOlderSchema(t *testing.T) {
+func TestOpenWithoutMigrationRefusesOlderSchema(t *testing.T) {
 	w := elsewhere(t)
 	require.ErrorIs(t, refused(t, w.dsn, postgres.Options{Schema: w.schema, NoMigrate: true}), postgres.ErrOlder,
 		"there is none")
@@ -199,7 +199,7 @@ func TestAnOlderSchema(t *testing.T) {
 }
 
 // A migration that fails leaves the schema as it was, says which it is, and can be made again.
-func TestAMigrationThatFails(t *testing.T) {
+func TestFailedMigrationChangesNothing(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	r := w.commit(s, created("r"))
 	err := postgres.MigrateWith(t.Context(), w.dsn, w.schema, next(additive+"SELECT 1/0;"))
@@ -211,7 +211,7 @@ func TestAMigrationThatFails(t *testing.T) {
 
 // A table that a long transaction uses is waited for, and those who come after the migration do not
 // wait for it so long.
-func TestAMigrationWaitsByTurns(t *testing.T) {
+func TestMigrationWaitsForTablesInTurns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.begin("")
 	var n int
@@ -232,7 +232,7 @@ func TestAMigrationWaitsByTurns(t *testing.T) {
 }
 
 // Tables of somebody else's are left alone.
-func TestAForeignSchema(t *testing.T) {
+func TestOpenRefusesForeignTables(t *testing.T) {
 	for name, table := range map[string]string{
 		"a table of one of the names": `CREATE TABLE interlude.states (name text)`,
 		"other migrations":            `CREATE TABLE interlude.migrations (id text)`,

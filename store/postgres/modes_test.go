@@ -15,7 +15,7 @@ import (
 // Every statement works however it is sent: prepared, described, with statement caching off as
 // poolers want it, or as text; and whatever isolation and time zone the database gives to its
 // sessions.
-func TestEveryWayToSendAStatement(t *testing.T) {
+func TestStoreInEveryQueryExecMode(t *testing.T) {
 	for name, settings := range map[string][]string{
 		"prepared":                  nil,
 		"described, cached":         {"default_query_exec_mode=cache_describe"},

@@ -51,7 +51,7 @@ func (w *world) asked(c *lifecycle.Client, id string) {
 // C8: a host submits, replies and cancels on one node, inside transactions of its own and together
 // with its own rows, and another node executes: after the commit, and never what was rolled back.
 // With notifications nobody looks by itself (a poll is an hour); without them a poll is enough.
-func TestAHostsTransactionsOnTwoNodes(t *testing.T) {
+func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    postgres.Options
 		poll time.Duration

@@ -28,7 +28,7 @@ func notices(tb testing.TB, n *notifier) (all []notice) {
 func newTestNotifier() *notifier { return newNotifier(&Store{instance: "here"}) }
 
 // Hints of one run are one, the newest; whatever the order in which they came.
-func TestHintsAreCoalesced(t *testing.T) {
+func TestNotifierKeepsNewestHintOfRun(t *testing.T) {
 	n := newTestNotifier()
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateCanceled, Seq: 3}})
@@ -39,7 +39,7 @@ func TestHintsAreCoalesced(t *testing.T) {
 }
 
 // What is too much for one notification goes in several; each run is told once.
-func TestManyHintsAreSeveralNotifications(t *testing.T) {
+func TestNotifierSplitsManyHints(t *testing.T) {
 	n := newTestNotifier()
 	const runs = 1000
 	for i := range runs {
@@ -60,7 +60,7 @@ func TestManyHintsAreSeveralNotifications(t *testing.T) {
 
 // More than that, or ids that are long when they are written down, is told as "anything may have
 // changed".
-func TestTooMuchIsToldAsAnything(t *testing.T) {
+func TestNotifierReplacesTooManyHintsByAll(t *testing.T) {
 	n := newTestNotifier()
 	for i := range maxHints + 1 {
 		n.enqueue([]store.Hint{{RunID: fmt.Sprintf("run-%04d", i)}})
@@ -71,7 +71,7 @@ func TestTooMuchIsToldAsAnything(t *testing.T) {
 }
 
 // A schema's channel has a name that the server takes, and no other schema has.
-func TestChannels(t *testing.T) {
+func TestChannelNameFitsServer(t *testing.T) {
 	channel := func(schema string) string { return (&Store{o: Options{Schema: schema}}).channel() }
 	require.Equal(t, "interlude a", channel("a"))
 	long := strings.Repeat("é", 31)
@@ -81,7 +81,7 @@ func TestChannels(t *testing.T) {
 
 // What cannot be read is of a version that tells more: anything may have changed. What a store has
 // told itself it does not hear.
-func TestWhatIsHeard(t *testing.T) {
+func TestNotificationsAreDecoded(t *testing.T) {
 	for payload, want := range map[string][]store.Hint{
 		`{"from":"there","runs":[{"id":"a","s":"queued","n":7},{"id":"b","s":"failed","n":9}]}`: {
 			{RunID: "a", State: fsm.StateQueued, Seq: 7}, {RunID: "b", State: fsm.StateFailed, Seq: 9},

@@ -104,7 +104,7 @@ func newPooler(tb testing.TB) *pooler {
 
 // The suite passes through a pooler that gives each transaction another session, in each mode that
 // needs none.
-func TestStoreThroughAPooler(t *testing.T) {
+func TestStoreThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	stateless := []string{"exec", "simple_protocol", "cache_describe"}
 	if p.prepares {
@@ -130,7 +130,7 @@ func TestStoreThroughAPooler(t *testing.T) {
 }
 
 // With a direct connection to listen on, hints arrive through a pooler too.
-func TestHintsThroughAPooler(t *testing.T) {
+func TestHintsThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	w := &world{t, pgtest.With(p.dsn, "default_query_exec_mode=exec"), "interlude"}
 	a, b := w.open(postgres.Options{ListenDSN: p.direct}), w.open(postgres.Options{ListenDSN: p.direct})
@@ -142,7 +142,7 @@ func TestHintsThroughAPooler(t *testing.T) {
 
 // The driver's default mode needs sessions: an older pooler gives it others, and the error says
 // what to do. Nothing is lost by it.
-func TestPreparedStatementsThroughAPooler(t *testing.T) {
+func TestPreparedStatementsThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	if p.prepares {
 		w := &world{t, p.dsn, "interlude"}

@@ -161,7 +161,7 @@ func (p *plan) walk(visit func(*plan)) (touched float64) {
 // touches those that it needs only, however many runs are parked, have ended, or want an engine
 // that the node does not have (J4): with the plan that a prepared statement keeps for ever, made
 // when the tables were empty.
-func TestHotStatementsLookUpWhatTheyNeed(t *testing.T) {
+func TestFrequentStatementsUseIndexes(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)
@@ -285,7 +285,7 @@ func explained(t *testing.T, conn *pgx.Conn, s *Store, name string, text stateme
 
 // What the planner is told goes for the statement that comes with it, and is gone with that: no
 // session is changed (PgBouncer).
-func TestPlannerSettingsAreOfOneQuery(t *testing.T) {
+func TestPlannerSettingsEndWithQuery(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, NoNotify: true})
 	require.NoError(t, err)

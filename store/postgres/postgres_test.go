@@ -92,7 +92,7 @@ func bubble(s store.Store) store.Store {
 	return &bubbled{p, p, p, p, p}
 }
 
-func TestRequirementsOnPostgres(t *testing.T) {
+func TestRequirements(t *testing.T) {
 	s := quick(t)
 	lifecycletest.Run(t, lifecycletest.Harness{
 		Open: func(tb testing.TB) store.Store { tb.Helper(); return bubble(s.open(tb)) },

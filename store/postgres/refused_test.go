@@ -29,7 +29,7 @@ func refused(tb testing.TB, dsn string, o postgres.Options) error {
 	return err
 }
 
-func TestAConnectionStringThatCannotBeUsed(t *testing.T) {
+func TestOpenRefusesBadConnectionString(t *testing.T) {
 	const secret = "s3cr3t"
 	for _, dsn := range []string{
 		"postgres://ann:" + secret + "@localhost:port/db",
@@ -61,7 +61,7 @@ func TestAConnectionStringThatCannotBeUsed(t *testing.T) {
 	require.ErrorContains(t, refused(t, "host=localhost pool_max_conns=many", postgres.Options{}), "pool_max_conns")
 }
 
-func TestOptionsThatCannotBeUsed(t *testing.T) {
+func TestOpenRefusesBadOptions(t *testing.T) {
 	for name, o := range map[string]postgres.Options{
 		"a schema of the server's own":   {Schema: "pg_toast"},
 		"a schema that no name can hold": {Schema: "a\x00b"},
@@ -74,7 +74,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 }
 
 // A server of one's own: that of the tests may let everybody in.
-func TestAServerThatLetsNobodyIn(t *testing.T) {
+func TestOpenReportsRefusedConnection(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"max_connections": "4",
 		"superuser_reserved_connections": "3", "max_wal_senders": "0"}})
 	at := func(change func(*url.URL)) string {
@@ -123,7 +123,7 @@ func TestAServerThatLetsNobodyIn(t *testing.T) {
 }
 
 // A server in recovery serves readers; nobody can write there, and it is not tried for ever.
-func TestAStandby(t *testing.T) {
+func TestOpenReportsStandby(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	w := &world{t, server.DSN(""), "interlude"}
 	s := w.open(postgres.Options{})

@@ -29,7 +29,7 @@ func (w *world) grant(documented, role string) {
 
 // Who may not make tables has somebody else migrate, and needs no more rights than the operators'
 // guide says.
-func TestTheRightsOfANode(t *testing.T) {
+func TestNodeNeedsDocumentedRights(t *testing.T) {
 	w := elsewhere(t)
 	node, dsn := w.newRole("")
 	require.ErrorIs(t, refused(t, dsn, postgres.Options{Schema: w.schema}), postgres.ErrRights,
@@ -62,7 +62,7 @@ func TestTheRightsOfANode(t *testing.T) {
 
 // Processes that submit, reply and cancel, and those that only look, have less, and are told when
 // they try more.
-func TestLesserRights(t *testing.T) {
+func TestClientNeedsFewerRights(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	waiting := w.waiting(s, "waiting")
 	front, frontDSN := w.newRole("")
@@ -104,7 +104,7 @@ func TestLesserRights(t *testing.T) {
 }
 
 // A role that was given an empty schema makes its tables there, and needs nobody else.
-func TestASchemaThatWasGiven(t *testing.T) {
+func TestMigrateUsesGivenSchema(t *testing.T) {
 	w := elsewhere(t)
 	name, dsn := w.newRole("")
 	w.exec(`CREATE SCHEMA ` + w.quoted())

@@ -55,9 +55,9 @@ func opened(t *testing.T, server *pglocal.Server, o postgres.Options) *postgres.
 	return s
 }
 
-// TestWhatIsAcknowledgedSurvivesAFailover: J8, J9, on a real primary and a real synchronous
+// TestAcknowledgedCommitSurvivesFailover: J8, J9, on a real primary and a real synchronous
 // standby.
-func TestWhatIsAcknowledgedSurvivesAFailover(t *testing.T) {
+func TestAcknowledgedCommitSurvivesFailover(t *testing.T) {
 	primary, standby := replicated(t)
 	storetest.Replica{
 		Store:   opened(t, primary, hasty),
@@ -72,11 +72,11 @@ func TestWhatIsAcknowledgedSurvivesAFailover(t *testing.T) {
 	}.Run(t)
 }
 
-// TestACommitWhoseWaitIsCanceledIsNotAcknowledged: J8. An administrator cancels the server's wait
+// TestCommitWithCanceledStandbyWaitFails: J8. An administrator cancels the server's wait
 // for the standby, which the server answers with success; whatever was written then has an unknown
 // outcome. The same calls again, of people and in a host's transaction, are not acknowledged
 // either, before the standby is back.
-func TestACommitWhoseWaitIsCanceledIsNotAcknowledged(t *testing.T) {
+func TestCommitWithCanceledStandbyWaitFails(t *testing.T) {
 	primary, standby := replicated(t)
 	s := opened(t, primary, postgres.Options{NoListen: true, NoNotify: true})
 	w := &world{t, primary.DSN(""), "interlude"}

@@ -34,7 +34,7 @@ func isolated(tb testing.TB, isolation string) string {
 
 // The suite passes with every mode and every default isolation. Each case has the next of them, and
 // each of its handles another mode.
-func TestStoreInEveryMode(t *testing.T) {
+func TestStoreWithEveryOption(t *testing.T) {
 	var opened atomic.Int64
 	inTurn := func(dsn string) string {
 		return pgtest.With(dsn, "default_query_exec_mode="+modes[int(opened.Add(1))%len(modes)])

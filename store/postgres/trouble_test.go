@@ -52,7 +52,7 @@ func (w *world) requireReadOnly(s store.Store, r store.Run) {
 }
 
 // A database that is set to read-only, as before a switch to another one.
-func TestAReadOnlyDatabase(t *testing.T) {
+func TestCommitReportsReadOnlyDatabase(t *testing.T) {
 	w := &world{t, pgtest.DSN(t), "interlude"}
 	s := w.open(postgres.Options{})
 	w.furnish(s)
@@ -63,7 +63,7 @@ func TestAReadOnlyDatabase(t *testing.T) {
 }
 
 // The server's disk is full: here a trigger says so, with the server's own code.
-func TestAFullServer(t *testing.T) {
+func TestCommitReportsFullServer(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
 	w.exec(`CREATE FUNCTION interlude.full() RETURNS trigger LANGUAGE plpgsql AS
@@ -84,7 +84,7 @@ func TestAFullServer(t *testing.T) {
 
 // A lock that somebody holds for longer than the role's statement timeout, which is shorter than
 // the store's own patience.
-func TestAStatementTimeout(t *testing.T) {
+func TestReadReportsStatementTimeout(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
 	hurried := w.open(postgres.Options{NoListen: true, NoNotify: true}, "statement_timeout=50")
@@ -102,7 +102,7 @@ func TestAStatementTimeout(t *testing.T) {
 
 // The host has given all connections of its pool away: whoever waits is told after Options.Timeout,
 // and that nothing was written.
-func TestAPoolThatIsUsedUp(t *testing.T) {
+func TestCallReportsExhaustedPool(t *testing.T) {
 	w, other := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(other, created("r"))
 	pool, err := pgxpool.New(t.Context(), pgtest.With(w.dsn, "pool_max_conns=3"))
@@ -130,7 +130,7 @@ func TestAPoolThatIsUsedUp(t *testing.T) {
 }
 
 // Others have taken all connections that the role may have.
-func TestTooManyConnections(t *testing.T) {
+func TestOpenReportsTooManyConnections(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
 	name, dsn := w.newRole("CONNECTION LIMIT 3")

@@ -54,7 +54,7 @@ func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan
 // C8: what is committed in a transaction of the host's own is there with the host's row when the
 // host commits, and then all nodes are told; when it rolls back, neither is there, nobody is told,
 // and nothing of it is remembered.
-func TestTheCallersTransaction(t *testing.T) {
+func TestInCommitsWithHostsTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		// as it stands when the transaction begins; Version 0: not at all
 		before func(w *world, s *postgres.Store) store.Run
@@ -131,7 +131,7 @@ func (w *world) requireStands(s store.Store, want store.Run) {
 
 // A version that was rolled back may be written again, otherwise: what the transaction saw and
 // wrote is nobody's.
-func TestNothingRolledBackIsRemembered(t *testing.T) {
+func TestRollbackLeavesNothingInCache(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
 	tx := w.begin(pgx.ReadCommitted)
@@ -153,7 +153,7 @@ func TestNothingRolledBackIsRemembered(t *testing.T) {
 }
 
 // What was remembered before is no obstacle either: the host's commit counts.
-func TestTheHostsCommitCounts(t *testing.T) {
+func TestHostsCommitReplacesCachedRun(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
 	tx := w.begin(pgx.ReadCommitted)
@@ -164,7 +164,7 @@ func TestTheHostsCommitCounts(t *testing.T) {
 }
 
 // Refusals leave the transaction usable, with all that it has written before.
-func TestRefusalsLeaveTheTransactionUsable(t *testing.T) {
+func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	w.orders()
 	run := w.running(s, "run")
@@ -230,7 +230,7 @@ func TestRefusalsLeaveTheTransactionUsable(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // What has a transaction of its own cannot be had inside another one.
-func TestWhatMakesNoSenseInTheCallersTransaction(t *testing.T) {
+func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	tx := w.begin(pgx.ReadCommitted)
 	in := s.In(tx)
@@ -251,7 +251,7 @@ func TestWhatMakesNoSenseInTheCallersTransaction(t *testing.T) {
 }
 
 // A closed store is closed inside a transaction too; the transaction is the host's.
-func TestAClosedStoreInATransaction(t *testing.T) {
+func TestInAnswersErrClosedAfterClose(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	w.orders()
 	tx := w.begin(pgx.ReadCommitted)
@@ -264,7 +264,7 @@ func TestAClosedStoreInATransaction(t *testing.T) {
 }
 
 // F8: a run of many events, of all kinds of text, is the same whoever's transaction wrote it.
-func TestWhatIsWrittenInATransactionIsWhole(t *testing.T) {
+func TestInWritesWholeRuns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	c := created("r")
 	c.Run.Key = "key \x00"

@@ -52,7 +52,7 @@ var errStart = errors.New("the workspace is missing")
 
 // I3: a run that Start fails for, in whatever way, is left as it was and takes no slot; the others
 // are claimed, the error says which one it was, and the store goes on.
-func TestAStartThatFailsCostsOnlyItsOwnRun(t *testing.T) {
+func TestClaimSkipsRunWhoseStartFails(t *testing.T) {
 	plainly := claim("n").Start
 	stores := map[string]*sqlite.Store{}
 	for way, options := range grouped {
@@ -123,7 +123,7 @@ func TestAStartThatFailsCostsOnlyItsOwnRun(t *testing.T) {
 
 // A specification of any size comes back as it was given: from a claim, from the next claim of the
 // same run, and from a read; also after the file was opened again.
-func TestASpecComesBackAsItWasGiven(t *testing.T) {
+func TestSpecIsReturnedUnchanged(t *testing.T) {
 	path := made(t)
 	given := map[string][]byte{"kept": []byte("{}")}
 	var s *sqlite.Store
@@ -181,7 +181,7 @@ func TestASpecComesBackAsItWasGiven(t *testing.T) {
 
 // Without group commit each claimed run has a transaction of its own, and a claim still brings up
 // to Max; with it they share one.
-func TestAClaimsTransactions(t *testing.T) {
+func TestClaimCountsTransactions(t *testing.T) {
 	for way, options := range grouped {
 		t.Run(way, func(t *testing.T) {
 			s := working(t, options)
@@ -211,7 +211,7 @@ func TestAClaimsTransactions(t *testing.T) {
 // there is not room for all, keys take turns, beginning with the one after that served last; there
 // is never more than there is room for, in the pool or for the key. All this holds across the
 // engines of a node, in one order, and what is queued for other engines changes nothing (J4).
-func TestWhatAClaimTakesOfAPool(t *testing.T) {
+func TestClaimKeepsOrderAndCapacity(t *testing.T) {
 	for name, engines := range map[string][]string{"any engine": nil, "two engines": {"e", "f", "unused"}} {
 		t.Run(name, func(t *testing.T) { takesOfAPool(t, engines) })
 	}

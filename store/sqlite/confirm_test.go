@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOpenFlushesWhatItFinds: J8. A writer that was killed between its write and its flush has left
+// TestOpenFlushesRecoveredCommits: J8. A writer that was killed between its write and its flush has left
 // frames that a recovery takes for stored, and that no disk may have yet. Open commits something of
 // its own behind them, which flushes the whole log, so that whatever this store shows is durable.
-func TestOpenFlushesWhatItFinds(t *testing.T) {
+func TestOpenFlushesRecoveredCommits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := Open(t.Context(), path, Options{})
 	require.NoError(t, err)

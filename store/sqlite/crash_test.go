@@ -256,7 +256,7 @@ func checkRun(t *testing.T, s *sqlite.Store, id, executed string) {
 
 // I9: the process is killed right after each event of a run with one question; after the restart
 // the reply is executed, once.
-func TestI9KilledAfterEveryEvent(t *testing.T) {
+func TestRecoveryAfterKillAtEveryEvent(t *testing.T) {
 	const events = 9 // a run with one question has nine
 	for n := 1; n <= events; n++ {
 		t.Run(fmt.Sprintf("I9/event %d", n), func(t *testing.T) {
@@ -271,7 +271,7 @@ func TestI9KilledAfterEveryEvent(t *testing.T) {
 }
 
 // I9 E5 E6: kills at random moments, some hosts killed several times in a row.
-func TestI9KilledAtRandomMoments(t *testing.T) {
+func TestRecoveryAfterKillAtRandomMoments(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	var left atomic.Int64

@@ -46,7 +46,7 @@ func made(t *testing.T) string {
 
 // F8 I9: a file that is not this package's, is newer or damaged is refused with a clear error, and
 // left as it is.
-func TestAFileThatCannotBeUsedIsLeftAsItIs(t *testing.T) {
+func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 	other := func(t *testing.T, statements ...string) string {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "other.db")
@@ -118,7 +118,7 @@ func TestAFileThatCannotBeUsedIsLeftAsItIs(t *testing.T) {
 }
 
 // I10: a record that was spoiled inside the file is reported, not returned.
-func TestASpoiledRecordIsReported(t *testing.T) {
+func TestCorruptRecordIsReported(t *testing.T) {
 	path := made(t)
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func TestASpoiledRecordIsReported(t *testing.T) {
 
 // F8: on a full disk commits fail with an error that says so, what was stored stays readable, and
 // commits work again when there is room.
-func TestAFullDisk(t *testing.T) {
+func TestCommitReportsFullDisk(t *testing.T) {
 	path := made(t)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestAFullDisk(t *testing.T) {
 }
 
 // F8: a file that may only be read is refused with an error that says so, and left as it is.
-func TestAReadOnlyFile(t *testing.T) {
+func TestOpenRefusesReadOnlyFile(t *testing.T) {
 	path := made(t)
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestAReadOnlyFile(t *testing.T) {
 
 // F8: while another process holds the file, opening and commits wait, and then say so; reading goes
 // on.
-func TestALockedFile(t *testing.T) {
+func TestCommitReportsLockedFile(t *testing.T) {
 	path := made(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
 	require.NoError(t, err)
@@ -211,7 +211,7 @@ func TestALockedFile(t *testing.T) {
 
 // E6 I13: two stores on one file, as two processes have it: no commit is lost, and capacity is
 // never exceeded.
-func TestTwoStoresOnOneFile(t *testing.T) {
+func TestTwoProcessesShareFile(t *testing.T) {
 	path := made(t)
 	var two [2]*sqlite.Store
 	for i := range two {

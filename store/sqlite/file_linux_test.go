@@ -24,7 +24,7 @@ func masked(t *testing.T, mask int) {
 
 // J8: what people say is private: every file that a store makes is its user's alone, whatever the
 // umask, unless the options say otherwise. A file that exists keeps its mode.
-func TestFilesArePrivate(t *testing.T) {
+func TestOpenMakesPrivateFiles(t *testing.T) {
 	modes := func(path string, o sqlite.Options) map[string]fs.FileMode {
 		s, err := sqlite.Open(t.Context(), path, o)
 		require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestFilesArePrivate(t *testing.T) {
 }
 
 // J8: an error of Open says what is wrong with the path, and nothing is made.
-func TestAPathThatCannotBeUsed(t *testing.T) {
+func TestOpenRefusesBadPath(t *testing.T) {
 	refused := func(path string, want error, says string) {
 		t.Helper()
 		s, err := sqlite.Open(t.Context(), path, quick)
@@ -96,7 +96,7 @@ func TestAPathThatCannotBeUsed(t *testing.T) {
 }
 
 // J8: a file or folder that this user may not write is named.
-func TestAFolderThatMayNotBeWritten(t *testing.T) {
+func TestOpenReportsUnwritableFolder(t *testing.T) {
 	existing := made(t)
 	folder := filepath.Dir(existing)
 	// whom no permission binds: the thread goes on as somebody else, as far as files are concerned

@@ -54,7 +54,7 @@ func transactions(t *testing.T, path string) (n int) {
 
 // F8: what arrives while the writer is at work goes together in its next transaction; each entry
 // still succeeds or fails by itself.
-func TestCommitsThatWaitShareATransaction(t *testing.T) {
+func TestWaitingCommitsShareTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		options      sqlite.Options
 		transactions int
@@ -85,7 +85,7 @@ func TestCommitsThatWaitShareATransaction(t *testing.T) {
 }
 
 // E5: a call whose caller gave up before the writer came to it is not made.
-func TestACallThatWasGivenUpIsNotMade(t *testing.T) {
+func TestWithdrawnCommitIsNotStored(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	free := s.Hold()
 	ctx, giveUp := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestACallThatWasGivenUpIsNotMade(t *testing.T) {
 // F8: when a transaction cannot be made, as on a disk that became read-only, each entry of each
 // call in it gets the reason and none is stored; what was stored stays readable, and commits work
 // again when they can be made.
-func TestATransactionThatFailsFailsForAll(t *testing.T) {
+func TestFailedTransactionFailsAllItsCommits(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	allow, err := s.Deny()
 	require.NoError(t, err)

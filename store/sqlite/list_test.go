@@ -14,7 +14,7 @@ import (
 
 // I13: listings have connections of their own. While they are all at work, everybody else is
 // served, and one more listing waits as long as its caller does.
-func TestListingsHoldUpNobodyElse(t *testing.T) {
+func TestRunsDelaysNoOtherRead(t *testing.T) {
 	s, _ := openMade(t, quick)
 	put(t, s, newRun("r", 10))
 	free := s.HoldListings()
@@ -42,7 +42,7 @@ func TestListingsHoldUpNobodyElse(t *testing.T) {
 
 // I10: the index of labels is a hint. Runs that it names wrongly are left out, and the page is
 // filled by those behind them; a run that is deleted is named no more.
-func TestALabelThatOnlyLooksAlikeIsLeftOut(t *testing.T) {
+func TestRunsByLabelChecksHashCollisions(t *testing.T) {
 	for name, extra := range map[string]int{"few runs": 0, "many runs": sqlite.FewRuns} {
 		t.Run(name, func(t *testing.T) {
 			s, path := openMade(t, quick)
@@ -80,7 +80,7 @@ func TestALabelThatOnlyLooksAlikeIsLeftOut(t *testing.T) {
 }
 
 // A run that is pruned leaves nothing in the index of labels.
-func TestAPrunedRunLeavesNoLabel(t *testing.T) {
+func TestPruneDeletesLabels(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
 	c := newRun("r", 10)

@@ -168,7 +168,7 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 
 // What a failed transaction wrote is not counted, also not with the next one; nor is what another
 // process wrote.
-func TestCountersForgetWhatFailed(t *testing.T) {
+func TestCountersLeaveOutFailedTransaction(t *testing.T) {
 	a, path := openMade(t, quick)
 	b, err := sqlite.Open(t.Context(), path, quick)
 	require.NoError(t, err)

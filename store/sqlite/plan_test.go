@@ -27,7 +27,7 @@ var mayCount = regexp.MustCompile(
 
 // I13: no statement of a round trip walks through the runs or through their events: each is
 // answered from an index that holds only what it looks for.
-func TestNoStatementScansTheRuns(t *testing.T) {
+func TestStatementsUseIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := sqlite.Open(t.Context(), path, quiet)
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestNoStatementScansTheRuns(t *testing.T) {
 // I13: a listing by label finds the runs of the rarest label in the index of labels, and looks the
 // others up there; when many runs have each of them, it goes along the order of the listing and
 // looks all of them up. It reads no record that the index does not name.
-func TestAListingByLabelUsesItsIndex(t *testing.T) {
+func TestRunsByLabelUsesIndex(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
 	some := newRun("some", 10)

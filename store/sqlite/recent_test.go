@@ -53,7 +53,7 @@ func commit(s *sqlite.Store, c store.Commit) error {
 // F8: two processes change the same runs in turn, each on what it saw last. What one decided on a
 // record that the other has changed meanwhile is refused, nothing that was accepted is lost, and
 // the events have no gap.
-func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
+func TestCacheSeesCommitsOfOtherProcess(t *testing.T) {
 	a, b := two(t)
 	stores := []*sqlite.Store{a, b}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -93,7 +93,7 @@ func TestTwoStoresRememberNothingThatTheOtherChanged(t *testing.T) {
 
 // A node that somebody expired writes nothing any more, though its own process just saw it
 // registered; one that somebody registered may claim, though its process just saw that it was not.
-func TestNodesAreThoseOfTheFile(t *testing.T) {
+func TestCacheSeesNodesOfOtherProcess(t *testing.T) {
 	byEither(t, nodesAreThoseOfTheFile)
 }
 
@@ -132,7 +132,7 @@ func nodesAreThoseOfTheFile(t *testing.T, a, b *sqlite.Store) {
 }
 
 // A pool that somebody made or changed is that of the next commit and claim.
-func TestPoolsAreThoseOfTheFile(t *testing.T) {
+func TestCacheSeesPoolsOfOtherProcess(t *testing.T) {
 	byEither(t, poolsAreThoseOfTheFile)
 }
 
@@ -178,7 +178,7 @@ func poisoned(prev store.Run) store.Commit {
 
 // F8: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs,
 // nor their events, nor nodes and pools. The same commits succeed afterwards, made anew.
-func TestATransactionThatFailsInItsMiddleLeavesNothing(t *testing.T) {
+func TestFailedTransactionEmptiesCache(t *testing.T) {
 	for _, how := range []string{"ABORT", "FAIL", "ROLLBACK"} { // the last ends the transaction by itself
 		t.Run(how, func(t *testing.T) {
 			s, path := openMade(t, quick)
@@ -233,7 +233,7 @@ func waiting(t *testing.T, s *sqlite.Store, n int) {
 
 // F8: a claim whose transaction fails gives no slot, and the same runs are claimed when it can be
 // made.
-func TestAClaimThatFailsInItsMiddleLeavesNothing(t *testing.T) {
+func TestFailedClaimChangesNothing(t *testing.T) {
 	s, path := openMade(t, quick)
 	poison(t, path, "ABORT")
 	join(t, s, "n")
@@ -264,7 +264,7 @@ func TestAClaimThatFailsInItsMiddleLeavesNothing(t *testing.T) {
 
 // F8: what did not fit on a full disk succeeds, unchanged, when there is room; what was stored
 // before the failure in the same transaction is forgotten with it.
-func TestAFullDiskLeavesNothing(t *testing.T) {
+func TestCommitOnFullDiskChangesNothing(t *testing.T) {
 	full := quick
 	full.MaxPages = 100
 	s, _ := openMade(t, full)
@@ -298,7 +298,7 @@ func TestAFullDiskLeavesNothing(t *testing.T) {
 
 // However many runs are written, and whatever the size of their specifications, the writer
 // remembers a bounded part, and the forgotten ones are changed as before.
-func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
 	const many = 9 * sqlite.CachedRuns / 4
@@ -333,7 +333,7 @@ func TestWhatTheWriterRemembersIsBounded(t *testing.T) {
 }
 
 // A run that has ended is not written again, and not remembered.
-func TestWhatHasEndedIsForgotten(t *testing.T) {
+func TestCacheDropsFinishedRuns(t *testing.T) {
 	s, _ := openMade(t, quick)
 	before, _ := s.Cached()
 	for i := range 20 {

@@ -80,7 +80,7 @@ func describe(t *testing.T, s *sqlite.Store) []string {
 
 // J8: a file whose schema is not what its version says is refused before anything is written to it,
 // and the error says what is wrong and what to do; what an operator adds is no fault.
-func TestAFileOfAnotherSchema(t *testing.T) {
+func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 	for name, c := range map[string]struct {
 		change string
 		want   error

@@ -175,7 +175,7 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 
 // A batch is the caller's again when Commit returns: what becomes of it then changes nothing that
 // is stored, hinted or remembered.
-func TestABatchIsTheCallersAgain(t *testing.T) {
+func TestCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
 	put(t, s, end(newRun("kept", 10).Run))
@@ -189,7 +189,7 @@ func TestABatchIsTheCallersAgain(t *testing.T) {
 
 // A batch is the caller's again too when Commit returns because its context ended, before or amid
 // the write. Before, nothing is stored; amid it, all of it is, as it was when Commit was called.
-func TestABatchIsTheCallersAgainWhenItGivesUp(t *testing.T) {
+func TestCanceledCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		t.Run(fmt.Sprintf("begun=%t", begun), func(t *testing.T) {
 			s, _ := openMade(t, quick)
@@ -248,7 +248,7 @@ func TestABatchIsTheCallersAgainWhenItGivesUp(t *testing.T) {
 
 // What Start was given and made, and what Claim returned, are the caller's: what becomes of them
 // changes nothing that is stored, hinted or remembered.
-func TestAClaimIsTheCallers(t *testing.T) {
+func TestClaimSharesNothingWithCaller(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
 	put(t, s, end(newRun("kept", 10).Run))

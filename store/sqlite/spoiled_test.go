@@ -31,7 +31,7 @@ func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 }
 
 // I10: a spoiled record fails for itself alone, not for those whose commits share its transaction.
-func TestASpoiledRecordFailsNoOther(t *testing.T) {
+func TestCorruptRecordFailsOnlyItsCommit(t *testing.T) {
 	s := spoiled(t, "bad")
 	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run),
 		report(newRun("kept", 10).Run)})
@@ -41,7 +41,7 @@ func TestASpoiledRecordFailsNoOther(t *testing.T) {
 }
 
 // I10: a spoiled record does not keep others from being claimed, and is reported.
-func TestASpoiledRecordHoldsUpNoClaim(t *testing.T) {
+func TestClaimSkipsCorruptRecord(t *testing.T) {
 	s := spoiled(t, "bad")
 	put(t, s, newRun("good", 10))
 	req := claim("n")
@@ -52,7 +52,7 @@ func TestASpoiledRecordHoldsUpNoClaim(t *testing.T) {
 }
 
 // F8: an entry that cannot be encoded is refused before anything is written, and fails no other.
-func TestAnEntryThatCannotBeEncodedFailsNoOther(t *testing.T) {
+func TestUnencodableCommitFailsAlone(t *testing.T) {
 	s := spoiled(t)
 	parked := ask(start(t, s, 1)[0].Run)
 	put(t, s, parked)

@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 	storetest.Harness{Open: open, Reopen: reopen, Crash: also, Also: also}.Run(t)
 }
 
-func TestRequirementsOnSQLite(t *testing.T) {
+func TestRequirements(t *testing.T) {
 	lifecycletest.Run(t, lifecycletest.Harness{Open: open, Reopen: reopen})
 }
 

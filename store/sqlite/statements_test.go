@@ -14,7 +14,7 @@ import (
 
 // Listings may be filtered in any number of ways: what is kept of them is bounded, and every one
 // still works.
-func TestManyListingsKeepFewStatements(t *testing.T) {
+func TestPreparedStatementsAreBounded(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quiet)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

@@ -221,7 +221,7 @@ func (w *teller) prune(id string) {
 // F8: wherever a run's events stand, in its row, in the log or in both, a reader gets exactly those
 // that were committed, from every cursor; also after the store forgot the run's row, beside refused
 // commits, and when its id is used again.
-func TestEventsAreReadFromRowAndLog(t *testing.T) {
+func TestEventsReadsTailAndLog(t *testing.T) {
 	path := made(t)
 	w := &teller{t: t, path: path, db: plain(t, path)}
 	w.open()
@@ -245,7 +245,7 @@ func TestEventsAreReadFromRowAndLog(t *testing.T) {
 }
 
 // F8: the edges of a run's row, one by one: what it holds and how many rows the log has.
-func TestARowTakesEventsUntilItIsFull(t *testing.T) {
+func TestCommitMovesFullTailToLog(t *testing.T) {
 	const full = sqlite.MaxTail
 	s, path := openMade(t, quick)
 	db := plain(t, path)
@@ -291,7 +291,7 @@ func TestARowTakesEventsUntilItIsFull(t *testing.T) {
 
 // F8: one reader of many large events gets them in pages of bounded size, and each reader's events
 // are its own: what is put behind one of them does not run into the next.
-func TestAPageOfEventsIsItsReaders(t *testing.T) {
+func TestEventsGivesCallerOwnPage(t *testing.T) {
 	s, _ := openMade(t, quick)
 	first := tells(store.Run{ID: "r"}, 10, 10, 10)
 	put(t, s, first)

@@ -12,7 +12,7 @@ import (
 
 // Section F, F8: who watches is told of the commits of other processes, also of those that came
 // before the first look.
-func TestCommitsOfOthersAreNoticed(t *testing.T) {
+func TestWatchReportsCommitsOfOtherProcess(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestCommitsOfOthersAreNoticed(t *testing.T) {
 // F8: a hint of another process's commit names the run that changed, so that those who follow other
 // runs are left alone; what changes no run gives no hint. Who missed too much is told that anything
 // may have changed.
-func TestCommitsOfOthersNameTheirRuns(t *testing.T) {
+func TestWatchNamesRunsOfOtherProcess(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestCommitsOfOthersNameTheirRuns(t *testing.T) {
 }
 
 // The table of changes is kept short, however many transactions there are.
-func TestOldChangesAreDeleted(t *testing.T) {
+func TestChangesTableIsBounded(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
 	next := newRun("r", 1)

@@ -31,7 +31,7 @@ func caller(tb testing.TB, tmp, dir string) (*exec.Cmd, io.Reader, io.Reader) {
 }
 
 // Somebody kills the tests, and leaves no server behind.
-func TestAServerDiesWithItsCaller(t *testing.T) {
+func TestServerDiesWithItsCaller(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep=%t", keep), func(t *testing.T) {
 			tmp, dir := open(t), ""

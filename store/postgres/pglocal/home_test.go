@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAFolderThatIsGivenIsKept(t *testing.T) {
+func TestGivenFolderIsKept(t *testing.T) {
 	parent := open(t)
 	for name, dir := range map[string]string{"new": filepath.Join(parent, "a", "b"), "empty": open(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestAFolderThatIsGivenIsKept(t *testing.T) {
 	}
 }
 
-func TestAFolderOfOthersIsLeftAsItIs(t *testing.T) {
+func TestForeignFolderIsRefused(t *testing.T) {
 	dir := open(t)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "thesis.txt"), nil, 0o600))
 	_, err := Start(t.Context(), Options{Dir: dir})
@@ -47,7 +47,7 @@ func TestAFolderOfOthersIsLeftAsItIs(t *testing.T) {
 }
 
 // An initdb that fails leaves the folder as empty as it was.
-func TestAFolderIsNotHalfFilled(t *testing.T) {
+func TestFailedInitdbLeavesNoFolder(t *testing.T) {
 	bin, dir := open(t), open(t)
 	for _, name := range []string{"initdb", "postgres"} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"),
@@ -62,7 +62,7 @@ func TestAFolderIsNotHalfFilled(t *testing.T) {
 
 // Root's own folders are closed to the user who runs the server: the error says so, and what to do.
 // Where root keeps its temporary files, a temporary server goes elsewhere.
-func TestAFolderThatTheServerCannotReach(t *testing.T) {
+func TestUnreachableFolderIsRefused(t *testing.T) {
 	closed := open(t)
 	require.NoError(t, os.Chmod(closed, 0o700))
 	t.Setenv("TMPDIR", closed)

@@ -11,7 +11,7 @@ import (
 
 // A server that was killed leaves shared memory to the system. It is given back, when the server
 // comes back and when it is stopped.
-func TestSharedMemoryIsGivenBack(t *testing.T) {
+func TestStopReleasesSharedMemory(t *testing.T) {
 	segment := func(s *Server) string { // the second number of the seventh line
 		text, err := os.ReadFile(filepath.Join(s.home.data(), "postmaster.pid"))
 		require.NoError(t, err)

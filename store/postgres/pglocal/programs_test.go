@@ -20,7 +20,7 @@ func install(tb testing.TB, dir string) string {
 	return dir
 }
 
-func TestWhereTheProgramsAre(t *testing.T) {
+func TestProgramsAreFound(t *testing.T) {
 	root := t.TempDir()
 	named, env, path := install(t, root+"/named"), install(t, root+"/env"), install(t, root+"/path")
 	for _, version := range []string{"9.6", "14", "15", "9.5"} {
@@ -45,7 +45,7 @@ func TestWhereTheProgramsAre(t *testing.T) {
 	require.Equal(t, root+"/lib/15/bin", got)
 }
 
-func TestMissingProgramsAreNamedInOneLine(t *testing.T) {
+func TestMissingProgramsAreNamed(t *testing.T) {
 	empty := t.TempDir()
 	_, err := newest([]string{empty + "/*/bin"})
 	require.ErrorIs(t, err, ErrMissing)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAServerOfOnesOwn(t *testing.T) {
+func TestStartGivesOwnServer(t *testing.T) {
 	var log tail
 	log.to = &strings.Builder{}
 	s, err := Start(t.Context(), Options{Log: &log, Settings: map[string]string{"max_connections": "17",
@@ -58,7 +58,7 @@ func TestAServerOfOnesOwn(t *testing.T) {
 	}
 }
 
-func TestARestartKeepsPortAndData(t *testing.T) {
+func TestRestartKeepsPortAndData(t *testing.T) {
 	s := start(t, Options{})
 	conn := connect(t, s.DSN(""))
 	execute(t, conn, "CREATE TABLE kept AS SELECT 7 AS n")
@@ -85,7 +85,7 @@ func TestARestartKeepsPortAndData(t *testing.T) {
 
 // Clients are told of a commit, or not; a kill in the middle of it all takes back none that they
 // were told of.
-func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
+func TestKilledServerKeepsCommits(t *testing.T) {
 	s := start(t, Options{})
 	execute(t, connect(t, s.DSN("")), "CREATE TABLE counted (client int, n int)")
 	open := connect(t, s.DSN(""))
@@ -135,7 +135,7 @@ func TestWhatWasCommittedSurvivesAKill(t *testing.T) {
 }
 
 // Only the server is killed, and not by its owner: its children notice a moment later.
-func TestAServerThatOthersKilledComesBack(t *testing.T) {
+func TestRestartAfterServerWasKilled(t *testing.T) {
 	s := start(t, Options{})
 	conn := connect(t, s.DSN(""))
 	execute(t, conn, "CREATE TABLE kept ()")
@@ -145,7 +145,7 @@ func TestAServerThatOthersKilledComesBack(t *testing.T) {
 	require.Zero(t, one[int](t, connect(t, s.DSN("")), "SELECT count(*) FROM kept"))
 }
 
-func TestAPortThatIsTakenIsNamed(t *testing.T) {
+func TestStartNamesTakenPort(t *testing.T) {
 	s := start(t, Options{})
 	require.NoError(t, s.Halt())
 	l, err := net.Listen("tcp", s.Addr())
@@ -158,7 +158,7 @@ func TestAPortThatIsTakenIsNamed(t *testing.T) {
 }
 
 // Clients that wait for the server may take all connections before its owner looks.
-func TestAFullServerIsReady(t *testing.T) {
+func TestStartIsReadyWhileConnectionsAreUsedUp(t *testing.T) {
 	s := start(t, Options{Settings: map[string]string{"max_connections": "4", "max_wal_senders": "0"}})
 	for range 4 {
 		connect(t, s.DSN(""))
@@ -168,7 +168,7 @@ func TestAFullServerIsReady(t *testing.T) {
 	require.NoError(t, s.ready(t.Context(), s.process))
 }
 
-func TestServersStartSideBySide(t *testing.T) {
+func TestStartOfSeveralServers(t *testing.T) {
 	var all sync.WaitGroup
 	var servers [3]*Server
 	var errs [3]error
@@ -187,7 +187,7 @@ func TestServersStartSideBySide(t *testing.T) {
 }
 
 // A failed start leaves no process and no folder.
-func TestAStartThatFailsLeavesNothing(t *testing.T) {
+func TestFailedStartLeavesNothing(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
@@ -216,7 +216,7 @@ func TestAStartThatFailsLeavesNothing(t *testing.T) {
 }
 
 // What initdb is in the middle of ends with the context.
-func TestAStartThatIsCanceledLeavesNothing(t *testing.T) {
+func TestCanceledStartLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", open(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -238,7 +238,7 @@ func (w writer) Write(p []byte) (int, error) {
 }
 
 // Root's server is somebody else's; for others, the option says nothing.
-func TestWhoRunsIt(t *testing.T) {
+func TestServerRunsAsOrdinaryUser(t *testing.T) {
 	s := start(t, Options{User: "nobody"})
 	info, err := os.Stat(s.home.data())
 	require.NoError(t, err)

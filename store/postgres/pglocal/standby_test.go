@@ -10,7 +10,7 @@ import (
 )
 
 // A standby follows its primary, and goes on without it.
-func TestAStandbyTakesOver(t *testing.T) {
+func TestPromoteKeepsCommits(t *testing.T) {
 	primary := start(t, Options{})
 	conn := connect(t, primary.DSN(""))
 	standby, err := primary.Standby(t.Context(), Options{})

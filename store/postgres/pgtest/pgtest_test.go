@@ -39,7 +39,7 @@ const (
 	schemas   = "SELECT count(*) FROM pg_namespace WHERE nspname = $1"
 )
 
-func TestEachTestHasADatabase(t *testing.T) {
+func TestDSNGivesNewDatabase(t *testing.T) {
 	var names []string
 	for range 2 {
 		t.Run("test", func(t *testing.T) {
@@ -62,12 +62,12 @@ func TestEachTestHasADatabase(t *testing.T) {
 	}
 }
 
-func TestSettingsAreAddedToEitherForm(t *testing.T) {
+func TestWithAddsSettingsToURLAndKeywords(t *testing.T) {
 	require.Equal(t, "host=/tmp a=1 b=x", With("host=/tmp", "a=1", "b=x"))
 	require.Equal(t, "postgres://h/d?a=1&b=x%3D%26", With("postgres://h/d", "a=1", "b=x=&"))
 }
 
-func TestEachTestHasASchema(t *testing.T) {
+func TestSchemaGivesNewSchema(t *testing.T) {
 	var names []string
 	for range 2 {
 		t.Run("test", func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestEachTestHasASchema(t *testing.T) {
 
 // A server that is given is used as it is, and outlives the tests; one that was restarted meanwhile
 // is as good.
-func TestAServerThatIsGiven(t *testing.T) {
+func TestServerOfEnvironmentIsUsed(t *testing.T) {
 	server := Start(t, pglocal.Options{})
 	u, err := url.Parse(server.DSN(""))
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func failureOf(tb testing.TB, f func(tb testing.TB)) string {
 }
 
 // A test without a server fails, and says in one line what to do.
-func TestNoServer(t *testing.T) {
+func TestMissingServerFailsInOneLine(t *testing.T) {
 	t.Setenv("INTERLUDE_POSTGRES", "")
 	t.Setenv("INTERLUDE_PG_BIN", t.TempDir())
 	var missing source
@@ -159,7 +159,7 @@ func TestNoServer(t *testing.T) {
 }
 
 // What stops is gone, with its connection.
-func TestTheSharedServerIsStopped(t *testing.T) {
+func TestMainStopsSharedServer(t *testing.T) {
 	t.Setenv("INTERLUDE_POSTGRES", "")
 	var s source
 	dsn := s.do(t, "CREATE DATABASE mine")
