@@ -24,31 +24,31 @@ func BenchmarkDecide(b *testing.B) {
 	claimed := created.Run.Claim("node-1")
 	running, err := decideStart(&claimed, "node-1", now)
 	require.NoError(b, err)
-	ask := &evidence{
+	ask := &details{
 		now: now, node: "node-1", profile: fsm.ProfileResumable,
 		facts:   fsm.FactProcessOK,
 		session: &interaction.SessionHandle{Engine: "agent", Data: []byte("session-1")},
 		question: &interaction.Question{Kind: interaction.Confirm, Prompt: "Shall I ship it?",
 			DefaultPolicy: interaction.EngineJudgement},
 	}
-	parked, err := decide(&running.Run, fsm.EventTurnNeedsInput, ask)
+	parked, err := transition(&running.Run, fsm.EventTurnNeedsInput, ask)
 	require.NoError(b, err)
 	answer := interaction.Reply{ID: 1, Text: "yes", Actor: "ada"}.Answer(now)
 	record := interaction.Settle(*parked.Run.Pending, answer, "key", "digest")
 	for name, c := range map[string]struct {
 		run   *store.Run
 		event fsm.Event
-		ev    *evidence
+		ev    *details
 	}{
-		"start": {&claimed, fsm.EventTurnStarted, &evidence{now: now, node: "node-1"}},
+		"start": {&claimed, fsm.EventTurnStarted, &details{now: now, node: "node-1"}},
 		"ask":   {&running.Run, fsm.EventTurnNeedsInput, ask},
-		"reply": {&parked.Run, fsm.EventInteractionReplyAccepted, &evidence{facts: fsm.FactPendingMatches, now: now,
+		"reply": {&parked.Run, fsm.EventInteractionReplyAccepted, &details{facts: fsm.FactPendingMatches, now: now,
 			answer: &answer, settled: &record}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := decide(c.run, c.event, c.ev); err != nil {
+				if _, err := transition(c.run, c.event, c.ev); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -6,10 +6,10 @@
 // any point, live or long after.
 //
 // Every change of a run takes three steps: load the run, decide what it becomes, and store that as
-// one store.Commit. Deciding is pure and in decide.go, with the tables of package fsm; transition.go
-// makes the commit, which holds the events too. Followers read the events from the store, or from
-// its hints, which repeat what was stored (events.go). So nothing in this process has to agree with
-// the store: its goroutines read it and act.
+// one store.Commit. Deciding is pure and in decide.go, with the tables of package fsm;
+// transition.go makes the commit, which holds the events too. Followers read the events from the
+// store, or from its hints, which repeat what was stored (events.go). So nothing in this process
+// has to agree with the store: its goroutines read it and act.
 //
 // Where to start reading:
 //

@@ -48,7 +48,7 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	require.NoError(tb, err)
 	for run.Seq < events {
 		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := report(&run, commitTime(c.clock), nil, diagnostic)
+		cm, err := decideReport(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -146,7 +146,7 @@ func again(tb testing.TB, c *Client, events int) {
 	require.NoError(tb, err)
 	for range events - 1 {
 		diagnostic := warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic})
-		cm, err := report(&run, commitTime(c.clock), nil, diagnostic)
+		cm, err := decideReport(&run, commitTime(c.clock), nil, diagnostic)
 		require.NoError(tb, err)
 		require.NoError(tb, c.commit(tb.Context(), cm))
 		run = cm.Run
@@ -236,7 +236,7 @@ func TestAReaderIsSparedTheStoreAndLooksOncePerPoll(t *testing.T) {
 		run, err := writer.Get(t.Context(), "r")
 		require.NoError(t, err)
 		for range 1000 {
-			cm, err := report(&run, commitTime(writer.clock), nil,
+			cm, err := decideReport(&run, commitTime(writer.clock), nil,
 				warning(interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic}))
 			require.NoError(t, err)
 			require.NoError(t, writer.commit(t.Context(), cm))

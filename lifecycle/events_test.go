@@ -299,7 +299,7 @@ func TestALongLogIsReplayedAtOnce(t *testing.T) {
 				require.NoError(t, err)
 				text := strings.Repeat("x", c.size)
 				for int(run.Seq) < c.events {
-					cm, err := report(&run, commitTime(client.clock), nil, &fcmp.MessageIntermediate{Text: text})
+					cm, err := decideReport(&run, commitTime(client.clock), nil, &fcmp.MessageIntermediate{Text: text})
 					require.NoError(t, err)
 					require.NoError(t, client.commit(t.Context(), cm))
 					run = cm.Run

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -33,9 +34,9 @@ type turnEvidence struct {
 	sessionFault     error                    // why the session that the engine handed over cannot be stored
 }
 
-// evidence is what every decision about the turn knows of it.
-func (t *turnEvidence) evidence() evidence {
-	return evidence{
+// details are what any decision about the turn knows of it.
+func (t *turnEvidence) details() details {
+	return details{
 		facts: t.facts, profile: t.profile, session: t.session, sessionLost: t.sessionFault != nil,
 		warnings: t.warnings, final: t.final, output: t.reading.Output,
 	}
@@ -84,33 +85,26 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	}
 	ev.findQuestion(o)
 	ev.setProcess(o.Process)
-	ev.set(ev.reading.Done, fsm.FactDoneMarker)
-	ev.set(ev.reading.NotDone, fsm.FactNotDoneSaid)
-	ev.set(ev.reading.Question != nil, fsm.FactQuestionAsked)
+	ev.facts |= factIf(ev.reading.Done, fsm.FactDoneMarker)
+	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
+	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(t.spec.OutputSchema) > 0 {
 		declared, err := compiledSchema(t.spec.OutputSchema)
 		ev.facts |= fsm.FactSchemaDeclared
 		ev.outputFault = err
 		if err == nil {
-			ev.set(declared.Permissive(), fsm.FactSchemaPermissive)
+			ev.facts |= factIf(declared.Permissive(), fsm.FactSchemaPermissive)
 			ev.outputFault = d.validOutput(declared, ev.reading)
 		}
-		ev.set(ev.outputFault == nil, fsm.FactOutputValid)
+		ev.facts |= factIf(ev.outputFault == nil, fsm.FactOutputValid)
 	}
 	return ev
-}
-
-func (t *turnEvidence) set(is bool, fact fsm.Facts) {
-	if is {
-		t.facts |= fact
-	}
 }
 
 // setProcess says how the turn's process ended.
 func (t *turnEvidence) setProcess(p engine.Process) {
 	t.process = p
-	t.facts &^= fsm.FactProcessOK
-	t.set(p.Status == engine.OK, fsm.FactProcessOK)
+	t.facts = t.facts&^fsm.FactProcessOK | factIf(p.Status == engine.OK, fsm.FactProcessOK)
 }
 
 // interrupt notes that the library ended the turn: whatever the engine brought then is no success
@@ -155,7 +149,7 @@ func (t *turnEvidence) findQuestion(o engine.Outcome) {
 
 // processFault says how a process failed, for a person.
 func (t *turnEvidence) processFault() string {
-	return shortened(orText(t.process.Detail, "the turn's process "+string(t.process.Status)))
+	return shortened(cmp.Or(t.process.Detail, "the turn's process "+string(t.process.Status)))
 }
 
 // failureMessage says why the gate fails the turn, for a person.
@@ -256,7 +250,7 @@ const (
 
 // bounded makes text valid UTF-8 of at most limit bytes and reports whether it was cut.
 func bounded(text string, limit int) (string, bool) {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	text = utf8Text(text)
 	if len(text) <= limit {
 		return text, false
 	}
@@ -272,3 +266,7 @@ func shortened(s string) string {
 	s, _ = bounded(s, maxDetail)
 	return s
 }
+
+// utf8Text replaces what is not UTF-8: a message may have been written by an engine or a store, and
+// every store must keep it as it is.
+func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -247,7 +247,7 @@ func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
 	run, err := below.Run(t.Context(), ids[0])
 	require.NoError(t, err)
 	question := interaction.Baseline("Go on?")
-	cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
+	cm, err := transition(&run, fsm.EventTurnNeedsInput, &details{now: commitTime(SystemClock{}), node: "dead",
 		profile: fsm.ProfileResumable,
 		session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
 	})
@@ -340,7 +340,7 @@ func TestWhatARecoveryDidIsCounted(t *testing.T) {
 	for _, id := range ids[:parked] {
 		run, err := s.Run(t.Context(), id)
 		require.NoError(t, err)
-		cm, err := decide(&run, fsm.EventTurnNeedsInput, &evidence{now: commitTime(SystemClock{}), node: "dead",
+		cm, err := transition(&run, fsm.EventTurnNeedsInput, &details{now: commitTime(SystemClock{}), node: "dead",
 			profile: fsm.ProfileResumable,
 			session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
 		})

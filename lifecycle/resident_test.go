@@ -177,7 +177,7 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	require.NoError(tb, err)
 	require.Len(tb, claimed, 1)
 	question := interaction.Baseline("Go on?")
-	cm, err = decide(&claimed[0].Run, fsm.EventTurnNeedsInput, &evidence{now: now, node: nodeID,
+	cm, err = transition(&claimed[0].Run, fsm.EventTurnNeedsInput, &details{now: now, node: nodeID,
 		profile: fsm.ProfileStickyProcess, question: &question})
 	require.NoError(tb, err)
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])

@@ -84,7 +84,7 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 		return err
 	}
 	_, err = t.commitLocked(func(run *store.Run, now time.Time) (store.Commit, error) {
-		return report(run, now, session, events...)
+		return decideReport(run, now, session, events...)
 	})
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)

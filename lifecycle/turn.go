@@ -271,13 +271,13 @@ func (t *turn) repairText(why string) string {
 
 // repairable reports whether the gate would fail the turn for its output, and there is a session
 // that can be told why.
-func (t *turn) repairable(turn *turnEvidence) bool {
-	if turn.outputFault == nil || turn.sessionFault != nil {
+func (t *turn) repairable(ev *turnEvidence) bool {
+	if ev.outputFault == nil || ev.sessionFault != nil {
 		return false
 	}
 	run := t.lastStored()
-	ev := turn.evidence()
-	facts := factsOf(&run, &ev)
+	d := ev.details()
+	facts := factsOf(&run, &d)
 	return (facts.Has(fsm.FactSticky) || facts.Has(fsm.FactHandlePresent)) &&
 		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }

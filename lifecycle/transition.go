@@ -1,0 +1,333 @@
+package lifecycle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// This file carries out what decide.go decides: it takes a transition of the contract, and makes
+// the commit with the run as it becomes and the events that publish it.
+
+// details are what a transition needs to know beside the run's record and the event. Which of them
+// matter depends on the event; the zero value of any says that there is nothing to know.
+type details struct {
+	now   time.Time
+	node  string    // who starts, parks or recovers the run
+	facts fsm.Facts // about the event; those about the run come from its record
+
+	// shutdown: the turn was interrupted by a shutdown of its host. That is no fault of the turn:
+	// its repeat is not counted, and is allowed even if the limit of repeats is reached (J3).
+	shutdown bool
+
+	profile     fsm.Profile           // the engine's; empty: as recorded
+	session     *engine.SessionHandle // the engine's; nil: as recorded
+	sessionLost bool                  // the engine has changed to a session that cannot be stored
+
+	code     fsm.Code // why the run fails, if the contract allows this code here; otherwise message names it
+	message  string   // why the run fails, for a person
+	warnings []interaction.Diagnostic
+	final    *finalMessage
+	output   []byte
+
+	question *interaction.Question // that the run asks
+	answer   *interaction.Answer   // that the run goes on with
+	settled  *interaction.Record   // of the question that the event closes
+
+	recovery store.RecoveryState // what recovery does to the run; empty: it has no part in this
+	reason   string              // of a recovery or a cancel
+}
+
+// finalMessage is the assistant's last message of a turn.
+type finalMessage struct {
+	text      string
+	truncated bool
+	ref       *engine.RawRef
+}
+
+// factIf is the fact if it holds, and no fact otherwise.
+func factIf(holds bool, fact fsm.Facts) fsm.Facts {
+	if holds {
+		return fact
+	}
+	return 0
+}
+
+// factsOf are the facts that the run's record and the details give together.
+func factsOf(r *store.Run, d *details) fsm.Facts {
+	repeatsExhausted := r.Repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
+	return d.facts |
+		factIf(r.Slot, fsm.FactSlotHeld) |
+		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
+		factIf(cmp.Or(d.profile, r.Profile) == fsm.ProfileStickyProcess, fsm.FactSticky) |
+		factIf((r.Session != nil || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
+		factIf(r.Strict, fsm.FactStrict) |
+		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
+		factIf(r.Repeatable, fsm.FactRepeatable) |
+		factIf(r.MaxAttempts > 0 && r.Attempt >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown, fsm.FactRepeatsExhausted)
+}
+
+// transition returns the commit of the transition that the contract has for the event, in the run's
+// state and with these facts. It holds the run as it becomes, and the events in the contract's
+// order. The error is a *fsm.Refusal if the contract has none.
+func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, error) {
+	row, err := fsm.Next(run.State, event, factsOf(run, d))
+	if err != nil {
+		return store.Commit{}, err
+	}
+	c := store.Commit{Run: *run, Expect: run.Version, Settled: d.settled}
+	next := &c.Run
+	now := notEarlier(d.now, run.UpdatedAt)
+	next.Version++
+	next.UpdatedAt = now
+	next.State = row.To
+	if d.profile != "" {
+		next.Profile = d.profile
+	}
+	if d.session != nil {
+		next.Session = d.session
+	}
+	for _, w := range d.warnings {
+		next.Warnings = withWarning(next.Warnings, w.Code)
+	}
+	if d.recovery != "" {
+		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, now, d.reason
+	}
+	enterState(next, run.State, &row, d, now)
+	err = addTransitionEvents(&c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
+	return c, err
+}
+
+// enterState sets what the new state implies, so that state, slot, question and deadline always
+// agree.
+func enterState(next *store.Run, from fsm.State, row *fsm.Transition, d *details, now time.Time) {
+	if row.Slot == fsm.SlotRelease {
+		next.Slot = false
+	}
+	if from == fsm.StateWaitingUser && row.To != fsm.StateWaitingUser {
+		next.Pending, next.Deadline = nil, time.Time{}
+	}
+	switch row.To {
+	case fsm.StateQueued:
+		enterQueue(next, row.Event, d, now)
+	case fsm.StateRunning:
+		next.Attempt++
+		next.LocalSeq = 0
+	case fsm.StateWaitingUser:
+		next.Owner = d.node
+		if d.question != nil { // nil: recovery preserves a wait
+			next.Answer, next.Repeats = nil, 0
+			openQuestion(next, *d.question, now)
+		}
+	default:
+		endRun(next, row, d, now)
+	}
+}
+
+// enterQueue puts the run into the queue: with the answer to its question, or for a repeat of its
+// turn.
+func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
+	next.QueuedAt = now
+	if !next.Slot {
+		next.Owner = ""
+	}
+	if event == fsm.EventRestartRequeue && !d.shutdown {
+		next.Repeats++
+		next.NotBefore = now.Add(repeatBackoff(next.Repeats))
+	}
+	if d.answer != nil {
+		next.Answer = d.answer
+		if d.answer.Resolution == interaction.AutoDecideTimeout {
+			next.AutoDecisions++
+			next.LastAutoDecisionAt = now
+		}
+	}
+}
+
+// repeatBackoff is how long a turn that lost its worker stays in the queue: one second after the
+// first loss in a row, and twice as long after each further one, up to a minute. Other runs are
+// executed meanwhile (J3).
+func repeatBackoff(repeats int) time.Duration {
+	return min(time.Second<<min(repeats-1, 6), time.Minute)
+}
+
+// openQuestion makes the question the run's pending one, with the deadline that the waiting policy
+// gives it.
+func openQuestion(next *store.Run, q interaction.Question, now time.Time) {
+	next.Interactions++
+	q.ID, q.Attempt, q.AskedAt = next.Interactions, next.Attempt, now
+	next.Pending = &q
+	if rule, ok := fsm.Wait(next.Profile, next.Strict); ok && rule.OnDeadline != fsm.DeadlineKeepWaiting {
+		next.Deadline = now.Add(next.SessionTimeout)
+	}
+}
+
+// endRun sets what a run has when it has ended.
+func endRun(next *store.Run, row *fsm.Transition, d *details, now time.Time) {
+	next.FinishedAt = now
+	next.Slot, next.Owner, next.Answer = false, "", nil
+	if d.final != nil {
+		next.FinalText = d.final.text
+	}
+	switch row.To {
+	case fsm.StateSucceeded:
+		next.Output, next.Repeats = d.output, 0
+	case fsm.StateCanceled:
+		next.CancelReason = d.reason
+		next.Error = &store.Failure{Code: row.Error, Message: cmp.Or(utf8Text(d.message), "canceled")}
+	default:
+		code, message := row.Error, d.message
+		switch {
+		case row.Allows(d.code):
+			code = d.code
+		case d.code != "":
+			message = shortened(strings.TrimSuffix(string(d.code)+": "+message, ": "))
+		}
+		next.Error = &store.Failure{Code: code, Message: cmp.Or(utf8Text(message), string(code))}
+	}
+}
+
+// withWarning returns the codes and one more, unless it is there already, or is an engine's own and
+// there are maxOwnWarnings. It does not change the given slice.
+func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
+	if slices.Contains(codes, code) || (code.Own() && len(codes) >= maxOwnWarnings) {
+		return codes
+	}
+	return append(slices.Clip(codes), code)
+}
+
+// cause is why the events of a transition are published.
+type cause struct {
+	from  fsm.State
+	event fsm.Event
+	*details
+}
+
+// addTransitionEvents adds the events that the contract lists for a transition, in its order.
+func addTransitionEvents(c *store.Commit, listed []fsm.Emission, why *cause) error {
+	c.Events = make([]store.Event, 0, len(listed)+len(why.warnings))
+	for _, e := range listed {
+		if err := why.addEvents(c, e.Type); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addEvents adds the events of one type, of which a transition may have none or several.
+func (e *cause) addEvents(c *store.Commit, kind string) error {
+	switch kind {
+	case fcmp.TypeStarted:
+		return addEvent(c, started(&c.Run))
+	case fcmp.TypeStateChanged:
+		return addEvent(c, e.stateChanged(&c.Run))
+	case fcmp.TypeReplyAccepted:
+		return addEvent(c, replyAccepted(e.answer))
+	case fcmp.TypeAutoDecided:
+		return addEvent(c, autoDecided(e.answer, &c.Run))
+	case fcmp.TypeInputRequired:
+		return addEvent(c, inputRequired(&c.Run))
+	case fcmp.TypeMessageFinal:
+		if f := e.final; f != nil {
+			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
+		}
+		return nil
+	case fcmp.TypeWarning:
+		for _, w := range e.warnings {
+			if err := addEvent(c, warning(w)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	panic("lifecycle: the contract lists an event of type " + kind + ", which is not known here")
+}
+
+// addEvent encodes one event, with the next sequence numbers of the run.
+func addEvent(c *store.Commit, p fcmp.Payload) error {
+	c.Run.Seq++
+	c.Run.LocalSeq++
+	body, err := fcmp.Encode(fcmp.Header{
+		RunID: c.Run.ID, Seq: c.Run.Seq, TS: c.Run.UpdatedAt, Engine: c.Run.Engine, Attempt: c.Run.Attempt,
+		LocalSeq: c.Run.LocalSeq,
+	}, p)
+	if err != nil {
+		return fmt.Errorf("lifecycle: event %d of run %s: %w", c.Run.Seq, c.Run.ID, err)
+	}
+	c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: body})
+	return nil
+}
+
+func started(r *store.Run) *fcmp.Started {
+	return &fcmp.Started{
+		Mode: string(r.Mode), InteractiveRequireUserReply: r.Strict, SessionTimeoutSec: seconds(r.SessionTimeout),
+		MaxAttempt: max(r.MaxAttempts, 0), MaxAutoDecisions: r.MaxAutoDecisions, Pool: r.Pool,
+		ContractVersion: r.Contract,
+	}
+}
+
+func (e *cause) stateChanged(r *store.Run) *fcmp.StateChanged {
+	change := &fcmp.StateChanged{
+		From: string(e.from), To: string(r.State), Trigger: string(e.event), UpdatedAt: r.UpdatedAt,
+	}
+	if r.Pending != nil {
+		change.PendingInteractionID = r.Pending.ID
+	}
+	if r.State.Terminal() {
+		change.Terminal = &fcmp.Terminal{Status: string(r.State), Warnings: make([]string, len(r.Warnings))}
+		for i, code := range r.Warnings {
+			change.Terminal.Warnings[i] = string(code)
+		}
+		if r.Error != nil {
+			change.Terminal.Error = &fcmp.Failure{Code: string(r.Error.Code), Message: r.Error.Message}
+		}
+	}
+	return change
+}
+
+func replyAccepted(a *interaction.Answer) *fcmp.ReplyAccepted {
+	return &fcmp.ReplyAccepted{
+		InteractionID: a.ID, ResolutionMode: string(a.Resolution), AcceptedAt: a.AcceptedAt, Actor: a.Actor,
+	}
+}
+
+func autoDecided(a *interaction.Answer, r *store.Run) *fcmp.AutoDecided {
+	return &fcmp.AutoDecided{
+		InteractionID: a.ID, ResolutionMode: string(a.Resolution), Policy: string(a.Auto.Policy),
+		AcceptedAt: a.AcceptedAt, TimeoutSec: seconds(r.SessionTimeout),
+	}
+}
+
+func inputRequired(r *store.Run) *fcmp.InputRequired {
+	q := r.Pending
+	rule, _ := fsm.Wait(r.Profile, r.Strict)
+	asked := &fcmp.InputRequired{
+		InteractionID: q.ID, Kind: string(q.Kind), Prompt: q.Prompt, RequiredFields: q.RequiredFields,
+		UIHints: q.UIHints, Context: q.Context, DefaultDecisionPolicy: string(q.DefaultPolicy), AskedAt: q.AskedAt,
+		Profile: string(r.Profile), OnDeadline: string(rule.OnDeadline), WaitDeadlineAt: r.Deadline,
+	}
+	for _, o := range q.Options {
+		asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
+	}
+	return asked
+}
+
+func intermediate(text string, truncated bool, ref *engine.RawRef) *fcmp.MessageIntermediate {
+	return &fcmp.MessageIntermediate{Text: text, Truncated: truncated, RawRef: (*fcmp.RawRef)(ref)}
+}
+
+func warning(d interaction.Diagnostic) *fcmp.Warning {
+	detail, _ := bounded(d.Detail, maxDetail)
+	return &fcmp.Warning{Code: string(d.Code), Detail: detail}
+}
+
+func seconds(d time.Duration) int { return int(d / time.Second) }
