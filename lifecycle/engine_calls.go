@@ -115,9 +115,8 @@ func (s *stuckCalls) remove(c *stuckCall) {
 	delete(s.calls, c)
 }
 
-// turnOf reports whether a turn of the run is stuck: an engine never executes two turns of one run
-// at the same time.
-func (s *stuckCalls) turnOf(runID string) bool {
+// hasTurnOf reports whether a turn of the run is stuck.
+func (s *stuckCalls) hasTurnOf(runID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.calls {
@@ -159,17 +158,17 @@ func (c *Client) guarded(what EngineCall, fn func() error) (err error) {
 	return fn()
 }
 
-// engineError is a copy of an engine's error, made by flattenError within guarded: the methods of
-// an error are code of the engine, too, and may panic.
+// engineError is a copy of an engine's error that has no methods of the engine: those may panic.
 type engineError struct {
 	text string
-	is   error
+	is   error // what the copy still matches, of what this package asks for; nil: nothing
 }
 
 func (e *engineError) Error() string { return e.text }
 
 func (e *engineError) Unwrap() error { return e.is }
 
+// flattenError copies an engine's error. It is called within guarded.
 func flattenError(err error) error {
 	if err == nil {
 		return nil
@@ -181,8 +180,9 @@ func flattenError(err error) error {
 	return e
 }
 
-// call calls an engine on a goroutine of its own, with a context that ends after limit. It returns
-// callReturnLimit after that context has ended at the latest; the call is stuck then.
+// call calls an engine on a goroutine of its own, with a context that ends after limit. If the
+// engine has not returned callReturnLimit after that context has ended, the call is stuck, and call
+// returns without it.
 func (c *Client) call(ctx context.Context, limit time.Duration, what EngineCall, fn func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/engine"
@@ -16,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// turnEvidence is what the outcome of a turn shows, ready for a decision.
+// turnEvidence is what is known of a turn that has ended. decideTurn decides by it.
 type turnEvidence struct {
 	facts   fsm.Facts // about the outcome; those about the run come from its record
 	profile fsm.Profile
@@ -25,11 +24,11 @@ type turnEvidence struct {
 	interruption error
 
 	reading          interaction.Reading
-	question         interaction.Question // explicit, or the baseline
+	question         interaction.Question // see findQuestion
 	session          *engine.SessionHandle
 	final            *finalMessage
 	warnings         []interaction.Diagnostic
-	questionWarnings []interaction.Diagnostic // matter only when the run asks
+	questionWarnings []interaction.Diagnostic // matter only if the run asks
 	outputFault      error                    // why the output fails the schema
 	sessionFault     error                    // why the session that the engine handed over cannot be stored
 }
@@ -42,10 +41,11 @@ func (t *turnEvidence) details() details {
 	}
 }
 
-// dialect is how the engine of a turn signals that the run is done, or asks a question.
+// dialect is how the engine of a turn says that the run is done, or asks a question: in the fields
+// of its outcome, or with signals in its text.
 type dialect struct {
-	plain bool   // by the fields of its outcome alone, not in its text (engine.Profile.Plain)
-	nonce string // that the signals in its text must carry (engine.Profile.Signed); empty: none
+	plain bool   // the text has no signals (engine.Profile.Plain)
+	nonce string // each signal in the text must carry it (engine.Profile.Signed); empty: signals need none
 }
 
 // dialectOf is the dialect of an engine with the profile, for one turn: each has a nonce of its
@@ -79,7 +79,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	if f := ev.reading.OutputFault; f != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: f.Code, Detail: f.Detail})
 	}
-	if ev.reading.Text != "" { // a text that is a question or a marker alone says nothing beside it
+	if ev.reading.Text != "" { // empty: the final text was nothing but a question or a marker
 		text, cut := bounded(ev.reading.Text, maxFinalText)
 		ev.final = &finalMessage{text: text, truncated: cut, ref: o.FinalRef}
 	}
@@ -89,16 +89,21 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	ev.facts |= factIf(ev.reading.NotDone, fsm.FactNotDoneSaid)
 	ev.facts |= factIf(ev.reading.Question != nil, fsm.FactQuestionAsked)
 	if len(t.spec.OutputSchema) > 0 {
-		declared, err := compiledSchema(t.spec.OutputSchema)
-		ev.facts |= fsm.FactSchemaDeclared
-		ev.outputFault = err
-		if err == nil {
-			ev.facts |= factIf(declared.Permissive(), fsm.FactSchemaPermissive)
-			ev.outputFault = d.validOutput(declared, ev.reading)
-		}
-		ev.facts |= factIf(ev.outputFault == nil, fsm.FactOutputValid)
+		ev.checkOutput(t.spec.OutputSchema, d)
 	}
 	return ev
+}
+
+// checkOutput finds out whether the output passes the schema that the spec declares.
+func (t *turnEvidence) checkOutput(declared []byte, d dialect) {
+	t.facts |= fsm.FactSchemaDeclared
+	s, err := compiledSchema(declared)
+	if err == nil {
+		t.facts |= factIf(s.Permissive(), fsm.FactSchemaPermissive)
+		err = d.validateOutput(s, t.reading)
+	}
+	t.outputFault = err
+	t.facts |= factIf(err == nil, fsm.FactOutputValid)
 }
 
 // setProcess says how the turn's process ended.
@@ -111,11 +116,11 @@ func (t *turnEvidence) setProcess(p engine.Process) {
 // (B1).
 func (t *turnEvidence) interrupt(cause error) {
 	t.interruption = cause
-	t.setProcess(interrupted(cause, t.process))
+	t.setProcess(interruptedProcess(cause, t.process))
 }
 
-// read is what the outcome says in its fields, and, unless the engine is plain code, in its text
-// (J12).
+// read reads what the outcome says: in its fields, and, unless the engine is plain code, in its
+// text (J12).
 func (d dialect) read(o engine.Outcome) interaction.Reading {
 	r := interaction.ReadSigned(o.FinalText, o.Output, d.nonce)
 	if d.plain {
@@ -125,8 +130,8 @@ func (d dialect) read(o engine.Outcome) interaction.Reading {
 	return r
 }
 
-// findQuestion finds the question that the run would park with: the engine's, the one in its text,
-// or the baseline (C2).
+// findQuestion finds the question that the run waits with, if the gate decides that it waits: the
+// engine's, the one in its text, or the baseline (C2).
 func (t *turnEvidence) findQuestion(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	if len(o.Questions) > 0 {
@@ -172,7 +177,8 @@ func (t *turnEvidence) failureMessage(rule fsm.GateRule) string {
 	return string(rule.Error)
 }
 
-func (d dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
+// validateOutput returns what is wrong with the output, nil if it passes the schema.
+func (d dialect) validateOutput(s *schema.Schema, r interaction.Reading) error {
 	if r.OutputFault != nil {
 		return errors.New(r.OutputFault.Detail)
 	}
@@ -185,53 +191,61 @@ func (d dialect) validOutput(s *schema.Schema, r interaction.Reading) error {
 	return s.ValidateJSON(r.Output)
 }
 
-// schemas caches the compiled output schemas, since hosts submit the same few for all runs.
-var schemas = schemaCache{compile: schema.Compile}
-
-// maxSchemas bounds the cache, which is emptied when it is full.
-const maxSchemas = 256
-
-// schemaCache caches compiled schemas by their text.
-type schemaCache struct {
-	compile func(raw []byte) (*schema.Schema, error)
-
-	mu     sync.Mutex
-	byText map[string]*schema.Schema // guarded by mu
+// declaredWarning returns the diagnostic with a code that an event may have: one of the contract,
+// or one of the engine's own. Any other code becomes ENGINE_DIAGNOSTIC, and is named in the detail
+// (F6, F7).
+func declaredWarning(d interaction.Diagnostic) interaction.Diagnostic {
+	if d.Code.Declared() {
+		return d
+	}
+	detail := d.Detail
+	if d.Code != "" {
+		code, _ := bounded(string(d.Code), fsm.OwnWarningLongest)
+		detail = strings.TrimSuffix(code+": "+detail, ": ")
+	}
+	return interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: detail}
 }
 
-func compiledSchema(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
-
-// get returns the compiled schema. It compiles without the lock, so that a large schema delays no
-// caller whose schema is cached. Callers that ask for the same new schema at the same time may each
-// compile it; all get the one that was cached first.
-func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
-	if s := c.cached(raw); s != nil {
-		return s, nil
+// declaredWarnings are the diagnostics of an outcome, maxDiagnostics at most, in a new slice.
+func declaredWarnings(given []interaction.Diagnostic) []interaction.Diagnostic {
+	if len(given) == 0 {
+		return nil
 	}
-	s, err := c.compile(raw)
-	if err != nil {
-		return nil, err
+	all := make([]interaction.Diagnostic, 0, min(len(given), maxDiagnostics)+1)
+	for i, d := range given {
+		if i == maxDiagnostics {
+			return append(all, interaction.Diagnostic{
+				Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("%d diagnostics in one outcome; the first "+
+					"%d are kept", len(given), maxDiagnostics),
+			})
+		}
+		all = append(all, declaredWarning(d))
 	}
-	return c.add(raw, s), nil
+	return all
 }
 
-func (c *schemaCache) cached(raw []byte) *schema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.byText[string(raw)]
+// storable returns a copy of the handle that the run may keep, nil if there is none. The error says
+// that it cannot be stored.
+func storable(h *engine.SessionHandle) (*engine.SessionHandle, error) {
+	if h == nil {
+		return nil, nil //nolint:nilnil // no handle is no session, and no fault
+	}
+	if len(h.Data) == 0 || len(h.Data) > engine.MaxSessionHandle {
+		return nil, fmt.Errorf("engine: handle has %d bytes, want 1 to %d", len(h.Data), engine.MaxSessionHandle)
+	}
+	if !utf8.ValidString(h.Engine) || !utf8.ValidString(h.Version) {
+		return nil, fmt.Errorf("engine: handle is of engine %+.80q, version %+.80q, want UTF-8", h.Engine, h.Version)
+	}
+	return h.Clone(), nil
 }
 
-func (c *schemaCache) add(raw []byte, s *schema.Schema) *schema.Schema {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if first := c.byText[string(raw)]; first != nil {
-		return first
+// forEngine returns a stored handle for an engine, which may write into the struct.
+func forEngine(h *engine.SessionHandle) *engine.SessionHandle {
+	if h == nil {
+		return nil
 	}
-	if c.byText == nil || len(c.byText) >= maxSchemas {
-		c.byText = make(map[string]*schema.Schema)
-	}
-	c.byText[string(raw)] = s
-	return s
+	given := *h
+	return &given
 }
 
 // Bounds of what is stored of an agent's output, in bytes. What exceeds them stands in the

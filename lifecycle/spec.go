@@ -9,11 +9,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/plainjson"
+	"github.com/interlude-go/interlude/internal/schema"
 	"github.com/interlude-go/interlude/lifecycle/skill"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
@@ -156,7 +159,7 @@ func digestOf(body []byte) string {
 	return string(text[:])
 }
 
-// pattern says which texts are names: letters, digits and marks of ASCII, the first one no mark.
+// pattern describes names: they have ASCII letters, digits and marks, and do not begin with a mark.
 type pattern struct {
 	marks   string
 	longest int // bytes
@@ -185,8 +188,8 @@ func (p pattern) matches(s string) bool {
 // Validate says what is wrong with the spec as a *SpecError; nil when it can be submitted. Whether
 // its pool and engine exist is known at submission only.
 func (s Spec) Validate() error {
-	if wrong := s.wrong(); wrong != nil {
-		return wrong
+	if fault := s.findFault(); fault != nil {
+		return fault
 	}
 	for k, v := range s.Labels {
 		if k == "" || len(k) > 63 || len(v) > 255 || !utf8.ValidString(k) || !utf8.ValidString(v) {
@@ -201,9 +204,9 @@ func (s Spec) Validate() error {
 	return nil
 }
 
-// wrong looks at what stands for itself. Nearly every spec is right, so a value is described only
-// when it is not: this must not allocate.
-func (s *Spec) wrong() *SpecError {
+// findFault checks the fields one by one, and describes the first that is wrong. It must not
+// allocate for a spec that is right, as nearly every one is.
+func (s *Spec) findFault() *SpecError {
 	if s.ID != "" && !idPattern.matches(s.ID) {
 		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
 	}
@@ -263,7 +266,7 @@ func (s *Spec) wrong() *SpecError {
 	return nil
 }
 
-// inCalendar says whether RFC 3339 can write the time: it is stored so.
+// inCalendar reports whether the time can be written in RFC 3339, as it is stored.
 func inCalendar(t time.Time) bool {
 	year := t.UTC().Year()
 	return 0 <= year && year <= 9999
@@ -297,4 +300,112 @@ func FromSkill(folder fs.FS, mode Mode) (Spec, error) {
 			!*s.RequireUserReply,
 		Labels: map[string]string{"skill": s.ID},
 	}, nil
+}
+
+// A specification is written when it is submitted and read in each turn, so its code is generated
+// from the struct: the members in the order of the fields, as encoding/json writes them, byte for
+// byte. The digest of these bytes decides whether a submission is the same one again, so they must
+// not change.
+
+//go:generate go run ../internal/plainjson/gen -read Spec
+
+// encodeSpec returns the stored form.
+func encodeSpec(s *Spec) ([]byte, error) {
+	return plainjson.Exact(func(dst []byte) ([]byte, error) { return appendSpec(dst, s) })
+}
+
+// otherFields is an estimate of the bytes that the fields other than Prompt and OutputSchema take.
+const otherFields = 512
+
+func appendSpec(dst []byte, s *Spec) ([]byte, error) {
+	w := plainjson.Writer{Buf: slices.Grow(dst, len(s.Prompt)+len(s.Prompt)/16+len(s.OutputSchema)+otherFields)}
+	writeSpec(&w, s)
+	return w.Buf, w.Err
+}
+
+// knownWords are texts that most specifications have. Decoding one of them allocates nothing.
+var knownWords = func() plainjson.Words {
+	words := plainjson.Words{}
+	plainjson.Learn(words, Interactive, Auto)
+	plainjson.Learn(words, DefaultEngine, slots.DefaultPool)
+	return words
+}()
+
+// decodeSpec decodes a stored spec. It shares no memory with the body.
+func decodeSpec(id string, body []byte) (Spec, error) {
+	s, ok := scanSpec(body)
+	if !ok {
+		var err error
+		if s, err = unmarshalSpec(body); err != nil {
+			return Spec{}, fmt.Errorf("lifecycle: stored spec of run %s: %w", id, err)
+		}
+	}
+	s.ID = id
+	return s, nil
+}
+
+// scanSpec reads what appendSpec writes, as encoding/json would read it. It returns false, and a
+// useless spec, for JSON in any other form.
+func scanSpec(body []byte) (Spec, bool) {
+	var v Spec
+	s := plainjson.Scanner{Body: body, Words: knownWords}
+	readSpec(&s, &v)
+	return v, s.Done()
+}
+
+// unmarshalSpec is a function of its own because its Spec escapes to the heap; that of scanSpec
+// does not.
+func unmarshalSpec(body []byte) (Spec, error) {
+	var s Spec
+	err := json.Unmarshal(body, &s)
+	return s, err
+}
+
+// schemas caches the compiled output schemas, since hosts submit the same few for all runs.
+var schemas = schemaCache{compile: schema.Compile}
+
+// maxSchemas bounds the cache, which is emptied when it is full.
+const maxSchemas = 256
+
+// schemaCache caches compiled schemas by their text.
+type schemaCache struct {
+	compile func(raw []byte) (*schema.Schema, error)
+
+	mu     sync.Mutex
+	byText map[string]*schema.Schema // guarded by mu
+}
+
+func compiledSchema(raw []byte) (*schema.Schema, error) { return schemas.get(raw) }
+
+// get returns the compiled schema. It compiles without the lock, so that a large schema delays no
+// caller whose schema is cached. Callers that ask for the same new schema at the same time may each
+// compile it; all get the one that was cached first.
+func (c *schemaCache) get(raw []byte) (*schema.Schema, error) {
+	if s := c.cached(raw); s != nil {
+		return s, nil
+	}
+	s, err := c.compile(raw)
+	if err != nil {
+		return nil, err
+	}
+	return c.add(raw, s), nil
+}
+
+func (c *schemaCache) cached(raw []byte) *schema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byText[string(raw)]
+}
+
+func (c *schemaCache) add(raw []byte, s *schema.Schema) *schema.Schema {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.byText[string(raw)]; first != nil {
+		return first
+	}
+	if c.byText == nil || len(c.byText) >= maxSchemas {
+		c.byText = make(map[string]*schema.Schema)
+	}
+	c.byText[string(raw)] = s
+	return s
 }

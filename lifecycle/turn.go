@@ -53,15 +53,15 @@ func (n *node) newTurn(run store.Run) *turn {
 // age is how long the turn has been executing.
 func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.started) }
 
-// execute has the engine execute the turn. What the engine cannot do is evidence too: a failed
-// process.
+// execute has the engine execute the turn. What keeps the engine from executing it is evidence too:
+// a failed process.
 func (t *turn) execute(ctx context.Context) *turnEvidence {
 	e := t.node.engines[t.call.Engine]
 	if e == nil {
 		return t.failed(fsm.CodeEngineUnavailable, fmt.Errorf("engine %q is not configured in this process",
 			t.call.Engine))
 	}
-	if t.node.stuck.turnOf(t.call.RunID) { // RunTurn is never called concurrently for one run
+	if t.node.stuck.hasTurnOf(t.call.RunID) { // an engine never executes two turns of one run at one time
 		return t.collectEvidence(engine.Outcome{Process: engine.Process{
 			Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: "an earlier turn of the run has not " +
 				"returned from its engine in this process",
@@ -71,23 +71,23 @@ func (t *turn) execute(ctx context.Context) *turnEvidence {
 	if err != nil {
 		return t.failed(fsm.CodeEngineUnavailable, err)
 	}
-	input, err := t.input(t.spec)
+	dirs, err := t.node.prepareFolders(t.record, t.spec)
 	if err != nil {
 		return t.failed(fsm.CodeWorkspaceMissing, err)
 	}
 	if profile == fsm.ProfileStickyProcess {
 		t.node.holdResident(t.call.RunID, t.call.Engine)
 	}
-	return t.runRounds(ctx, e, input)
+	return t.runRounds(ctx, e, t.input(dirs))
 }
 
 // failed is the evidence of a turn that the engine could not execute.
 func (t *turn) failed(code fsm.Code, err error) *turnEvidence {
-	return t.collectEvidence(failed(code, err))
+	return t.collectEvidence(failedOutcome(code, err))
 }
 
-// limitTime interrupts the turn when d has passed on the node's clock, until the returned function
-// has returned.
+// limitTime interrupts the turn when d has passed on the node's clock, unless stop was called
+// before.
 func (t *turn) limitTime(d time.Duration) (stop func()) {
 	tick, stopTimer := t.node.clock.Timer(d)
 	done := make(chan struct{})
@@ -106,58 +106,86 @@ func (t *turn) limitTime(d time.Duration) (stop func()) {
 	}
 }
 
-// runEngine has the engine execute one round of the turn, unless the turn has ended. Errors and
-// hints have methods of the engine's, which may panic, so they are read here, within guarded.
+// runRounds has the engine execute the turn, and gives an agent whose output is not valid further
+// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
+// that of the last round.
+func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
+	o := t.runEngine(ctx, e, in)
+	ev := t.collectEvidence(o)
+	for round := 1; round <= t.spec.RepairRounds && t.repairable(ev); round++ {
+		fault := shortened(ev.outputFault.Error())
+		err := t.reportRepair(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, fault))
+		if err != nil || ctx.Err() != nil {
+			ev.setProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+				Detail: "the turn was interrupted before its output was repaired"})
+			return ev
+		}
+		in = t.repairInput(in, o.Session, fault)
+		repaired := t.runEngine(ctx, e, in)
+		repaired.Diagnostics = slices.Concat(o.Diagnostics, repaired.Diagnostics)
+		o = repaired
+		ev = t.collectEvidence(o)
+	}
+	return ev
+}
+
+// runEngine has the engine execute one round of the turn, unless the turn has been interrupted.
 func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (o engine.Outcome) {
 	if ctx.Err() != nil {
-		return engine.Outcome{Process: interrupted(context.Cause(ctx), engine.Process{})}
+		return engine.Outcome{Process: interruptedProcess(context.Cause(ctx), engine.Process{})}
 	}
-	err := t.node.guarded(t.enterMethod("RunTurn"), func() error {
-		given, err := e.RunTurn(ctx, in, (*sink)(t))
+	err := t.node.guarded(t.noteCall("RunTurn"), func() error {
+		returned, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
-			o = failed(fsm.CodeEngineFailed, err)
-			return nil
-		}
-		o = given
-		if len(o.Questions) > 0 {
-			o.Questions = slices.Clone(o.Questions)
-			q := &o.Questions[0]
-			if q.UIHints, err = interaction.PlainHints(q.UIHints); err != nil {
-				odd := interaction.Diagnostic{Code: fsm.WarnAskUserTruncated,
-					Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err))}
-				o.Diagnostics = append(slices.Clip(o.Diagnostics), odd)
-			}
+			o = failedOutcome(fsm.CodeEngineFailed, err)
+		} else {
+			o = withPlainHints(returned)
 		}
 		return nil
 	})
 	if err != nil {
-		return failed(fsm.CodeEngineFailed, err)
+		return failedOutcome(fsm.CodeEngineFailed, err)
 	}
 	return o
 }
 
-// askProfile asks the engine how it goes on after a wait, and remembers it for the turn.
+// withPlainHints returns the outcome with such hints of its first question as can be stored. It is
+// called within guarded: hints may have methods, which are code of the engine.
+func withPlainHints(o engine.Outcome) engine.Outcome {
+	if len(o.Questions) == 0 {
+		return o
+	}
+	o.Questions = slices.Clone(o.Questions)
+	hints, err := interaction.PlainHints(o.Questions[0].UIHints)
+	o.Questions[0].UIHints = hints
+	if err != nil {
+		o.Diagnostics = append(slices.Clip(o.Diagnostics), interaction.Diagnostic{
+			Code: fsm.WarnAskUserTruncated, Detail: shortened(fmt.Sprintf("ui_hints are left out: %v", err)),
+		})
+	}
+	return o
+}
+
+// askProfile asks the engine how it goes on after a wait, and notes it for the turn.
 func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, error) {
 	var profile engine.Profile
-	var fault error
-	err := t.node.guarded(t.enterMethod("Profile"), func() error {
-		given, err := e.Profile(ctx)
+	var failure *engine.Failure
+	err := t.node.guarded(t.noteCall("Profile"), func() error {
+		returned, err := e.Profile(ctx)
 		if err != nil {
-			o := failed(fsm.CodeEngineUnavailable, err) // reads the error, which is code of the engine
-			fault = &engine.Failure{Code: o.Process.Code, Detail: o.Process.Detail}
+			failure = failureOf(fsm.CodeEngineUnavailable, err)
 		}
-		profile = given
+		profile = returned
 		return nil
 	})
-	if err == nil {
-		err = fault
-	}
-	if err == nil && profile.Kind != fsm.ProfileResumable && profile.Kind != fsm.ProfileStickyProcess {
-		err = fmt.Errorf("the engine's Profile has Kind %q, want %q or %q", profile.Kind, fsm.ProfileResumable,
-			fsm.ProfileStickyProcess)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
+	case failure != nil:
+		return "", failure
+	case profile.Kind != fsm.ProfileResumable && profile.Kind != fsm.ProfileStickyProcess:
+		return "", fmt.Errorf("the engine's Profile has Kind %q, want %q or %q", profile.Kind, fsm.ProfileResumable,
+			fsm.ProfileStickyProcess)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,27 +193,35 @@ func (t *turn) askProfile(ctx context.Context, e engine.Engine) (fsm.Profile, er
 	return profile.Kind, nil
 }
 
-// enterMethod records which method of the engine the worker calls, in case it gets stuck there.
-func (t *turn) enterMethod(method string) EngineCall {
+// noteCall notes which method of the engine the worker is about to call: if it gets stuck there,
+// Stuck names it. It returns the whole call.
+func (t *turn) noteCall(method string) EngineCall {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.call.Method = method
 	return t.call
 }
 
-// failed is an outcome that stands for an error.
-func failed(code fsm.Code, err error) engine.Outcome {
+// failureOf copies an error of an engine, whose methods are code of the engine: they must not be
+// called outside of guarded. The code is used if the error has none of its own.
+func failureOf(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
 	var f *engine.Failure
 	if errors.As(err, &f) && f.Code != "" {
 		code = f.Code
-		detail = strings.TrimPrefix(detail, string(code)+": ") // it stands beside
+		detail = strings.TrimPrefix(detail, string(code)+": ")
 	}
-	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: code, Detail: detail}}
+	return &engine.Failure{Code: code, Detail: detail}
 }
 
-// interrupted is how a process ended that the library interrupted for the given cause.
-func interrupted(cause error, p engine.Process) engine.Process {
+// failedOutcome is the outcome of a turn that has failed with the error.
+func failedOutcome(code fsm.Code, err error) engine.Outcome {
+	f := failureOf(code, err)
+	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: f.Code, Detail: f.Detail}}
+}
+
+// interruptedProcess is how a process ended that the library interrupted for the given cause.
+func interruptedProcess(cause error, p engine.Process) engine.Process {
 	if p.Detail == "" {
 		p.Detail = strings.TrimPrefix(cause.Error(), "engine: ")
 	}
@@ -196,22 +232,17 @@ func interrupted(cause error, p engine.Process) engine.Process {
 	return p
 }
 
-// input is what the engine is given for the turn. It makes the run's folders.
-func (t *turn) input(spec Spec) (engine.Turn, error) {
-	dirs, err := t.node.folders(t.record, spec)
-	if err != nil {
-		return engine.Turn{}, err
-	}
+// input is what the engine is given for the turn.
+func (t *turn) input(dirs workspace) engine.Turn {
 	d := t.currentDialect()
-	in := engine.Turn{
+	return engine.Turn{
 		RunID: t.record.ID, Attempt: t.record.Attempt, Epoch: t.epoch, Mode: t.record.Mode,
-		Prompt: d.prompt(spec, dirs.artifacts),
+		Prompt: d.prompt(t.spec, dirs.artifacts),
 		Plain:  d.plain, Nonce: d.nonce,
-		Answers: answers(t.record), OutputSchema: spec.OutputSchema,
+		Answers: answers(t.record), OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
 		Session: forEngine(t.record.Session),
 	}
-	return in, nil
 }
 
 // prompt is the host's prompt, with instructions for an agent unless the engine is plain code (H1,
@@ -233,31 +264,14 @@ func answers(run Run) []interaction.Answer {
 	return []interaction.Answer{*run.Answer}
 }
 
-// runRounds has the engine execute the turn, and gives an agent whose output is not valid further
-// rounds in the same attempt to repair it, as many as the spec allows (B3, B5). The evidence is
-// that of the last round.
-func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *turnEvidence {
-	o := t.runEngine(ctx, e, in)
-	for round := 1; ; round++ {
-		ev := t.collectEvidence(o)
-		if round > t.spec.RepairRounds || !t.repairable(ev) {
-			return ev
-		}
-		fault := shortened(ev.outputFault.Error())
-		if t.reportRepair(ctx, ev, fmt.Sprintf("round %d of %d: %s", round, t.spec.RepairRounds, fault)) != nil ||
-			ctx.Err() != nil {
-			ev.setProcess(engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
-				Detail: "the turn was interrupted before its output was repaired"})
-			return ev
-		}
-		in.Repair, in.Answers, in.Session = t.repairText(fault), nil, o.Session
-		if in.Session == nil {
-			in.Session = forEngine(t.lastStored().Session)
-		}
-		next := t.runEngine(ctx, e, in)
-		next.Diagnostics = slices.Concat(o.Diagnostics, next.Diagnostics)
-		o = next // without a handle, where it has none: that of the round before is stored
+// repairInput is what the engine is given for a round of repair: why the output is not valid, and
+// the session that the round before handed over, or the stored one if it handed over none.
+func (t *turn) repairInput(in engine.Turn, session *engine.SessionHandle, fault string) engine.Turn {
+	in.Repair, in.Answers, in.Session = t.repairText(fault), nil, session
+	if session == nil {
+		in.Session = forEngine(t.lastStored().Session)
 	}
+	return in
 }
 
 // repairText says why the output is not valid, and, unless the engine is plain code, what to do.
@@ -269,8 +283,8 @@ func (t *turn) repairText(why string) string {
 	return interaction.RepairText(t.spec.Mode, d.nonce, why)
 }
 
-// repairable reports whether the gate would fail the turn for its output, and there is a session
-// that can be told why.
+// repairable reports whether the gate would fail the turn for its output, and the agent's session
+// can go on.
 func (t *turn) repairable(ev *turnEvidence) bool {
 	if ev.outputFault == nil || ev.sessionFault != nil {
 		return false
@@ -282,8 +296,8 @@ func (t *turn) repairable(ev *turnEvidence) bool {
 		fsm.Decide(facts).Error == fsm.CodeOutputInvalid
 }
 
-// reportRepair stores that a round of repair begins: what the agent said until then, and the
-// session that it goes on with.
+// reportRepair stores what the agent said in the round before a repair, its session, and why a
+// repair is requested.
 func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) error {
 	var events []fcmp.Payload
 	if f := ev.final; f != nil {
@@ -293,4 +307,72 @@ func (t *turn) reportRepair(ctx context.Context, ev *turnEvidence, why string) e
 	requested := interaction.Diagnostic{Code: fsm.WarnOutputRepairRequested, Detail: shortened(why)}
 	events = append(events, warning(requested))
 	return (*sink)(t).report(ctx, ev.session, events...)
+}
+
+// sink is the turn as its engine sees it, an engine.Sink: it stores what the engine reports while
+// the turn executes. Every report is a commit under the turn's fence.
+type sink turn
+
+// Message stores an intermediate message as an event.
+func (s *sink) Message(ctx context.Context, m engine.Message) error {
+	text, cut := bounded(interaction.RemoveNonce(m.Text, (*turn)(s).currentDialect().nonce), maxMessage)
+	return s.report(ctx, nil, intermediate(text, cut, m.RawRef))
+}
+
+// Warn stores a diagnostic as an event.
+func (s *sink) Warn(ctx context.Context, d interaction.Diagnostic) error {
+	return s.report(ctx, nil, warning(declaredWarning(d)))
+}
+
+// Session stores the session handle.
+func (s *sink) Session(ctx context.Context, h engine.SessionHandle) error {
+	session, err := storable(&h)
+	if err != nil {
+		return err
+	}
+	return s.report(ctx, session)
+}
+
+// report stores events, or a session handle if session is not nil, or both.
+func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events ...fcmp.Payload) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("engine: report not stored: %w", context.Cause(ctx))
+	}
+	t := (*turn)(s)
+	t.mu.Lock() // so that the turn does not end between admit and the commit
+	defer t.mu.Unlock()
+	events, err := t.admit(events)
+	if err != nil || (session == nil && len(events) == 0) {
+		return err
+	}
+	_, err = t.commitLocked(func(run *store.Run, now time.Time) (store.Commit, error) {
+		return decideReport(run, now, session, events...)
+	})
+	if errors.Is(err, store.ErrStaleEpoch) {
+		return fmt.Errorf("%w: %w", engine.ErrStale, err)
+	}
+	return err
+}
+
+// admit returns the events that a report may store: none after the turn has ended, and none beyond
+// maxReports; the event with that number says instead that the rest is left out. The caller holds
+// mu.
+func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
+	if t.reportsClosed {
+		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
+	}
+	if len(events) == 0 {
+		return nil, nil
+	}
+	t.reports++
+	if t.reports < maxReports {
+		return events, nil
+	}
+	if t.reports == maxReports {
+		return []fcmp.Payload{warning(interaction.Diagnostic{
+			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is "+
+				"in the transcript only", maxReports),
+		})}, nil
+	}
+	return nil, nil
 }

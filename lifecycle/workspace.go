@@ -21,54 +21,54 @@ type workspace struct {
 	work, artifacts, transcripts, home string
 }
 
-// folders makes the run's folders as long as it has no session. From then on they must exist: a
-// turn that lost its files must not go on with empty folders (I3, I4). Only the
-// host's user can access them. A symbolic link in place of a folder is refused: the agent could
+// prepareFolders makes the run's folders. The working folder is made only as long as the run has no
+// session: a turn that lost its files must not go on with an empty folder (I3, I4). Only the host's
+// user can access the folders. A symbolic link in place of a folder is refused: the agent could
 // have planted it.
-func (l *Lifecycle) folders(run Run, spec Spec) (workspace, error) {
-	w, err := l.workspace(run, spec)
+func (l *Lifecycle) prepareFolders(run Run, spec Spec) (w workspace, err error) {
+	if l.cfg.Dir != "" {
+		w, err = l.ownFolders(run, spec.WorkDir == "")
+	}
+	if err == nil && spec.WorkDir != "" {
+		if w.work, err = absolute(spec.WorkDir); err == nil { // an earlier release stored it as it was given
+			err = isFolder(w.work, os.Stat) // the caller's folder may be a link
+		}
+	}
 	if err != nil {
 		return w, fmt.Errorf("workspace: %w", err)
 	}
 	return w, nil
 }
 
-func (l *Lifecycle) workspace(run Run, spec Spec) (w workspace, err error) {
-	if l.cfg.Dir != "" {
-		base, err := l.claimFolder(run)
-		if err != nil {
-			return w, err
-		}
-		w = workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"),
-			filepath.Join(base, "home")}
-		need := []string{w.artifacts, w.transcripts}
-		if run.Session == nil {
-			need = append(need, w.home)
-		}
-		if run.Session == nil && spec.WorkDir == "" {
-			need = append(need, w.work)
-		}
-		for _, dir := range need {
-			if err := ensureDir(dir); err != nil {
-				return w, err
-			}
+// ownFolders makes the folders below Config.Dir. The working folder is among them unless the spec
+// names another one.
+func (l *Lifecycle) ownFolders(run Run, withWork bool) (workspace, error) {
+	base, err := l.claimFolder(run)
+	if err != nil {
+		return workspace{}, err
+	}
+	w := workspace{filepath.Join(base, "work"), filepath.Join(base, "artifacts"), filepath.Join(base, "transcripts"),
+		filepath.Join(base, "home")}
+	needed := []string{w.artifacts, w.transcripts}
+	if run.Session == nil {
+		needed = append(needed, w.home)
+		if withWork {
+			needed = append(needed, w.work)
 		}
 	}
-	switch {
-	case spec.WorkDir != "":
-		if w.work, err = absolute(spec.WorkDir); err != nil { // an earlier release stored it as it was given
+	for _, dir := range needed {
+		if err := ensureDir(dir); err != nil {
 			return w, err
 		}
-		return w, isFolder(w.work, os.Stat) // the caller's may be a link
-	case l.cfg.Dir != "":
-		return w, isFolder(w.work, os.Lstat)
-	default:
-		return w, nil
 	}
+	if withWork {
+		err = isFolder(w.work, os.Lstat)
+	}
+	return w, err
 }
 
-// absolute makes a relative folder absolute, in the process's own; an empty one and an absolute one
-// stay as they are.
+// absolute makes a relative path absolute, from the process's working folder. An empty path and an
+// absolute one stay as they are.
 func absolute(dir string) (string, error) {
 	if dir == "" || filepath.IsAbs(dir) {
 		return dir, nil
@@ -121,7 +121,7 @@ func (m ownerRecord) sameRun(o ownerRecord) bool {
 }
 
 // alternateName is the name of the run's folder if the one named by its id belongs to another run.
-// It has a sign that no id has.
+// No id contains a "~".
 func (m ownerRecord) alternateName() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", m.RunID, m.Store, m.CreatedAt.UnixMicro()))
 	return m.RunID + "~" + hex.EncodeToString(sum[:8])
@@ -140,23 +140,23 @@ func (l *Lifecycle) Folder(ctx context.Context, id string) (string, error) {
 }
 
 // folderOf is the path of the run's folder, and whether the folder exists and the run owns it.
-func (l *Lifecycle) folderOf(run Run) (base string, own bool, err error) {
-	mine := l.ownerRecordOf(run)
-	aside := filepath.Join(l.cfg.Dir, mine.alternateName())
-	if exists(aside) {
-		return aside, true, nil
+func (l *Lifecycle) folderOf(run Run) (base string, owned bool, err error) {
+	self := l.ownerRecordOf(run)
+	alternate := filepath.Join(l.cfg.Dir, self.alternateName())
+	if exists(alternate) {
+		return alternate, true, nil
 	}
 	base = filepath.Join(l.cfg.Dir, run.ID)
-	is, found, err := readOwner(base)
+	owner, found, err := readOwner(base)
 	switch {
 	case err != nil:
 		return "", false, err
 	case !found:
 		return base, false, nil
-	case is.sameRun(mine):
+	case owner.sameRun(self):
 		return base, true, nil
 	default:
-		return aside, false, nil
+		return alternate, false, nil
 	}
 }
 
@@ -218,24 +218,25 @@ func writeOwner(base string, m ownerRecord) error {
 		return err
 	}
 	defer func() { _ = root.Close() }() // nothing is written to it
-	half := ownerFile + "." + rand.Text()
-	f, err := root.OpenFile(half, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	temporary := ownerFile + "." + rand.Text()
+	f, err := root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Remove(half) }() // it has its name
+	defer func() { _ = root.Remove(temporary) }() // the link remains
 	_, err = f.Write(body)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err = root.Link(half, ownerFile); err == nil || errors.Is(err, fs.ErrExist) {
+	if err = root.Link(temporary, ownerFile); err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without hard links: two hosts that come at one time are not told apart.
+	// The file system has no hard links. Of two hosts that claim the folder at the same moment,
+	// both may succeed.
 	if _, err := root.Lstat(ownerFile); err == nil {
 		return fs.ErrExist
 	}
-	return root.Rename(half, ownerFile)
+	return root.Rename(temporary, ownerFile)
 }
 
 func exists(path string) bool {
