@@ -11,11 +11,11 @@ import (
 )
 
 // Func is an engine in the host's own process: a function that does one turn. It is plain code
-// (Profile.Plain): it gets the run's prompt untouched, says by Done, Output and Ask what it means,
+// (Profile.Plain): it gets the run's prompt without instructions, signals by Done, Output and Ask,
 // and nothing in its texts is read as a signal. Model is the form for a function that calls a
-// language model and wants its text read. It is resumable: what the function needs to go on it
-// keeps itself, under Turn.RunID or in Outcome.Session. A run that has no handle gets one that
-// names it, so that it may wait (B11). The function must be safe for concurrent use by different
+// language model and wants its text read. It is resumable: the function itself stores what it needs
+// to go on, under Turn.RunID or in the Outcome's handle. A run without a handle gets one that names
+// the run, so that it may wait (B11). The function must be safe for concurrent use by different
 // runs, and return soon after ctx ends.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
@@ -54,24 +54,24 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 	if err == nil && o.Process.Status == "" {
 		o.Process.Status = OK
 	}
-	if err == nil && o.Session == nil && t.Session == nil && !seen.told.Load() {
+	if err == nil && o.Session == nil && t.Session == nil && !seen.stored.Load() {
 		o.Session = &SessionHandle{Engine: "func", Data: []byte(t.RunID)}
 	}
 	return o, err
 }
 
-// handleSeen is a Sink that remembers whether it was told a handle: one that the function gave
-// early is not to be replaced.
+// handleSeen is a Sink that remembers whether a handle was stored: one that the function stored is
+// not replaced by the default.
 type handleSeen struct {
 	Sink
-	told atomic.Bool
+	stored atomic.Bool
 }
 
-// Session passes h on.
+// Handle stores h.
 func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 	err := s.Sink.Session(ctx, h)
 	if err == nil {
-		s.told.Store(true)
+		s.stored.Store(true)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func returning(o engine.Outcome, err error) engine.Func {
 }
 
 // B11: a run of a function may wait, though the function knows of no handle.
-func TestAFunctionsRunAlwaysHasAHandle(t *testing.T) {
+func TestFuncAlwaysGivesAHandle(t *testing.T) {
 	own := &engine.SessionHandle{Engine: "mine", Data: []byte("42")}
 	first := engine.Turn{RunID: "r1", Attempt: 1}
 
@@ -48,7 +48,7 @@ func TestAFunctionsRunAlwaysHasAHandle(t *testing.T) {
 	require.Equal(t, own, told.Last())
 }
 
-func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
+func TestFuncOutcomeIsOKByDefault(t *testing.T) {
 	o, err := returning(engine.Outcome{}, nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status)
@@ -65,7 +65,7 @@ func TestAFunctionsOutcomeIsOKUnlessItSaysOtherwise(t *testing.T) {
 }
 
 // B4, B6, B10: the short forms leave the evidence that they promise.
-func TestShortFormsLeaveTheirEvidence(t *testing.T) {
+func TestAskSayDoneAndOutputMakeTheirOutcomes(t *testing.T) {
 	require.Equal(t, engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "shipped", Done: true},
 		engine.Done("shipped"))
 	require.False(t, engine.Say("not yet").Done)
@@ -90,7 +90,7 @@ func TestShortFormsLeaveTheirEvidence(t *testing.T) {
 }
 
 // J12: a function is plain code, unless the host says that it lends its voice to a language model.
-func TestAFunctionIsResumableAndPlain(t *testing.T) {
+func TestFuncProfileIsResumableAndPlain(t *testing.T) {
 	p, err := engine.Func(nil).Profile(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, fsm.ProfileResumable, p.Kind)
@@ -101,13 +101,13 @@ func TestAFunctionIsResumableAndPlain(t *testing.T) {
 	require.False(t, p.Plain)
 }
 
-func TestATurnsInputIsItsAnswerOrItsPrompt(t *testing.T) {
+func TestTurnInputIsTheAnswerOrThePrompt(t *testing.T) {
 	require.Equal(t, "do it", engine.Turn{Prompt: "do it"}.Input())
 	require.Equal(t, "yes", engine.Turn{Prompt: "do it", Answers: []interaction.Answer{{Text: "yes"}}}.Input())
 }
 
 // B1: a failure says its code, what happened, and why.
-func TestAFailureIsAnErrorWithACode(t *testing.T) {
+func TestFailureErrorHasItsCodeDetailAndCause(t *testing.T) {
 	why := errors.New("not in PATH")
 	err := error(&engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "the agent cannot be started", Err: why})
 	require.ErrorIs(t, err, why)

@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest"
 )
 
-// grace is short: deaf processes are to be killed.
+// grace is short: some tests have processes that ignore TERM.
 const grace = 300 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is between two looks.
+// patience is how long a test waits for what must come; pause is the time between two polls.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond
@@ -73,10 +73,10 @@ func suite(t *testing.T, can string) {
 
 // B1, B11, D5, E2, I2, I6, I11: an agent that can load its sessions keeps the promises of an
 // engine, with a process for each turn.
-func TestAnAgentThatLoadsItsSessionsIsAnEngine(t *testing.T) { suite(t, "load") }
+func TestAgentThatLoadsSessionsPassesTheSuite(t *testing.T) { suite(t, "load") }
 
 // B1, B11, D5, E2: so does one that resumes them without telling them again.
-func TestAnAgentThatResumesItsSessionsIsAnEngine(t *testing.T) { suite(t, "resume") }
+func TestAgentThatResumesSessionsPassesTheSuite(t *testing.T) { suite(t, "resume") }
 
 // D3, D4, D6: and one that can do neither, as a resident process.
-func TestAnAgentThatForgetsIsAResidentEngine(t *testing.T) { suite(t, "") }
+func TestResidentAgentPassesTheSuite(t *testing.T) { suite(t, "") }

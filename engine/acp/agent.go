@@ -21,45 +21,46 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// agent is a process that speaks the protocol.
+// agent is an agent's process, and the connection to it.
 type agent struct {
 	*process.Process
 	*wire
 	feed    *feed
 	lines   *process.LineReader
-	errs    *transcript.File // of the error output; closed with the process
+	stderr  *transcript.File // of the error output; closed with the process
 	secrets *redact.Redactor
 	grace   time.Duration
 
-	hello   hello
-	session string
-	script  atomic.Pointer[transcript.File] // of the turn that uses the agent
+	announced  announcement
+	session    string
+	transcript atomic.Pointer[transcript.File] // of the turn that uses the agent
 
-	hear sync.Mutex // held while a line is handled
-	turn *turn      // guarded by hear; nil between turns
-	held *held      // guarded by hear; a permission request that stays open between two turns
+	handling sync.Mutex // held while a line is handled
+	turn     *turn      // guarded by handling; nil between turns
+	held     *held      // guarded by handling; a permission request that stays open between two turns
 }
 
-// launch starts the agent for a turn. errs takes its error output, and is closed with it.
-func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
+// launch starts the agent for a turn. Its error output is written to stderr, which is closed when
+// the agent is released, or not started.
+func (e *Engine) launch(t engine.Turn, stderr *transcript.File) (*agent, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
-		errs.Close()
+		stderr.Close()
 		return nil, process.NotStarted(err)
 	}
 	values := e.cfg.values(t)
 	env, secrets, err := e.cfg.environment().Resolve(values)
 	if err != nil {
-		errs.Close()
+		stderr.Close()
 		return nil, err
 	}
-	a := &agent{errs: errs, secrets: secrets, grace: e.cfg.Grace}
+	a := &agent{stderr: stderr, secrets: secrets, grace: e.cfg.Grace}
 	args := make([]string, 0, len(e.cfg.Args))
 	for _, arg := range e.cfg.Args {
 		args = append(args, process.ExpandArgument(arg, values))
 	}
 	cmd := process.Command{
-		RunID: t.RunID, Path: program.Path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: errs,
+		RunID: t.RunID, Path: program.Path, Args: args, Dir: t.WorkDir, Env: env, Channel: true, Stderr: stderr,
 		Redact: secrets, Grace: e.cfg.Grace, MaxMemory: e.cfg.MaxMemory,
 	}
 	if e.cfg.Sandbox != nil {
@@ -67,10 +68,10 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	}
 	a.Process, err = e.processes.Start(cmd)
 	if err != nil {
-		errs.Close()
+		stderr.Close()
 		return nil, process.NotStarted(err)
 	}
-	a.wire = newWire(a.Ended(), func(line string) { a.script.Load().Line(toAgent, []byte(a.text(line))) })
+	a.wire = newWire(a.Ended(), func(line string) { a.transcript.Load().Line(toAgent, []byte(a.text(line))) })
 	a.feed = &feed{out: a.Stdout, running: a.Running}
 	a.lines = process.NewLineReader(a.feed, nil, e.cfg.MaxLine)
 	a.lines.Allow(e.cfg.MaxStream)
@@ -80,7 +81,7 @@ func (e *Engine) launch(t engine.Turn, errs *transcript.File) (*agent, error) {
 	return a, nil
 }
 
-// endWhenBroken waits until the connection is given up, and then stops the turn, which ends the
+// endWhenBroken waits until the connection is broken, and then stops the turn, which ends the
 // agent. Between turns it ends the agent itself.
 func (a *agent) endWhenBroken() {
 	select {
@@ -88,9 +89,9 @@ func (a *agent) endWhenBroken() {
 	case <-a.Ended():
 		return
 	}
-	a.hear.Lock()
+	a.handling.Lock()
 	t := a.turn
-	a.hear.Unlock()
+	a.handling.Unlock()
 	if t != nil {
 		t.halt(a.why)
 		return
@@ -98,7 +99,7 @@ func (a *agent) endWhenBroken() {
 	a.End()
 }
 
-// isBroken reports whether the connection was given up.
+// isBroken reports whether the connection is broken.
 func (a *agent) isBroken() bool {
 	select {
 	case <-a.broken:
@@ -108,15 +109,15 @@ func (a *agent) isBroken() bool {
 	}
 }
 
-// write writes what is sent, until the process has ended. What an agent does not read before its
-// end is lost.
+// write writes the queued messages to the agent, until the process has ended. Messages that an
+// agent does not read before its end are lost.
 func (a *agent) write() {
 	for {
 		select {
 		case line := <-a.out:
 			_, _ = a.Stdin.Write(line) // ends when Stdin is closed, with the process at the latest
 			select {
-			case a.taken <- struct{}{}:
+			case a.written <- struct{}{}:
 			default:
 			}
 		case <-a.Ended():
@@ -127,7 +128,7 @@ func (a *agent) write() {
 
 // readLines handles the agent's lines, in order, until its output ends.
 func (a *agent) readLines() {
-	defer close(a.gone)
+	defer close(a.outputEnded)
 	for {
 		l, err := a.lines.Next()
 		if errors.Is(err, process.ErrFlood) {
@@ -145,13 +146,13 @@ func (a *agent) readLines() {
 // handleLine handles one line. It never waits for the agent, which may be waiting for this line to
 // be handled.
 func (a *agent) handleLine(l process.Line) {
-	a.hear.Lock()
-	defer a.hear.Unlock()
+	a.handling.Lock()
+	defer a.handling.Unlock()
 	t := a.turn
 	if t != nil {
 		t.wrote = true
 	}
-	ref := a.script.Load().Line(fromAgent, []byte(a.text(string(l.Text))))
+	ref := a.transcript.Load().Line(fromAgent, []byte(a.text(string(l.Text))))
 	if l.Cut {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut", l.Length))
 		a.rejectUnreadable(l.Text, fmt.Sprintf("a message of %d bytes is longer than Config.MaxLine", l.Length))
@@ -161,7 +162,7 @@ func (a *agent) handleLine(l process.Line) {
 	if len(text) == 0 {
 		return
 	}
-	text = t.valid(text)
+	text = t.validUTF8(text)
 	var e envelope
 	err := json.Unmarshal(text, &e)
 	if err != nil || e.Method == "" && len(e.ID) == 0 {
@@ -189,24 +190,24 @@ func (a *agent) dispatch(t *turn, e envelope, ref *engine.RawRef) {
 		t.pauseIdle()
 		defer t.restartIdle()
 		t.update(e.Params, ref)
-	case len(e.ID) == 0: // other notices say nothing that a turn needs
+	case len(e.ID) == 0: // a turn needs no other notification
 	case e.Method == sdk.ClientMethodSessionRequestPermission:
 		t.pauseIdle()
 		defer t.restartIdle()
-		a.permission(t, e)
-	default: // no sign of work: an agent that asks on and on for what is not offered is idle
+		a.handlePermission(t, e)
+	default: // an unknown request is no sign of work: an agent that repeats it counts as idle
 		_ = a.refuse(e.ID, sdk.NewMethodNotFound(process.Clip(e.Method, maxLabel)))
 	}
 }
 
-// rejectUnreadable answers for a message that cannot be read to its end, so that nobody waits for
-// it: a request of the agent is refused, and a call that the message answers gets an error. When
-// the readable part does not say which, the connection is given up.
+// rejectUnreadable handles a message that cannot be read to its end, so that nobody waits for it: a
+// request of the agent is refused, and a call that the message answers gets an error. When the
+// readable part does not tell which of these it is, the connection is broken.
 func (a *agent) rejectUnreadable(text []byte, why string) {
 	e, begun := readableStart(text)
 	switch {
 	case !begun:
-	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate: // a notice, which nobody waits for
+	case len(e.ID) == 0 && e.Method == sdk.ClientMethodSessionUpdate: // a notification has no answer
 	case len(e.ID) == 0:
 		a.fail(errProtocol{why + ", and what could be read of it does not say whom it answers or what it asks"})
 	case e.Method == "":
@@ -217,8 +218,8 @@ func (a *agent) rejectUnreadable(text []byte, why string) {
 	}
 }
 
-// readableStart reads the part of a message before that which cannot be read. begun says that the
-// text is the beginning of a message at all.
+// readableStart decodes the members of a message up to the first that cannot be decoded. begun says
+// that the text is the beginning of a message of the protocol.
 func readableStart(text []byte) (e envelope, begun bool) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -245,19 +246,19 @@ func readableStart(text []byte) (e envelope, begun bool) {
 	return e, begun
 }
 
-// attach gives the agent to a turn: the lines from now on belong to that. Nil takes the agent away
-// again; when attach has returned, no goroutine uses the turn any more.
+// attach gives the agent to a turn, to which the lines from now on belong. With nil it belongs to
+// no turn: when attach has returned, no goroutine uses the earlier turn any more.
 func (a *agent) attach(t *turn, maxStream int) {
-	a.hear.Lock()
-	defer a.hear.Unlock()
+	a.handling.Lock()
+	defer a.handling.Unlock()
 	a.turn = t
-	a.script.Store(nil)
+	a.transcript.Store(nil)
 	if t != nil {
 		t.agent = a
-		a.script.Store(t.transcript)
+		a.transcript.Store(t.transcript)
 		a.lines.Allow(maxStream)
 	}
-	switch { // endWhenBroken has stopped an earlier turn, or none
+	switch { // a broken connection must be seen here: endWhenBroken may have run before the turn was set
 	case !a.isBroken():
 	case t != nil:
 		t.halt(a.why)
@@ -266,8 +267,8 @@ func (a *agent) attach(t *turn, maxStream int) {
 	}
 }
 
-// closeInput closes the input of an agent that is not needed any more, which then ends by itself,
-// and ends it when it does not.
+// closeInput closes the input of an agent that is not needed any more, and ends the agent when it
+// does not end by itself within the grace.
 func (a *agent) closeInput() {
 	_ = a.Stdin.Close()
 	patience := time.NewTimer(a.grace)
@@ -279,14 +280,14 @@ func (a *agent) closeInput() {
 	}
 }
 
-// Release gives back what is kept for an ended agent.
+// Release frees what belongs to the ended agent.
 func (a *agent) Release() {
 	a.Process.Release()
-	<-a.gone
-	a.errs.Close()
+	<-a.outputEnded
+	a.stderr.Close()
 }
 
-// text is s without the agent's secrets.
+// text returns s without the agent's secrets.
 func (a *agent) text(s string) string { return a.secrets.String(s) }
 
 // errorOutput is the end of the error output, for the text of a failure. Secrets were taken out of

@@ -26,7 +26,7 @@ func running(command string) wanted {
 
 // K4: a person sees all that is approved: nothing is pushed out of sight, and nothing that a screen
 // would hide is hidden.
-func TestWhatAPersonApprovesIsVisible(t *testing.T) {
+func TestQuestionShowsAllOfTheSubject(t *testing.T) {
 	for name, tc := range map[string]struct{ command, shown string }{
 		"behind padding": {"ls " + strings.Repeat(" ", 20<<10) + "; rm -rf /",
 			"[20481 white-space characters]; rm -rf /"},
@@ -50,7 +50,7 @@ func TestWhatAPersonApprovesIsVisible(t *testing.T) {
 // K4: what is too large for a question is an artifact, of which the question says the name, the
 // digest and how much of it is not shown; and the decision holds for what that artifact said when
 // it was made.
-func TestWhatIsTooLargeToShowIsAnArtifact(t *testing.T) {
+func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 	large := running(strings.Repeat("x", 40<<10) + "; rm -rf / #" + strings.Repeat("y", 40<<10) + "the end")
 	asked := func(r *run) (path string) {
 		r.Helper()

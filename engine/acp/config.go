@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,10 +64,10 @@ type Config struct {
 
 	// Resident keeps one process for all turns of a run, whatever the agent announces.
 	Resident bool
-	// HoldPermission is how long a permission request of a resident process stays open while its run
-	// waits, so that the answer goes straight into it. When it has passed, or zero: the request is
-	// answered as canceled, and the person's decision is applied when the agent proposes the same
-	// again.
+	// HoldPermission is how long a permission request of a resident process stays open while its
+	// run waits, so that the answer goes straight into it. When it has passed, or zero: the request
+	// is answered as canceled, and the person's decision is applied when the agent proposes the
+	// same again.
 	HoldPermission time.Duration
 	// AutoPermission answers permission requests in auto mode (H4); Reject when empty.
 	AutoPermission Permission
@@ -95,15 +96,14 @@ type Config struct {
 
 // checked fills in defaults and says what is wrong.
 func (c Config) checked() (Config, error) {
+	if !process.Supported {
+		return c, process.ErrUnsupported
+	}
 	if c.Command == "" {
 		return c, errors.New("acp: Config needs Command")
 	}
-	if c.Name == "" {
-		c.Name = filepath.Base(c.Command)
-	}
-	if c.AutoPermission == "" {
-		c.AutoPermission = Reject
-	}
+	c.Name = cmp.Or(c.Name, filepath.Base(c.Command))
+	c.AutoPermission = cmp.Or(c.AutoPermission, Reject)
 	if c.AutoPermission != Reject && c.AutoPermission != Allow {
 		return c, fmt.Errorf("acp: Config.AutoPermission is %q, want %q or %q", c.AutoPermission, Reject, Allow)
 	}
@@ -114,12 +114,12 @@ func (c Config) checked() (Config, error) {
 	if err := c.checkTexts(); err != nil {
 		return c, err
 	}
-	orDefault(&c.MaxLine, 8<<20)
-	orDefault(&c.MaxOutput, 4<<20)
-	orDefault(&c.MaxTranscript, 64<<20)
-	orDefault(&c.MaxStream, 256<<20)
-	orDefault(&c.Grace, process.DefaultGrace)
-	orDefault(&c.StartLimit, 2*time.Minute)
+	c.MaxLine = cmp.Or(c.MaxLine, 8<<20)
+	c.MaxOutput = cmp.Or(c.MaxOutput, 4<<20)
+	c.MaxTranscript = cmp.Or(c.MaxTranscript, 64<<20)
+	c.MaxStream = cmp.Or(c.MaxStream, 256<<20)
+	c.Grace = cmp.Or(c.Grace, process.DefaultGrace)
+	c.StartLimit = cmp.Or(c.StartLimit, 2*time.Minute)
 	return c, nil
 }
 
@@ -155,9 +155,3 @@ func (c Config) environment() process.Environment {
 
 // usesHome reports whether the agent keeps something in the run's HomeDir.
 func (c Config) usesHome() bool { return process.UsesPlaceholder("{home}", c.Set, c.Args...) }
-
-func orDefault[T int | time.Duration](n *T, otherwise T) {
-	if *n == 0 {
-		*n = otherwise
-	}
-}

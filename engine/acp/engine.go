@@ -3,7 +3,6 @@ package acp
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/process"
@@ -13,23 +12,14 @@ import (
 
 // Engine runs agents that speak the Agent Client Protocol. Use New. It is safe for concurrent use.
 type Engine struct {
+	process.Supervisor
+
 	cfg       Config
-	processes *process.Table
-
-	residents *process.Residents[*agent]
-
-	asking sync.Mutex // held while the program is asked what it is
-	known  installed  // guarded by asking
+	processes process.Group[*agent]
+	profile   process.Probe[engine.Profile] // of the program
 }
 
-var (
-	_ engine.Engine         = (*Engine)(nil)
-	_ engine.Checker        = (*Engine)(nil)
-	_ engine.Resident       = (*Engine)(nil)
-	_ engine.Reaper         = (*Engine)(nil)
-	_ engine.Scoped         = (*Engine)(nil)
-	_ engine.ProcessCleaner = (*Engine)(nil)
-)
+var _ process.Engine = (*Engine)(nil)
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
 func New(cfg Config) (*Engine, error) {
@@ -37,19 +27,11 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !process.Supported {
-		return nil, process.ErrUnsupported
-	}
-	return &Engine{cfg: cfg, processes: process.NewTable(cfg.StateDir),
-		residents: process.NewResidents[*agent]("acp")}, nil
+	return newEngine(cfg, process.NewGroup[*agent]("acp", cfg.StateDir)), nil
 }
 
-// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
-func (e *Engine) Scope(configured engine.Engine) engine.Engine {
-	if configured != engine.Engine(e) {
-		return configured
-	}
-	return &Engine{cfg: e.cfg, processes: e.processes, residents: e.residents.Scope()}
+func newEngine(cfg Config, processes process.Group[*agent]) *Engine {
+	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes}
 }
 
 // RunTurn executes one attempt.
@@ -63,8 +45,7 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 		}
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
-		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
-			Detail: "the turn was interrupted before it began"}}, nil
+		return process.InterruptedBeforeStart(), nil
 	}
 	profile, err := e.Profile(ctx)
 	if err != nil {
@@ -85,16 +66,16 @@ func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, sink engine.Sink) 
 	return e.singleTurn(t)
 }
 
-// start starts the agent for a turn that opens a session in it.
+// start starts the agent and attaches it to the turn.
 func (e *Engine) start(t *turn) (*agent, error) {
 	if err := process.CallPrepare(t.ctx, e.cfg.Prepare, t.in); err != nil {
 		return nil, err
 	}
-	errs, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
+	stderr, err := transcript.Open(t.in.TranscriptDir, t.in.Attempt, "err", e.cfg.MaxTranscript)
 	if err != nil {
 		return nil, err
 	}
-	a, err := e.launch(t.in, errs)
+	a, err := e.launch(t.in, stderr)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +89,8 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	if err = t.open(); err == nil {
-		err = t.giveInput(nil)
+	if err = t.openSession(); err == nil {
+		err = t.sendInput(nil)
 	}
 	end := t.endSingle(err)
 	a.attach(nil, 0)
@@ -119,47 +100,47 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 
 // residentTurn gives the input to the run's process, starting it for the first turn.
 func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
-	kept, err := e.residentOf(t)
+	entry, err := e.residentOf(t)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	a := kept.Process
+	a := entry.Process
 	opened := a.session != ""
 	if !opened {
-		err = t.open()
+		err = t.openSession()
 		opened = err == nil
 	}
 	if err == nil {
-		err = t.giveInput(a.takeHeld())
+		err = t.sendInput(a.detachHeld())
 	}
 	end := ending{why: err}
 	if !opened || !isReusable(err) || t.parent.Err() != nil {
-		kept.ExpectEnd()
+		entry.ExpectEnd()
 		end = t.endResident(err)
 	}
 	a.attach(nil, 0)
 	if !a.Running() {
-		kept.Remove()
+		entry.Remove()
 	}
 	o, err := t.outcome(end)
-	kept.TurnOver()
+	entry.TurnOver()
 	return o, err
 }
 
-// residentOf finds the run's process, or starts it for a run that was not answered yet.
+// residentOf returns the run's process, and starts it for the run's first turn.
 func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 	id := t.in.RunID
-	if kept := e.residents.Acquire(id); kept != nil {
-		a := kept.Process
+	if entry := e.processes.Residents.Acquire(id); entry != nil {
+		a := entry.Process
 		if !a.isBroken() {
 			if t.state.Session != a.session {
 				t.state = state{Session: a.session}
 			}
 			a.attach(t, e.cfg.MaxStream)
-			return kept, nil
+			return entry, nil
 		}
 		a.End()
-		kept.TurnOver()
+		entry.TurnOver()
 	}
 	if t.in.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
@@ -169,7 +150,7 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*agent], error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.residents.Add(id, a), nil
+	return e.processes.Residents.Add(id, a), nil
 }
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
@@ -181,27 +162,10 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) erro
 	return nil
 }
 
-// Reap ends the processes that a dead host left for the run.
-func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
-
-// CleanUp ends what dead hosts left of any run.
-func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }
-
-// End ends the run's resident process, if there is one, and returns when it is gone.
-func (e *Engine) End(_ context.Context, runID string) error {
-	e.residents.End(runID)
-	return nil
-}
-
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
-// call the function that is returned.
-func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
-	return e.residents.OnLoss(fn)
-}
-
-// Close ends all resident processes, together, so that it takes one grace however many there are.
-// Serve does so for the runs that it knows.
-func (e *Engine) Close() error {
-	e.residents.Close()
-	return nil
+// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
+func (e *Engine) Scope(configured engine.Engine) engine.Engine {
+	if configured != engine.Engine(e) {
+		return configured
+	}
+	return newEngine(e.cfg, e.processes.Scope())
 }

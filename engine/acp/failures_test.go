@@ -19,7 +19,7 @@ import (
 )
 
 // What cannot be executed is a clear error with its code.
-func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
+func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		can    string
 		change func(*acp.Config)
@@ -89,7 +89,7 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 func failing(context.Context, engine.Turn) error { return errors.New("no paper") }
 
 // A configuration that cannot work is refused, with a word on what would.
-func TestAConfigurationIsChecked(t *testing.T) {
+func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 	for want, change := range map[string]func(*acp.Config){
 		"needs Command":       func(c *acp.Config) { c.Command = "" },
 		"AutoPermission":      func(c *acp.Config) { c.AutoPermission = "ask" },
@@ -108,7 +108,7 @@ func TestAConfigurationIsChecked(t *testing.T) {
 }
 
 // E2: a handle of this engine is good as far as it can be known; any other is refused.
-func TestAHandleIsChecked(t *testing.T) {
+func TestCheckRefusesForeignAndBrokenHandles(t *testing.T) {
 	r := newRun(t, "load", nil)
 	h := *r.does("ask What next?").Session
 	require.Equal(t, "1.2.3", h.Version, "for people")
@@ -123,7 +123,7 @@ func TestAHandleIsChecked(t *testing.T) {
 
 // I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
 // left.
-func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
+func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	newRun(t, "load", nil).does("final warm")
 	routines, files := runtime.NumGoroutine(), openFiles(t)
 	for _, can := range []string{"load", ""} {

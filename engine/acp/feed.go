@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// feed is the agent's output. drain reports when all that was written up to a moment has been
-// handled.
+// feed reads the agent's output. drain tells when all that was written up to now has been handled.
 type feed struct {
 	out     *os.File
 	running func() bool
 
 	mu      sync.Mutex
-	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil when nobody asked
+	drained chan struct{} // guarded by mu; closed when nothing is left to read; nil when drain was not called
 }
 
 // drain returns a channel that is closed when all that the agent has written by now was handled. It
@@ -23,7 +22,7 @@ func (f *feed) drain() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.drained = make(chan struct{})
-	_ = f.out.SetReadDeadline(time.Now()) // wakes the reader
+	_ = f.out.SetReadDeadline(time.Now()) // interrupts a read that waits
 	return f.drained
 }
 
@@ -47,8 +46,8 @@ func (f *feed) draining() bool {
 	return f.drained != nil
 }
 
-// readAvailable reads without waiting. If nothing is available, it closes the channel that drain has
-// returned.
+// readAvailable reads without waiting. If nothing is available, it closes the channel that drain
+// has returned.
 func (f *feed) readAvailable(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,7 +64,7 @@ func (f *feed) readAvailable(p []byte) (int, error) {
 	}
 	close(f.drained)
 	f.drained = nil
-	if !f.running() { // a process outside the group may hold the output open; its deadline was set
+	if !f.running() { // a process outside the group holds the output open; the read must not wait for it
 		return 0, os.ErrDeadlineExceeded
 	}
 	return 0, nil

@@ -10,14 +10,14 @@ import (
 )
 
 // E2: an agent goes on by its session only where it keeps all of it, whatever it announces.
-func TestAnAgentThatForgetsIsKept(t *testing.T) {
+func TestAgentThatLosesItsSessionEndIsResident(t *testing.T) {
 	for announced, want := range map[string]fsm.Profile{
 		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"loadSession":true}}`:                                      fsm.ProfileResumable,
 		`{"agentInfo":{"name":"OpenCode"},"agentCapabilities":{"sessionCapabilities":{"resume":{}}}}`:                     fsm.ProfileResumable,
 		`{"agentInfo":{"name":"OpenCode"}}`:                                                                               fsm.ProfileStickyProcess,
 		`{"agentInfo":{"name":"qwen-code"},"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{}}}}`: fsm.ProfileStickyProcess,
 	} {
-		var h hello
+		var h announcement
 		require.NoError(t, json.Unmarshal([]byte(announced), &h))
 		p := profileOf("agent", h)
 		require.Equal(t, want, p.Kind, announced)

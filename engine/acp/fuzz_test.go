@@ -39,7 +39,7 @@ func FuzzReader(f *testing.F) {
 		turn := &turn{
 			cfg: &cfg, agent: a, parent: t.Context(), in: engine.Turn{ArtifactDir: t.TempDir()},
 			sink: &enginetest.Recorder{}, sticky: sticky,
-			state: state{Session: "s"}, speaking: true,
+			state: state{Session: "s"}, live: true,
 		}
 		defer turn.startLimits()()
 		a.turn = turn

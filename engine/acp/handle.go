@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Bounds of what a handle keeps: with them it stays below engine.MaxSessionHandle.
+// Limits that keep a handle below engine.MaxSessionHandle.
 const (
 	maxSession  = 4 << 10 // bytes of a session's id
 	maxOptions  = 20      // of a question
@@ -25,22 +25,22 @@ const (
 // state is what a run's session needs to go on with: the data of its handle.
 type state struct {
 	Session string `json:"session"`
-	// Asked is the permission that the last turn asked for.
-	Asked *asked `json:"asked,omitempty"`
-	// Grants are what a person decided, for when the agent proposes the same again. The oldest
-	// first.
+	// Asked is the permission that the last turn asked a person for.
+	Asked *permissionQuestion `json:"asked,omitempty"`
+	// Grants are the decisions of people, the oldest first. Each is applied when the agent requests
+	// a permission for the same subject again.
 	Grants []grant `json:"grants,omitempty"`
 }
 
-// asked is a permission that a person is asked for.
-type asked struct {
-	Digest  string   `json:"digest,omitempty"` // of the subject; empty when nothing tells it from others
+// permissionQuestion is a permission that a person is asked for.
+type permissionQuestion struct {
+	Digest  string   `json:"digest,omitempty"` // of the subject; empty when nothing distinguishes it
 	Title   string   `json:"title"`
 	Options []choice `json:"options"`
-	// Whole has all of the subject where the question shows a part.
-	Whole *approval.Document `json:"whole,omitempty"`
-	// SettledBy is the interaction that answered it: a turn that is repeated after a crash does not
-	// grant it twice.
+	// Document has all of the subject when the question shows only a part.
+	Document *approval.Document `json:"whole,omitempty"`
+	// SettledBy is the interaction whose answer was applied. A turn that is repeated after a crash
+	// does not grant the permission twice.
 	SettledBy int `json:"settled_by,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type choice struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Value is what a person is offered in place of the id; empty when it is the id.
+	// Value is what a person is offered instead of the id; empty when that is the id itself.
 	Value string `json:"value,omitempty"`
 }
 
@@ -75,14 +75,15 @@ func checkSession(session string) error {
 	return nil
 }
 
-// handle is the state as it is stored. The oldest decisions are dropped when there are too many.
+// handle is the session handle with the state. The oldest decisions are dropped when there are too
+// many.
 func (t *turn) handle() *engine.SessionHandle {
 	if t.state.Session == "" {
 		return nil
 	}
 	version := t.cfg.Version
 	if version == "" {
-		version = process.Clip(t.agent.hello.Info.Version, 100)
+		version = process.Clip(t.agent.announced.Info.Version, 100)
 	}
 	t.state.Grants = t.state.Grants[max(0, len(t.state.Grants)-maxGrants):]
 	body, _ := json.Marshal(t.state) // texts can be encoded
@@ -93,7 +94,7 @@ func (t *turn) handle() *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: t.cfg.Name, Version: version, Data: body}
 }
 
-// store stores the state, before anything is done because of it.
+// store stores the state. It is called before anything is done because of the state.
 func (t *turn) store() error { return t.sink.Session(t.ctx, *t.handle()) }
 
 // stateOf reads a handle of this engine.
@@ -116,7 +117,7 @@ func (t *turn) loadState() error {
 	case t.in.GoesOn() && !t.sticky:
 		err = errors.New("there is no session to give the answer to")
 	}
-	if err != nil && t.sticky { // the process has the session; the handle only helps
+	if err != nil && t.sticky { // the process knows its session; without the handle, only grants are lost
 		t.state, err = state{}, nil
 	}
 	if err != nil {

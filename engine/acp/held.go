@@ -2,42 +2,44 @@ package acp
 
 import "time"
 
-// maxHeld is how many permission requests may wait behind the one that a person is asked about.
-const maxHeld = 16
+// maxQueued is how many permission requests may be queued behind the one that a person is asked
+// about.
+const maxQueued = 16
 
-// held is a permission request that stays open while its run waits. It is guarded by agent.hear
-// until a turn has taken it.
+// held is a permission request that stays open while its run waits. It is guarded by agent.handling
+// until a turn has detached it.
 type held struct {
-	request   envelope
-	behind    []envelope // requests that came later; asked one after another
-	prompting *prompting // which the request belongs to
-	timer     *time.Timer
-	expired   bool
+	request envelope
+	queued  []envelope  // requests that came later; a person is asked about one at a time
+	prompt  *promptCall // to which the request belongs
+	timer   *time.Timer
+	expired bool
 }
 
-// hold keeps the prompt and its request for the next turn, at most for Config.HoldPermission.
-func (t *turn) hold(p *prompting) {
+// hold keeps the prompt and its permission request open for the next turn, at most for
+// Config.HoldPermission.
+func (t *turn) hold(p *promptCall) {
 	a := t.agent
-	a.hear.Lock()
-	defer a.hear.Unlock()
+	a.handling.Lock()
+	defer a.handling.Unlock()
 	h := a.held
-	h.prompting = p
+	h.prompt = p
 	h.timer = time.AfterFunc(t.cfg.HoldPermission, func() {
-		a.hear.Lock()
-		defer a.hear.Unlock()
+		a.handling.Lock()
+		defer a.handling.Unlock()
 		if a.held == h {
 			h.cancel(a)
 		}
 	})
 }
 
-// wait queues a request behind the one that is held.
-func (h *held) wait(a *agent, e envelope) {
-	if h.expired || len(h.behind) == maxHeld {
-		a.decide(e, nil)
+// enqueue queues a request behind the one that is held.
+func (h *held) enqueue(a *agent, e envelope) {
+	if h.expired || len(h.queued) == maxQueued {
+		a.answerPermission(e, nil)
 		return
 	}
-	h.behind = append(h.behind, e)
+	h.queued = append(h.queued, e)
 }
 
 // cancel answers everything that is held as canceled.
@@ -47,16 +49,16 @@ func (h *held) cancel(a *agent) {
 	}
 	h.expired = true
 	_ = a.stop()
-	for _, e := range append([]envelope{h.request}, h.behind...) {
-		a.decide(e, nil)
+	for _, e := range append([]envelope{h.request}, h.queued...) {
+		a.answerPermission(e, nil)
 	}
-	h.behind = nil
+	h.queued = nil
 }
 
-// takeHeld hands the held request to the turn that goes on.
-func (a *agent) takeHeld() *held {
-	a.hear.Lock()
-	defer a.hear.Unlock()
+// detachHeld hands the held request to the turn that goes on; nil when there is none.
+func (a *agent) detachHeld() *held {
+	a.handling.Lock()
+	defer a.handling.Unlock()
 	h := a.held
 	a.held = nil
 	if h != nil {
@@ -68,19 +70,19 @@ func (a *agent) takeHeld() *held {
 // open reports whether the request still waits for its answer.
 func (h *held) open() bool {
 	select {
-	case <-h.prompting.done:
+	case <-h.prompt.done:
 		return false
 	default:
 		return !h.expired
 	}
 }
 
-// dismiss cancels the held requests, and reports whether the agent has stopped.
+// dismiss cancels the held requests, and reports whether the prompt ended within the grace.
 func (h *held) dismiss(a *agent, grace time.Duration) bool {
-	a.hear.Lock()
+	a.handling.Lock()
 	h.cancel(a)
-	a.hear.Unlock()
-	return h.prompting.within(grace)
+	a.handling.Unlock()
+	return h.prompt.endsWithin(grace)
 }
 
 // answerHeld answers the held request with the decision, and continues its prompt. The queued
@@ -91,20 +93,20 @@ func (t *turn) answerHeld(h *held, decided choice) error {
 		return err
 	}
 	a := t.agent
-	a.hear.Lock()
-	t.speaking = true
-	a.decide(h.request, &decided)
-	for _, e := range h.behind {
-		a.permission(t, e)
+	a.handling.Lock()
+	t.live = true
+	a.answerPermission(h.request, &decided)
+	for _, e := range h.queued {
+		a.handlePermission(t, e)
 	}
-	a.hear.Unlock()
-	return t.awaitPrompt(h.prompting)
+	a.handling.Unlock()
+	return t.awaitPrompt(h.prompt)
 }
 
 // removeOnce removes a decision that holds once from the state, just before it is applied.
 func (t *turn) removeOnce(decided choice) {
 	last := len(t.state.Grants) - 1
-	if last >= 0 && !decided.lasts() && t.state.Grants[last].Choice == decided {
+	if last >= 0 && !decided.isAlways() && t.state.Grants[last].Choice == decided {
 		t.state.Grants = t.state.Grants[:last]
 	}
 }

@@ -22,7 +22,7 @@ func holding(tb testing.TB, d time.Duration) *run {
 
 // D4: a request that is held open takes the answer in the middle of its turn: the agent is told
 // nothing, it goes on.
-func TestAHeldRequestTakesTheAnswer(t *testing.T) {
+func TestHeldRequestGetsTheAnswer(t *testing.T) {
 	r := holding(t, time.Hour)
 	o := r.does("say before", permit(removing("build")), "say after", "done cleaned")
 	require.Len(t, o.Questions, 1)
@@ -41,7 +41,7 @@ func TestAHeldRequestTakesTheAnswer(t *testing.T) {
 }
 
 // A decision for always that went into a held request holds for later ones.
-func TestADecisionForAlwaysInAHeldRequestHolds(t *testing.T) {
+func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	r := holding(t, time.Hour)
 	w := removing("build")
 	r.does(permit(w), permit(w))
@@ -51,7 +51,7 @@ func TestADecisionForAlwaysInAHeldRequestHolds(t *testing.T) {
 
 // D4: what is no option closes the held request, and goes to the agent as text; so does an
 // automatic decision.
-func TestATextClosesAHeldRequest(t *testing.T) {
+func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 	r := holding(t, time.Hour)
 	asked := r.does(permit(removing("build")), "final done anyway").Questions[0]
 	o := r.told("rather not\n" + enginetest.Script("final I see"))
@@ -66,7 +66,7 @@ func TestATextClosesAHeldRequest(t *testing.T) {
 
 // When the time of a held request is over it is canceled, and the decision is applied when the
 // agent proposes the same again.
-func TestAHeldRequestIsCanceledInTime(t *testing.T) {
+func TestHeldRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	r := holding(t, 20*time.Millisecond)
 	o := r.does("pid self", permit(removing("build")))
 	require.Len(t, o.Questions, 1)
@@ -77,7 +77,7 @@ func TestAHeldRequestIsCanceledInTime(t *testing.T) {
 }
 
 // D6: a process that dies while it holds a request is lost.
-func TestAProcessThatDiesWhileItHoldsARequestIsLost(t *testing.T) {
+func TestDeathWithAHeldRequestIsReportedAsALoss(t *testing.T) {
 	r := holding(t, time.Hour)
 	lost := make(chan string, 1)
 	t.Cleanup(r.engine.OnLoss(func(id string, _ error) { lost <- id }))
@@ -91,9 +91,9 @@ func TestAProcessThatDiesWhileItHoldsARequestIsLost(t *testing.T) {
 }
 
 // I6: a run that is canceled while its request is held leaves nothing.
-func TestARunThatIsCanceledWhileARequestIsHeldLeavesNothing(t *testing.T) {
+func TestCancelWithAHeldRequestLeavesNoProcess(t *testing.T) {
 	r := holding(t, time.Hour)
-	r.does("pid self", "deaf", permit(removing("build")), "hang")
+	r.does("pid self", "ignoreterm", permit(removing("build")), "hang")
 	self := r.pid("self")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan engine.Outcome)

@@ -53,7 +53,7 @@ func inState(t *testing.T, c *lifecycle.Lifecycle, state fsm.State) func() bool 
 }
 
 // E1: a host is killed while its run waits for a permission; another one applies the decision.
-func TestADecisionIsAppliedByAnotherHost(t *testing.T) {
+func TestDecisionIsAppliedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
 	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", permit(removing("build")),
 		"done cleaned")})
@@ -67,10 +67,10 @@ func TestADecisionIsAppliedByAnotherHost(t *testing.T) {
 
 // E4, E7: a host is killed in the middle of a turn; the next one ends what it left, also what left
 // the agent's group, and repeats the turn in the same session.
-func TestATurnIsRepeatedByAnotherHost(t *testing.T) {
+func TestTurnIsRepeatedByAnotherHost(t *testing.T) {
 	dir := t.TempDir()
 	submitted(t, dir, lifecycle.Spec{ID: "r", Repeatable: true, Prompt: "once upon a time\n" +
-		enginetest.Script("later recall", "later done there", "spawn child", "stray astray", "touch begun", "await go",
+		enginetest.Script("later recall", "later done there", "spawn child", "detach astray", "touch begun", "await go",
 			"recall", "done here")})
 	begun := func() bool {
 		_, err := os.Stat(filepath.Join(dir, "runs", "r", "artifacts", "begun"))
@@ -97,7 +97,7 @@ func TestATurnIsRepeatedByAnotherHost(t *testing.T) {
 }
 
 // E3: a host is killed while its run's process is held; the run has lost it.
-func TestAHeldProcessIsLostWithItsHost(t *testing.T) {
+func TestResidentProcessIsLostWithItsHost(t *testing.T) {
 	dir := t.TempDir()
 	c := submitted(t, dir, lifecycle.Spec{ID: "r", Prompt: enginetest.Script("pid self", "spawn child",
 		permit(removing("build")), "done cleaned")})

@@ -126,7 +126,7 @@ func hostile(tb testing.TB, how string, change func(*acp.Config)) *run {
 
 // J10, J11: an agent that floods while nothing reads its pipe, in a turn or between two, holds
 // nobody up: it is ended, and its run has its end.
-func TestAnAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
+func TestAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	r := hostile(t, "floods", nil)
 	o, err := r.execute(t.Context(), "go")
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestAnAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 
 // J10: nothing that an agent writes puts off a turn's end: not the idle clock, which counts signs
 // of work only, not a limit, not a cancel.
-func TestAFloodPutsOffNoEnd(t *testing.T) {
+func TestFloodDoesNotDelayTheEndOfATurn(t *testing.T) {
 	many := func(c *acp.Config) { c.MaxStream, c.MaxTranscript = 1<<40, 1<<20 }
 	r := hostile(t, "asks on and on", func(c *acp.Config) { many(c); c.IdleLimit = 300 * time.Millisecond })
 	o, err := r.execute(t.Context(), "go")
@@ -179,7 +179,7 @@ func TestAFloodPutsOffNoEnd(t *testing.T) {
 
 // J11: an answer that is written otherwise than JSON-RPC wants is understood where it can be;
 // otherwise the turn ends and says why.
-func TestAnAnswerThatCannotBeMatchedEndsTheTurn(t *testing.T) {
+func TestUnreadableAnswerEndsTheTurn(t *testing.T) {
 	for how, want := range map[string]string{
 		"text id":      "",
 		"other id":     "a call that was not made",

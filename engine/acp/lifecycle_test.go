@@ -43,12 +43,12 @@ func serving(tb testing.TB, dir string, cfg acp.Config, st store.Store) *host {
 	served := make(chan error, 1)
 	go func() { served <- lc.Serve(ctx) }()
 	h := &host{TB: tb, Lifecycle: lc, dir: dir}
-	stopped := false
+	errStopped := false
 	h.stop = func() {
-		if stopped {
+		if errStopped {
 			return
 		}
-		stopped = true
+		errStopped = true
 		cancel()
 		require.NoError(tb, <-served)
 		lc.Close()
@@ -148,7 +148,7 @@ func (h *host) pid(name string) int {
 
 // D1, D5: a resumable run that asks for a permission waits for ever, without a process and without
 // a slot, and goes on with the answer.
-func TestAParkedPermissionWaitsForEver(t *testing.T) {
+func TestRunThatAsksForAPermissionWaitsWithoutAProcess(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
 		run := h.asks(1)
@@ -164,7 +164,7 @@ func TestAParkedPermissionWaitsForEver(t *testing.T) {
 }
 
 // D2: nobody answers, so the agent is told to decide; that is no permission: it asks again.
-func TestAnAutomaticDecisionOfAParkedRunPermitsNothing(t *testing.T) {
+func TestAutoDecisionOfAParkedRunPermitsNothing(t *testing.T) {
 	onEveryStore(t, "load", nil, func(h *host) {
 		h.submit(lenient, permit(removing("build")), "done without it")
 		h.asks(2) // the first one's deadline has passed
@@ -176,7 +176,7 @@ func TestAnAutomaticDecisionOfAParkedRunPermitsNothing(t *testing.T) {
 }
 
 // D3: a strict run whose process is held fails at its deadline, and its process ends.
-func TestAHeldRunFailsAtItsDeadline(t *testing.T) {
+func TestStrictStickyRunFailsAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
 		onEveryStore(t, "", func(c *acp.Config) { c.HoldPermission = d }, func(h *host) {
 			h.submit(nil, "pid self", permit(removing("build")), "done cleaned")
@@ -187,7 +187,7 @@ func TestAHeldRunFailsAtItsDeadline(t *testing.T) {
 }
 
 // D4: a run that is not strict goes on in the same process at its deadline; that is no permission.
-func TestAHeldRunGoesOnAtItsDeadline(t *testing.T) {
+func TestStickyRunWithAutoDecideGoesOnAtItsDeadline(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Hour} {
 		onEveryStore(t, "", func(c *acp.Config) { c.HoldPermission = d }, func(h *host) {
 			h.submit(lenient, "pid first", permit(removing("build")), "pid second", "done without it")
@@ -201,7 +201,7 @@ func TestAHeldRunGoesOnAtItsDeadline(t *testing.T) {
 }
 
 // D6: a run whose process dies while it waits has failed.
-func TestARunThatLosesItsProcessFails(t *testing.T) {
+func TestRunThatLosesItsProcessFails(t *testing.T) {
 	for _, change := range []func(*lifecycle.Spec){nil, lenient} {
 		onEveryStore(t, "", nil, func(h *host) {
 			h.submit(func(s *lifecycle.Spec) {
@@ -221,7 +221,7 @@ func TestARunThatLosesItsProcessFails(t *testing.T) {
 }
 
 // I6: a run that is canceled while it asks is canceled, and leaves nothing.
-func TestARunThatAsksCanBeCanceled(t *testing.T) {
+func TestCancelOfAWaitingRunEndsItsProcess(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {
 			h.submit(func(s *lifecycle.Spec) { s.SessionTimeout = time.Hour }, "pid self", permit(removing("build")))
@@ -234,7 +234,7 @@ func TestARunThatAsksCanBeCanceled(t *testing.T) {
 }
 
 // B3: an output that fails its schema is given again, in the same session.
-func TestAnOutputIsRepaired(t *testing.T) {
+func TestInvalidOutputIsRepairedInTheSameSession(t *testing.T) {
 	for _, can := range []string{"load", ""} {
 		onEveryStore(t, can, nil, func(h *host) {
 			h.submit(func(s *lifecycle.Spec) {

@@ -13,14 +13,15 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// clientVersion is the version that agents are told; it changes with what this engine can do.
+// clientVersion is the version that agents are told. It changes when this engine uses more of the
+// protocol.
 const clientVersion = "1"
 
 // errStart says that the agent took too long to open its session.
 var errStart = errors.New("acp: the agent did not open its session within Config.StartLimit")
 
-// open prepares a new process for prompts: in a new session, or in the run's.
-func (t *turn) open() error {
+// openSession prepares a new process for prompts, in a new session or in the run's.
+func (t *turn) openSession() error {
 	ctx, stop := context.WithTimeoutCause(t.ctx, t.cfg.StartLimit, errStart)
 	defer stop()
 	a := t.agent
@@ -29,131 +30,128 @@ func (t *turn) open() error {
 		return err
 	}
 	if t.in.Session != nil && !t.sticky {
-		err = t.resume(ctx)
-	} else {
-		err = t.begin(ctx)
+		return t.resume(ctx)
 	}
-	return err
+	return t.newSession(ctx)
 }
 
-// skipHistory drops what the agent has written so far, its history. Its messages from then on are
-// the turn's.
+// skipHistory discards what the agent has written so far, which is its history. Its messages from
+// then on are the turn's.
 func (t *turn) skipHistory() error {
 	select {
 	case <-t.agent.feed.drain():
-	case <-t.agent.gone: // the prompt finds out
+	case <-t.agent.outputEnded: // the prompt will fail
 	case <-t.ctx.Done():
 		return context.Cause(t.ctx)
 	}
-	t.agent.hear.Lock()
-	defer t.agent.hear.Unlock()
-	t.speaking = true
+	t.agent.handling.Lock()
+	defer t.agent.handling.Unlock()
+	t.live = true
 	return nil
 }
 
-// initialize finds out what the agent can do, and logs in where the host says how.
+// initialize asks the agent what it can do, and logs in when the host has named a method.
 func (a *agent) initialize(ctx context.Context, method string) error {
-	hello := sdk.InitializeRequest{
+	params := sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "interlude", Version: clientVersion},
 	}
-	switch err := a.call(ctx, sdk.AgentMethodInitialize, hello, &a.hello); {
-	case lost(ctx, err):
+	switch err := a.call(ctx, sdk.AgentMethodInitialize, params, &a.announced); {
+	case unanswered(ctx, err):
 		return err
 	case err != nil:
-		return process.Unavailable("the agent does not speak the Agent Client Protocol: "+a.text(reason(err)), nil)
-	case a.hello.ProtocolVersion != sdk.ProtocolVersionNumber:
+		return process.Unavailable("the agent does not speak the Agent Client Protocol: "+a.text(describe(err)), nil)
+	case a.announced.ProtocolVersion != sdk.ProtocolVersionNumber:
 		return process.Unavailable(fmt.Sprintf("the agent speaks version %d of the Agent Client Protocol, want %d",
-			a.hello.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
+			a.announced.ProtocolVersion, sdk.ProtocolVersionNumber), nil)
 	case method == "":
 		return nil
 	}
 	err := a.call(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: method}, new(json.RawMessage))
-	if err == nil || lost(ctx, err) {
+	if err == nil || unanswered(ctx, err) {
 		return err
 	}
 	return process.Unavailable(fmt.Sprintf("the agent refuses the authentication %q (it offers: %s): %s", method,
-		a.hello.methods(), a.text(reason(err))), nil)
+		a.announced.methods(), a.text(describe(err))), nil)
 }
 
-// lost reports whether a call failed without an answer of the agent.
-func lost(ctx context.Context, err error) bool {
-	return err != nil && (errors.Is(err, errGone) || breaksConnection(err) || ctx.Err() != nil)
+// unanswered reports whether a call failed without an answer of the agent.
+func unanswered(ctx context.Context, err error) bool {
+	return err != nil && (errors.Is(err, errEnded) || breaksConnection(err) || ctx.Err() != nil)
 }
 
-// breaksConnection reports whether this is a reason to give up a connection.
+// breaksConnection reports whether the error is a reason why a connection is broken.
 func breaksConnection(err error) bool {
-	var odd errProtocol
-	return errors.Is(err, process.ErrFlood) || errors.Is(err, errUnread) || errors.As(err, &odd)
+	var protocol errProtocol
+	return errors.Is(err, process.ErrFlood) || errors.Is(err, errUnread) || errors.As(err, &protocol)
 }
 
-// begin opens a new session, and stores it at once.
-func (t *turn) begin(ctx context.Context) error {
+// newSession opens a new session, and stores its id at once.
+func (t *turn) newSession(ctx context.Context) error {
 	var opened struct {
 		SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
 	}
 	err := t.agent.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: t.in.WorkDir,
 		McpServers: []sdk.McpServer{}}, &opened)
 	switch {
-	case lost(ctx, err):
+	case unanswered(ctx, err):
 		return err
-	case needsLogin(err):
-		return t.agent.login(err)
+	case wantsLogin(err):
+		return t.agent.notLoggedIn(err)
 	case err != nil:
-		return process.Unavailable("the agent opens no session: "+t.agent.text(reason(err)), nil)
+		return process.Unavailable("the agent opens no session: "+t.agent.text(describe(err)), nil)
 	}
 	if err := checkSession(opened.SessionID); err != nil {
 		return process.Unavailable("the agent opened a session that cannot be kept", err)
 	}
-	t.agent.hear.Lock()
+	t.agent.handling.Lock()
 	t.state = state{Session: opened.SessionID}
 	t.agent.session = t.state.Session
-	t.agent.hear.Unlock()
+	t.agent.handling.Unlock()
 	return t.store()
 }
 
-func needsLogin(err error) bool {
+func wantsLogin(err error) bool {
 	var said *sdk.RequestError
 	return errors.As(err, &said) && said.Code == codeAuthRequired
 }
 
-// login is the failure of a turn whose agent asks for a login.
-func (a *agent) login(err error) error {
+// notLoggedIn is the failure of a turn whose agent asks for a login.
+func (a *agent) notLoggedIn(err error) error {
 	return process.Unavailable(fmt.Sprintf("the agent wants to be logged in: set Config.AuthMethod to one of its "+
-		"methods "+
-		"(%s), or give it its keys: %s", a.hello.methods(), a.text(reason(err))), nil)
+		"methods (%s), or give it its keys: %s", a.announced.methods(), a.text(describe(err))), nil)
 }
 
-// resume resumes the run's session: by session/resume where the agent announces and knows it,
-// otherwise by session/load.
+// resume resumes the run's session: by session/resume when the agent announces and knows the
+// method, otherwise by session/load.
 func (t *turn) resume(ctx context.Context) error {
 	a := t.agent
-	a.hear.Lock()
+	a.handling.Lock()
 	a.session = t.state.Session
-	a.hear.Unlock()
+	a.handling.Unlock()
 	id := sdk.SessionId(t.state.Session)
 	err := error(sdk.NewMethodNotFound("a way to resume a session"))
 	loaded := false
-	if a.hello.resumes() {
+	if a.announced.resumes() {
 		err = a.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Cwd: t.in.WorkDir,
 			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
 	}
-	if a.hello.Capabilities.LoadSession && unknownMethod(err) {
+	if a.announced.Capabilities.LoadSession && unknownMethod(err) {
 		loaded = true
 		err = a.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Cwd: t.in.WorkDir,
 			McpServers: []sdk.McpServer{}, SessionId: id}, new(json.RawMessage))
 	}
 	switch {
-	case lost(ctx, err):
+	case unanswered(ctx, err):
 		return err
-	case needsLogin(err):
-		return a.login(err)
+	case wantsLogin(err):
+		return a.notLoggedIn(err)
 	case err != nil:
-		return t.resumeFailed(a.text(reason(err)))
+		return t.resumeFailed(a.text(describe(err)))
 	}
-	a.hear.Lock()
-	defer a.hear.Unlock()
-	if loaded && !t.replayed && t.in.GoesOn() { // some agents begin a new session without a word
+	a.handling.Lock()
+	defer a.handling.Unlock()
+	if loaded && !t.replayed && t.in.GoesOn() { // some agents begin a new session and report no error
 		return t.resumeFailed("it told nothing of the session's history, as it must")
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 
 // ending is why and how a turn has ended.
 type ending struct {
-	why    error // nil: the agent ended its turn by itself
-	exit   error // of the process, when it ended by itself
+	why    error // nil when the agent finished its turn
+	exit   error // how the process ended, when died is set
 	died   bool  // the process ended by itself, before the turn did
 	stderr string
 }
@@ -29,7 +29,7 @@ func (t *turn) endSingle(why error) ending {
 	a := t.agent
 	end := ending{why: why}
 	switch {
-	case errors.Is(why, errGone): // it is ending by itself, and its status counts
+	case errors.Is(why, errEnded): // the process is ending by itself: its exit status tells more
 		patience := time.NewTimer(t.cfg.Grace)
 		defer patience.Stop()
 		select {
@@ -50,17 +50,18 @@ func (t *turn) endSingle(why error) ending {
 
 // endResident ends the process in the middle of its run.
 func (t *turn) endResident(why error) ending {
-	if errors.Is(why, errGone) {
+	if errors.Is(why, errEnded) {
 		return t.endSingle(why)
 	}
 	t.agent.End()
 	return ending{why: why, stderr: t.agent.errorOutput()}
 }
 
-// isReusable reports whether the agent can be used for another turn after this reason to end.
+// isReusable reports whether the agent can be used for another turn when a turn ended for this
+// reason.
 func isReusable(why error) bool {
 	var said *sdk.RequestError
-	var stop stopped
+	var stop errStopped
 	switch {
 	case errors.Is(why, errUnstopped):
 		return false
@@ -73,7 +74,7 @@ func isReusable(why error) bool {
 // outcome is the evidence of the turn.
 func (t *turn) outcome(end ending) (engine.Outcome, error) {
 	o := &t.out
-	o.Diagnostics = t.odd.List()
+	o.Diagnostics = t.diagnostics.List()
 	asking := errors.Is(end.why, errAsked) || errors.Is(end.why, errHeld)
 	if !asking {
 		t.asked, o.Questions = nil, nil
@@ -103,18 +104,18 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 }
 
 // conclude stores the messages that were not stored yet. The last one is the final text, unless the
-// turn asks: then no message is a result.
+// turn asks a question: then it is stored too, and the turn has no final text.
 func (t *turn) conclude(asking bool) error {
-	say := func(m engine.Message) error {
+	storeMessage := func(m engine.Message) error {
 		m.Text = t.agent.text(m.Text)
 		return t.sink.Message(t.parent, m)
 	}
-	err := t.messages.end(say)
+	err := t.messages.end(storeMessage)
 	last := t.messages.final()
 	switch {
 	case last == nil:
 	case asking && err == nil:
-		err = say(*last)
+		err = storeMessage(*last)
 	default:
 		t.out.FinalText, t.out.FinalRef = t.agent.text(last.Text), last.RawRef
 	}
@@ -126,11 +127,11 @@ func (t *turn) conclude(asking bool) error {
 func isHostError(err error) bool {
 	var said *sdk.RequestError
 	var limit errLimit
-	var stop stopped
+	var stop errStopped
 	if err == nil || breaksConnection(err) || errors.As(err, &said) || errors.As(err, &limit) || errors.As(err, &stop) {
 		return false
 	}
-	for _, known := range []error{errGone, errAsked, errHeld, errStart, errUnstopped} {
+	for _, known := range []error{errEnded, errAsked, errHeld, errStart, errUnstopped} {
 		if errors.Is(err, known) {
 			return false
 		}
@@ -144,7 +145,7 @@ func (t *turn) process(end ending) engine.Process {
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: t.agent.text(detail)}
 	}
 	var limit errLimit
-	var stop stopped
+	var stop errStopped
 	switch why := end.why; {
 	case errors.Is(context.Cause(t.parent), engine.ErrTurnTimeout):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout,
@@ -163,20 +164,20 @@ func (t *turn) process(end ending) engine.Process {
 			end.stderr}
 	case errors.Is(why, errUnstopped) && (t.sticky || !errors.Is(why, errAsked)):
 		return failed(why.Error())
-	case errors.Is(why, errGone):
-		return t.died(end)
+	case errors.Is(why, errEnded):
+		return t.processDied(end)
 	case errors.As(why, &stop) && stop.reason == sdk.StopReasonCancelled:
 		return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: stop.Error()}
 	case errors.As(why, &stop):
 		return failed(stop.Error())
 	case why != nil && !errors.Is(why, errAsked) && !errors.Is(why, errHeld):
-		return failed("the agent failed: " + reason(why))
+		return failed("the agent failed: " + describe(why))
 	}
 	return engine.Process{Status: engine.OK}
 }
 
-// died says how a process ended in the middle of its turn.
-func (t *turn) died(end ending) engine.Process {
+// processDied is the result of a turn whose process ended in the middle of it.
+func (t *turn) processDied(end ending) engine.Process {
 	p := engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent ended in the middle of " +
 		"its turn"}
 	if !end.died {
@@ -195,9 +196,9 @@ func (t *turn) died(end ending) engine.Process {
 	switch {
 	case t.sticky && t.in.GoesOn() && !t.wrote:
 		p.Code = fsm.CodeInteractionProcessLost
-	case process.Killed(end.exit): // somebody ended it, not its work
+	case process.Killed(end.exit): // somebody killed it: its work was interrupted and has not failed
 		p.Status, p.Code = engine.Interrupted, fsm.CodeTurnInterrupted
-	case t.agent.hello.ProtocolVersion == 0:
+	case t.agent.announced.ProtocolVersion == 0:
 		p.Code = fsm.CodeEngineUnavailable
 	}
 	return p

@@ -15,14 +15,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Why a turn stops that asks: its prompt is canceled, or stays open.
+// Why a turn that asks for a permission stops: errAsked when its prompt is canceled, errHeld when
+// the prompt stays open.
 var (
 	errAsked = errors.New("acp: the agent asks for a permission")
 	errHeld  = errors.New("acp: the agent asks for a permission, and waits")
 )
 
-// permissionRequest is the parameters of session/request_permission. It is read here, because what
-// is asked for must be known exactly.
+// permissionRequest is the parameters of session/request_permission. The SDK's type would not keep
+// the subject exactly as it was written.
 //
 //nolint:tagliatelle // the protocol's words
 type permissionRequest struct {
@@ -39,47 +40,47 @@ type permissionRequest struct {
 	} `json:"options"`
 }
 
-// permission decides about a request, under a.hear: by what a person has decided on the same
-// subject, by the mode, or by asking.
-func (a *agent) permission(t *turn, e envelope) {
+// handlePermission handles a permission request, under a.handling: it is answered by an earlier
+// decision on the same subject, or by the mode, or a person is asked.
+func (a *agent) handlePermission(t *turn, e envelope) {
 	var r permissionRequest
 	if err := json.Unmarshal(e.Params, &r); err != nil {
 		_ = a.refuse(e.ID, sdk.NewInvalidParams(process.Clip(err.Error(), 200)))
 		return
 	}
-	if a.held != nil { // the person sees one at a time
-		a.held.wait(a, e)
+	if a.held != nil { // a person is asked about one at a time
+		a.held.enqueue(a, e)
 		return
 	}
-	if t == nil || !t.speaking || r.SessionID != a.session || t.asked != nil || t.ctx.Err() != nil {
-		a.decide(e, nil)
+	if t == nil || !t.live || r.SessionID != a.session || t.asked != nil || t.ctx.Err() != nil {
+		a.answerPermission(e, nil)
 		return
 	}
-	if err := t.messages.end(t.say); err != nil {
+	if err := t.messages.end(t.storeMessage); err != nil {
 		t.halt(err)
-		a.decide(e, nil)
+		a.answerPermission(e, nil)
 		return
 	}
 	about := t.tools.subject(r.ToolCall.toolCall, r.ToolCall.Content)
 	options := r.choices()
 	switch decided, err := t.granted(about.digest(), options); {
-	case err != nil: // it is not known to be used up
+	case err != nil: // the decision may not be stored as used
 		t.halt(err)
-		a.decide(e, nil)
+		a.answerPermission(e, nil)
 	case decided != nil:
-		a.decide(e, decided)
+		a.answerPermission(e, decided)
 	case t.in.Mode == fsm.ModeAuto:
-		a.decide(e, t.automatic(about, options))
+		a.answerPermission(e, t.automaticChoice(about, options))
 	case len(options) == 0:
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request without options was canceled")
-		a.decide(e, nil)
+		a.answerPermission(e, nil)
 	default:
 		t.ask(about, options, e)
 	}
 }
 
-// decide answers a request with an option; nil is a cancel.
-func (a *agent) decide(e envelope, option *choice) {
+// answerPermission answers a request with an option, or as canceled when that is nil.
+func (a *agent) answerPermission(e envelope, option *choice) {
 	outcome := sdk.NewRequestPermissionOutcomeCancelled()
 	if option != nil {
 		outcome = sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(option.ID))
@@ -87,7 +88,8 @@ func (a *agent) decide(e envelope, option *choice) {
 	_ = a.reply(e.ID, sdk.RequestPermissionResponse{Outcome: outcome}) // an agent that has ended needs no answer
 }
 
-// choices are the options that can be offered: each has an id of its own.
+// choices are the options that a person can be offered. Options without an id of their own are left
+// out.
 func (r permissionRequest) choices() []choice {
 	var all []choice
 	seen := make(map[string]bool)
@@ -106,8 +108,8 @@ func (r permissionRequest) choices() []choice {
 	return all
 }
 
-// distinct reports whether each id means its own option, also where a person answers with a label
-// or a number of the list.
+// distinct reports whether no id of an option is the label, the id or the number in the list of
+// another one: a person may answer with any of these.
 func distinct(all []choice) bool {
 	for i, o := range all {
 		for j, other := range all {
@@ -120,23 +122,24 @@ func distinct(all []choice) bool {
 	return true
 }
 
-// allows and lasts read an option's kind: allow_once, allow_always, reject_once, reject_always.
-func (c choice) allows() bool  { return strings.HasPrefix(c.Kind, "allow") }
-func (c choice) rejects() bool { return strings.HasPrefix(c.Kind, "reject") }
-func (c choice) lasts() bool   { return strings.HasSuffix(c.Kind, "_always") }
+// allows, rejects and isAlways read an option's kind: allow_once, allow_always, reject_once,
+// reject_always.
+func (c choice) allows() bool   { return strings.HasPrefix(c.Kind, "allow") }
+func (c choice) rejects() bool  { return strings.HasPrefix(c.Kind, "reject") }
+func (c choice) isAlways() bool { return strings.HasSuffix(c.Kind, "_always") }
 
-// granted finds what a person decided on the subject. A decision for once is used up, and that is
-// stored, before it is applied.
+// granted returns the option that a person chose for the subject before, nil when there is none. A
+// decision that holds once is removed, and the removal stored, before it is applied.
 func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	if digest == "" {
 		return nil, nil //nolint:nilnil // no decision, no error
 	}
 	for i, g := range t.state.Grants {
-		option := g.Choice.among(options)
+		option := g.Choice.matchIn(options)
 		if g.Digest != digest || option == nil {
 			continue
 		}
-		if g.Choice.lasts() {
+		if g.Choice.isAlways() {
 			return option, nil
 		}
 		rest := append([]grant(nil), t.state.Grants[:i]...)
@@ -146,9 +149,9 @@ func (t *turn) granted(digest string, options []choice) (*choice, error) {
 	return nil, nil //nolint:nilnil // no decision, no error
 }
 
-// among finds the same option in another request: by its id, or where ids are new in each request
-// by its name; of the same kind in any case.
-func (c choice) among(options []choice) *choice {
+// matchIn finds the same option in another request: by its kind and id, or by its kind and name,
+// since some agents choose new ids for each request.
+func (c choice) matchIn(options []choice) *choice {
 	for _, same := range []func(o choice) bool{
 		func(o choice) bool { return o.ID == c.ID },
 		func(o choice) bool { return o.Name == c.Name },
@@ -162,15 +165,16 @@ func (c choice) among(options []choice) *choice {
 	return nil
 }
 
-// automatic answers where nobody is to be asked (H4).
-func (t *turn) automatic(about subject, options []choice) *choice {
+// automaticChoice returns the option that is chosen in auto mode, where nobody is asked (H4); nil
+// when there is none.
+func (t *turn) automaticChoice(about subject, options []choice) *choice {
 	wanted := choice.rejects
 	if t.cfg.AutoPermission == Allow {
 		wanted = choice.allows
 	}
 	var found *choice
 	for i, o := range options {
-		if wanted(o) && (found == nil || found.lasts() && !o.lasts()) {
+		if wanted(o) && (found == nil || found.isAlways() && !o.isAlways()) {
 			found = &options[i]
 		}
 	}
@@ -181,31 +185,33 @@ func (t *turn) automatic(about subject, options []choice) *choice {
 	return found
 }
 
-// ask ends the turn with a question. By default the prompt is canceled, and the request with it.
-// What cannot be shown to anybody in whole cannot be approved: it is canceled.
+// ask ends the turn with a question. The prompt is canceled, and the request with it, unless
+// Config.HoldPermission is set. A request that cannot be shown in whole is canceled and nobody is
+// asked, since nobody should approve what they have not seen.
 func (t *turn) ask(about subject, options []choice, e envelope) {
 	a := t.agent
-	q, whole, err := t.question(about, options)
+	q, document, err := t.question(about, options)
 	if err != nil {
 		t.diagnose(fsm.WarnEngineDiagnostic, "a permission request was canceled, since what it is for cannot be "+
 			"shown in whole: "+err.Error())
-		a.decide(e, nil)
+		a.answerPermission(e, nil)
 		return
 	}
-	t.asked = &asked{Digest: about.digest(), Title: a.text(about.name()), Options: options, Whole: whole}
+	t.asked = &permissionQuestion{Digest: about.digest(), Title: a.text(about.name()), Options: options,
+		Document: document}
 	t.out.Questions = []interaction.Question{q}
-	t.speaking = false // what it says of the cancel is not its own word
+	t.live = false // what it says about the cancel is no message of the turn
 	if t.sticky && t.cfg.HoldPermission > 0 {
 		a.held = &held{request: e}
 		t.halt(errHeld)
 		return
 	}
 	_ = a.stop()
-	a.decide(e, nil)
+	a.answerPermission(e, nil)
 	t.halt(errAsked)
 }
 
-// name says what the subject is, for a person, in one line.
+// name names the subject for a person, in one line.
 func (s subject) name() string {
 	title := strings.Join(strings.Fields(s.Title), " ")
 	if title == "" {
@@ -217,9 +223,10 @@ func (s subject) name() string {
 	return process.Clip(title, maxLabel)
 }
 
-// question is the request as a person is asked. whole names the file that has all of a subject that
-// is too large for a question.
-func (t *turn) question(about subject, options []choice) (q interaction.Question, whole *approval.Document, _ error) {
+// question makes the question that a person is asked. document is the file with all of a subject
+// that is too large for a question, nil when it is not.
+func (t *turn) question(about subject, options []choice) (q interaction.Question, document *approval.Document,
+	_ error) {
 	visible := func(s string) string { return approval.Visible(t.agent.text(s)) }
 	q = interaction.Question{
 		Kind: interaction.ChooseOne, Prompt: "The agent asks for permission: " + visible(about.name()),
@@ -235,27 +242,26 @@ func (t *turn) question(about subject, options []choice) (q interaction.Question
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil
 	}
-	whole, err := approval.Keep(t.in.ArtifactDir, fmt.Sprintf("permission-%d", t.in.Attempt), q.Context)
+	document, err := approval.Write(t.in.ArtifactDir, fmt.Sprintf("permission-%d", t.in.Attempt), q.Context)
 	if err != nil {
 		return q, nil, err
 	}
-	q.Context = whole.Note(len(q.Context)) + about.details(visible, maxPart)
+	q.Context = document.Note(len(q.Context)) + about.details(visible, maxPart)
 	q.Context, _ = approval.Cut(q.Context, interaction.MaxContext)
-	return q, whole, nil
+	return q, document, nil
 }
 
-// maxPart is how much is shown of each part of a subject that is too large for a question, in
-// bytes.
+// maxPart is how many bytes are shown of each part of a subject that is too large for a question.
 const maxPart = interaction.MaxContext / 6
 
-// twoWays reports whether the options are just one to allow and one to reject.
+// twoWays reports whether there is exactly one option to allow and one to reject.
 func twoWays(options []choice) bool {
 	return len(options) == 2 && (options[0].allows() && options[1].rejects() || options[0].rejects() &&
 		options[1].allows())
 }
 
-// details are what the person needs to decide: each part of the subject, where it is longer than
-// limit its beginning and its end.
+// details are the parts of the subject, for the person who decides. Of a part that is longer than
+// limit, the beginning and the end are shown.
 func (s subject) details(visible func(string) string, limit int) string {
 	var b strings.Builder
 	add := func(what, text string) {

@@ -27,7 +27,7 @@ func everyAgent(t *testing.T, story func(r *run)) {
 
 // C1, D5: a permission request is a question with the request's own options and subject; the turn
 // ends, and the run can park.
-func TestAPermissionRequestIsAQuestion(t *testing.T) {
+func TestPermissionRequestBecomesAQuestion(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		w.Late = "I was not allowed to"
@@ -53,7 +53,7 @@ func TestAPermissionRequestIsAQuestion(t *testing.T) {
 }
 
 // C1: one way to allow and one to reject is a risk to be acknowledged.
-func TestARequestWithTwoWaysIsARiskToAcknowledge(t *testing.T) {
+func TestRequestWithOneAllowAndOneRejectIsARiskAck(t *testing.T) {
 	w := removing("build")
 	w.Options = yesOrNo
 	r := newRun(t, "load", nil)
@@ -62,7 +62,7 @@ func TestARequestWithTwoWaysIsARiskToAcknowledge(t *testing.T) {
 }
 
 // C3: a person answers in free text: an option's value, its label, or its number.
-func TestADecisionIsAppliedWhenTheAgentProposesTheSameAgain(t *testing.T) {
+func TestDecisionIsAppliedToTheSameRequest(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		for i, text := range []string{"once", " allow ONCE ", "1"} {
 			name := "folder-" + text
@@ -77,7 +77,7 @@ func TestADecisionIsAppliedWhenTheAgentProposesTheSameAgain(t *testing.T) {
 
 // C3, K4: what the person saw is what is chosen. Ids that could be read as numbers of the list are
 // not offered; an answer that can be read as two options decides nothing.
-func TestANumberMeansWhatThePersonSaw(t *testing.T) {
+func TestNumberInAnAnswerMeansThePlaceInTheList(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options  []sdk.PermissionOption
 		answer   string
@@ -120,7 +120,7 @@ func TestANumberMeansWhatThePersonSaw(t *testing.T) {
 
 // J14: a question that an earlier release asked may have offered an id that is another option's
 // number; such an answer decides nothing.
-func TestAnAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
+func TestAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	w.Options = []sdk.PermissionOption{option("2", "Reject", "reject_once"), option("1", "Allow", "allow_once")}
@@ -132,7 +132,7 @@ func TestAnAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 }
 
 // A decision to reject is applied as well, and the agent goes on.
-func TestARejectionIsApplied(t *testing.T) {
+func TestRejectionIsApplied(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does(permit(removing("build")), "done without it")
 	o := r.told("reject")
@@ -142,7 +142,7 @@ func TestARejectionIsApplied(t *testing.T) {
 }
 
 // A decision for once is used once: the same again is asked again.
-func TestADecisionForOnceIsUsedOnce(t *testing.T) {
+func TestAllowOnceIsAppliedOnce(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		r.does(permit(w), permit(w))
@@ -154,7 +154,7 @@ func TestADecisionForOnceIsUsedOnce(t *testing.T) {
 }
 
 // A decision for always holds for the rest of the run, whichever process asks.
-func TestADecisionForAlwaysHolds(t *testing.T) {
+func TestAllowAlwaysHoldsForTheRun(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		r.does(permit(w))
@@ -166,7 +166,7 @@ func TestADecisionForAlwaysHolds(t *testing.T) {
 
 // What the person allowed is that subject and no other: another one is asked anew, however similar
 // it looks.
-func TestAnotherSubjectIsAskedAnew(t *testing.T) {
+func TestOtherSubjectIsAskedAgain(t *testing.T) {
 	for name, change := range map[string]func(*wanted){
 		"input": func(w *wanted) {
 			w.RawInput = json.RawMessage(`{"command":"rm -r build","depth":9007199254740992}`)
@@ -198,7 +198,7 @@ func TestAnotherSubjectIsAskedAnew(t *testing.T) {
 
 // The order of members in an input does not make another subject; and what a tool call has said,
 // the request need not repeat.
-func TestTheSameSubjectIsKnownHoweverItIsWritten(t *testing.T) {
+func TestSameSubjectInOtherJSONIsRecognized(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, same := removing("build"), removing("build")
 	w.RawInput = json.RawMessage(`{"a":1,"b":{"c":[1,2],"d":"x"}}`)
@@ -211,7 +211,7 @@ func TestTheSameSubjectIsKnownHoweverItIsWritten(t *testing.T) {
 }
 
 // An option of the same id but another kind is not what the person chose.
-func TestAnOptionOfAnotherKindIsNotTheChosenOne(t *testing.T) {
+func TestOptionOfAnotherKindIsNotChosen(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w, trick := removing("build"), removing("build")
 	trick.Options = threeWays[1:]
@@ -225,7 +225,7 @@ func TestAnOptionOfAnotherKindIsNotTheChosenOne(t *testing.T) {
 
 // A subject of which nothing is known is like any other of that kind: a decision on it cannot be
 // applied to another request.
-func TestASubjectWithoutAnythingIsNeverRecognised(t *testing.T) {
+func TestEmptySubjectIsNeverRecognized(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := wanted{Options: threeWays}
 	r.does(permit(w))
@@ -233,7 +233,7 @@ func TestASubjectWithoutAnythingIsNeverRecognised(t *testing.T) {
 }
 
 // What is no option is no permission: it goes to the agent as text.
-func TestAnyOtherAnswerIsAText(t *testing.T) {
+func TestAnswerThatIsNoOptionIsText(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		for _, text := range []string{"yes", "once, but only on Sundays", "4", "0", "sure"} {
@@ -250,7 +250,7 @@ func TestAnyOtherAnswerIsAText(t *testing.T) {
 }
 
 // C6, D2, D4: an automatic decision permits nothing, whatever its text says.
-func TestAnAutomaticDecisionPermitsNothing(t *testing.T) {
+func TestAutoDecisionPermitsNothing(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		asked := r.does(permit(removing("build"))).Questions[0]
 		o := r.nobodyAnswers(asked) // the agent proposes it again
@@ -265,7 +265,7 @@ func TestAnAutomaticDecisionPermitsNothing(t *testing.T) {
 
 // E4: a turn that is repeated after a crash grants nothing twice: what was used up before the crash
 // stays used up.
-func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
+func TestRepeatedTurnGrantsNothingTwice(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	r.does(permit(w), permit(w))
@@ -288,7 +288,7 @@ func TestARepeatedTurnGrantsNothingTwice(t *testing.T) {
 }
 
 // I2: a decision that cannot be stored as used is not applied.
-func TestADecisionIsStoredBeforeItIsApplied(t *testing.T) {
+func TestDecisionIsStoredBeforeItIsApplied(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	r.does("note x", permit(w))
@@ -300,7 +300,7 @@ func TestADecisionIsStoredBeforeItIsApplied(t *testing.T) {
 
 // H4: in auto mode nobody is asked: what is not allowed by the host is rejected, and the turn goes
 // on.
-func TestInAutoModeNobodyIsAsked(t *testing.T) {
+func TestAutoModeAnswersPermissionRequests(t *testing.T) {
 	for _, tc := range []struct {
 		permission acp.Permission
 		want       string
@@ -321,7 +321,7 @@ func TestInAutoModeNobodyIsAsked(t *testing.T) {
 
 // C1: an agent that asks for several things is asked one at a time, and its odd options are
 // bounded.
-func TestOddOptionsAreLeftOut(t *testing.T) {
+func TestUnusableOptionsAreLeftOut(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := removing("build")
 	w.Options = append(w.Options[:1:1], option("once", "twice the same", "allow_always"),
@@ -338,7 +338,7 @@ func TestOddOptionsAreLeftOut(t *testing.T) {
 }
 
 // I6: a run that is canceled while the agent asks ends, with its process.
-func TestAnAgentThatDoesNotStopWhenItAsksIsEnded(t *testing.T) {
+func TestAgentThatDoesNotStopAfterItsRequestIsEnded(t *testing.T) {
 	for _, can := range []string{"load,stubborn", "stubborn"} {
 		r := newRun(t, can, nil)
 		w := removing("build")

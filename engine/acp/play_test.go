@@ -40,7 +40,7 @@ type playing struct {
 	tools    int
 	output   json.RawMessage
 	failure  string
-	chatter  string
+	late     string
 	canceled bool
 	stop     sdk.StopReason
 }
@@ -82,8 +82,8 @@ func (p *playing) play(ctx context.Context, steps []script.Step) (sdk.PromptResp
 	if p.output != nil {
 		res.Meta = map[string]any{acp.OutputKey: p.output}
 	}
-	if p.chatter != "" {
-		go p.chat(p.chatter)
+	if p.late != "" {
+		go p.chat(p.late)
 	}
 	return res, nil
 }
@@ -147,7 +147,7 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	case "ask":
 		return p.tell(ctx, "message", script.Ask(s.Rest))
 	case "recall":
-		return p.tell(ctx, "message", script.Told(p.inputs))
+		return p.tell(ctx, "message", script.Recall(p.inputs))
 	case "output":
 		p.output = json.RawMessage(s.Rest)
 	case "note":
@@ -288,12 +288,12 @@ func (p *playing) raw(text string) error {
 // act does what only a process can.
 func (p *playing) act(s script.Step) error {
 	switch s.Word {
-	case "deaf":
+	case "ignoreterm":
 		signal.Ignore(syscall.SIGTERM)
 	case "pid":
 		return made(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
-	case "spawn", "stray":
-		return p.spawn(s.Rest, s.Word == "stray")
+	case "spawn", "detach":
+		return p.spawn(s.Rest, s.Word == "detach")
 	case "exit":
 		n, err := strconv.Atoi(s.Rest)
 		if err != nil {
@@ -309,8 +309,8 @@ func (p *playing) act(s script.Step) error {
 			select {} // until the signal arrives
 		}
 		return err
-	case "chatter":
-		p.chatter = s.Rest
+	case "late":
+		p.late = s.Rest
 	case "stderr":
 		fmt.Fprintln(os.Stderr, s.Rest)
 	case "raw":

@@ -15,18 +15,12 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// installed is the agent's program as it was found, and what it says that it can do.
-type installed struct {
-	program process.Program
-	profile engine.Profile
-}
-
-// probeRun is the run of a process that is asked what it can do. Each probe ends what a dead host
-// left of an earlier one.
+// probeRun is the run id of the processes that are only asked what they can do. Each probe ends
+// what a dead host left of an earlier one.
 const probeRun = "acp-probe"
 
-// Profile looks for the agent and says how it goes on after a wait. It starts the program once for
-// each version that is installed and asks what it can do.
+// Profile finds the agent and says how it goes on after a wait. It starts the program and asks what
+// it can do, once as long as its file is not replaced.
 func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -36,82 +30,78 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess,
 			Reason: program.Path + " is configured to stay resident"}, nil
 	}
-	e.asking.Lock()
-	defer e.asking.Unlock()
-	if e.known.program == program {
-		return e.known.profile, nil
-	}
-	hello, err := e.probe(ctx)
-	if err != nil {
-		return engine.Profile{}, err
-	}
-	e.known = installed{program: program, profile: profileOf(program.Path, hello)}
-	return e.known.profile, nil
+	return e.profile.Answer(program, func() (engine.Profile, error) {
+		announced, err := e.probe(ctx)
+		if err != nil {
+			return engine.Profile{}, err
+		}
+		return profileOf(program.Path, announced), nil
+	})
 }
 
-// losesSessionEnd are agents, by the name that they announce, that lose the end of a session though
-// they announce that they can resume it.
+// losesSessionEnd are agents, by the name that they announce, whose sessions are not used though
+// the agents announce that they can resume them: the end of a session may be missing.
 var losesSessionEnd = map[string]string{
-	// Seen of 0.15.10: it keeps the last message only after it has answered the prompt, and not
-	// when it is ended then.
+	// Seen with 0.15.10: it stores the last message after it has answered the prompt. When its
+	// process is ended in between, the message is lost.
 	"qwen-code": "it writes the end of a session after it has ended its turn",
 }
 
-// profileOf reads what an agent announces.
-func profileOf(path string, h hello) engine.Profile {
-	if why := losesSessionEnd[h.Info.Name]; why != "" {
+// profileOf returns the profile of an agent that announces this.
+func profileOf(path string, a announcement) engine.Profile {
+	if why := losesSessionEnd[a.Info.Name]; why != "" {
 		return engine.Profile{Kind: fsm.ProfileStickyProcess,
-			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, h,
+			Reason: fmt.Sprintf("%s (%s) is not relied on to resume a session, so its process is kept: %s", path, a,
 				why)}
 	}
-	if ways := h.ways(); ways != "" {
-		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, h, ways)}
+	if ways := a.ways(); ways != "" {
+		return engine.Profile{Kind: fsm.ProfileResumable, Reason: fmt.Sprintf("%s (%s) announces %s", path, a, ways)}
 	}
 	return engine.Profile{
 		Kind:   fsm.ProfileStickyProcess,
-		Reason: fmt.Sprintf("%s (%s) announces no way to resume a session, so its process is kept", path, h),
+		Reason: fmt.Sprintf("%s (%s) announces no way to resume a session, so its process is kept", path, a),
 	}
 }
 
 // probe starts the agent in a temporary folder and asks what it can do.
-func (e *Engine) probe(ctx context.Context) (hello, error) {
+func (e *Engine) probe(ctx context.Context) (announcement, error) {
 	dir, err := os.MkdirTemp("", "interlude-probe-")
 	if err != nil {
-		return hello{}, process.Unavailable("the agent cannot be asked what it is", err)
+		return announcement{}, process.Unavailable("the agent cannot be asked what it is", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	_ = e.processes.Reap(ctx, probeRun) // what cannot be ended is found again
+	_ = e.processes.Reap(ctx, probeRun) // the next probe tries again
 	in := engine.Turn{RunID: probeRun, Mode: fsm.ModeInteractive, HomeDir: dir, WorkDir: dir, ArtifactDir: dir,
 		TranscriptDir: dir}
 	if err := process.CallPrepare(ctx, e.cfg.Prepare, in); err != nil {
-		return hello{}, err
+		return announcement{}, err
 	}
 	a, err := e.launch(in, nil)
 	if err != nil {
-		return hello{}, err
+		return announcement{}, err
 	}
 	limited, stop := context.WithTimeoutCause(ctx, e.cfg.StartLimit, errStart)
 	defer stop()
 	err = a.initialize(limited, "")
-	if errors.Is(err, errGone) || err == nil {
+	if errors.Is(err, errEnded) || err == nil {
 		a.closeInput()
 	} else {
 		a.End()
 	}
 	a.Release()
-	var known *engine.Failure
-	if err != nil && !errors.As(err, &known) {
-		return hello{}, process.Unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err,
+	var failure *engine.Failure
+	if err != nil && !errors.As(err, &failure) {
+		return announcement{}, process.Unavailable(fmt.Sprintf("the agent does not say what it is: %v: %s", err,
 			a.errorOutput()), nil)
 	}
-	return a.hello, err
+	return a.announced, err
 }
 
-// hello is an agent's answer to initialize, as far as it is used: what else it holds may be of any
-// shape.
+// announcement is an agent's answer to initialize, as far as it is used. Other members may have any
+// type.
 //
 //nolint:tagliatelle // the protocol's words
-type hello struct {
+type announcement struct {
 	ProtocolVersion int `json:"protocolVersion"`
 	Info            struct {
 		Name    string `json:"name"`
@@ -130,39 +120,39 @@ type hello struct {
 }
 
 // String names the agent.
-func (h hello) String() string {
-	name := h.Info.Title
+func (a announcement) String() string {
+	name := a.Info.Title
 	if name == "" {
-		name = h.Info.Name
+		name = a.Info.Name
 	}
 	if name == "" {
 		name = "an agent without a name"
 	}
-	return process.Clip(strings.TrimSpace(name+" "+h.Info.Version), 200)
+	return process.Clip(strings.TrimSpace(name+" "+a.Info.Version), 200)
 }
 
 // resumes reports whether the agent announces session/resume.
-func (h hello) resumes() bool {
-	able := string(h.Capabilities.Session.Resume)
-	return able != "" && able != "null" && able != "false"
+func (a announcement) resumes() bool {
+	resume := string(a.Capabilities.Session.Resume)
+	return resume != "" && resume != "null" && resume != "false"
 }
 
 // ways names the ways to resume a session, "" when there is none.
-func (h hello) ways() string {
+func (a announcement) ways() string {
 	var ways []string
-	if h.resumes() {
+	if a.resumes() {
 		ways = append(ways, sdk.AgentMethodSessionResume)
 	}
-	if h.Capabilities.LoadSession {
+	if a.Capabilities.LoadSession {
 		ways = append(ways, sdk.AgentMethodSessionLoad)
 	}
 	return strings.Join(ways, " and ")
 }
 
 // methods names the ways to log in.
-func (h hello) methods() string {
-	ids := make([]string, 0, len(h.Logins))
-	for _, l := range h.Logins {
+func (a announcement) methods() string {
+	ids := make([]string, 0, len(a.Logins))
+	for _, l := range a.Logins {
 		ids = append(ids, l.ID)
 	}
 	if len(ids) == 0 {

@@ -18,12 +18,12 @@ import (
 // session/prompt. The protocol has no other place.
 const OutputKey = "interlude/output"
 
-// prompting is a prompt that the agent works on. It may outlive the turn that began it, while a
-// permission request is held.
-type prompting struct {
+// promptCall is a call of session/prompt, on which the agent works. It may outlive the turn that
+// began it, while a permission request is held.
+type promptCall struct {
 	done   chan struct{}
-	result promptResult // of done
-	err    error        // of done
+	result promptResult // to be read when done is closed
+	err    error        // to be read when done is closed
 }
 
 // promptResult is the agent's answer to session/prompt, as far as it is used. The structured output
@@ -37,8 +37,8 @@ type promptResult struct {
 }
 
 // prompt gives the agent its input.
-func (a *agent) prompt(session, text string) *prompting {
-	p := &prompting{done: make(chan struct{})}
+func (a *agent) prompt(session, text string) *promptCall {
+	p := &promptCall{done: make(chan struct{})}
 	go func() { // ends with the process at the latest
 		defer close(p.done)
 		p.err = a.call(context.Background(), sdk.AgentMethodSessionPrompt, sdk.PromptRequest{
@@ -53,8 +53,8 @@ func (a *agent) stop() error {
 	return a.notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: sdk.SessionId(a.session)})
 }
 
-// within reports whether the prompt ended in time.
-func (p *prompting) within(d time.Duration) bool {
+// endsWithin waits for the end of the prompt, and reports whether it came in time.
+func (p *promptCall) endsWithin(d time.Duration) bool {
 	patience := time.NewTimer(d)
 	defer patience.Stop()
 	select {
@@ -73,33 +73,33 @@ func (r promptResult) usage() engine.Usage {
 		OutputTokens: int64(max(0, r.Usage.OutputTokens))}
 }
 
-// stopped is an end of a turn that is no success.
-type stopped struct {
+// errStopped is the end of a prompt that is no success.
+type errStopped struct {
 	reason sdk.StopReason
 	why    string
 }
 
-func (s stopped) Error() string { return fmt.Sprintf("the agent stopped: %s (%s)", s.why, s.reason) }
+func (s errStopped) Error() string { return fmt.Sprintf("the agent stopped: %s (%s)", s.why, s.reason) }
 
-// verdict is nil when the agent ended its turn by itself.
-func (r promptResult) verdict() error {
+// endError is nil when the agent ended its turn because it had finished.
+func (r promptResult) endError() error {
 	switch r.StopReason {
 	case sdk.StopReasonEndTurn:
 		return nil
 	case sdk.StopReasonMaxTokens:
-		return stopped{r.StopReason, "its model's limit of tokens is reached"}
+		return errStopped{r.StopReason, "its model's limit of tokens is reached"}
 	case sdk.StopReasonMaxTurnRequests:
-		return stopped{r.StopReason, "it made as many requests to its model as one turn may"}
+		return errStopped{r.StopReason, "it made as many requests to its model as one turn may"}
 	case sdk.StopReasonRefusal:
-		return stopped{r.StopReason, "it refuses to go on, and takes this prompt out of its session"}
+		return errStopped{r.StopReason, "it refuses to go on, and takes this prompt out of its session"}
 	case sdk.StopReasonCancelled:
-		return stopped{r.StopReason, "its turn was canceled, by nobody here"}
+		return errStopped{r.StopReason, "its turn was canceled, by nobody here"}
 	}
-	return stopped{r.StopReason, "for a reason that is not known here"}
+	return errStopped{r.StopReason, "for a reason that is not known here"}
 }
 
-// structured is the structured output that the agent handed over.
-func (t *turn) structured(r promptResult) json.RawMessage {
+// structuredOutput is the structured output in the answer, nil when there is none.
+func (t *turn) structuredOutput(r promptResult) json.RawMessage {
 	body := r.Meta[OutputKey]
 	if len(body) > t.cfg.MaxOutput {
 		t.diagnose(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at "+
@@ -112,8 +112,8 @@ func (t *turn) structured(r promptResult) json.RawMessage {
 	return json.RawMessage(t.agent.text(string(body)))
 }
 
-// reason describes an error of the agent for a person.
-func reason(err error) string {
+// describe describes an error of the agent for a person.
+func describe(err error) string {
 	var said *sdk.RequestError
 	if !errors.As(err, &said) {
 		return err.Error()

@@ -22,7 +22,7 @@ import (
 
 // D3, D4, D6: a run of a resident Qwen Code that waits ends at its deadline, or goes on in its
 // process, or is lost with it.
-func TestARunOfAResidentQwen(t *testing.T) {
+func TestRunsOfAResidentQwen(t *testing.T) {
 	m := model(t)
 	cfg := qwen(agentstest.Program(t, "qwen"), m.URL)
 	cfg.Resident = true
@@ -64,7 +64,7 @@ func TestARunOfAResidentQwen(t *testing.T) {
 
 // E1, E4, E7: a run of opencode asks twice and for a permission, and goes on after its host was
 // killed while it waited and in the middle of a turn; its model is sent all that was said before.
-func TestARunOfOpencodeOutlivesItsHosts(t *testing.T) {
+func TestRunOfOpencodeOutlivesItsHosts(t *testing.T) {
 	m := model(t)
 	program, dir, files := agentstest.Program(t, "opencode"), t.TempDir(), t.TempDir()
 	agent := strings.Join([]string{"opencode", program, m.URL}, hostCanSeparator)

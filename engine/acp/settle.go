@@ -12,13 +12,12 @@ import (
 
 // settlement is what a person's answer decides about the permission that was asked for.
 type settlement struct {
-	choice *choice // nil: nothing was decided
-	text   string  // what the agent is told, unless the decision goes straight into its request
+	choice *choice // nil when the answer chooses no option
+	text   string  // the agent's input, unless the choice answers a held request
 }
 
-// settle reads the answer to the permission that the last turn asked for. It is nil when that turn
-// asked for none. A decision is kept for when the agent proposes the same again, and only once,
-// also when the turn is repeated.
+// settle reads the answer to the permission that the last turn asked for; nil when that turn asked
+// for none. It adds the decision to the grants once, also when the turn is repeated.
 func (t *turn) settle() *settlement {
 	q := t.state.Asked
 	if q == nil || len(t.in.Answers) == 0 {
@@ -26,26 +25,26 @@ func (t *turn) settle() *settlement {
 	}
 	a := t.in.Answers[len(t.in.Answers)-1]
 	if q.SettledBy != 0 && q.SettledBy != a.ID {
-		return nil // it was settled by an answer before this one
+		return nil // an earlier answer settled it
 	}
-	fresh := q.SettledBy == 0
+	first := q.SettledBy == 0
 	q.SettledBy = a.ID
 	option := q.choice(a)
-	if option != nil && option.allows() && q.Whole != nil && !q.Whole.Intact(t.in.ArtifactDir) {
-		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Whole.Name+
+	if option != nil && option.allows() && q.Document != nil && !q.Document.Intact(t.in.ArtifactDir) {
+		t.diagnose(fsm.WarnEngineDiagnostic, "a permission was not given: the artifact "+q.Document.Name+
 			" is not what was to be approved")
 		return &settlement{nil,
 			q.answerText(nil, "What was to be approved was changed before it was. Propose it again.")}
 	}
-	if option != nil && fresh && q.Digest != "" {
+	if option != nil && first && q.Digest != "" {
 		t.state.Grants = slices.DeleteFunc(t.state.Grants, func(g grant) bool { return g.Digest == q.Digest })
 		t.state.Grants = append(t.state.Grants, grant{q.Digest, *option})
 	}
 	return &settlement{option, q.answerText(option, a.Text)}
 }
 
-// answerText is what the agent is told about the answer.
-func (q *asked) answerText(option *choice, text string) string {
+// answerText is the agent's input that tells it the answer.
+func (q *permissionQuestion) answerText(option *choice, text string) string {
 	switch {
 	case option == nil:
 		return fmt.Sprintf("You asked for a permission: %s\nIt was not given. The answer was:\n%s", q.Title, text)
@@ -57,10 +56,10 @@ func (q *asked) answerText(option *choice, text string) string {
 		"say why you cannot.", q.Title, option.Name)
 }
 
-// choice finds the option that an answer means: by its value, label or number in the list, or by
-// yes and no where there is one option to allow and one to reject. All of these count the same: an
-// answer that means two options, or none, decides nothing. Nor does an automatic decision.
-func (q *asked) choice(a interaction.Answer) *choice {
+// choice finds the option that an answer means: by its value, its label or its number in the list,
+// or by yes and no where there is one option to allow and one to reject. An answer that fits two
+// options in any of these ways, or none, chooses nothing; nor does an automatic decision.
+func (q *permissionQuestion) choice(a interaction.Answer) *choice {
 	if a.Auto != nil || a.Resolution == interaction.AutoDecideTimeout {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// toolCall describes a tool call, made or wanted. A missing member leaves what was said before.
+// toolCall describes a tool call. A missing member stands for what an earlier message said.
 //
 //nolint:tagliatelle // the protocol's words
 type toolCall struct {
@@ -22,13 +22,13 @@ type toolCall struct {
 // maxTools bounds how many tool calls of a turn are remembered.
 const maxTools = 256
 
-// tools are the tool calls of a turn. A permission request may name one and describe it no further.
+// tools are the tool calls of a turn, by id: a permission request may give only the id.
 type tools struct {
 	order []string
 	calls map[string]subject
 }
 
-// subject is what a permission is asked for.
+// subject is what a permission is requested for.
 //
 //nolint:tagliatelle // the protocol's words
 type subject struct {
@@ -39,8 +39,8 @@ type subject struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// note keeps the description of a tool call. The oldest is dropped when there are too many.
-func (t *tools) note(c toolCall, content json.RawMessage) {
+// add stores the description of a tool call. The oldest is dropped when there are too many.
+func (t *tools) add(c toolCall, content json.RawMessage) {
 	if c.ID == "" || len(c.ID) > maxLabel {
 		return
 	}
@@ -56,8 +56,8 @@ func (t *tools) note(c toolCall, content json.RawMessage) {
 	t.calls[c.ID] = t.subject(c, content)
 }
 
-// subject describes a tool call by what is said of it now, and for the rest by what was said
-// before.
+// subject describes a tool call: members that are missing in c and content are those of an earlier
+// message.
 func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 	s := t.calls[c.ID]
 	if c.Kind != nil {
@@ -78,7 +78,7 @@ func (t *tools) subject(c toolCall, content json.RawMessage) subject {
 }
 
 // digest identifies the subject: SHA-256 over its canonical JSON. It is empty for a subject without
-// title, input and content, which cannot be told from another.
+// title, input and content, which cannot be distinguished from another.
 func (s subject) digest() string {
 	parts := []any{s.Kind, s.Title, canonical(s.RawInput), canonical(s.Locations), canonical(s.Content)}
 	if parts[2] == nil && parts[4] == nil && strings.TrimSpace(s.Title) == "" {
@@ -92,8 +92,8 @@ func (s subject) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// canonical is a JSON value with the members of its objects in order, and its numbers as they were
-// written. What is empty counts as missing.
+// canonical decodes a JSON value so that it is encoded with sorted members, and with its numbers as
+// they were written. An empty value counts as missing.
 func canonical(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

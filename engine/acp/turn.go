@@ -13,29 +13,29 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// turn is one attempt. While it is attached to the agent, agent.hear guards the fields below state;
-// afterwards it belongs to RunTurn.
+// turn is one attempt. While it is attached to the agent, agent.handling guards the fields from
+// state on; before and afterwards only the goroutine of RunTurn uses them.
 type turn struct {
 	cfg        *Config
 	agent      *agent
-	parent     context.Context //nolint:containedctx // a turn lives as long as its call; for the sink
-	ctx        context.Context //nolint:containedctx // ends with the turn's reason to stop
-	halt       context.CancelCauseFunc
+	parent     context.Context         //nolint:containedctx // a turn lives as long as its call; for the sink
+	ctx        context.Context         //nolint:containedctx // ends with the turn's reason to stop
+	halt       context.CancelCauseFunc // ends ctx
 	in         engine.Turn
 	sink       engine.Sink
 	sticky     bool
 	transcript *transcript.File
 	timer      *process.TurnTimer
 
-	state    state
-	speaking bool // the messages are those of this turn; before, the agent replays its history
-	replayed bool // the agent replayed its history
-	wrote    bool // the agent wrote something in this turn
-	messages messages
-	tools    tools
-	asked    *asked
-	out      engine.Outcome
-	odd      process.Diagnostics
+	state       state
+	live        bool // the agent's messages are those of this turn; before, it replays its history
+	replayed    bool // the agent replayed its history
+	wrote       bool // the agent wrote something in this turn
+	messages    messages
+	tools       tools
+	asked       *permissionQuestion // that ends the turn
+	out         engine.Outcome
+	diagnostics process.Diagnostics
 }
 
 // errLimit is why the engine itself ended a turn.
@@ -54,8 +54,8 @@ func (t *turn) startLimits() (stop func()) {
 	}
 }
 
-// pauseIdle stops the idle clock while a sign of work is handled: a slow store is not an idle
-// agent. restartIdle starts it again.
+// pauseIdle stops measuring the idle time while a sign of work is handled: a slow store is not an
+// idle agent. restartIdle starts it again.
 func (t *turn) pauseIdle() {
 	if t != nil {
 		t.timer.PauseIdle()
@@ -68,27 +68,27 @@ func (t *turn) restartIdle() {
 	}
 }
 
-// diagnose notes an oddity. Between turns it is dropped.
+// diagnose adds a diagnostic. Between turns, when t is nil, it is dropped.
 func (t *turn) diagnose(code fsm.Warning, detail string) {
 	if t != nil {
-		t.odd.Add(code, detail)
+		t.diagnostics.Add(code, detail)
 	}
 }
 
-// valid replaces invalid UTF-8, with a diagnostic.
-func (t *turn) valid(text []byte) []byte {
+// validUTF8 replaces invalid UTF-8, with a diagnostic.
+func (t *turn) validUTF8(text []byte) []byte {
 	if utf8.Valid(text) {
 		return text
 	}
 	if t == nil {
 		return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	return []byte(t.odd.ValidUTF8(string(text)))
+	return []byte(t.diagnostics.ValidUTF8(string(text)))
 }
 
-// giveInput gives the agent the turn's input and waits until its prompt has ended. h is the
+// sendInput gives the agent the turn's input and waits until its prompt has ended. h is the
 // permission request that stayed open since the last turn, nil for none.
-func (t *turn) giveInput(h *held) error {
+func (t *turn) sendInput(h *held) error {
 	s, text := t.settle(), t.in.Input()
 	if s != nil {
 		text = s.text
@@ -110,8 +110,8 @@ func (t *turn) giveInput(h *held) error {
 	return t.awaitPrompt(t.agent.prompt(t.state.Session, escapeCommand(text)))
 }
 
-// escapeCommand keeps an agent from reading the answer of a person as one of its own commands,
-// which begin with a slash.
+// escapeCommand keeps an agent from reading a text as one of its own commands, which begin with a
+// slash.
 func escapeCommand(text string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "/") {
 		return "The input is this text, and no command:\n" + text
@@ -121,7 +121,7 @@ func escapeCommand(text string) string {
 
 // awaitPrompt waits until the prompt has ended or the turn must stop. It returns the error of the
 // prompt, or why the turn stops.
-func (t *turn) awaitPrompt(p *prompting) error {
+func (t *turn) awaitPrompt(p *promptCall) error {
 	select {
 	case <-p.done:
 	case <-t.ctx.Done():
@@ -129,34 +129,34 @@ func (t *turn) awaitPrompt(p *prompting) error {
 	why := context.Cause(t.ctx)
 	switch {
 	case why == nil:
-		return t.keepResult(p)
+		return t.takeResult(p)
 	case errors.Is(why, errHeld):
 		t.hold(p)
 		return why
 	case breaksConnection(why):
 		return why
-	case !errors.Is(why, errAsked): // an agent that asked was stopped at once
-		_ = t.agent.stop() // an agent that does not read is ended soon
+	case !errors.Is(why, errAsked): // an agent that asked was told to stop already
+		_ = t.agent.stop() // when this fails, the agent is ended after the grace
 	}
-	if !p.within(t.cfg.Grace) {
+	if !p.endsWithin(t.cfg.Grace) {
 		return errors.Join(why, errUnstopped)
 	}
-	if errors.Is(why, errAsked) && errors.Is(p.err, errGone) {
-		return errGone
+	if errors.Is(why, errAsked) && errors.Is(p.err, errEnded) {
+		return errEnded
 	}
 	return why
 }
 
-// keepResult keeps the result of a prompt that has ended.
-func (t *turn) keepResult(p *prompting) error {
+// takeResult adds the result of an ended prompt to the outcome.
+func (t *turn) takeResult(p *promptCall) error {
 	if p.err != nil {
 		return p.err
 	}
-	t.agent.hear.Lock()
-	defer t.agent.hear.Unlock()
+	t.agent.handling.Lock()
+	defer t.agent.handling.Unlock()
 	t.out.Usage = p.result.usage()
-	t.out.Output = t.structured(p.result)
-	return p.result.verdict()
+	t.out.Output = t.structuredOutput(p.result)
+	return p.result.endError()
 }
 
 // errUnstopped says that the agent did not stop its work when it was told to.

@@ -43,7 +43,7 @@ func lives(pid int) bool {
 }
 
 // D5: what an agent tells of its history is neither a message of the turn nor its result.
-func TestAReplayedHistoryIsNoMessage(t *testing.T) {
+func TestReplayedHistoryIsNoMessageOfTheTurn(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does("say one", "ask What next?")
 	r.does("ask And then?")
@@ -58,7 +58,7 @@ func TestAReplayedHistoryIsNoMessage(t *testing.T) {
 
 // E2: an agent that begins a new session without a word, when it is to load one that it does not
 // know, is found out.
-func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
+func TestLoadedSessionWithoutHistoryFails(t *testing.T) {
 	r := newRun(t, "load,forget", nil)
 	r.does("ask What next?")
 	require.NoError(t, os.RemoveAll(r.turn.WorkDir))
@@ -70,7 +70,7 @@ func TestAnAgentThatForgotItsSessionIsFoundOut(t *testing.T) {
 
 // E4: a first turn that is repeated after a crash goes on with its session though nothing was said
 // in it.
-func TestAFirstTurnCanBeRepeated(t *testing.T) {
+func TestFirstTurnCanBeRepeated(t *testing.T) {
 	r := newRun(t, "load", nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error)
@@ -88,7 +88,7 @@ func TestAFirstTurnCanBeRepeated(t *testing.T) {
 }
 
 // An agent that announces session/resume and does not know the method is asked to load.
-func TestAnAnnouncedMethodThatIsMissingIsNoFailure(t *testing.T) {
+func TestMissingResumeMethodFallsBackToLoad(t *testing.T) {
 	r := newRun(t, "load,unresumable", nil)
 	r.told("first\n" + enginetest.Script("ask What next?"))
 	o := r.told("second\n" + enginetest.Script("recall"))
@@ -96,7 +96,7 @@ func TestAnAnnouncedMethodThatIsMissingIsNoFailure(t *testing.T) {
 }
 
 // The profile follows from what the agent announces, is asked once, and says why.
-func TestTheProfileIsProbed(t *testing.T) {
+func TestProfileFollowsTheAnnouncement(t *testing.T) {
 	for can, want := range map[string]engine.Profile{
 		"":     {Kind: fsm.ProfileStickyProcess, Reason: "Scripted 1.2.3) announces no way to resume a session"},
 		"load": {Kind: fsm.ProfileResumable, Reason: "Scripted 1.2.3) announces session/load"},
@@ -133,7 +133,7 @@ func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 }
 
 // What a person answers is no command of the agent's.
-func TestAnAnswerIsNoCommand(t *testing.T) {
+func TestAnswerWithASlashIsNoCommand(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does("ask What next?")
 	o := r.told(" /init\n" + enginetest.Script("recall"))
@@ -141,13 +141,13 @@ func TestAnAnswerIsNoCommand(t *testing.T) {
 }
 
 // The host offers no files and no terminals.
-func TestTheClientOffersNoFiles(t *testing.T) {
+func TestClientRefusesFileRequests(t *testing.T) {
 	o := newRun(t, "load", nil).does("client /etc/passwd")
 	require.Contains(t, o.FinalText, "-32601")
 }
 
 // B1: a turn that stops for a reason of the agent's own is no success, and says why.
-func TestAnEndThatIsNoEndIsNoSuccess(t *testing.T) {
+func TestStopReasonOtherThanEndTurnIsNoSuccess(t *testing.T) {
 	for reason, want := range map[string]engine.Status{
 		"max_tokens": engine.Failed, "max_turn_requests": engine.Failed, "refusal": engine.Failed,
 		"cancelled": engine.Interrupted, "tired": engine.Failed,
@@ -161,7 +161,7 @@ func TestAnEndThatIsNoEndIsNoSuccess(t *testing.T) {
 }
 
 // A message says where it stands in the transcript, which holds every line, both ways.
-func TestAMessagePointsIntoTheTranscript(t *testing.T) {
+func TestMessageRefersToItsTranscriptLines(t *testing.T) {
 	r := newRun(t, "load", nil)
 	o := r.does("say föx", "delta one", "delta two")
 	body := r.transcript(1)
@@ -188,7 +188,7 @@ func TestAMessagePointsIntoTheTranscript(t *testing.T) {
 
 // The agent sees the variables that are named or set, and the marks of its run; secrets are seen by
 // nobody else.
-func TestSecretsAreSeenByTheAgentAlone(t *testing.T) {
+func TestOnlyTheAgentSeesItsSecrets(t *testing.T) {
 	t.Setenv("NAMED", `swörd"fish`)
 	t.Setenv("UNNAMED", "no")
 	r := newRun(t, "", func(c *acp.Config) {
@@ -224,7 +224,7 @@ func TestSecretsAreSeenByTheAgentAlone(t *testing.T) {
 func secretly(s string) string { return strings.ReplaceAll(s, "[redacted]", "hunter2") }
 
 // B1: a turn that exceeds the engine's own limits has timed out; a flood is ended, and has failed.
-func TestATurnThatExceedsItsLimitsIsEnded(t *testing.T) {
+func TestTurnBeyondItsLimitsIsEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change func(*acp.Config)
 		steps  []string
@@ -257,7 +257,7 @@ func TestATurnThatExceedsItsLimitsIsEnded(t *testing.T) {
 }
 
 // I11: what is too long is cut, and nobody waits for half a message.
-func TestWhatIsTooLongIsCut(t *testing.T) {
+func TestTooLongOutputIsCut(t *testing.T) {
 	r := newRun(t, "load", func(c *acp.Config) { c.MaxOutput, c.MaxLine, c.MaxTranscript = 10, 64<<10, 4<<10 })
 	o := r.does(`output "12345678901"`, "delta 12345678", "delta 9é", "delta 12345678")
 	require.Equal(t, "123456789", o.FinalText, "no character is split")

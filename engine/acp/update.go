@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// notification is the parameters of session/update, as far as a turn needs them.
-type notification struct {
+// updateParams are the parameters of session/update, as far as a turn needs them.
+type updateParams struct {
 	SessionID string `json:"sessionId"` //nolint:tagliatelle // the protocol's word
 	Update    struct {
 		Kind      string          `json:"sessionUpdate"` //nolint:tagliatelle // the protocol's word
@@ -24,42 +24,42 @@ type notification struct {
 
 // update handles a notification about the agent's work.
 func (t *turn) update(params json.RawMessage, ref *engine.RawRef) {
-	var n notification
+	var n updateParams
 	if err := json.Unmarshal(params, &n); err != nil {
 		t.diagnose(fsm.WarnEngineOutputMalformed, "an update cannot be read: "+process.Clip(err.Error(), 200))
 		return
 	}
 	if n.SessionID != t.state.Session {
-		return // of a session within the agent
+		return // of another session of the agent, a sub-agent's for example
 	}
 	u := n.Update
-	if !t.speaking {
+	if !t.live {
 		t.replayed = t.replayed || u.Kind == "user_message_chunk" || u.Kind == "agent_message_chunk"
 		return
 	}
 	var err error
 	switch u.Kind {
 	case "agent_message_chunk":
-		err = t.chunk(u.MessageID, u.Content, ref)
+		err = t.addChunk(u.MessageID, u.Content, ref)
 	case "tool_call":
-		err = t.messages.end(t.say)
-		t.tools.note(u.toolCall, u.Content)
+		err = t.messages.end(t.storeMessage)
+		t.tools.add(u.toolCall, u.Content)
 	case "tool_call_update":
-		t.tools.note(u.toolCall, u.Content)
+		t.tools.add(u.toolCall, u.Content)
 	}
 	if err != nil {
 		t.halt(err)
 	}
 }
 
-// chunk adds a piece of a message.
-func (t *turn) chunk(id string, content json.RawMessage, ref *engine.RawRef) error {
+// addChunk adds a piece of a message.
+func (t *turn) addChunk(id string, content json.RawMessage, ref *engine.RawRef) error {
 	var block struct{ Type, Text string }
 	if err := json.Unmarshal(content, &block); err != nil || block.Type != "text" || block.Text == "" {
-		return nil // what is no text is in the transcript
+		return nil // content that is no text stands only in the transcript
 	}
 	if id != t.messages.id && t.messages.id != "" && id != "" {
-		if err := t.messages.end(t.say); err != nil {
+		if err := t.messages.end(t.storeMessage); err != nil {
 			return err
 		}
 	}
@@ -69,8 +69,8 @@ func (t *turn) chunk(id string, content json.RawMessage, ref *engine.RawRef) err
 	return nil
 }
 
-// say stores an intermediate message.
-func (t *turn) say(m engine.Message) error {
+// storeMessage stores an intermediate message.
+func (t *turn) storeMessage(m engine.Message) error {
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
@@ -78,25 +78,25 @@ func (t *turn) say(m engine.Message) error {
 	return t.sink.Message(t.ctx, m)
 }
 
-// messages are the texts of the agent. The last one is the final text, so that a message is stored
-// only when the next one has come.
+// messages are the texts of the agent in a turn. The last one is the final text and no intermediate
+// message: a message is therefore stored only when the next one has come.
 type messages struct {
-	id          string
-	text        strings.Builder
-	first, last *engine.RawRef
-	cut         bool
-	held        *engine.Message
+	id       string
+	text     strings.Builder
+	from, to *engine.RawRef // of its first and last piece
+	cut      bool
+	last     *engine.Message // complete, and not stored yet
 }
 
 // add adds a piece, and reports whether the text became too long.
 func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool) {
 	if m.text.Len() == 0 {
-		m.first, m.cut = ref, false
+		m.from, m.cut = ref, false
 	}
 	if m.cut {
 		return false
 	}
-	m.id, m.last = id, ref
+	m.id, m.to = id, ref
 	if room := limit - m.text.Len(); len(text) > room {
 		text, cut, m.cut = process.Cut(text, room), true, true
 	}
@@ -104,13 +104,13 @@ func (m *messages) add(id, text string, ref *engine.RawRef, limit int) (cut bool
 	return cut
 }
 
-// end makes a message of the pieces that came so far, and passes the one before it to store.
+// end makes one message of the pieces so far, and passes the message before it to store.
 func (m *messages) end(store func(engine.Message) error) error {
 	if m.text.Len() == 0 {
 		return nil
 	}
-	before := m.held
-	m.held = &engine.Message{Text: m.text.String(), RawRef: span(m.first, m.last)}
+	before := m.last
+	m.last = &engine.Message{Text: m.text.String(), RawRef: span(m.from, m.to)}
 	m.text.Reset()
 	m.id = ""
 	if before == nil {
@@ -121,18 +121,19 @@ func (m *messages) end(store func(engine.Message) error) error {
 
 // final removes and returns the last message, nil when there was none.
 func (m *messages) final() *engine.Message {
-	last := m.held
-	m.held = nil
+	last := m.last
+	m.last = nil
 	return last
 }
 
-// What begins a line of a transcript, which holds the lines both ways: who wrote it.
+// A transcript has the lines of both sides. These marks at the beginning of a line say who wrote
+// it.
 const (
 	fromAgent = "< "
 	toAgent   = "> "
 )
 
-// span is from the beginning of one line to the end of another; nil when either is not there.
+// span is the part of the transcript from one line to another; nil when either is not in it.
 func span(first, last *engine.RawRef) *engine.RawRef {
 	if first == nil || last == nil {
 		return nil

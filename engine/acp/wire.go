@@ -15,14 +15,14 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// errGone says that the agent's output has ended.
-var errGone = errors.New("acp: the agent has ended")
+// errEnded says that the agent's output has ended.
+var errEnded = errors.New("acp: the agent has ended")
 
-// errUnread says that an agent keeps asking and does not read the answers.
+// errUnread says that an agent sends requests and does not read the answers.
 var errUnread = fmt.Errorf("acp: the agent does not read its input: more than %d messages wait for it", maxUnread/2)
 
-// errProtocol says that an agent wrote something after which it is unknown what it waits for, or
-// what it has answered.
+// errProtocol says that an agent wrote something after which the host cannot know which call it has
+// answered, or for what it waits.
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return "acp: the agent does not keep to the protocol: " + e.what }
@@ -43,8 +43,8 @@ type envelope struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// failure is the error of an answer, nil when it has none. An agent that writes a mere text is
-// understood too.
+// failure is the error of an answer, nil when it has none. An error that is a plain string is
+// accepted.
 func (e envelope) failure() *sdk.RequestError {
 	if len(e.Error) == 0 || string(e.Error) == "null" {
 		return nil
@@ -60,39 +60,38 @@ func (e envelope) failure() *sdk.RequestError {
 	return said
 }
 
-// wire is the host's half of a connection. The types of the protocol are the SDK's; its connection
-// is not used: it ends when a thousand updates wait to be stored, may lose an answer that the agent
-// writes before it ends, and does not say where a message stands in the stream.
+// wire is the host's side of a connection. The types of the protocol are those of the SDK. Its
+// connection is not used: it ends when a thousand updates wait to be stored, may lose an answer
+// that the agent writes before it ends, and does not say where in the stream a message stands.
 type wire struct {
-	out   chan []byte     // lines for the agent's writer
-	taken chan struct{}   // the writer has written one
-	ended <-chan struct{} // the process has ended: nobody writes any more
-	gone  chan struct{}   // closed when the agent's output has ended
-	keep  func(line string)
+	out         chan []byte     // lines for the agent's writer
+	written     chan struct{}   // the writer has written a line
+	ended       <-chan struct{} // the process has ended: nobody writes any more
+	outputEnded chan struct{}   // closed when the agent's output has ended
+	record      func(line string)
 
 	mu     sync.Mutex
 	last   int64                   // guarded by mu; the newest call
-	calls  map[int64]chan envelope // guarded by mu; which wait for an answer
+	calls  map[int64]chan envelope // guarded by mu; those that wait for an answer
 	broken chan struct{}           // closed when why is set
-	why    error                   // guarded by mu until broken is closed; why nothing more can come of this connection
+	why    error                   // guarded by mu until broken is closed; why the connection is broken
 }
 
-// maxUnread is how many messages may wait for an agent that does not read; maxID is how long the id
-// of a request may be that is answered.
 const (
-	maxUnread = 1024
-	maxID     = 256
+	maxUnread = 1024 // messages that may be queued for an agent that does not read
+	maxID     = 256  // bytes of the id of an agent's request
 )
 
-func newWire(ended <-chan struct{}, keep func(string)) *wire {
+func newWire(ended <-chan struct{}, record func(string)) *wire {
 	return &wire{
-		out: make(chan []byte, maxUnread), taken: make(chan struct{}, 1), ended: ended, gone: make(chan struct{}),
-		keep: keep, calls: make(map[int64]chan envelope),
+		out: make(chan []byte, maxUnread), written: make(chan struct{}, 1), ended: ended,
+		outputEnded: make(chan struct{}),
+		record:      record, calls: make(map[int64]chan envelope),
 		broken: make(chan struct{}),
 	}
 }
 
-// fail gives the connection up: all calls end with why, now and later. The first reason stays.
+// fail breaks the connection: all calls, also later ones, end with why. The first reason stays.
 func (w *wire) fail(why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +101,7 @@ func (w *wire) fail(why error) {
 	}
 }
 
-// request, notice and answer are what the host writes.
+// request, notification and answer are the messages that the host writes.
 type request struct {
 	JSONRPC string `json:"jsonrpc"`
 	ID      int64  `json:"id"`
@@ -110,7 +109,7 @@ type request struct {
 	Params  any    `json:"params"`
 }
 
-type notice struct {
+type notification struct {
 	JSONRPC string `json:"jsonrpc"`
 	Method  string `json:"method"`
 	Params  any    `json:"params"`
@@ -125,8 +124,8 @@ type answer struct {
 
 const version2 = "2.0"
 
-// send hands a message to the agent's writer, and never waits: its callers hold locks. An agent
-// that leaves too many messages unread has broken the connection.
+// send queues a message for the agent's writer. It never waits, since its callers hold locks: when
+// an agent leaves too many messages unread, the connection is broken.
 func (w *wire) send(message any) error {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -134,11 +133,11 @@ func (w *wire) send(message any) error {
 	}
 	select {
 	case <-w.ended:
-		return errGone
+		return errEnded
 	case <-w.broken:
 		return w.why
 	case w.out <- append(body, '\n'):
-		w.keep(string(body))
+		w.record(string(body))
 		return nil
 	default:
 		w.fail(errUnread)
@@ -146,9 +145,10 @@ func (w *wire) send(message any) error {
 	}
 }
 
-// pace slows down an agent that asks faster than it reads: its output is not read on before it has
-// read half of what is queued for it. The connection is given up when the agent reads nothing for
-// the time of patience. pace is called without a lock.
+// pace slows down an agent that writes requests faster than it reads the answers: it waits until at
+// most half of the queue is unread, so that the agent's next output is read only then. When the
+// agent reads nothing for the time of patience, the connection is broken. pace is called without a
+// lock.
 func (w *wire) pace(patience time.Duration) {
 	if len(w.out) <= maxUnread/2 {
 		return
@@ -157,7 +157,7 @@ func (w *wire) pace(patience time.Duration) {
 	defer limit.Stop()
 	for len(w.out) > maxUnread/2 {
 		select {
-		case <-w.taken:
+		case <-w.written:
 			limit.Reset(patience)
 		case <-w.ended:
 			return
@@ -171,7 +171,7 @@ func (w *wire) pace(patience time.Duration) {
 }
 
 func (w *wire) notify(method string, params any) error {
-	return w.send(notice{version2, method, params})
+	return w.send(notification{version2, method, params})
 }
 
 func (w *wire) reply(id json.RawMessage, result any) error {
@@ -182,8 +182,8 @@ func (w *wire) refuse(id json.RawMessage, why *sdk.RequestError) error {
 	return w.answer(answer{JSONRPC: version2, ID: id, Error: why})
 }
 
-// answer repeats the id of the agent's request, whose length is limited: the answer waits in
-// memory.
+// answer sends an answer. It repeats the id of the agent's request, whose length is limited because
+// answers are queued in memory.
 func (w *wire) answer(a answer) error {
 	if len(a.ID) > maxID {
 		w.fail(errProtocol{fmt.Sprintf("the id of a request has %d bytes, want at most %d", len(a.ID), maxID)})
@@ -192,8 +192,8 @@ func (w *wire) answer(a answer) error {
 	return w.send(a)
 }
 
-// call waits for the agent's answer. Its error is the agent's (*sdk.RequestError), errGone, why the
-// connection was given up, or why ctx ended.
+// call calls a method of the agent and waits for the answer. Its error is the agent's
+// (*sdk.RequestError), errEnded, why the connection is broken, or why ctx ended.
 func (w *wire) call(ctx context.Context, method string, params, result any) error {
 	reply := make(chan envelope, 1)
 	w.mu.Lock()
@@ -214,11 +214,11 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 	case e = <-reply:
 	case <-w.broken:
 		return w.why
-	case <-w.gone:
+	case <-w.outputEnded:
 		select {
 		case e = <-reply: // it came just before the end
 		default:
-			return errGone
+			return errEnded
 		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -236,8 +236,8 @@ func (w *wire) call(ctx context.Context, method string, params, result any) erro
 }
 
 // deliver gives an answer to its call, and reports whether a call waited for it. A second or late
-// answer is ignored. An answer with an unknown id may be the one that a call waits for: the
-// connection is given up, since that call might wait forever.
+// answer is ignored. An answer with an unknown id may be meant for a call that waits, which would
+// then wait forever: the connection is broken.
 func (w *wire) deliver(e envelope) (waitedFor bool) {
 	id, known := callOf(e.ID)
 	w.mu.Lock()
@@ -253,15 +253,15 @@ func (w *wire) deliver(e envelope) (waitedFor bool) {
 	case !known && waiting:
 		what := "it answered a call that was not made, with the id " + process.Clip(string(e.ID), 100)
 		if said := e.failure(); said != nil {
-			what += ": " + reason(said)
+			what += ": " + describe(said)
 		}
 		w.fail(errProtocol{what})
 	}
 	return false
 }
 
-// callOf reads the id of an answer. Ids are numbers here; an agent that gives one back as a text,
-// or with a fraction of zero, is understood.
+// callOf reads the id of an answer. The host's ids are integers; an agent that returns one as a
+// string, or as 1.0, is understood.
 func callOf(raw json.RawMessage) (id int64, ok bool) {
 	text := bytes.Trim(raw, `"`)
 	if id, err := strconv.ParseInt(string(text), 10, 64); err == nil {

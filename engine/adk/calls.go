@@ -11,16 +11,16 @@ import (
 	"google.golang.org/adk/v2/plugin"
 )
 
-// withOwnIDs adds a plugin, before the host's, that has each call of a model's answer have an id of
-// its own. ADK finds what a person approved by the id of the call: of two calls with one id it
-// would execute one, after either approval.
+// withOwnIDs adds a plugin, before the host's, that gives each call in a model's answer an id of
+// its own. ADK finds the call that a person approved by its id: when two calls had the same id,
+// either approval would execute the same one of them.
 func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
-	own, err := plugin.New(plugin.Config{
+	sessionOnlyState, err := plugin.New(plugin.Config{
 		Name: "interlude_call_ids",
 		AfterModelCallback: llmagent.AfterModelCallback(func(_ agent.Context, r *model.LLMResponse,
 			err error) (*model.LLMResponse, error) {
 			if err == nil && r != nil {
-				separate(r.Content)
+				clearRepeatedIDs(r.Content)
 			}
 			return nil, nil //nolint:nilnil // the answer stays the model's
 		}),
@@ -28,11 +28,12 @@ func withOwnIDs(plugins []*plugin.Plugin) ([]*plugin.Plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("adk: %w", err)
 	}
-	return append([]*plugin.Plugin{own}, plugins...), nil
+	return append([]*plugin.Plugin{sessionOnlyState}, plugins...), nil
 }
 
-// separate takes the id of each call that has the id of one before it; ADK gives it another.
-func separate(c *genai.Content) {
+// clearRepeatedIDs clears the id of each call that has the id of an earlier one. ADK gives it a new
+// one.
+func clearRepeatedIDs(c *genai.Content) {
 	if c == nil {
 		return
 	}
@@ -45,9 +46,9 @@ func separate(c *genai.Content) {
 			seen[id] = true
 			continue
 		}
-		again, call := *part, *part.FunctionCall // the model may keep what it answered
+		part, call := *part, *part.FunctionCall // copies, since the model may still use its answer
 		call.ID = ""
-		again.FunctionCall = &call
-		c.Parts[i] = &again
+		part.FunctionCall = &call
+		c.Parts[i] = &part
 	}
 }

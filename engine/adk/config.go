@@ -90,7 +90,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// versions is where the engine keeps what a turn leaves.
+// versions returns where the engine stores its sessions.
 func (c Config) versions() checkpoint.Sessions {
 	return checkpoint.Sessions{Engine: c.Name, Version: "1", Revision: c.Revision, Store: c.Store}
 }

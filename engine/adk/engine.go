@@ -56,7 +56,7 @@ func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle
 }
 
 // RunTurn runs the agent until it waits for something or comes to its end. When the agent waits for
-// several things, a turn may only take one answer and ask for the next.
+// several things, a turn may only store one answer and ask for the next.
 func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
@@ -65,27 +65,27 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	before, err := readKept(body)
+	before, err := readSession(body)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	e.forget(ctx, before)
-	if err := e.tellFresh(ctx, t, s); err != nil {
+	e.deleteOldSession(ctx, before)
+	if err := e.storeFirstHandle(ctx, t, s); err != nil {
 		return engine.Outcome{}, err
 	}
-	if next := before.unanswered(); next != nil {
-		if err := e.take(ctx, t, next); err != nil {
-			return unclear(next, err)
+	if next := before.firstUnanswered(); next != nil {
+		if err := e.applyAnswer(ctx, t, next); err != nil {
+			return askAgain(next, err)
 		}
-		if next = before.unanswered(); next != nil {
+		if next = before.firstUnanswered(); next != nil {
 			return e.ask(ctx, t, before, next.Question, engine.Usage{})
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &play{turn: t, sink: s, cancel: cancel}
-	after, err := e.play(context.WithValue(ctx, turnKey{}, p), p, before)
-	// whatever came of it came late, and the attempt may not be the run's any more
+	p := &activeTurn{turn: t, sink: s, cancel: cancel}
+	after, err := e.runAgent(context.WithValue(ctx, turnKey{}, p), p, before)
+	// The result came too late: the attempt may not be the run's any more.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -95,8 +95,8 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	return e.outcome(ctx, p, after)
 }
 
-// tellFresh tells the first turn's handle.
-func (e *Engine) tellFresh(ctx context.Context, t engine.Turn, s engine.Sink) error {
+// storeFirstHandle stores the handle of the run's first turn.
+func (e *Engine) storeFirstHandle(ctx context.Context, t engine.Turn, s engine.Sink) error {
 	if t.Session != nil {
 		return nil
 	}
@@ -107,8 +107,8 @@ func (e *Engine) tellFresh(ctx context.Context, t engine.Turn, s engine.Sink) er
 	return s.Session(ctx, h)
 }
 
-// take puts the turn's answer to what waits for it.
-func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
+// applyAnswer stores the response that the turn's answer gives to the pending call.
+func (e *Engine) applyAnswer(ctx context.Context, t engine.Turn, o *pendingCall) error {
 	if len(t.Answers) == 0 {
 		return errNoAnswer
 	}
@@ -116,8 +116,8 @@ func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
 	if err != nil {
 		return fmt.Errorf("the answer cannot be used: %w", err)
 	}
-	if response["confirmed"] == true && o.Whole != nil && !o.Whole.Intact(t.ArtifactDir) {
-		return &Unclear{Need: "The artifact " + o.Whole.Name + " is not as it was when this was asked, so it can " +
+	if response["confirmed"] == true && o.Document != nil && !o.Document.Intact(t.ArtifactDir) {
+		return &Unclear{Need: "The artifact " + o.Document.Name + " is not as it was when this was asked, so it can " +
 			"only be refused: please answer no."}
 	}
 	if response == nil {
@@ -127,8 +127,8 @@ func (e *Engine) take(ctx context.Context, t engine.Turn, o *open) error {
 	return nil
 }
 
-// unclear asks again when the answer was not clear. The session is as it was: nothing has happened.
-func unclear(o *open, err error) (engine.Outcome, error) {
+// askAgain repeats the question when err is an *Unclear. The session has not changed.
+func askAgain(o *pendingCall, err error) (engine.Outcome, error) {
 	var need *Unclear
 	if !errors.As(err, &need) {
 		return engine.Outcome{}, failure(err)
@@ -138,9 +138,9 @@ func unclear(o *open, err error) (engine.Outcome, error) {
 	return engine.Ask(q), nil
 }
 
-// message is what the agent is run with: the responses to what it waited for, or the prompt or
+// runInput is what the agent is run with: the responses to its pending calls, or the prompt or
 // answer as text.
-func message(t engine.Turn, k *kept) *genai.Content {
+func runInput(t engine.Turn, k *savedSession) *genai.Content {
 	if len(k.Open) == 0 {
 		return genai.NewContentFromText(t.Input(), genai.RoleUser)
 	}
@@ -154,7 +154,7 @@ func message(t engine.Turn, k *kept) *genai.Content {
 }
 
 // outcome is the evidence of a turn in which the agent ran.
-func (e *Engine) outcome(ctx context.Context, p *play, after *kept) (engine.Outcome, error) {
+func (e *Engine) outcome(ctx context.Context, p *activeTurn, after *savedSession) (engine.Outcome, error) {
 	if len(after.Open) == 0 {
 		return e.ends(ctx, p, after)
 	}
@@ -166,20 +166,20 @@ func (e *Engine) outcome(ctx context.Context, p *play, after *kept) (engine.Outc
 	}
 	for i := range after.Open {
 		o := &after.Open[i]
-		q, whole, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d",
+		q, document, err := approval.Fit(e.cfg.Question(o.Interrupt), p.turn.ArtifactDir, fmt.Sprintf("question-%d",
 			p.turn.Attempt))
 		if err != nil {
 			return engine.Outcome{}, failure(fmt.Errorf("what the agent asks for cannot be shown in whole, so that "+
 				"nobody can approve it: set lifecycle.Config.Dir: %w", err))
 		}
-		o.Whole = whole
+		o.Document = document
 		o.Question, _ = interaction.Normalize(q)
 	}
 	return e.ask(ctx, p.turn, after, after.Open[0].Question, p.usage)
 }
 
 // ends is the outcome of a turn in which the agent came to its end.
-func (e *Engine) ends(ctx context.Context, p *play, after *kept) (engine.Outcome, error) {
+func (e *Engine) ends(ctx context.Context, p *activeTurn, after *savedSession) (engine.Outcome, error) {
 	o := engine.Say(p.text())
 	if e.cfg.Ends == EndsRun {
 		o = engine.Done(p.text())
@@ -191,14 +191,14 @@ func (e *Engine) ends(ctx context.Context, p *play, after *kept) (engine.Outcome
 	return e.save(ctx, p.turn, o, after)
 }
 
-func (e *Engine) ask(ctx context.Context, t engine.Turn, k *kept, q interaction.Question,
+func (e *Engine) ask(ctx context.Context, t engine.Turn, k *savedSession, q interaction.Question,
 	used engine.Usage) (engine.Outcome, error) {
 	o := engine.Ask(q)
 	o.Usage = used
 	return e.save(ctx, t, o, k)
 }
 
-func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *kept) (engine.Outcome, error) {
+func (e *Engine) save(ctx context.Context, t engine.Turn, o engine.Outcome, k *savedSession) (engine.Outcome, error) {
 	body, err := json.Marshal(k)
 	if err != nil {
 		return engine.Outcome{}, failure(fmt.Errorf("the session cannot be written: %w", err))

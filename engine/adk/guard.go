@@ -8,17 +8,16 @@ import (
 	"google.golang.org/adk/v2/session"
 )
 
-// Guard returns an agent that runs a and makes an error of its panic. ADK's ParallelAgent runs its
-// sub-agents in goroutines of its own, where a panic ends the whole process and nobody but the
-// sub-agent can prevent it: guard each of them that is not known never to panic. It does not reach
-// goroutines that a starts itself.
+// Guard returns an agent that runs a and turns its panic into an error. ADK's ParallelAgent runs
+// its sub-agents in goroutines of its own, where a panic ends the whole process: guard each of them
+// that may panic. Guard does not recover panics of goroutines that a starts itself.
 func Guard(a agent.Agent) (agent.Agent, error) {
 	return agent.New(agent.Config{
 		Name: a.Name(), Description: a.Description(), SubAgents: a.SubAgents(),
 		Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 			return func(yield func(*session.Event, error) bool) {
-				given, failed := guarded(a.Run(ctx), yield)
-				if failed != nil && !given {
+				stopped, failed := guarded(a.Run(ctx), yield)
+				if failed != nil && !stopped {
 					yield(nil, fmt.Errorf("adk: the agent %s: %w", a.Name(), failed))
 				}
 			}
@@ -26,13 +25,12 @@ func Guard(a agent.Agent) (agent.Agent, error) {
 	})
 }
 
-// guarded gives on what the agent says, until it ends or panics. stopped says that nobody wants
-// more of it.
+// guarded yields the agent's events until it ends or panics. stopped says that yield wants no more.
 func guarded(events iter.Seq2[*session.Event, error], yield func(*session.Event, error) bool) (stopped bool,
 	failed error) {
 	yielding := false
 	defer func() {
-		if yielding { // it is not the agent that panics
+		if yielding { // the panic is that of yield, not the agent's
 			return
 		}
 		if p := recover(); p != nil {

@@ -46,12 +46,12 @@ type Interrupt struct {
 	Schema *jsonschema.Schema `json:"schema,omitempty"`
 	// Interim is what a long-running tool returned at once, nil for nothing.
 	Interim map[string]any `json:"interim,omitempty"`
-	// Question is what was asked. It is there when the answer comes.
+	// Question is what was asked. It is set when the answer has come.
 	Question interaction.Question `json:"question"`
 }
 
-// waiting finds what the events leave to wait for: calls that ADK marks as long-running, in order,
-// but for those that a response of the user's side settled.
+// waiting returns the calls that wait for their response: those that ADK marks as long-running, in
+// order, without those that the user's side has answered.
 func waiting(events []*session.Event) []Interrupt {
 	var all []Interrupt
 	for _, ev := range events {
@@ -92,7 +92,7 @@ func interruptOf(ev *session.Event, call *genai.FunctionCall) Interrupt {
 			i.Tool, i.Args = original.Name, original.Args
 		}
 		var wanted toolconfirmation.ToolConfirmation
-		if reshape(call.Args["toolConfirmation"], &wanted) == nil {
+		if convert(call.Args["toolConfirmation"], &wanted) == nil {
 			i.Message, i.Payload = wanted.Hint, wanted.Payload
 		}
 	case workflow.WorkflowInputFunctionCallName:
@@ -100,7 +100,7 @@ func interruptOf(ev *session.Event, call *genai.FunctionCall) Interrupt {
 		var wanted session.RequestInput
 		if ev.RequestedInput != nil {
 			wanted = *ev.RequestedInput
-		} else if reshape(call.Args, &wanted) != nil {
+		} else if convert(call.Args, &wanted) != nil {
 			return i
 		}
 		i.Message, i.Payload, i.Schema = wanted.Message, wanted.Payload, wanted.ResponseSchema
@@ -120,8 +120,8 @@ func (i Interrupt) function() string {
 	return i.Tool
 }
 
-// reshape reads v, a value or the JSON of one, as another type.
-func reshape(v, into any) error {
+// convert converts v to another type, by its JSON.
+func convert(v, into any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return err

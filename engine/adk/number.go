@@ -18,18 +18,18 @@ func decode(body []byte, into any) error {
 	return d.Decode(into)
 }
 
-// exact makes Go's numbers of those in a decoded value, as encoding/json does: a float64. Where
-// that would be another number it is an int64 or uint64, and a json.Number where these cannot hold
-// it either.
-func exact(v any) any {
+// exactNumber converts each json.Number in a decoded value: to a float64, as encoding/json does, or
+// when that cannot hold the number exactly to an int64 or uint64. It stays a json.Number when none
+// of these can.
+func exactNumber(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, of := range v {
-			v[name] = exact(of)
+			v[name] = exactNumber(of)
 		}
 	case []any:
 		for i, of := range v {
-			v[i] = exact(of)
+			v[i] = exactNumber(of)
 		}
 	case json.Number:
 		return number(v)
@@ -39,7 +39,7 @@ func exact(v any) any {
 
 func exactMap(m map[string]any) map[string]any {
 	for name, of := range m {
-		m[name] = exact(of)
+		m[name] = exactNumber(of)
 	}
 	return m
 }
@@ -68,8 +68,8 @@ func number(n json.Number) any {
 	return f
 }
 
-// numbers are the parts of a session that can hold any value. session.Event decodes itself and
-// takes all numbers for a float64.
+// numbers are the parts of a saved session that can hold any JSON value. They are decoded
+// separately, since session.Event decodes every number as a float64.
 type numbers struct {
 	Open []struct {
 		Args     map[string]any `json:"args"`
@@ -96,8 +96,8 @@ type numbers struct {
 	} `json:"events"`
 }
 
-// restore puts the numbers of a session's JSON back into what was decoded of it.
-func (k *kept) restore(body []byte) error {
+// restore replaces the numbers in the decoded session by the exact ones in its JSON.
+func (k *savedSession) restore(body []byte) error {
 	var n numbers
 	if err := decode(body, &n); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (k *kept) restore(body []byte) error {
 	for i, from := range n.Open {
 		to := &k.Open[i]
 		to.Args, to.Interim, to.Response = exactMap(from.Args), exactMap(from.Interim), exactMap(from.Response)
-		to.Payload = exact(from.Payload)
+		to.Payload = exactNumber(from.Payload)
 	}
 	k.State = exactMap(n.State)
 	for i, from := range n.Events {
@@ -113,7 +113,7 @@ func (k *kept) restore(body []byte) error {
 		if to == nil {
 			continue
 		}
-		to.Actions.StateDelta, to.Output = exactMap(from.Actions.StateDelta), exact(from.Output)
+		to.Actions.StateDelta, to.Output = exactMap(from.Actions.StateDelta), exactNumber(from.Output)
 		if from.Content == nil {
 			continue
 		}
@@ -131,8 +131,8 @@ func (k *kept) restore(body []byte) error {
 	return nil
 }
 
-// restoreOriginal has the call that a confirmation is about be one, as it was before it was stored:
-// ADK would take its numbers for a float64 when it makes one of a map.
+// restoreOriginal decodes the call that a confirmation is about with its exact numbers. Without it,
+// ADK would convert the stored map, and every number in it to a float64.
 func restoreOriginal(call *genai.FunctionCall) {
 	const key = "originalFunctionCall"
 	wrapped, ok := call.Args[key].(map[string]any)
@@ -140,7 +140,7 @@ func restoreOriginal(call *genai.FunctionCall) {
 		return
 	}
 	var original genai.FunctionCall
-	if err := reshape(wrapped, &original); err != nil {
+	if err := convert(wrapped, &original); err != nil {
 		return // ADK says what is wrong with it
 	}
 	original.Args, _ = wrapped["args"].(map[string]any)

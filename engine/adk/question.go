@@ -22,13 +22,13 @@ func Ask(i Interrupt) interaction.Question {
 			prompt = "May the tool " + i.Tool + " run?"
 		}
 		return interaction.Question{
-			Kind: interaction.RiskAck, Prompt: approval.Visible(prompt), Context: described(i),
+			Kind: interaction.RiskAck, Prompt: approval.Visible(prompt), Context: contextOf(i),
 			Options:       []interaction.Option{{Label: "Yes", Value: "yes"}, {Label: "No", Value: "no"}},
 			DefaultPolicy: interaction.SafeDefault,
 		}
 	case Input:
 		q := interaction.Baseline(i.Message)
-		q.Context = described(i)
+		q.Context = contextOf(i)
 		return q
 	case Result:
 	}
@@ -36,7 +36,7 @@ func Ask(i Interrupt) interaction.Question {
 		return q
 	}
 	return interaction.Question{Kind: interaction.OpenText, Prompt: "The tool " + i.Tool + " waits for its result.",
-		Context: described(i)}
+		Context: contextOf(i)}
 }
 
 // questionIn finds a question in what an interrupt carries.
@@ -53,7 +53,7 @@ func questionIn(carried any) (interaction.Question, bool) {
 		}
 		return *carried, true
 	}
-	if reshape(carried, &q) != nil || strings.TrimSpace(q.Prompt) == "" {
+	if convert(carried, &q) != nil || strings.TrimSpace(q.Prompt) == "" {
 		return q, false
 	}
 	if q.Kind == "" {
@@ -62,8 +62,8 @@ func questionIn(carried any) (interaction.Question, bool) {
 	return q, true
 }
 
-// described is what a person should see beside the question, whatever its length.
-func described(i Interrupt) string {
+// contextOf is what a person should see beside the question. It may be of any length.
+func contextOf(i Interrupt) string {
 	var lines []string
 	add := func(what string, v any) {
 		lines = append(lines, approval.Visible(what)+" "+approval.JSON(v))

@@ -21,9 +21,8 @@ func (u *Unclear) Error() string { return "adk: unclear answer: " + u.Need }
 
 // Respond makes the function response of an answer.
 //
-// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no;
-// anything else is Unclear, as nobody should have agreed to what they did not. Nobody's answer is a
-// no. The whole text goes along as the payload.
+// A confirmation is given by a plain yes, in one of the usual words, and refused by a plain no; any
+// other answer is Unclear. An automatic decision refuses it. The whole text is the payload.
 //
 // Input is the text, when it may be one; where the node's schema wants something else it is read as
 // JSON, with yes and no for a boolean. What does not pass the schema is Unclear, unless it is an

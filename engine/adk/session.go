@@ -16,30 +16,30 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// kept is what a turn leaves for the next one: a version of package checkpoint, as JSON.
-type kept struct {
-	// Open is what the agent waits for; they are answered one after the other, and given to the
-	// agent together.
-	Open []open `json:"open,omitempty"`
+// savedSession is what a turn leaves for the next one: a version of package checkpoint, as JSON.
+type savedSession struct {
+	// Open are the calls that wait for their responses. They are answered in separate turns, and
+	// the agent gets all responses together.
+	Open []pendingCall `json:"open,omitempty"`
 	// State and Events are ADK's session, unless it is in the host's service, under the id Session.
 	State   map[string]any   `json:"state,omitempty"`
 	Events  []*session.Event `json:"events,omitempty"`
 	Session string           `json:"session,omitempty"`
-	// Older are the sessions before in the host's service, the latest first.
+	// Older are the earlier sessions in the host's service, the latest first.
 	Older []string `json:"older,omitempty"`
 }
 
-// open is an interrupt and, once it came, its response.
-type open struct {
+// pendingCall is an interrupt and, when it was answered, the response.
+type pendingCall struct {
 	Interrupt
 
-	// Whole has all of the question's context where the question shows a part.
-	Whole    *approval.Document `json:"whole,omitempty"`
+	// Document has all of the question's context when the question shows only a part.
+	Document *approval.Document `json:"whole,omitempty"`
 	Response map[string]any     `json:"response,omitempty"`
 }
 
-// unanswered is the first interrupt that has no response, nil when there is none.
-func (k *kept) unanswered() *open {
+// firstUnanswered returns the first call that has no response, nil when there is none.
+func (k *savedSession) firstUnanswered() *pendingCall {
 	for i := range k.Open {
 		if k.Open[i].Response == nil {
 			return &k.Open[i]
@@ -48,8 +48,8 @@ func (k *kept) unanswered() *open {
 	return nil
 }
 
-func readKept(body []byte) (*kept, error) {
-	var k kept
+func readSession(body []byte) (*savedSession, error) {
+	var k savedSession
 	if body == nil {
 		return &k, nil
 	}
@@ -67,8 +67,8 @@ func resumeFailed(err error) error {
 	return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed", Err: err}
 }
 
-// fork makes the turn's own session: one that holds what the kept one does.
-func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Service, session.Session, error) {
+// fork creates the turn's own session, with the events and the state of the saved one.
+func (e *Engine) fork(ctx context.Context, t engine.Turn, k *savedSession) (session.Service, session.Session, error) {
 	service, state, events := e.cfg.Sessions, k.State, k.Events
 	if service == nil {
 		service = session.InMemoryService()
@@ -78,12 +78,12 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 		if err != nil {
 			return nil, nil, resumeFailed(fmt.Errorf("adk: session %s: %w", k.Session, err))
 		}
-		state, events = own(before.Session.State()), eventsOf(before.Session)
+		state, events = sessionOnlyState(before.Session.State()), eventsOf(before.Session)
 	}
 	if err := k.unchanged(events); err != nil {
 		return nil, nil, err
 	}
-	made, err := service.Create(ctx, &session.CreateRequest{
+	created, err := service.Create(ctx, &session.CreateRequest{
 		AppName: e.cfg.App, UserID: e.cfg.User, State: maps.Clone(state),
 		SessionID: fmt.Sprintf("%s-%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text()),
 	})
@@ -91,16 +91,17 @@ func (e *Engine) fork(ctx context.Context, t engine.Turn, k *kept) (session.Serv
 		return nil, nil, fmt.Errorf("adk: make the turn's session: %w", err)
 	}
 	for _, ev := range events {
-		if err := service.AppendEvent(ctx, made.Session, ev); err != nil {
+		if err := service.AppendEvent(ctx, created.Session, ev); err != nil {
 			return nil, nil, fmt.Errorf("adk: copy into the turn's session: %w", err)
 		}
 	}
-	return service, made.Session, nil
+	return service, created.Session, nil
 }
 
-// unchanged reports a call in the session that is not the one that a person was asked about: a
-// session service of the host's may have lost or changed it. What is executed is what was seen.
-func (k *kept) unchanged(events []*session.Event) error {
+// unchanged returns an error when a pending call in the session is not the one that a person was
+// asked about: the host's session service may have lost or changed it, and only what the person saw
+// may be executed.
+func (k *savedSession) unchanged(events []*session.Event) error {
 	now := make(map[string]Interrupt)
 	for _, i := range waiting(events) {
 		now[i.ID] = i
@@ -114,8 +115,8 @@ func (k *kept) unchanged(events []*session.Event) error {
 	return nil
 }
 
-// own is the state that belongs to the session itself.
-func own(s session.State) map[string]any {
+// sessionOnlyState is the state that belongs to the session, without that of the app and the user.
+func sessionOnlyState(s session.State) map[string]any {
 	state := make(map[string]any)
 	for key, v := range s.All() {
 		if !strings.HasPrefix(key, session.KeyPrefixApp) && !strings.HasPrefix(key, session.KeyPrefixUser) &&
@@ -134,18 +135,19 @@ func eventsOf(s session.Session) []*session.Event {
 	return events
 }
 
-// keep is what the turn's session leaves.
-func (e *Engine) keep(ctx context.Context, service session.Service, id string, before *kept) (*kept, error) {
+// snapshot reads the turn's session after the agent has run, as it is to be saved.
+func (e *Engine) snapshot(ctx context.Context, service session.Service, id string, before *savedSession) (*savedSession,
+	error) {
 	got, err := service.Get(ctx, &session.GetRequest{AppName: e.cfg.App, UserID: e.cfg.User, SessionID: id})
 	if err != nil {
 		return nil, fmt.Errorf("adk: read the turn's session: %w", err)
 	}
-	k := &kept{Open: openOf(waiting(eventsOf(got.Session)))}
+	k := &savedSession{Open: pendingCalls(waiting(eventsOf(got.Session)))}
 	if e.cfg.Sessions != nil {
 		k.Session = id
 		if before.Session != "" {
 			k.Older = append([]string{before.Session}, before.Older...)
-			k.Older = k.Older[:min(len(k.Older), keptOlder)]
+			k.Older = k.Older[:min(len(k.Older), maxOlder)]
 		}
 		return k, nil
 	}
@@ -158,24 +160,23 @@ func (e *Engine) keep(ctx context.Context, service session.Service, id string, b
 	return k, nil
 }
 
-// keptOlder is how many sessions before the one that a run goes on from are named, so that the last
-// can be deleted.
-const keptOlder = 2
+// maxOlder is how many earlier sessions are named. The oldest of them is deleted in the next turn.
+const maxOlder = 2
 
-// forget deletes a session of the host's service that nobody comes back to. One that cannot be
-// deleted takes up room, and nothing else.
-func (e *Engine) forget(ctx context.Context, k *kept) {
-	if e.cfg.Sessions == nil || len(k.Older) < keptOlder {
+// deleteOldSession deletes the oldest session in the host's service, which no turn resumes any
+// more. An error is ignored: a session that stays does no harm.
+func (e *Engine) deleteOldSession(ctx context.Context, k *savedSession) {
+	if e.cfg.Sessions == nil || len(k.Older) < maxOlder {
 		return
 	}
 	_ = e.cfg.Sessions.Delete(ctx, &session.DeleteRequest{AppName: e.cfg.App, UserID: e.cfg.User,
-		SessionID: k.Older[keptOlder-1]})
+		SessionID: k.Older[maxOlder-1]})
 }
 
-func openOf(all []Interrupt) []open {
-	var list []open
+func pendingCalls(all []Interrupt) []pendingCall {
+	var list []pendingCall
 	for _, i := range all {
-		list = append(list, open{Interrupt: i})
+		list = append(list, pendingCall{Interrupt: i})
 	}
 	return list
 }

@@ -80,7 +80,7 @@ func told(s session.Session) []string {
 
 // B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine,
 // with sessions in the run's folder and in a service of the host.
-func TestAnAgentIsAnEngine(t *testing.T) {
+func TestAgentPassesTheSuite(t *testing.T) {
 	for name, service := range map[string]func() session.Service{
 		"sessions of its own":    func() session.Service { return nil },
 		"sessions of the host's": session.InMemoryService,

@@ -95,7 +95,7 @@ var services = map[string]func() session.Service{
 	"sessions of the host's": session.InMemoryService,
 }
 
-func TestAToolThatWantsConfirmationIsConfirmed(t *testing.T) {
+func TestConfirmedToolRuns(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
 			var shop till
@@ -120,7 +120,7 @@ func TestAToolThatWantsConfirmationIsConfirmed(t *testing.T) {
 	}
 }
 
-func TestAToolThatIsRefusedDoesNotRun(t *testing.T) {
+func TestRefusedToolDoesNotRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	s.do("pay 5EUR")
@@ -141,7 +141,7 @@ func TestAToolThatIsRefusedDoesNotRun(t *testing.T) {
 
 // Several calls wait at one time: they are asked for one after the other, and the agent goes on
 // when it has all.
-func TestToolsAskOneAfterTheOther(t *testing.T) {
+func TestQuestionsOfSeveralToolsAreAskedInTurn(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
 			var shop till
@@ -159,7 +159,7 @@ func TestToolsAskOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestALongRunningToolHasItsResultFromAPerson(t *testing.T) {
+func TestLongRunningToolGetsItsResultFromAPerson(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	q := s.do("approve 5EUR").Questions[0]
@@ -169,7 +169,7 @@ func TestALongRunningToolHasItsResultFromAPerson(t *testing.T) {
 	require.Equal(t, "granted by Ada", s.says("granted by Ada"))
 }
 
-func TestALongRunningToolMaySayWhereItStands(t *testing.T) {
+func TestInterimResultOfALongRunningToolIsShown(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	q := s.do("ticket 5EUR").Questions[0]
@@ -178,7 +178,7 @@ func TestALongRunningToolMaySayWhereItStands(t *testing.T) {
 }
 
 // An agent that ends its turn with a text goes on in the same conversation.
-func TestAnAgentRemembersTheConversation(t *testing.T) {
+func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
 			var shop till
@@ -214,7 +214,7 @@ func requesting(r session.RequestInput) func() workflow.Node {
 	}
 }
 
-func TestAWorkflowNodeHasItsInputFromAPerson(t *testing.T) {
+func TestWorkflowNodeGetsItsInputFromAPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		request session.RequestInput
 		asked   interaction.Question
@@ -258,7 +258,7 @@ func TestAWorkflowNodeHasItsInputFromAPerson(t *testing.T) {
 
 // E4, I2: a turn is executed by many attempts at one time. Each goes on from the same session and
 // leaves one of its own.
-func TestManyAttemptsAtOneTimeSpoilNothing(t *testing.T) {
+func TestConcurrentAttemptsDoNotShareASession(t *testing.T) {
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
 			var shop till
@@ -286,7 +286,7 @@ func TestManyAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 }
 
 // E2: a session that is gone or of another revision, in the run's folder and in the host's service.
-func TestASessionThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
+func TestUnusableSessionIsSessionResumeFailed(t *testing.T) {
 	var shop till
 	t.Run("gone", func(t *testing.T) {
 		s := newTalk(t, newClerk(&shop), adk.Config{})
@@ -326,7 +326,7 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 }
 
 // A6: an automatic run asks nobody.
-func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
+func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	s := newTalk(t, newClerk(&shop), adk.Config{})
 	s.turn.Mode = fsm.ModeAuto
@@ -334,7 +334,7 @@ func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
 }
 
 // K4: what is executed is what was seen, also after a restart: no digit of a number is lost.
-func TestAToolIsCalledWithTheNumberThatWasSeen(t *testing.T) {
+func TestToolGetsTheExactNumberThatWasShown(t *testing.T) {
 	const large = 9007199254740993 // no float64
 	for name, service := range services {
 		t.Run(name, func(t *testing.T) {
@@ -350,7 +350,7 @@ func TestAToolIsCalledWithTheNumberThatWasSeen(t *testing.T) {
 
 // K4: two calls that a model gives one id are two questions, and each answer holds for its own
 // call.
-func TestTwoCallsWithOneIDAreTwoApprovals(t *testing.T) {
+func TestCallsWithOneIDAreApprovedSeparately(t *testing.T) {
 	for answers, want := range map[[2]string][]int64{
 		{"yes", "yes"}: {1, 2}, {"yes", "no"}: {1}, {"no", "yes"}: {2}, {"no", "no"}: nil,
 	} {
@@ -365,7 +365,7 @@ func TestTwoCallsWithOneIDAreTwoApprovals(t *testing.T) {
 }
 
 // K4: what is approved is visible, and where a question cannot show all of it an artifact does.
-func TestWhatIsConfirmedIsVisible(t *testing.T) {
+func TestConfirmationShowsInvisibleCharacters(t *testing.T) {
 	var got []int64
 	hidden := call("1", 1)
 	hidden.Args["why"] = strings.Repeat(" ", 4000) + "\u202e; rm -rf /"
@@ -395,7 +395,7 @@ func TestWhatIsConfirmedIsVisible(t *testing.T) {
 
 // J10: a panic of an agent that runs in a goroutine of ADK's ends the turn, and not the host, where
 // the agent is guarded.
-func TestAPanicOfAGuardedAgentEndsItsTurn(t *testing.T) {
+func TestGuardTurnsAPanicIntoAFailure(t *testing.T) {
 	wild := func(name string) agent.Agent {
 		a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event,
 			error] {

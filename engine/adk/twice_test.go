@@ -29,7 +29,7 @@ import (
 
 // What the engine is for: ADK by itself takes a confirmation as often as it comes. Two people who
 // answer at one time are two payments.
-func TestPlainADKTakesAConfirmationTwice(t *testing.T) {
+func TestADKAloneAcceptsAConfirmationTwice(t *testing.T) {
 	var shop till
 	root, err := newClerk(&shop)(t.Context())
 	require.NoError(t, err)
@@ -155,7 +155,7 @@ func (h *host) parked(t *testing.T, id string) interaction.Question {
 
 // C5, C8, I1: of two people who answer at one time one is accepted, and the tool runs once.
 // I9: the same when the host dies between the reply and the turn that it leads to.
-func TestARunResumesItsQuestionOnce(t *testing.T) {
+func TestOfTwoRepliesOneIsAcceptedAndPaid(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
 			t.Run(s.name+" "+e.name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-func TestWhatIsWaitedForBecomesAQuestion(t *testing.T) {
+func TestAskMakesAQuestionOfAnInterrupt(t *testing.T) {
 	q := interaction.Question{Kind: interaction.Confirm, Prompt: "Pay?"}
 	for name, c := range map[string]struct {
 		waits adk.Interrupt
@@ -44,7 +44,7 @@ func TestWhatIsWaitedForBecomesAQuestion(t *testing.T) {
 	}
 }
 
-func TestAConfirmationNeedsAPlainYes(t *testing.T) {
+func TestRespondNeedsAPlainYesToConfirm(t *testing.T) {
 	waits := adk.Interrupt{Kind: adk.Confirmation, Tool: "pay"}
 	for text, want := range map[string]any{
 		"yes": true, " Yes. ": true, "OK": true, "approved": true,
@@ -63,7 +63,7 @@ func TestAConfirmationNeedsAPlainYes(t *testing.T) {
 }
 
 // The host has the last word about answers, and makes the agent.
-func TestTheHostMayReadAnswersItself(t *testing.T) {
+func TestConfigReplyReadsTheAnswer(t *testing.T) {
 	var shop till
 	read := func(_ context.Context, i adk.Interrupt, a interaction.Answer) (map[string]any, error) {
 		switch a.Text {
@@ -87,7 +87,7 @@ func TestTheHostMayReadAnswersItself(t *testing.T) {
 	require.ErrorContains(t, s.fails("hello"), "no key")
 }
 
-func TestWrongUseIsTold(t *testing.T) {
+func TestWrongUseIsAnError(t *testing.T) {
 	_, err := adk.New(nil, adk.Config{})
 	require.ErrorContains(t, err, "nil")
 	_, err = adk.New(scriptedAgent, adk.Config{Ends: 7})

@@ -35,7 +35,7 @@ func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *model
 
 // H3, H4: in an interactive turn, without its full-auto flags, an agent may write in the working
 // and the artifact folder, whatever these are called, and nowhere else.
-func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
+func TestAgentsWriteOnlyInTheirFolders(t *testing.T) {
 	for _, a := range []adapter{claude, gemini, qwen, opencode} {
 		t.Run(a.name, func(t *testing.T) {
 			e, model := scripted(t, a, agents.Options{})
@@ -90,7 +90,7 @@ func TestAgentsWriteInTheirFoldersOnly(t *testing.T) {
 
 // J11: nothing that a run leaves, in its home, its transcripts, its artifacts or its working
 // folder, has a secret of the agent's.
-func TestNoSecretIsLeftByAnAgent(t *testing.T) {
+func TestAgentsLeaveNoSecretInTheirFolders(t *testing.T) {
 	const key, mine = "sk-test-2fb1c07e5a9d4c3e", "my-own-secret-93ac"
 	variables := map[string]string{
 		"codex": "CODEX_API_KEY", "claude": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY",

@@ -17,7 +17,7 @@ import (
 
 // H4, D5: full-auto flags stand in calls in auto mode only, in its first and its later turns; a
 // session is named by its id, and what a person wrote is no argument.
-func TestHowAgentsAreCalled(t *testing.T) {
+func TestArgumentsOfEachAgent(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
 		o        agents.Options
@@ -103,7 +103,7 @@ func TestHowAgentsAreCalled(t *testing.T) {
 
 // What an agent sees and where it keeps what is its own: the run's home, unless the host names
 // another.
-func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
+func TestHomeOptionSetsTheHome(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
 		o        agents.Options
@@ -186,7 +186,7 @@ func TestAgentsLiveInTheHomeThatTheHostWants(t *testing.T) {
 }
 
 // Settings that the host has put there stay.
-func TestTheHostsOwnSettingsCount(t *testing.T) {
+func TestOptionsOverrideTheAdaptersSettings(t *testing.T) {
 	own := filepath.Join(t.TempDir(), "own.json")
 	require.NoError(t, os.WriteFile(own, []byte(`{"mine":true}`), 0o600))
 	for settings, a := range map[string]adapter{".gemini/settings.json": gemini, ".qwen/settings.json": qwen} {
@@ -200,7 +200,7 @@ func TestTheHostsOwnSettingsCount(t *testing.T) {
 }
 
 // Gemini logs in the way that the host's variables say.
-func TestGeminiLogsInAsTheHostSays(t *testing.T) {
+func TestGeminiLoginFollowsTheHostsVariables(t *testing.T) {
 	for login, set := range map[string]map[string]string{
 		"gemini-api-key": {"GEMINI_API_KEY": "a-key-of-gemini"}, "vertex-ai": {"GOOGLE_GENAI_USE_VERTEXAI": "true"},
 		"oauth-personal": {"GOOGLE_GENAI_USE_GCA": "true"},
@@ -214,7 +214,7 @@ func TestGeminiLogsInAsTheHostSays(t *testing.T) {
 }
 
 // A server without the name of a model is said at once.
-func TestOpencodeNeedsAModelOfTheServer(t *testing.T) {
+func TestOpencodeWithBaseURLNeedsAModel(t *testing.T) {
 	_, err := agents.Opencode(agents.Options{BaseURL: "http://127.0.0.1:1"})
 	require.ErrorContains(t, err, "Options.Model")
 	_, err = agents.Gemini(agents.Options{Resident: true})

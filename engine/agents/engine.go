@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/exec"
@@ -28,24 +27,10 @@ type Engine struct {
 	turns    *exec.Engine // a process for each turn
 	resident *exec.Engine // a process for all turns of a run; nil where the agent cannot
 
-	asking sync.Mutex // held while the program is asked, so that it is asked once
-	asked  answer     // guarded by asking
+	resumable process.Probe[bool] // by the program's help
 }
 
-var (
-	_ engine.Engine         = (*Engine)(nil)
-	_ engine.Checker        = (*Engine)(nil)
-	_ engine.Resident       = (*Engine)(nil)
-	_ engine.Reaper         = (*Engine)(nil)
-	_ engine.Scoped         = (*Engine)(nil)
-	_ engine.ProcessCleaner = (*Engine)(nil)
-)
-
-// answer is what a program's help said.
-type answer struct {
-	program process.Program
-	resumes bool
-}
+var _ process.Engine = (*Engine)(nil)
 
 // Profile looks for the agent and asks it for its help: one that can resume a session does so, any
 // other is resident.
@@ -91,17 +76,10 @@ func (e *Engine) canResume(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	e.asking.Lock()
-	defer e.asking.Unlock()
-	if e.asked.program == program {
-		return e.asked.resumes, nil
-	}
-	list, err := e.turns.Query(ctx, e.help...)
-	if err != nil {
-		return false, err
-	}
-	e.asked = answer{program, e.resumes.MatchString(list)}
-	return e.asked.resumes, nil
+	return e.resumable.Answer(program, func() (bool, error) {
+		list, err := e.turns.Query(ctx, e.help...)
+		return e.resumes.MatchString(list), err
+	})
 }
 
 // formOf returns the engine that executes the run with the handle, nil when that is of another
@@ -151,8 +129,8 @@ func (e *Engine) foreign(h engine.SessionHandle) error {
 }
 
 // Check refuses a handle that is not this engine's or names no session. Whether the agent still has
-// the session is known only when it is asked to go on: where it keeps its files changes from version
-// to version.
+// the session is known only when it is asked to go on: where it keeps its files changes from
+// version to version.
 func (e *Engine) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
 	form := e.formOf(h)
 	if form == nil {

@@ -50,7 +50,7 @@ func program(tb testing.TB, name, text string) (path, notes string) {
 // D1: an agent whose help does not say that it resumes sessions is used as a resident process where
 // it can be one. It is asked once for each program that is installed, and a run goes on in the form
 // in which it began.
-func TestAnAgentThatCannotResumeStays(t *testing.T) {
+func TestAgentThatCannotResumeIsResident(t *testing.T) {
 	path, notes := program(t, "claude", old)
 	e, err := agents.Claude(agents.Options{Command: path, StateDir: t.TempDir(),
 		Set: map[string]string{"NOTES": notes}})
@@ -91,7 +91,7 @@ func TestAnAgentThatCannotResumeStays(t *testing.T) {
 }
 
 // D1: one that can neither resume nor stay says so, as does one that is not there.
-func TestAnAgentThatCanNeitherResumeNorStayIsNone(t *testing.T) {
+func TestAgentThatCanNeitherResumeNorStayIsUnavailable(t *testing.T) {
 	path, notes := program(t, "codex", old)
 	for command, want := range map[string]string{path: "cannot resume a session, by its exec --help",
 		notes: "does not say what it can do"} {
@@ -108,7 +108,7 @@ func TestAnAgentThatCanNeitherResumeNorStayIsNone(t *testing.T) {
 }
 
 // E2: a handle of somebody else is refused, and one of either form is not.
-func TestAHandleIsOfTheAgentThatGaveIt(t *testing.T) {
+func TestHandleOfAnotherAgentIsRefused(t *testing.T) {
 	e, err := agents.Claude(agents.Options{StateDir: t.TempDir()})
 	require.NoError(t, err)
 	require.NoError(t, e.Check(t.Context(), "r1", engine.SessionHandle{Engine: "claude", Data: []byte(`"s1"`)}))
@@ -141,7 +141,7 @@ echo '{"type":"turn.completed"}'
 
 // E4: a first turn that is repeated after a crash begins anew, when the agent died before it had
 // kept the session that it had named. A turn with an answer never does.
-func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
+func TestRepeatedFirstTurnStartsANewSession(t *testing.T) {
 	path, _ := program(t, "codex", forgetful)
 	e, err := agents.Codex(agents.Options{Command: path, StateDir: t.TempDir()})
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func TestARepeatedFirstTurnBeginsAnew(t *testing.T) {
 }
 
 // An input of any length reaches the agent, which no argument could.
-func TestALongInputReachesTheAgent(t *testing.T) {
+func TestLongInputReachesTheAgent(t *testing.T) {
 	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		turn := first(t, fsm.ModeInteractive)
 		turn.Prompt = "-" + strings.Repeat("long ", 60_000) + "end"

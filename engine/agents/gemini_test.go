@@ -16,7 +16,7 @@ import (
 )
 
 // D5, E4, I11: Gemini is an engine.
-func TestGeminiIsAnEngine(t *testing.T) {
+func TestGeminiPassesTheSuite(t *testing.T) {
 	program := agentstest.Program(t, "gemini")
 	t.Setenv(agentstest.EnvFolder+"_GEMINI", remembering(t, program, "--version", "--help"))
 	proven(t, "gemini", agents.Gemini, agents.Options{})

@@ -17,7 +17,7 @@ import (
 )
 
 // The agent sees what every agent may, its own keys, and what the host names or sets; nothing else.
-func TestAnAgentSeesWhatItMay(t *testing.T) {
+func TestAgentSeesOnlyAllowedVariables(t *testing.T) {
 	for name, v := range map[string]string{
 		"CODEX_API_KEY": "the-key-of-codex", "ANTHROPIC_API_KEY": "somebody-elses-key", "NAMED": "yes", "UNNAMED": "no",
 		"LANG": "C.UTF-8", "TERM": "xterm", "BOTH": "host",
@@ -38,7 +38,7 @@ func TestAnAgentSeesWhatItMay(t *testing.T) {
 }
 
 // The values of its keys, and of what the host calls secret, are taken out of what an agent writes.
-func TestKeysAreTakenOutOfWhatAnAgentWrites(t *testing.T) {
+func TestKeysAreRemovedFromTheOutput(t *testing.T) {
 	path, _ := program(t, "codex", `#!/bin/sh
 case "$*" in --version) echo 0.169.0; exit ;; *--help) echo '  resume  Resume'; exit ;; esac
 echo '{"type":"thread.started","thread_id":"1"}'
@@ -59,7 +59,7 @@ echo '{"type":"turn.completed"}'
 
 // Codex logs in with either key, and a server that the host names gets the host's key and never the
 // user's login.
-func TestCodexLogsInWithTheHostsKey(t *testing.T) {
+func TestCodexUsesTheKeyOfTheHost(t *testing.T) {
 	const provider = `model_providers.interlude={name="interlude",base_url="http://127.0.0.1:1/v1",wire_api="responses"`
 	for name, tc := range map[string]struct {
 		set  map[string]string
@@ -100,7 +100,7 @@ func TestCodexLogsInWithTheHostsKey(t *testing.T) {
 
 // Files of the host are copied into the run's home before its first turn, for the user only, and
 // never over what the agent has made of them.
-func TestTheHostsFilesAreCopiedIntoTheHomeOnce(t *testing.T) {
+func TestSeedIsCopiedIntoTheHomeOnce(t *testing.T) {
 	source := filepath.Join(t.TempDir(), "gitconfig")
 	require.NoError(t, os.WriteFile(source, []byte("[user]\nname = nobody\n"), 0o644))
 	o := agents.Options{Seed: map[string]string{".gitconfig": source, "deep/er/file": source}}
@@ -130,7 +130,7 @@ func TestTheHostsFilesAreCopiedIntoTheHomeOnce(t *testing.T) {
 }
 
 // What a host wants wrongly is said at once.
-func TestOptionsSayWhatIsWrong(t *testing.T) {
+func TestNewSaysWhatIsWrongInItsOptions(t *testing.T) {
 	for want, o := range map[string]agents.Options{
 		"leave Home empty":     {Home: agents.UserHome, Seed: map[string]string{"a": "b"}},
 		"a path within":        {Seed: map[string]string{"../a": "b"}},
@@ -148,7 +148,7 @@ func TestOptionsSayWhatIsWrong(t *testing.T) {
 }
 
 // A shared home is a folder of the host's, wherever the agent works.
-func TestASharedHomeIsOfTheHostsFolder(t *testing.T) {
+func TestSharedHomeIsTheFolderOfTheOptions(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	turn := first(t, fsm.ModeInteractive)
@@ -159,7 +159,7 @@ func TestASharedHomeIsOfTheHostsFolder(t *testing.T) {
 
 // J11: what is put into a run's home stays in it, wherever the links lead that the agent left
 // there.
-func TestSettingsStayInTheHome(t *testing.T) {
+func TestSettingsAreNotWrittenThroughLinks(t *testing.T) {
 	for _, a := range []adapter{gemini, qwen, opencode} {
 		for _, seed := range []map[string]string{nil, {".gemini/seed": "options_test.go"}} {
 			turn, elsewhere := first(t, fsm.ModeInteractive), t.TempDir()

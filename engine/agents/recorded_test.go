@@ -118,7 +118,7 @@ func (p played) lines(tb testing.TB, suffix string) []string {
 
 // B1, B4, B11, E2: what agents were seen to write is what the adapters take it for. Each was
 // recorded from the version that the adapter was tried with, and shortened.
-func TestWhatAgentsWrite(t *testing.T) {
+func TestRulesReadRecordedOutput(t *testing.T) {
 	for _, tc := range []struct {
 		agent    adapter
 		record   string
@@ -250,7 +250,7 @@ func session(tb testing.TB, h *engine.SessionHandle) string {
 }
 
 // KeepsSession: an agent that begins anew instead of going on is not believed.
-func TestAnotherSessionThanTheOneToResumeIsNone(t *testing.T) {
+func TestNewSessionInsteadOfTheResumedOneFails(t *testing.T) {
 	for _, a := range []adapter{codex, claude, gemini, qwen, opencode} {
 		turn := a.later(first(t, fsm.ModeInteractive))
 		turn.Session.Data = []byte(`"another"`)

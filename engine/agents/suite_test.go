@@ -34,7 +34,7 @@ func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engin
 }
 
 // D5, E4, I11: Codex is an engine.
-func TestCodexIsAnEngine(t *testing.T) {
+func TestCodexPassesTheSuite(t *testing.T) {
 	proven(t, "codex", agents.Codex, agents.Options{})
 }
 
@@ -42,11 +42,11 @@ func TestCodexIsAnEngine(t *testing.T) {
 var asNobody = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
 
 // D5, E4, I11: Claude Code is an engine, with a process for each turn.
-func TestClaudeIsAnEngine(t *testing.T) {
+func TestClaudePassesTheSuite(t *testing.T) {
 	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody})
 }
 
 // D3, D6: Claude Code is an engine, with one process for all turns.
-func TestResidentClaudeIsAnEngine(t *testing.T) {
+func TestResidentClaudePassesTheSuite(t *testing.T) {
 	proven(t, "claude", agents.Claude, agents.Options{Set: asNobody, Resident: true})
 }

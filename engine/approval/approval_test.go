@@ -12,7 +12,7 @@ import (
 )
 
 // K4: what a screen does not show, or shows elsewhere, is written out.
-func TestNothingIsHiddenFromWhoApproves(t *testing.T) {
+func TestVisibleHidesNothing(t *testing.T) {
 	for in, want := range map[string]string{
 		"ls -l\tä 漢 🎈\n":                                "ls -l\tä 漢 🎈\n",
 		"ls" + strings.Repeat(" ", 4000) + "; rm -rf /": "ls[4000 white-space characters]; rm -rf /",

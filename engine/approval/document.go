@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Document is a file that has all of what a question can show only a part of. It is kept where the
-// person finds it, among the artifacts of the run; the agent can write there too, so that its
-// digest binds the decision.
+// Document is a file with a text that is too long for a question, of which the question shows a
+// part. It is an artifact of the run, where the person finds it. Since the agent can write there
+// too, the decision holds only for the text with this digest.
 type Document struct {
 	Name string `json:"name"`
 	Sum  string `json:"sum"` // SHA-256
@@ -23,8 +23,8 @@ type Document struct {
 // maxDocument is how large a document may be, in bytes.
 const maxDocument = 256 << 20
 
-// Keep writes a new document into the folder, whose name begins with prefix.
-func Keep(dir, prefix, text string) (*Document, error) {
+// Write writes a new document into the folder. Its name begins with prefix.
+func Write(dir, prefix, text string) (*Document, error) {
 	if dir == "" {
 		return nil, errors.New("approval: the run has no folder for artifacts")
 	}
@@ -46,14 +46,14 @@ func Keep(dir, prefix, text string) (*Document, error) {
 	return d, errors.Join(err, f.Close())
 }
 
-// Fit brings the context of a question within interaction.MaxContext. Of a longer one all is kept
-// in a document, and the question shows its beginning and its end, says how much is not shown, and
-// names the document, which is nil where there was no need.
+// Fit shortens the context of a question to interaction.MaxContext. A longer context is written to
+// a document, and the question shows its beginning and its end, says how much is not shown, and
+// names the document. The document is nil when the context was short enough.
 func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Document, error) {
 	if len(q.Context) <= interaction.MaxContext {
 		return q, nil, nil
 	}
-	d, err := Keep(dir, prefix, q.Context)
+	d, err := Write(dir, prefix, q.Context)
 	if err != nil {
 		return q, nil, err
 	}
@@ -63,7 +63,7 @@ func Fit(q interaction.Question, dir, prefix string) (interaction.Question, *Doc
 	return q, d, nil
 }
 
-// Note tells a person of a document of so many bytes.
+// Note is the text that tells a person about a document of this size.
 func (d *Document) Note(size int) string {
 	return fmt.Sprintf("This is not all of it: all %d bytes are in the artifact %s (SHA-256 %s). Read it before you "+
 		"allow this: the decision holds for all of it.\n",

@@ -13,9 +13,9 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// Files is a Store of plain files in a folder, made when it is first needed. Each part of a key
-// between slashes is a folder, the last one the file. Several processes may share the folder, as
-// far as its file system has atomic renames.
+// Files is a Store of plain files in a folder, which is made when it is first needed. The parts of
+// a key between slashes are folders, and the last part is the file. Several processes may share the
+// folder if its file system has atomic renames.
 type Files struct {
 	// Dir is the folder.
 	Dir string
@@ -46,8 +46,8 @@ func (f Files) Get(_ context.Context, key string) ([]byte, bool, error) {
 	return body, true, nil
 }
 
-// Set writes the file beside its place and moves it there once it is on the disk, so that its name
-// never stands for a part.
+// Set writes a temporary file and renames it when it is on the disk, so that an incomplete file
+// never has the name of the key.
 func (f Files) Set(ctx context.Context, key string, body []byte) error {
 	path, err := f.path(key)
 	if err != nil {
@@ -97,8 +97,8 @@ func (f Files) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// path is where the key's file is. No key leads out of Dir, or to a name that a file system may not
-// take.
+// path is the path of the key's file. It is always within Dir, and its names are valid in every
+// file system.
 func (f Files) path(key string) (string, error) {
 	if f.Dir == "" {
 		return "", fmt.Errorf("%w: Files.Dir is empty: name the folder where versions are kept", ErrPermanent)
@@ -113,7 +113,8 @@ func (f Files) path(key string) (string, error) {
 	return filepath.Join(parts...), nil
 }
 
-// escaped keeps letters, digits, minus, underscore, and dots that are not the first character.
+// escaped escapes all characters but letters, digits, minus, underscore, and dots that are not the
+// first character.
 func escaped(part string) string {
 	var b strings.Builder
 	for i := range len(part) {
@@ -127,8 +128,8 @@ func escaped(part string) string {
 	return b.String()
 }
 
-// makeDir makes the folder, and sees to it that those who hold a new one know it after a crash of
-// the machine.
+// makeDir makes the folder and its parents, and syncs each parent, so that the folders are still
+// there after a crash of the machine.
 func makeDir(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

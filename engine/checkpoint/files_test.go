@@ -27,7 +27,7 @@ func files(tb testing.TB, dir string) []string {
 	return all
 }
 
-func TestAFileIsThereWholeOrNotAtAll(t *testing.T) {
+func TestSetWritesAFileAtomically(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "when", "needed")
 	f := checkpoint.Files{Dir: dir}
 	_, found, err := f.Get(t.Context(), "r1/1")
@@ -56,7 +56,7 @@ func TestAFileIsThereWholeOrNotAtAll(t *testing.T) {
 	require.False(t, found)
 }
 
-func TestNoKeyLeadsOutOfTheFolder(t *testing.T) {
+func TestKeyCannotLeaveTheFolder(t *testing.T) {
 	dir := t.TempDir()
 	f := checkpoint.Files{Dir: filepath.Join(dir, "in")}
 	for i, key := range []string{"../out", "..", ".", "a/../../out", `..\out`, "C:out", "a b/ü\x00"} {
@@ -75,7 +75,7 @@ func TestNoKeyLeadsOutOfTheFolder(t *testing.T) {
 	require.ErrorContains(t, checkpoint.Files{}.Set(t.Context(), "r1/1", nil), "Dir is empty")
 }
 
-func TestAWriteThatFailsLeavesNothing(t *testing.T) {
+func TestFailedSetLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	f := checkpoint.Files{Dir: dir}
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r1", "taken"), 0o750))
@@ -89,7 +89,7 @@ func TestAWriteThatFailsLeavesNothing(t *testing.T) {
 	require.Equal(t, []string{"r1/taken/x"}, files(t, dir))
 }
 
-func TestAFileThatIsTooLargeIsNotRead(t *testing.T) {
+func TestGetRefusesATooLargeFile(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "large"), nil, 0o600))
 	require.NoError(t, os.Truncate(filepath.Join(dir, "large"), checkpoint.MaxBody+1))

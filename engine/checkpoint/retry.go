@@ -9,20 +9,20 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// ErrPermanent is wrapped by a Store in an error that does not pass: the call is not tried again.
+// ErrPermanent is wrapped in an error of a Store that will not pass: the call is not retried.
 var ErrPermanent = errors.New("checkpoint: trying again is of no use")
 
-// How often a call of a Store is tried, and how long is waited in between: 100 ms at first, twice
-// as long each time, 11 s together.
+// How often a call of a Store is tried. The backoff between two tries is doubled each time; all
+// together are about 11 s.
 const (
 	maxTries     = 8
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 )
 
-// retry calls a store until it does what it is asked, and gives up when it has failed too often,
-// when it says that its error does not pass, and when ctx ends. A turn that fails for the store's
-// error has spent its run's answer, so that one error of a network must not do it.
+// retry repeats a call of a store until it succeeds. It gives up when the call has failed too
+// often, when its error wraps ErrPermanent, and when ctx ends. Without it, one error of a network
+// would fail a turn, and with it an answer that a person has given.
 func retry(ctx context.Context, call func() error) error {
 	backoff := firstBackoff
 	for try := 1; ; try++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Sessions keeps an engine's sessions in versions, and makes and reads the handles that name them.
+// Sessions stores an engine's sessions as versions, and makes and reads the handles that name them.
 // It is safe for concurrent use.
 type Sessions struct {
 	// Engine is the engine's name in its handles, Version the version of what it writes into them
@@ -24,45 +24,45 @@ type Sessions struct {
 	// Revision is the revision of the host's own graph or agent, empty when it has none. Handles of
 	// another revision are refused.
 	Revision string
-	// Store keeps the versions. Nil: each run's are files in its own folder, Turn.HomeDir.
+	// Store stores the versions. Nil: those of a run are files in its own folder, Turn.HomeDir.
 	Store Store
 }
 
-// inHome is the folder in a run's own one where its versions are.
-const inHome = "checkpoints"
+// homeFolder is the folder of the versions in a run's own folder.
+const homeFolder = "checkpoints"
 
-// note is what a handle says.
-type note struct {
+// handleData is the content of a handle.
+type handleData struct {
 	Run      string `json:"run"`
 	Revision string `json:"revision,omitempty"`
-	// Key names the version; it is empty until a turn has left one: then the run begins anew.
+	// Key names the version. It is empty until a turn has saved one: then the next turn begins
+	// anew.
 	Key string `json:"key,omitempty"`
 	Sum string `json:"sum,omitempty"` // of the version, SHA-256
-	// Home is where the version is when it is in the run's own folder: Check is given no turn.
+	// Home is the run's own folder when the version is in it: Check does not get the turn.
 	Home string `json:"home,omitempty"`
-	// Older are the versions before, the latest first.
+	// Older are the earlier versions, the latest first.
 	Older []string `json:"older,omitempty"`
-	// Interrupts are the framework's names of what the run waits for, for people who look.
+	// Interrupts are the framework's names of what the run waits for, for people.
 	Interrupts []string `json:"interrupts,omitempty"`
 }
 
-// A handle names so many of each at most, so that its size is bounded.
+// Limits that bound the size of a handle.
 const (
-	keptOlder      = 2
-	keptInterrupts = 32
-	maxInterrupt   = 512
+	maxOlder       = 2
+	maxInterrupts  = 32
+	maxInterruptID = 512
 )
 
-// Fresh is the handle of a run that has left no version yet. An engine tells it as soon as its
-// first turn begins: a turn that is lost before it ends is then begun anew.
+// Fresh returns the handle of a run that has no version yet. An engine stores it when the run's
+// first turn begins: when that turn is lost, it is repeated from the beginning.
 func (s Sessions) Fresh(t engine.Turn) (engine.SessionHandle, error) {
-	return s.handle(note{Run: t.RunID, Revision: s.Revision})
+	return s.handle(handleData{Run: t.RunID, Revision: s.Revision})
 }
 
 // Load returns the version that the turn goes on from, nil when it begins anew. An error is a
 // Failure: SESSION_RESUME_FAILED when the handle cannot be resumed, ENGINE_FAILED when the store
-// could not tell, also not when it was asked again. Versions that nobody will come back to are
-// removed.
+// fails, also when it is tried again. Versions that no attempt needs any more are removed.
 func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	if t.Session == nil {
 		return nil, nil
@@ -75,29 +75,29 @@ func (s Sessions) Load(ctx context.Context, t engine.Turn) ([]byte, error) {
 	case err != nil:
 		return nil, failed(ctx, "the session cannot be read now", err)
 	}
-	s.forget(ctx, t, n)
+	s.deleteOld(ctx, t, n)
 	return body, nil
 }
 
-func (s Sessions) load(ctx context.Context, t engine.Turn) ([]byte, note, error) {
-	n, err := s.note(t.RunID, *t.Session)
+func (s Sessions) load(ctx context.Context, t engine.Turn) ([]byte, handleData, error) {
+	n, err := s.readHandle(t.RunID, *t.Session)
 	if err != nil || n.Key == "" {
 		return nil, n, err
 	}
-	kept, err := s.of(t)
+	st, err := s.storeOf(t)
 	if err != nil {
 		return nil, n, err
 	}
 	var body []byte
 	err = retry(ctx, func() (err error) {
-		body, err = read(ctx, kept, n)
+		body, err = read(ctx, st, n)
 		return err
 	})
 	return body, n, err
 }
 
-// of is where the versions of the turn's run are.
-func (s Sessions) of(t engine.Turn) (Store, error) {
+// storeOf returns the store with the versions of the turn's run.
+func (s Sessions) storeOf(t engine.Turn) (Store, error) {
 	switch {
 	case s.Store != nil:
 		return s.Store, nil
@@ -105,11 +105,11 @@ func (s Sessions) of(t engine.Turn) (Store, error) {
 		return nil, errors.New("checkpoint: the run has no folder of its own: set lifecycle.Config.Dir, or the " +
 			"engine's folder or store")
 	}
-	return Files{Dir: filepath.Join(t.HomeDir, inHome)}, nil
+	return Files{Dir: filepath.Join(t.HomeDir, homeFolder)}, nil
 }
 
 // Save stores body as a new version of the turn's session and returns the handle that names it. The
-// interrupts are kept in the handle for people who look. An error is a Failure.
+// interrupts stand in the handle, for people. An error is a Failure.
 func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrupts ...string) (engine.SessionHandle,
 	error) {
 	if len(body) > MaxBody {
@@ -118,8 +118,8 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 				MaxBody),
 		}
 	}
-	n := note{Run: t.RunID, Revision: s.Revision, Sum: sum(body)}
-	kept, err := s.of(t)
+	n := handleData{Run: t.RunID, Revision: s.Revision, Sum: sum(body)}
+	st, err := s.storeOf(t)
 	if err != nil {
 		return engine.SessionHandle{}, &engine.Failure{Code: fsm.CodeEngineUnavailable,
 			Detail: "the checkpoint has no place", Err: err}
@@ -127,18 +127,18 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	if s.Store == nil {
 		n.Home = t.HomeDir
 	}
-	for _, id := range interrupts[:min(len(interrupts), keptInterrupts)] {
-		n.Interrupts = append(n.Interrupts, id[:min(len(id), maxInterrupt)])
+	for _, id := range interrupts[:min(len(interrupts), maxInterrupts)] {
+		n.Interrupts = append(n.Interrupts, id[:min(len(id), maxInterruptID)])
 	}
 	if t.Session != nil {
-		if before, err := s.note(t.RunID, *t.Session); err == nil && before.Key != "" {
+		if before, err := s.readHandle(t.RunID, *t.Session); err == nil && before.Key != "" {
 			n.Older = append([]string{before.Key}, before.Older...)
-			n.Older = n.Older[:min(len(n.Older), keptOlder)]
+			n.Older = n.Older[:min(len(n.Older), maxOlder)]
 		}
 	}
-	err = retry(ctx, func() error { // each time under another key: nobody knows what came of the one before
+	err = retry(ctx, func() error { // each time with a new key: a failed write may have stored the version
 		n.Key = fmt.Sprintf("%s/%d-%d-%s", t.RunID, t.Attempt, t.Epoch, rand.Text())
-		return kept.Set(ctx, n.Key, body)
+		return st.Set(ctx, n.Key, body)
 	})
 	if err != nil {
 		return engine.SessionHandle{}, failed(ctx, "the checkpoint could not be stored", err)
@@ -146,8 +146,7 @@ func (s Sessions) Save(ctx context.Context, t engine.Turn, body []byte, interrup
 	return s.handle(n)
 }
 
-// failed is the failure of a turn whose store did not do what it was asked, or that was ended while
-// it was asked again.
+// failed is the failure of a turn whose store failed, or that was ended while the call was retried.
 func failed(ctx context.Context, detail string, err error) error {
 	code := fsm.CodeEngineFailed
 	switch {
@@ -159,26 +158,26 @@ func failed(ctx context.Context, detail string, err error) error {
 	return &engine.Failure{Code: code, Detail: detail, Err: err}
 }
 
-// Check is engine.Checker's: ErrHandleRefused when the version that the handle names is missing,
-// spoiled, or of another engine, format, revision or run. When the run's own folder is not where it
-// was, that is not known.
+// Check implements engine.Checker. It returns ErrHandleRefused when the version that the handle
+// names is missing, has changed, or is of another engine, format, revision or run. When the run's
+// own folder is not where it was, the error is another one, since that is not known.
 func (s Sessions) Check(ctx context.Context, runID string, h engine.SessionHandle) error {
-	n, err := s.note(runID, h)
+	n, err := s.readHandle(runID, h)
 	if err != nil || n.Key == "" {
 		return err
 	}
-	kept := s.Store
-	if kept == nil {
+	st := s.Store
+	if st == nil {
 		if _, err := os.Stat(n.Home); err != nil {
 			return fmt.Errorf("checkpoint: the run's own folder: %w", err)
 		}
-		kept = Files{Dir: filepath.Join(n.Home, inHome)}
+		st = Files{Dir: filepath.Join(n.Home, homeFolder)}
 	}
-	_, err = read(ctx, kept, n)
+	_, err = read(ctx, st, n)
 	return err
 }
 
-func (s Sessions) handle(n note) (engine.SessionHandle, error) {
+func (s Sessions) handle(n handleData) (engine.SessionHandle, error) {
 	data, err := json.Marshal(n)
 	if err == nil && len(data) > engine.MaxSessionHandle {
 		err = fmt.Errorf("%d bytes, want at most %d", len(data), engine.MaxSessionHandle)
@@ -190,9 +189,10 @@ func (s Sessions) handle(n note) (engine.SessionHandle, error) {
 	return engine.SessionHandle{Engine: s.Engine, Version: s.Version, Data: data}, nil
 }
 
-// note reads a handle.
-func (s Sessions) note(runID string, h engine.SessionHandle) (note, error) {
-	var n note
+// readHandle decodes a handle. The error wraps engine.ErrHandleRefused when the handle is of
+// another engine, version, revision or run.
+func (s Sessions) readHandle(runID string, h engine.SessionHandle) (handleData, error) {
+	var n handleData
 	if h.Engine != s.Engine || h.Version != s.Version {
 		return n, fmt.Errorf("%w: it is of %s version %q, and this is %s version %q", engine.ErrHandleRefused, h.Engine,
 			h.Version, s.Engine, s.Version)
@@ -210,8 +210,8 @@ func (s Sessions) note(runID string, h engine.SessionHandle) (note, error) {
 	return n, nil
 }
 
-func read(ctx context.Context, kept Store, n note) ([]byte, error) {
-	body, found, err := kept.Get(ctx, n.Key)
+func read(ctx context.Context, st Store, n handleData) ([]byte, error) {
+	body, found, err := st.Get(ctx, n.Key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -223,16 +223,17 @@ func read(ctx context.Context, kept Store, n note) ([]byte, error) {
 	return body, nil
 }
 
-// forget removes what is older than the version before the one that the run goes on from. An
-// attempt that has lost its run removes no more by this: its handle is older, and so is all that it
-// names. One that cannot be removed takes up room, and nothing else.
-func (s Sessions) forget(ctx context.Context, t engine.Turn, n note) {
-	kept, err := s.of(t)
-	d, ok := kept.(Deleter)
-	if err != nil || !ok || len(n.Older) < keptOlder {
+// deleteOld deletes the versions that are older than the one before the version that the run goes
+// on from. An attempt that has lost its run deletes nothing that the run needs: its handle is
+// older, and so are the versions that it names. An error is ignored: a version that stays does no
+// harm.
+func (s Sessions) deleteOld(ctx context.Context, t engine.Turn, n handleData) {
+	st, err := s.storeOf(t)
+	d, ok := st.(Deleter)
+	if err != nil || !ok || len(n.Older) < maxOlder {
 		return
 	}
-	for _, key := range n.Older[keptOlder-1:] {
+	for _, key := range n.Older[maxOlder-1:] {
 		_ = d.Delete(ctx, key)
 	}
 }

@@ -50,7 +50,7 @@ func code(tb testing.TB, err error) fsm.Code {
 	return f.Code
 }
 
-func TestARunThatLeftNothingBeginsAnew(t *testing.T) {
+func TestLoadWithoutAVersionIsEmpty(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	fresh, err := s.Fresh(attempt(1, 1, nil))
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestARunThatLeftNothingBeginsAnew(t *testing.T) {
 
 // E4, I2: a turn that is executed again, or by two at one time, starts from what its predecessor
 // started from, and nothing that one attempt writes is seen by another.
-func TestEachAttemptHasAVersionOfItsOwn(t *testing.T) {
+func TestEachAttemptSavesItsOwnVersion(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	one := save(t, s, attempt(1, 1, nil), "one")
 
@@ -104,7 +104,7 @@ func TestOldVersionsAreRemoved(t *testing.T) {
 }
 
 // E2: what cannot be resumed is refused, and what is not known now is not.
-func TestAHandleIsRefusedForAReason(t *testing.T) {
+func TestCheckSaysWhyItRefusesAHandle(t *testing.T) {
 	dir := t.TempDir()
 	s := checkpoint.Sessions{Engine: "e", Version: "1", Revision: "blue", Store: checkpoint.Files{Dir: dir}}
 	h := *save(t, s, attempt(1, 1, nil), "one")
@@ -188,7 +188,7 @@ func (f *failing) Set(ctx context.Context, key string, body []byte) error {
 // J2, J10: an error of the store that passes fails no turn, whose answer would be spent; one that
 // stays fails it in a bounded time, one that cannot pass at once. A turn that is ended waits no
 // longer.
-func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
+func TestPassingErrorIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := &failing{Files: checkpoint.Files{Dir: t.TempDir()}}
 		s := checkpoint.Sessions{Engine: "e", Store: st}
@@ -241,7 +241,7 @@ func TestAnErrorThatPassesIsNoFailure(t *testing.T) {
 }
 
 // E1, E2: versions in the run's own folder.
-func TestARunsOwnFolderKeepsItsVersions(t *testing.T) {
+func TestVersionsAreKeptInTheRunsHomeByDefault(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e"}
 	home := filepath.Join(t.TempDir(), "home")
 	turn := attempt(1, 1, nil)
@@ -269,7 +269,7 @@ func TestARunsOwnFolderKeepsItsVersions(t *testing.T) {
 	require.Equal(t, fsm.CodeSessionResumeFailed, code(t, err))
 }
 
-func TestWhatIsTooLargeIsRefusedWhenItIsWritten(t *testing.T) {
+func TestSaveRefusesATooLargeBody(t *testing.T) {
 	s := checkpoint.Sessions{Engine: "e", Store: checkpoint.Files{Dir: t.TempDir()}}
 	_, err := s.Save(t.Context(), attempt(1, 1, nil), make([]byte, checkpoint.MaxBody+1))
 	require.ErrorContains(t, err, "want at most")

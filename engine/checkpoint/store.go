@@ -5,11 +5,11 @@ import "context"
 // MaxBody is the largest version in bytes.
 const MaxBody = 64 << 20
 
-// Store keeps versions. It must be safe for concurrent use, and shared by all processes that may
+// Store stores versions. It must be safe for concurrent use, and shared by all processes that may
 // execute the run.
 //
-// A turn tries again, with growing pauses for about 11 s, what a store could not do; it need not do
-// so itself. What is of no use to try again is an error that wraps ErrPermanent.
+// A call that fails is retried by the turn, with growing pauses for about 11 s: the store need not
+// retry. An error that wraps ErrPermanent is not retried.
 //
 // A store may also have a method Delete(ctx, key) error, as Deleter says; versions that no attempt
 // needs any more are then removed.

@@ -24,43 +24,43 @@ type agent struct {
 	make func(context.Context) (adk.Agent, error)
 }
 
-func (a agent) run(ctx context.Context, p *play) (result, error) {
-	made, err := a.make(ctx)
+func (a agent) run(ctx context.Context, p *activeTurn) (result, error) {
+	created, err := a.make(ctx)
 	if err != nil {
 		return result{}, fmt.Errorf("make the agent: %w", err)
 	}
-	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: made, CheckPointStore: p.pages})
+	runner := adk.NewRunner(ctx, adk.RunnerConfig{Agent: created, CheckPointStore: p.checkpoints})
 	var events *adk.AsyncIterator[*adk.AgentEvent]
 	if p.open == nil {
-		p.past = append(complete(p.past), schema.UserMessage(p.turn.Input()))
-		events = runner.Run(ctx, p.past, adk.WithCheckPointID(rootID))
+		p.history = append(completeCalls(p.history), schema.UserMessage(p.turn.Input()))
+		events = runner.Run(ctx, p.history, adk.WithCheckPointID(rootID))
 	} else {
 		params := &adk.ResumeParams{Targets: map[string]any{p.open.ID: p.data}}
 		if events, err = runner.ResumeWithParams(ctx, rootID, params); err != nil {
 			return result{}, err
 		}
 	}
-	l := listener{play: p}
+	l := listener{activeTurn: p}
 	for {
 		ev, ok := events.Next()
 		if !ok {
 			break
 		}
-		l.hear(ctx, ev) // to the end, even after an error: nobody else takes the agent's events
+		l.handleEvent(ctx, ev) // to the end, even after an error: the agent waits until its events are read
 	}
 	return l.result(ctx)
 }
 
-// listener takes the events of an agent.
+// listener handles the events of an agent.
 type listener struct {
-	*play
-	last       string // what the assistant said last; it is final when nothing follows
+	*activeTurn
+	lastText   string // the assistant's last message; the final text when none follows
 	output     any
 	interrupts []Interrupt
 	err        error
 }
 
-func (l *listener) hear(ctx context.Context, ev *adk.AgentEvent) {
+func (l *listener) handleEvent(ctx context.Context, ev *adk.AgentEvent) {
 	if l.err != nil {
 		return
 	}
@@ -80,14 +80,14 @@ func (l *listener) hear(ctx context.Context, ev *adk.AgentEvent) {
 	}
 }
 
-// message takes what was said. What the assistant says before it calls a tool is told at once;
-// anything else waits for what follows, as the last word is not an intermediate message.
+// message handles a message. A message of the assistant before a tool call is stored at once. Any
+// other is stored when the next one comes, since the last one is no intermediate message.
 func (l *listener) message(ctx context.Context, v *adk.MessageVariant) error {
 	m, err := v.GetMessage()
 	if err != nil || m == nil {
 		return err
 	}
-	l.past = append(l.past, m)
+	l.history = append(l.history, m)
 	if m.Role != schema.Assistant {
 		return nil
 	}
@@ -95,17 +95,17 @@ func (l *listener) message(ctx context.Context, v *adk.MessageVariant) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}
-	l.last = m.Content
+	l.lastText = m.Content
 	if len(m.ToolCalls) > 0 {
 		return l.flush(ctx)
 	}
 	return nil
 }
 
-// flush tells what was said last as an intermediate message.
+// flush stores the last message as an intermediate one.
 func (l *listener) flush(ctx context.Context) error {
-	said := l.last
-	l.last = ""
+	said := l.lastText
+	l.lastText = ""
 	if said == "" {
 		return nil
 	}
@@ -117,9 +117,9 @@ func (l *listener) result(ctx context.Context) (result, error) {
 	case l.err != nil:
 		return result{}, l.err
 	case len(l.interrupts) > 0:
-		return result{interrupts: l.interrupts}, l.flush(ctx) // it was said before the question
+		return result{interrupts: l.interrupts}, l.flush(ctx) // a message before the question is no final text
 	}
-	end := Result{Text: l.last}
+	end := Result{Text: l.lastText}
 	if l.output != nil {
 		custom, err := DefaultOutput(l.output)
 		if err != nil {
@@ -132,9 +132,9 @@ func (l *listener) result(ctx context.Context) (result, error) {
 	return result{end: end}, nil
 }
 
-// complete leaves out calls of tools that have no result, and results that have no call: a model
-// refuses a conversation with either.
-func complete(said []*schema.Message) []*schema.Message {
+// completeCalls returns the messages without tool calls that have no result and without results
+// that have no call: a model refuses a conversation with either.
+func completeCalls(said []*schema.Message) []*schema.Message {
 	called, returned := make(map[string]bool), make(map[string]bool)
 	for _, m := range said {
 		for _, c := range m.ToolCalls {

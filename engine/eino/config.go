@@ -51,7 +51,7 @@ const (
 	EndsTurn
 )
 
-// sessions is where the engine keeps its sessions.
+// sessions returns where the engine stores its sessions.
 func (c Config) sessions() checkpoint.Sessions {
 	s := checkpoint.Sessions{Engine: c.Name, Version: "1", Revision: c.Revision, Store: c.Store}
 	if s.Engine == "" {

@@ -17,7 +17,7 @@ import (
 type Engine struct {
 	cfg      Config
 	sessions checkpoint.Sessions
-	play     func(context.Context, *play) (result, error)
+	run      func(context.Context, *activeTurn) (result, error)
 }
 
 var (
@@ -42,7 +42,7 @@ type Result struct {
 // rootID is Eino's id of the checkpoint of the graph or agent itself.
 const rootID = "interlude"
 
-func newEngine(cfg Config, kind Ends, run func(context.Context, *play) (result, error)) (*Engine, error) {
+func newEngine(cfg Config, kind Ends, run func(context.Context, *activeTurn) (result, error)) (*Engine, error) {
 	if cfg.Ends == EndsByKind {
 		cfg.Ends = kind
 	}
@@ -52,7 +52,7 @@ func newEngine(cfg Config, kind Ends, run func(context.Context, *play) (result, 
 	if cfg.Question == nil {
 		cfg.Question = Ask
 	}
-	return &Engine{cfg: cfg, sessions: cfg.sessions(), play: run}, nil
+	return &Engine{cfg: cfg, sessions: cfg.sessions(), run: run}, nil
 }
 
 // Profile is resumable: checkpoints outlive the process.
@@ -72,14 +72,14 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 	if ctx.Err() != nil {
 		return engine.Outcome{}, interrupted(ctx, context.Cause(ctx))
 	}
-	p, err := e.begin(ctx, t, s)
+	p, err := e.startTurn(ctx, t, s)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	defer p.cancel(nil)
-	done, err := e.play(context.WithValue(ctx, turnKey{}, p), p)
-	// whatever came of it came late, and the attempt may not be the run's any more
+	done, err := e.run(context.WithValue(ctx, turnKey{}, p), p)
+	// The result came too late: the attempt may not be the run's any more.
 	if cause := context.Cause(ctx); cause != nil {
 		return engine.Outcome{}, interrupted(ctx, errors.Join(cause, err))
 	}
@@ -87,13 +87,14 @@ func (e *Engine) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (eng
 		return engine.Outcome{}, p.failure(err)
 	}
 	if len(done.interrupts) > 0 {
-		return e.asks(ctx, p, done.interrupts)
+		return e.askOutcome(ctx, p, done.interrupts)
 	}
-	return e.ends(ctx, p, done.end)
+	return e.endOutcome(ctx, p, done.end)
 }
 
-// begin reads the session that the turn goes on from.
-func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play, error) {
+// startTurn reads the session that the turn goes on from. It stores the handle of the run's first
+// turn.
+func (e *Engine) startTurn(ctx context.Context, t engine.Turn, s engine.Sink) (*activeTurn, error) {
 	body, err := e.sessions.Load(ctx, t)
 	if err != nil {
 		return nil, err
@@ -103,7 +104,8 @@ func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play
 		return nil, &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session cannot be resumed",
 			Err: err}
 	}
-	p := &play{turn: t, sink: s, open: kept.Open, past: kept.Past, pages: &pages{byID: kept.Checkpoints}}
+	p := &activeTurn{turn: t, sink: s, open: kept.Open, history: kept.Past,
+		checkpoints: &turnCheckpoints{byID: kept.Checkpoints}}
 	if kept.Open != nil {
 		if p.data, err = e.resumeData(ctx, t, *kept.Open); err != nil {
 			return nil, err
@@ -122,7 +124,7 @@ func (e *Engine) begin(ctx context.Context, t engine.Turn, s engine.Sink) (*play
 }
 
 // resumeData is what the open interrupt is resumed with.
-func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o open) (any, error) {
+func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o openInterrupt) (any, error) {
 	if len(t.Answers) == 0 {
 		return nil, &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "the session waits for an answer, and the " +
 			"turn has none"}
@@ -138,9 +140,9 @@ func (e *Engine) resumeData(ctx context.Context, t engine.Turn, o open) (any, er
 	return data, nil
 }
 
-// asks is the outcome of a turn that was interrupted. The person is asked for the first interrupt;
-// the others ask again when that one is resumed.
-func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Outcome, error) {
+// askOutcome is the outcome of a turn that was interrupted. A person is asked about the first
+// interrupt; the other nodes interrupt again when that one is resumed.
+func (e *Engine) askOutcome(ctx context.Context, p *activeTurn, all []Interrupt) (engine.Outcome, error) {
 	first := all[0]
 	switch {
 	case p.turn.Mode == fsm.ModeAuto:
@@ -155,7 +157,7 @@ func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Out
 				"Config.Reply, or have a node interrupt",
 		}
 	}
-	kept := session{Checkpoints: p.pages.all(), Past: p.past}
+	kept := session{Checkpoints: p.checkpoints.all(), Past: p.history}
 	if kept.Checkpoints[rootID] == nil {
 		return engine.Outcome{}, &engine.Failure{
 			Code: fsm.CodeEngineFailed, Detail: "interrupted without a checkpoint: compile the graph with " +
@@ -169,7 +171,7 @@ func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Out
 				first.Address, err))
 	}
 	q, _ = interaction.Normalize(q)
-	kept.Open = &open{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
+	kept.Open = &openInterrupt{ID: first.ID, Address: first.Address, Gate: first.Gate, Question: q}
 	ids := make([]string, len(all))
 	for i, in := range all {
 		ids[i] = in.ID
@@ -179,8 +181,8 @@ func (e *Engine) asks(ctx context.Context, p *play, all []Interrupt) (engine.Out
 	return e.save(ctx, p, o, kept, ids...)
 }
 
-// ends is the outcome of a turn in which the graph or agent came to its end.
-func (e *Engine) ends(ctx context.Context, p *play, end Result) (engine.Outcome, error) {
+// endOutcome is the outcome of a turn in which the graph or agent came to its end.
+func (e *Engine) endOutcome(ctx context.Context, p *activeTurn, end Result) (engine.Outcome, error) {
 	o := engine.Say(end.Text)
 	if e.cfg.Ends == EndsRun {
 		o = engine.Done(end.Text)
@@ -189,10 +191,10 @@ func (e *Engine) ends(ctx context.Context, p *play, end Result) (engine.Outcome,
 	if e.cfg.Ends == EndsRun {
 		return o, nil // there is nothing to go on from
 	}
-	return e.save(ctx, p, o, session{Past: p.past})
+	return e.save(ctx, p, o, session{Past: p.history})
 }
 
-func (e *Engine) save(ctx context.Context, p *play, o engine.Outcome, kept session,
+func (e *Engine) save(ctx context.Context, p *activeTurn, o engine.Outcome, kept session,
 	interrupts ...string) (engine.Outcome, error) {
 	body, err := json.Marshal(kept)
 	if err != nil {

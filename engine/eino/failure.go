@@ -18,16 +18,17 @@ func failure(err error) error {
 	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err}
 }
 
-// failure is that of a graph or agent. One that fails before any of its nodes has begun could not
-// go on from its checkpoint: the checkpoint is of a graph that was changed, or has a type that is
-// not registered. Eino has no types for these errors.
-func (p *play) failure(err error) error {
+// failure is the failure of a graph or agent. When it was to be resumed and failed before any of
+// its nodes started, its checkpoint could not be used: the checkpoint is of a graph that was
+// changed, or has a type that is not registered. Eino has no types for these errors, hence the
+// texts.
+func (p *activeTurn) failure(err error) error {
 	text := err.Error()
-	unread := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text,
+	unreadable := strings.Contains(text, "load checkpoint from store fail") || strings.Contains(text,
 		"failed to load from checkpoint")
-	changed := p.open != nil && !p.begun.Load() && strings.Contains(text, "[GraphRunError]")
+	changed := p.open != nil && !p.nodeStarted.Load() && strings.Contains(text, "[GraphRunError]")
 	var f *engine.Failure
-	if errors.As(err, &f) || !unread && !changed {
+	if errors.As(err, &f) || !unreadable && !changed {
 		return failure(err)
 	}
 	return &engine.Failure{

@@ -79,10 +79,10 @@ type graph[I, O any] struct {
 	cfg      GraphConfig[I, O]
 }
 
-func (g graph[I, O]) run(ctx context.Context, p *play) (result, error) {
-	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(counting(&p.usage),
-		p.watching()), compose.WithCheckPointID(rootID))
-	start := Start{Turn: p.turn, Text: p.turn.Input(), Past: p.past}
+func (g graph[I, O]) run(ctx context.Context, p *activeTurn) (result, error) {
+	opts := append(append([]compose.Option(nil), g.cfg.Options...), compose.WithCallbacks(countUsage(&p.usage),
+		p.watchNodes()), compose.WithCheckPointID(rootID))
+	start := Start{Turn: p.turn, Text: p.turn.Input(), Past: p.history}
 	var in I
 	if p.open == nil {
 		var err error
@@ -104,13 +104,13 @@ func (g graph[I, O]) run(ctx context.Context, p *play) (result, error) {
 	if err != nil {
 		return result{}, fmt.Errorf("output: %w", err)
 	}
-	p.past = append(p.past, schema.UserMessage(start.Text), schema.AssistantMessage(end.Text, nil))
+	p.history = append(p.history, schema.UserMessage(start.Text), schema.AssistantMessage(end.Text, nil))
 	return result{end: end}, nil
 }
 
 // resume marks the interrupt that the turn answers. A gate that got no new state is passed as it
 // is: data would become the state.
-func (p *play) resume(ctx context.Context) context.Context {
+func (p *activeTurn) resume(ctx context.Context) context.Context {
 	if p.open.Gate && p.data == nil {
 		return ctx
 	}

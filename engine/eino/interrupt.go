@@ -20,14 +20,14 @@ type Interrupt struct {
 	ID string
 	// Address is where it is, for people: "node:approve;tool:pay:call_1".
 	Address string
-	// Gate says that it was not a part of the graph that asked, but the graph's compile options
-	// (WithInterruptBeforeNodes, WithInterruptAfterNodes). Nobody there reads an answer, so such an
-	// interrupt needs Config.Reply.
+	// Gate says that the graph was interrupted by its compile options (WithInterruptBeforeNodes,
+	// WithInterruptAfterNodes), and not by one of its nodes. No node reads the answer to such an
+	// interrupt, so that it needs Config.Reply.
 	Gate bool
-	// Info is what the interrupt carries; for a Gate the graph's state. It is there when the
-	// question is made, and nil when the answer is.
+	// Info is what the interrupt carries; for a Gate the graph's state. It is set when the question
+	// is made, and nil when the answer has come.
 	Info any
-	// Question is what was asked. It is there when the answer comes.
+	// Question is what was asked. It is set when the answer has come.
 	Question interaction.Question
 }
 
@@ -89,8 +89,8 @@ func text(info any) string {
 	return string(body)
 }
 
-// interrupts are those that a graph reports, in an order that does not depend on which part came
-// first: the person is asked one after the other.
+// interrupts are those that a graph reports, sorted by their address, so that the order of the
+// questions does not depend on which node was faster.
 func interrupts(points []*compose.InterruptCtx, gates map[string]bool) []Interrupt {
 	all := make([]Interrupt, 0, len(points))
 	for _, p := range points {
@@ -103,19 +103,20 @@ func interrupts(points []*compose.InterruptCtx, gates map[string]bool) []Interru
 	return all
 }
 
-// gates are the graph and the graphs in it that stopped because their compile options say so.
+// gates are the paths of the graph, and of graphs in it, that stopped because of their compile
+// options.
 func gates(info *compose.InterruptInfo) map[string]bool {
 	found := make(map[string]bool)
-	var look func(path string, i *compose.InterruptInfo)
-	look = func(path string, i *compose.InterruptInfo) {
+	var visit func(path string, i *compose.InterruptInfo)
+	visit = func(path string, i *compose.InterruptInfo) {
 		if len(i.BeforeNodes)+len(i.AfterNodes) > 0 && len(i.RerunNodes)+len(i.SubGraphs) == 0 {
 			found[path] = true
 		}
 		for node, sub := range i.SubGraphs {
-			look(path+"/"+node, sub)
+			visit(path+"/"+node, sub)
 		}
 	}
-	look("", info)
+	visit("", info)
 	return found
 }
 

@@ -16,7 +16,7 @@ import (
 
 // C5, C8, I1: many people answer at one time while the host executes; one of them is heard, and the
 // tool runs once.
-func TestManyRepliesAreOneResume(t *testing.T) {
+func TestOfManyRepliesOneIsAcceptedAndPaid(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
 			t.Run(s.name+" "+e.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestManyRepliesAreOneResume(t *testing.T) {
 
 // E4: the host goes down in the middle of the turn that an answer led to. The next host does that
 // turn again, from the checkpoint that the answer was for.
-func TestATurnThatWasCutOffIsDoneAgainFromItsCheckpoint(t *testing.T) {
+func TestInterruptedTurnIsRepeatedFromItsCheckpoint(t *testing.T) {
 	for _, s := range stores {
 		t.Run(s.name, func(t *testing.T) {
 			var shop till

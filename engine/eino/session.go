@@ -16,15 +16,16 @@ import (
 // session is what a turn leaves for the next one: a version of package checkpoint, as JSON.
 type session struct {
 	// Open is the interrupt that waits for its answer; nil when none does.
-	Open *open `json:"open,omitempty"`
+	Open *openInterrupt `json:"open,omitempty"`
 	// Checkpoints are Eino's, by their ids.
 	Checkpoints map[string][]byte `json:"checkpoints,omitempty"`
-	// Past is what was said: by graphs in turns that ended without an interrupt, by agents in all.
+	// Past is the conversation: of a graph the turns that ended without an interrupt, of an agent
+	// all turns.
 	Past []*schema.Message `json:"past,omitempty"`
 }
 
-// open is an interrupt that was asked.
-type open struct {
+// openInterrupt is an interrupt about which a person was asked.
+type openInterrupt struct {
 	ID       string               `json:"id"`
 	Address  string               `json:"address"`
 	Gate     bool                 `json:"gate,omitempty"`
@@ -43,46 +44,48 @@ func readSession(body []byte) (*session, error) {
 }
 
 // Checkpoints is the checkpoint store that a graph must be compiled with for New; Compile sets it.
-// It reads what the turn's session has and writes what its outcome will have, so it is of no use
-// outside a turn. A graph that runs within a node may use it too, with a checkpoint id of its own.
-func Checkpoints() compose.CheckPointStore { return inTurn{} }
+// It reads the checkpoints of the session that the turn goes on from, and what is written to it
+// becomes part of the turn's outcome. Outside of a turn it returns errors. A graph that runs within
+// a node may use it too, with a checkpoint id of its own.
+func Checkpoints() compose.CheckPointStore { return contextCheckpoints{} }
 
-// inTurn leads to the turn that the context belongs to.
-type inTurn struct{}
+// contextCheckpoints are the checkpoints of the turn to which the context belongs.
+type contextCheckpoints struct{}
 
-func (inTurn) Get(ctx context.Context, id string) ([]byte, bool, error) {
-	p, err := playing(ctx)
+func (contextCheckpoints) Get(ctx context.Context, id string) ([]byte, bool, error) {
+	p, err := turnOf(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	return p.pages.Get(ctx, id)
+	return p.checkpoints.Get(ctx, id)
 }
 
-func (inTurn) Set(ctx context.Context, id string, body []byte) error {
-	p, err := playing(ctx)
+func (contextCheckpoints) Set(ctx context.Context, id string, body []byte) error {
+	p, err := turnOf(ctx)
 	if err != nil {
 		return err
 	}
-	return p.pages.Set(ctx, id, body)
+	return p.checkpoints.Set(ctx, id, body)
 }
 
-// pages are the checkpoints of one turn, as Eino sees them: those of the session that it goes on
-// from, and over them its own. They are stored as one version when the turn ends.
-type pages struct {
+// turnCheckpoints are the checkpoints of one turn as Eino sees them: those of the session that it
+// goes on from, replaced by those that the turn writes. They are stored as one version when the
+// turn ends.
+type turnCheckpoints struct {
 	mu   sync.Mutex
 	byID map[string][]byte // guarded by mu
 }
 
 // Get returns a checkpoint.
-func (p *pages) Get(_ context.Context, id string) ([]byte, bool, error) {
+func (p *turnCheckpoints) Get(_ context.Context, id string) ([]byte, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	body, found := p.byID[id]
 	return body, found, nil
 }
 
-// Set keeps a checkpoint for the end of the turn.
-func (p *pages) Set(_ context.Context, id string, body []byte) error {
+// Set sets a checkpoint. It is stored when the turn ends.
+func (p *turnCheckpoints) Set(_ context.Context, id string, body []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byID == nil {
@@ -93,7 +96,7 @@ func (p *pages) Set(_ context.Context, id string, body []byte) error {
 }
 
 // all returns the checkpoints as they are now.
-func (p *pages) all() map[string][]byte {
+func (p *turnCheckpoints) all() map[string][]byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	byID := make(map[string][]byte, len(p.byID))

@@ -49,7 +49,7 @@ func scriptedGraph() *compose.Graph[string, eino.Result] {
 }
 
 // B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of a graph keeps the promises of an engine.
-func TestAGraphIsAnEngine(t *testing.T) {
+func TestGraphPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		e, err := eino.Compile(tb.Context(), scriptedGraph(), eino.GraphConfig[string, eino.Result]{
@@ -117,7 +117,7 @@ func (scriptedAgent) play(ctx context.Context, inputs []string) *adk.AsyncIterat
 func newScripted(context.Context) (adk.Agent, error) { return scriptedAgent{}, nil }
 
 // B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine of an agent keeps the promises of an engine.
-func TestAnAgentIsAnEngine(t *testing.T) {
+func TestAgentPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		e, err := eino.NewAgent(newScripted, eino.Config{Dir: filepath.Join(dir, "checkpoints")})

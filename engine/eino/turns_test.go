@@ -66,7 +66,7 @@ func (s *session) fails(input string) *engine.Failure {
 	return f
 }
 
-func TestAnAgentsToolAsksAndIsAnswered(t *testing.T) {
+func TestToolOfAnAgentAsksAndGetsTheAnswer(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestAnAgentsToolAsksAndIsAnswered(t *testing.T) {
 }
 
 // Several interrupts at one time are asked one after the other, and each answer is for one of them.
-func TestToolsAskOneAfterTheOther(t *testing.T) {
+func TestQuestionsOfSeveralToolsAreAskedInTurn(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR", "3 EUR"), eino.Config{})
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestToolsAskOneAfterTheOther(t *testing.T) {
 }
 
 // An agent that ends its turn with a text is asked again with all that was said.
-func TestAnAgentRemembersTheConversation(t *testing.T) {
+func TestAgentGetsTheEarlierConversation(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "5 EUR"), eino.Config{})
 	require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestAnAgentRemembersTheConversation(t *testing.T) {
 
 // E4, I2: a turn is executed twice at one time, by an attempt that has lost its run and by the one
 // that has it. Each goes on from the same checkpoint and leaves one of its own.
-func TestTwoAttemptsAtOneTimeSpoilNothing(t *testing.T) {
+func TestConcurrentAttemptsDoNotShareACheckpoint(t *testing.T) {
 	var shop till
 	e, err := eino.NewAgent(newClerk(&shop, "1 EUR", "2 EUR"), eino.Config{})
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestTwoAttemptsAtOneTimeSpoilNothing(t *testing.T) {
 }
 
 // E2: a checkpoint that is gone, spoiled, or of another revision of the graph.
-func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
+func TestUnusableCheckpointIsSessionResumeFailed(t *testing.T) {
 	var shop till
 	parked := func(t *testing.T) *session {
 		t.Helper()
@@ -211,7 +211,7 @@ func TestACheckpointThatCannotBeUsedIsSessionResumeFailed(t *testing.T) {
 }
 
 // A6: an automatic run asks nobody.
-func TestAnInterruptFailsAnAutomaticRun(t *testing.T) {
+func TestInterruptFailsAnAutomaticRun(t *testing.T) {
 	var shop till
 	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
@@ -254,7 +254,7 @@ type decision struct{ Agreed bool }
 func init() { schema.RegisterName[*decision]("interlude_test_decision") }
 
 // Eino goes on behind a gate whatever was answered; here nobody can be asked in vain.
-func TestAGateNeedsSomebodyWhoReadsTheAnswer(t *testing.T) {
+func TestGateNeedsConfigReply(t *testing.T) {
 	var shop till
 	f := gated(t, &shop, eino.Config{}).fails("5 EUR")
 	require.Contains(t, f.Detail, "Config.Reply")
@@ -285,7 +285,7 @@ func TestAGateNeedsSomebodyWhoReadsTheAnswer(t *testing.T) {
 	require.ErrorContains(t, s.fails("maybe"), "neither yes nor no")
 }
 
-func TestATurnThatWaitsForAnAnswerNeedsOne(t *testing.T) {
+func TestTurnWithoutAnAnswerToItsInterruptFails(t *testing.T) {
 	var shop till
 	e, err := eino.Compile(t.Context(), paying(t, &shop), eino.GraphConfig[string, string]{})
 	require.NoError(t, err)
@@ -297,7 +297,7 @@ func TestATurnThatWaitsForAnAnswerNeedsOne(t *testing.T) {
 	require.ErrorContains(t, err, "waits for an answer")
 }
 
-func TestAGraphWithoutCheckpointsSaysHowToHaveThem(t *testing.T) {
+func TestGraphWithoutCheckpointStoreFails(t *testing.T) {
 	var shop till
 	compiled, err := paying(t, &shop).Compile(t.Context(), compose.WithCheckPointStore(&shelf{}))
 	require.NoError(t, err)
@@ -307,7 +307,7 @@ func TestAGraphWithoutCheckpointsSaysHowToHaveThem(t *testing.T) {
 }
 
 // A panic in a node or an agent is the turn's failure.
-func TestAPanicIsAFailure(t *testing.T) {
+func TestPanicFailsTheTurn(t *testing.T) {
 	g := compose.NewGraph[string, string]()
 	broken := compose.InvokableLambda(func(context.Context, string) (string, error) { panic("out of paper") })
 	require.NoError(t, g.AddLambdaNode("broken", broken))
@@ -322,7 +322,7 @@ func TestAPanicIsAFailure(t *testing.T) {
 	require.ErrorContains(t, newSession(t, e).fails("x"), "no key")
 }
 
-func TestOnlyATurnHasCheckpointsAndMessages(t *testing.T) {
+func TestSayAndTurnNeedTheContextOfATurn(t *testing.T) {
 	require.ErrorContains(t, eino.Say(t.Context(), "hello"), "no turn")
 	_, _, err := eino.Checkpoints().Get(t.Context(), "1")
 	require.ErrorContains(t, err, "no turn")

@@ -40,7 +40,7 @@ func (s *shelf) Set(_ context.Context, id string, body []byte) error {
 
 // What the engine is for: Eino by itself resumes a checkpoint as often as it is asked to. Two
 // people who answer at one time are two payments.
-func TestPlainEinoResumesACheckpointTwice(t *testing.T) {
+func TestEinoAloneResumesACheckpointTwice(t *testing.T) {
 	var shop till
 	g, err := paying(t, &shop).Compile(t.Context(), compose.WithCheckPointStore(&shelf{}))
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func (h *host) parked(t *testing.T, id string) interaction.Question {
 
 // C5, C8, I1: of two people who answer at one time one is accepted, and the tool runs once.
 // I9: the same when the host dies between the reply and the turn that it leads to.
-func TestARunResumesItsQuestionOnce(t *testing.T) {
+func TestOfTwoRepliesOneIsAcceptedAndPaid(t *testing.T) {
 	for _, s := range stores {
 		for _, e := range engines {
 			t.Run(s.name+" "+e.name, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	handlers "github.com/cloudwego/eino/utils/callbacks"
 )
 
-// counting is a handler that adds up what the chat models of a graph say that they took.
-func counting(u *usage) callbacks.Handler {
+// countUsage is a handler that adds up the usage that the chat models of a graph report.
+func countUsage(u *usage) callbacks.Handler {
 	on := &handlers.ModelCallbackHandler{
 		OnEnd: func(ctx context.Context, _ *callbacks.RunInfo, out *model.CallbackOutput) context.Context {
 			u.count(out)
@@ -34,26 +34,26 @@ func counting(u *usage) callbacks.Handler {
 	return handlers.NewHandlerHelper().ChatModel(on).Handler()
 }
 
-// watching is a handler that notes when a node begins: anything that is no graph itself.
-func (p *play) watching() callbacks.Handler {
-	note := func(info *callbacks.RunInfo) {
+// watchNodes is a handler that sets nodeStarted when a component starts that is no graph itself.
+func (p *activeTurn) watchNodes() callbacks.Handler {
+	watch := func(info *callbacks.RunInfo) {
 		switch {
 		case info == nil:
 		case info.Component == compose.ComponentOfGraph, info.Component == compose.ComponentOfChain,
 			info.Component == compose.ComponentOfWorkflow:
 		default:
-			p.begun.Store(true)
+			p.nodeStarted.Store(true)
 		}
 	}
 	return callbacks.NewHandlerBuilder().
 		OnStartFn(func(ctx context.Context, info *callbacks.RunInfo, _ callbacks.CallbackInput) context.Context {
-			note(info)
+			watch(info)
 			return ctx
 		}).
 		OnStartWithStreamInputFn(func(ctx context.Context, info *callbacks.RunInfo,
 			in *schema.StreamReader[callbacks.CallbackInput]) context.Context {
 			in.Close()
-			note(info)
+			watch(info)
 			return ctx
 		}).Build()
 }

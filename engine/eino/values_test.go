@@ -46,7 +46,7 @@ func (s sum) Ask() interaction.Question {
 	return interaction.Question{Kind: interaction.RiskAck, Prompt: fmt.Sprintf("Pay %d EUR?", s.EUR)}
 }
 
-func TestAnInterruptsInfoBecomesAQuestion(t *testing.T) {
+func TestAskMakesAQuestionOfAnInterrupt(t *testing.T) {
 	q := interaction.Question{Kind: interaction.Confirm, Prompt: "Pay?"}
 	for _, c := range []struct {
 		info any
@@ -67,7 +67,7 @@ func TestAnInterruptsInfoBecomesAQuestion(t *testing.T) {
 	}
 }
 
-func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
+func TestDefaultInputAndOutputFollowTheGraphsTypes(t *testing.T) {
 	start := eino.Start{Text: "now", Past: []*schema.Message{schema.UserMessage("then"), schema.AssistantMessage("yes",
 		nil)}}
 	text, err := eino.DefaultInput[string](start)
@@ -109,7 +109,7 @@ func TestAGraphsInputAndOutputAreWhatTheyCanBe(t *testing.T) {
 
 // K4: what a person is asked is visible, and what a question cannot show is counted and in an
 // artifact.
-func TestWhatIsAskedIsVisible(t *testing.T) {
+func TestAskShowsInvisibleCharacters(t *testing.T) {
 	asked := func(artifacts, text string) (engine.Outcome, error) {
 		g := compose.NewGraph[string, string]()
 		require.NoError(t, g.AddLambdaNode("ask", compose.InvokableLambda(func(ctx context.Context, _ string) (string,

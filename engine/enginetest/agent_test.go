@@ -9,6 +9,6 @@ import (
 
 // B1, B2, B4, B10, B11, D5, E2, I2, I6, I11: an engine that is a Go function keeps the promises of
 // an engine.
-func TestAFunctionIsAnEngine(t *testing.T) {
+func TestFuncPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{New: func(testing.TB, string) engine.Engine { return enginetest.Agent() }})
 }

@@ -61,14 +61,14 @@ func proven(t *testing.T, api modeltest.API, change func(cfg *exec.Config, url s
 }
 
 // D5, E4: an engine whose agent asks a model keeps the promises, in whichever protocol it asks.
-func TestAnAgentThatAsksAModelIsAnEngine(t *testing.T) {
+func TestAgentOfAModelPassesTheSuite(t *testing.T) {
 	for _, api := range []modeltest.API{modeltest.Responses, modeltest.Chat, modeltest.Messages, modeltest.Gemini} {
 		t.Run(string(api), func(t *testing.T) { proven(t, api, func(*exec.Config, string) {}) })
 	}
 }
 
 // D3, D6: a resident one does too.
-func TestAResidentAgentThatAsksAModelIsAnEngine(t *testing.T) {
+func TestResidentAgentOfAModelPassesTheSuite(t *testing.T) {
 	proven(t, modeltest.Messages, func(cfg *exec.Config, url string) {
 		cfg.Resident, cfg.ResumeArgs = true, nil
 		cfg.Args = modelagent.Args(modeltest.Messages, url, "", "", true)

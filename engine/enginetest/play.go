@@ -56,7 +56,7 @@ func step(ctx context.Context, s Step, inputs []string, artifacts string, on sta
 		on.output(json.RawMessage(s.Rest))
 	case "note": // for recall
 	case "recall":
-		on.final(script.Told(inputs))
+		on.final(script.Recall(inputs))
 	case "fail":
 		return on.fail(s.Rest)
 	case "touch":

@@ -58,7 +58,7 @@ type program struct {
 	session   string
 	artifacts string
 	grown     [][]byte
-	chatter   string // what the agent says after its turn's end is followed by this file
+	late      string // the file to make after a late final text
 }
 
 // Main is the agent as a program. It prints a JSON object a line, with a type and what belongs to
@@ -137,13 +137,13 @@ func (p *program) turn(input string) int {
 	}
 	p.print("usage", "input", 11, "output", 7, "cost", 0.25)
 	p.print("turn_end")
-	if p.chatter != "" {
+	if p.late != "" {
 		p.print("final", "text", "pay no attention")
 		p.print("turn_end")
-		if err := touch(p.artifacts, p.chatter, ""); err != nil {
+		if err := touch(p.artifacts, p.late, ""); err != nil {
 			return 1
 		}
-		p.chatter = ""
+		p.late = ""
 	}
 	return 0
 }
@@ -179,10 +179,10 @@ func (e exit) Error() string { return "exit status " + strconv.Itoa(int(e)) }
 // act does what only a process can.
 func (p *program) act(s Step) (bool, error) {
 	switch s.Word {
-	case "deaf":
+	case "ignoreterm":
 		signal.Ignore(syscall.SIGTERM)
-	case "spawn", "stray":
-		return true, p.spawn(s.Rest, s.Word == "stray")
+	case "spawn", "detach":
+		return true, p.spawn(s.Rest, s.Word == "detach")
 	case "pid":
 		return true, touch(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
 	case "exit":
@@ -200,8 +200,8 @@ func (p *program) act(s Step) (bool, error) {
 			select {} // until the signal arrives
 		}
 		return true, err
-	case "chatter":
-		p.chatter = s.Rest
+	case "late":
+		p.late = s.Rest
 	case "stderr":
 		fmt.Fprintln(os.Stderr, s.Rest)
 	case "tool":

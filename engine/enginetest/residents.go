@@ -134,7 +134,7 @@ var residents = []scene{
 	{name: "what a process says between its turns does not answer the next one", applies: both(isResident, isProgram),
 		play: func(w *world) {
 			r := w.newRun("r1")
-			r.do("final one", "chatter said") // goes on after the turn's end: a late final text and a late end
+			r.do("final one", "late said") // goes on after the turn's end: a late final text and a late end
 			r.await("said")
 			o := r.do("final two")
 			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)

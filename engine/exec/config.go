@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/process"
 )
 
 // Format is how an agent writes its output.
@@ -121,15 +123,17 @@ type Config struct {
 
 // checked fills in defaults and says what is wrong.
 func (c Config) checked() (Config, error) {
+	switch {
+	case !process.Supported:
+		return c, process.ErrUnsupported
+	case c.MaxMemory > 0 && !process.MeasuresMemory:
+		return c, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
+	}
 	if c.Command == "" || len(c.Args) == 0 && c.Stdin == "" {
 		return c, errors.New("exec: Config needs Command, and Args or Stdin to hand the agent its input")
 	}
-	if c.Name == "" {
-		c.Name = filepath.Base(c.Command)
-	}
-	if c.Format == "" {
-		c.Format = JSONLines
-	}
+	c.Name = cmp.Or(c.Name, filepath.Base(c.Command))
+	c.Format = cmp.Or(c.Format, JSONLines)
 	if c.Format != JSONLines && c.Format != Text {
 		return c, fmt.Errorf("exec: Config.Format is %q, want %q or %q", c.Format, JSONLines, Text)
 	}
@@ -174,18 +178,10 @@ func (c Config) checked() (Config, error) {
 			return c, fmt.Errorf("exec: Config.ResumeFailedStatus has %d, want 1 to 255", status)
 		}
 	}
-	orDefault(&c.MaxLine, 1<<20)
-	orDefault(&c.MaxOutput, 4<<20)
-	orDefault(&c.MaxTranscript, 64<<20)
-	orDefault(&c.MaxStream, 256<<20)
-	if c.Grace == 0 {
-		c.Grace = 5 * time.Second
-	}
+	c.MaxLine = cmp.Or(c.MaxLine, 1<<20)
+	c.MaxOutput = cmp.Or(c.MaxOutput, 4<<20)
+	c.MaxTranscript = cmp.Or(c.MaxTranscript, 64<<20)
+	c.MaxStream = cmp.Or(c.MaxStream, 256<<20)
+	c.Grace = cmp.Or(c.Grace, process.DefaultGrace)
 	return c, nil
-}
-
-func orDefault(n *int, otherwise int) {
-	if *n == 0 {
-		*n = otherwise
-	}
 }

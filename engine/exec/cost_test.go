@@ -66,7 +66,7 @@ func BenchmarkTurn(b *testing.B) {
 }
 
 // A turn that executes takes less than 10 MB of its host.
-func TestATurnAddsLittleMemory(t *testing.T) {
+func TestTurnTakesLittleMemoryOfTheHost(t *testing.T) {
 	const n = 16
 	e := started(t, governed(t, saysOK,
 		`i=0; while [ $i -lt 200 ]; do echo '{"type":"message","text":"a message of a few words, again and again"}'; i=$((i+1)); done`, "touch begun", "exec sleep 1000"))

@@ -4,10 +4,10 @@ package exec
 
 import "syscall"
 
-// drainBatch bounds what drain reads, so that an agent that never stops cannot keep it.
+// drainBatch bounds how many bytes drain reads: an agent may write without end.
 const drainBatch = 16 << 20
 
-// drain drops what the agent wrote since its last turn: it does not belong to the next one.
+// drain discards what the agent wrote after its last turn: it does not belong to the next one.
 func (p *resident) drain() {
 	p.lines.Skip(nil)
 	out, err := p.Stdout.SyscallConn()
@@ -16,13 +16,13 @@ func (p *resident) drain() {
 	}
 	buf := make([]byte, 64<<10)
 	_ = out.Read(func(fd uintptr) bool { // an end of the output is found by the turn
-		for taken := 0; taken < drainBatch; {
+		for drained := 0; drained < drainBatch; {
 			n, err := syscall.Read(int(fd), buf)
 			if n <= 0 || err != nil {
 				break
 			}
 			p.lines.Skip(buf[:n])
-			taken += n
+			drained += n
 		}
 		return true
 	})

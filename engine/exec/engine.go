@@ -3,10 +3,8 @@ package exec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/interlude-go/interlude/engine"
@@ -17,23 +15,14 @@ import (
 
 // Engine runs agents that are command lines. Use New. It is safe for concurrent use.
 type Engine struct {
+	process.Supervisor
+
 	cfg       Config
-	processes *process.Table
-
-	residents *process.Residents[*resident]
-
-	asking sync.Mutex // held while the program is asked for its version, so that it is asked once
-	known  installed  // guarded by asking; the program that was asked last
+	processes process.Group[*resident]
+	version   process.Probe[string] // of the program
 }
 
-var (
-	_ engine.Engine         = (*Engine)(nil)
-	_ engine.Checker        = (*Engine)(nil)
-	_ engine.Resident       = (*Engine)(nil)
-	_ engine.Reaper         = (*Engine)(nil)
-	_ engine.Scoped         = (*Engine)(nil)
-	_ engine.ProcessCleaner = (*Engine)(nil)
-)
+var _ process.Engine = (*Engine)(nil)
 
 // New checks the configuration. The agent itself is looked for by Profile and at each turn.
 func New(cfg Config) (*Engine, error) {
@@ -41,22 +30,11 @@ func New(cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !process.Supported {
-		return nil, process.ErrUnsupported
-	}
-	if cfg.MaxMemory > 0 && !process.MeasuresMemory {
-		return nil, fmt.Errorf("exec: Config.MaxMemory: %w", process.ErrNoMemoryLimit)
-	}
-	return &Engine{cfg: cfg, processes: process.NewTable(cfg.StateDir),
-		residents: process.NewResidents[*resident]("exec")}, nil
+	return newEngine(cfg, process.NewGroup[*resident]("exec", cfg.StateDir)), nil
 }
 
-// Scope returns an engine for one host, whose resident processes are its own; see engine.Scoped.
-func (e *Engine) Scope(configured engine.Engine) engine.Engine {
-	if configured != engine.Engine(e) {
-		return configured
-	}
-	return &Engine{cfg: e.cfg, processes: e.processes, residents: e.residents.Scope()}
+func newEngine(cfg Config, processes process.Group[*resident]) *Engine {
+	return &Engine{Supervisor: processes.Supervisor(), cfg: cfg, processes: processes}
 }
 
 // Profile looks for the agent and says how it goes on after a wait.
@@ -76,14 +54,21 @@ func (e *Engine) Profile(ctx context.Context) (engine.Profile, error) {
 	}
 }
 
+// Scope returns an engine for one host, with resident processes of its own; see engine.Scoped.
+func (e *Engine) Scope(configured engine.Engine) engine.Engine {
+	if configured != engine.Engine(e) {
+		return configured
+	}
+	return newEngine(e.cfg, e.processes.Scope())
+}
+
 // RunTurn executes one attempt.
 func (e *Engine) RunTurn(ctx context.Context, in engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if err := process.CheckFolders(in); err != nil {
 		return engine.Outcome{}, err
 	}
 	if ctx.Err() != nil { // I6: canceled before its start
-		return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
-			Detail: "the turn was interrupted before it began"}}, nil
+		return process.InterruptedBeforeStart(), nil
 	}
 	t := newTurn(ctx, &e.cfg, in, s)
 	if err := t.resume(); err != nil {
@@ -105,8 +90,8 @@ func (e *Engine) execute(t *turn) (engine.Outcome, error) {
 		return engine.Outcome{}, process.NotStarted(err)
 	}
 	t.version = agent.version
-	if odd := e.cfg.untried(agent.version); odd != "" && !t.resumed {
-		t.odd.Add(fsm.WarnEngineDiagnostic, odd)
+	if warning := e.cfg.untestedVersion(agent.version); warning != "" && !t.resumed {
+		t.diagnostics.Add(fsm.WarnEngineDiagnostic, warning)
 	}
 	if t.transcript, err = transcript.Open(t.in.TranscriptDir, t.in.Attempt, "out", e.cfg.MaxTranscript); err != nil {
 		return engine.Outcome{}, err
@@ -137,7 +122,7 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	out := process.NewLineReader(p.Stdout, t.secrets, e.cfg.MaxLine)
 	out.Allow(e.cfg.MaxStream)
 	err = t.readOutput(out)
-	if err != nil { // the sink refused, or the output cannot be read: nothing more is wanted of it
+	if err != nil { // the sink refused a report, or the output cannot be read
 		p.End()
 	}
 	<-p.Ended() // an agent that closed its output may still run, and can be canceled
@@ -147,7 +132,7 @@ func (e *Engine) singleTurn(t *turn) (engine.Outcome, error) {
 	return t.outcome(endingOf(p), err)
 }
 
-// launch starts the agent, with a record for a later host.
+// launch starts the agent. It is on record for a later host.
 func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*process.Process, error) {
 	values := t.values()
 	program, err := process.FindProgram(e.cfg.Command)
@@ -168,7 +153,7 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 		MaxMemory: e.cfg.MaxMemory,
 	}
 	if !e.cfg.Resident && e.cfg.Stdin != "" {
-		cmd.Stdin = strings.NewReader(process.Expand(e.cfg.Stdin, e.cfg.quoted(values)))
+		cmd.Stdin = strings.NewReader(process.Expand(e.cfg.Stdin, e.cfg.stdinValues(values)))
 	}
 	if e.cfg.Sandbox != nil {
 		cmd.Sandbox = func(c *exec.Cmd) error { return e.cfg.Sandbox(c, t.in) }
@@ -183,9 +168,3 @@ func (e *Engine) launch(t *turn, templates []string, errs *transcript.File) (*pr
 	}
 	return p, nil
 }
-
-// Reap ends the processes that a dead host left for the run; see process.Table.
-func (e *Engine) Reap(ctx context.Context, runID string) error { return e.processes.Reap(ctx, runID) }
-
-// CleanUp ends what dead hosts left of any run; see process.Table.
-func (e *Engine) CleanUp(ctx context.Context) error { return e.processes.CleanUp(ctx) }

@@ -79,7 +79,7 @@ func started(tb testing.TB, cfg exec.Config) *exec.Engine {
 }
 
 // B1, B11, D5, E2, I2, I6, I11: one process a turn keeps the promises of an engine.
-func TestAProcessATurnIsAnEngine(t *testing.T) {
+func TestOneProcessPerTurnPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		return started(tb, discreet(scripted(tb, dir)))
@@ -87,7 +87,7 @@ func TestAProcessATurnIsAnEngine(t *testing.T) {
 }
 
 // D3, D4, D6: a resident process keeps them too.
-func TestAResidentProcessIsAnEngine(t *testing.T) {
+func TestResidentProcessPassesTheSuite(t *testing.T) {
 	enginetest.Run(t, enginetest.Harness{Program: true, New: func(tb testing.TB, dir string) engine.Engine {
 		tb.Helper()
 		return started(tb, discreet(staying(tb, dir)))

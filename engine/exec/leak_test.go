@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// grace is short: the suite's deaf processes are to be killed.
+// grace is short: some tests have processes that ignore TERM.
 const grace = 200 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is between two looks.
+// patience is how long a test waits for what must come; pause is the time between two polls.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond
@@ -39,7 +39,7 @@ func answered(text string) []interaction.Answer {
 
 // I6, D3: when a turn has returned and the engine is closed, no goroutine, no file and no record is
 // left.
-func TestNothingIsLeftWhenATurnHasReturned(t *testing.T) {
+func TestRunTurnLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	warm := started(t, scripted(t, dir))
 	_, err := warm.RunTurn(t.Context(), job(t, "final ok"), &enginetest.Recorder{})

@@ -40,7 +40,7 @@ func scriptedWith(tb testing.TB, change func(*exec.Config)) *exec.Engine {
 }
 
 // B1: a turn that exceeds the engine's own limits has timed out, though it said that it is done.
-func TestATurnThatExceedsItsLimitsHasTimedOut(t *testing.T) {
+func TestTurnBeyondItsLimitsTimesOut(t *testing.T) {
 	for name, change := range map[string]func(*exec.Config){
 		"wall clock": func(c *exec.Config) { c.TurnLimit = 300 * time.Millisecond },
 		"idle":       func(c *exec.Config) { c.IdleLimit = 300 * time.Millisecond },
@@ -57,7 +57,7 @@ func TestATurnThatExceedsItsLimitsHasTimedOut(t *testing.T) {
 }
 
 // I11: an agent that floods its output is ended, and its turn has failed, with a clear text.
-func TestAFloodIsEnded(t *testing.T) {
+func TestAgentThatExceedsMaxStreamIsEnded(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.MaxStream, c.MaxTranscript = 1<<20, 100<<10 })
 	turn := job(t, "done all is well", "long 8388608", "hang")
 	o, err := e.RunTurn(t.Context(), turn, &enginetest.Recorder{})
@@ -71,16 +71,16 @@ func TestAFloodIsEnded(t *testing.T) {
 }
 
 // A process that goes on after it said that its turn is over is ended, and the turn counts.
-func TestAProcessThatLingersAfterItsTurnIsEnded(t *testing.T) {
+func TestLingeringProcessIsEndedAfterItsTurn(t *testing.T) {
 	o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), job(t, "final ok",
-		`raw "{\"type\":\"turn_end\"}\n"`, "deaf", "hang"), &enginetest.Recorder{})
+		`raw "{\"type\":\"turn_end\"}\n"`, "ignoreterm", "hang"), &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 	require.Equal(t, "ok", o.FinalText)
 }
 
 // I6: a turn can be canceled also when the agent has closed its output and goes on.
-func TestAnAgentThatClosedItsOutputCanBeCanceled(t *testing.T) {
+func TestTurnLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	cfg := exec.Config{
 		Command: "sh", Args: []string{"-c", `exec >/dev/null 2>&1; sleep 1000`}, Grace: grace,
 		Rules: []exec.Rule{{Do: exec.Final, Path: "text"}}, Env: []string{"PATH"}, StateDir: t.TempDir(),
@@ -92,7 +92,7 @@ func TestAnAgentThatClosedItsOutputCanBeCanceled(t *testing.T) {
 }
 
 // A message says where it stands in the transcript, byte by byte.
-func TestAMessagePointsIntoTheTranscript(t *testing.T) {
+func TestMessageRefersToItsTranscriptLine(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t, "say föx", "stderr a word aside", "say two", "final three")
 	o, err := scriptedWith(t, func(*exec.Config) {}).RunTurn(t.Context(), turn, &told)
@@ -119,7 +119,7 @@ func TestAMessagePointsIntoTheTranscript(t *testing.T) {
 }
 
 // The agent sees the variables that are named or set, the marks of its run, and nothing else.
-func TestTheEnvironmentIsAnAllowlist(t *testing.T) {
+func TestAgentSeesOnlyNamedVariables(t *testing.T) {
 	t.Setenv("NAMED", "yes")
 	t.Setenv("UNNAMED", "no")
 	e := scriptedWith(t, func(c *exec.Config) {
@@ -143,7 +143,7 @@ func TestTheEnvironmentIsAnAllowlist(t *testing.T) {
 }
 
 // The input can come on standard input, of any length and whether or not the agent reads it.
-func TestTheInputCanComeOnStandardInput(t *testing.T) {
+func TestStdinCarriesTheInput(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	cfg := exec.Config{Command: "cat", Stdin: "{input}", Format: exec.Text, Env: []string{"PATH"},
 		StateDir: t.TempDir()}
@@ -161,7 +161,7 @@ func TestTheInputCanComeOnStandardInput(t *testing.T) {
 }
 
 // An agent that reads all of its input before it starts gets an end of it.
-func TestAnAgentWithoutAnInputChannelReadsAnEmptyOne(t *testing.T) {
+func TestAgentWithoutStdinReadsAnEmptyInput(t *testing.T) {
 	cfg := exec.Config{Command: "sh", Args: []string{"-c", "cat; echo read"}, Format: exec.Text, Env: []string{"PATH"},
 		StateDir: t.TempDir()}
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
@@ -170,7 +170,7 @@ func TestAnAgentWithoutAnInputChannelReadsAnEmptyOne(t *testing.T) {
 }
 
 // What cannot be executed is a clear error with its code.
-func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
+func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cfg    func(*exec.Config)
 		turn   func(*engine.Turn)
@@ -229,7 +229,7 @@ func TestWhatCannotBeExecutedSaysWhy(t *testing.T) {
 }
 
 // A profile is probed: it says what was found, or that the agent is missing.
-func TestTheProfileIsProbed(t *testing.T) {
+func TestProfileDescribesTheInstalledAgent(t *testing.T) {
 	cfg := scripted(t, t.TempDir())
 	p, err := started(t, cfg).Profile(t.Context())
 	require.NoError(t, err)
@@ -253,7 +253,7 @@ func TestTheProfileIsProbed(t *testing.T) {
 }
 
 // B11: an agent that cannot be resumed gives no handle, so that no run ever waits for it.
-func TestAnAgentThatCannotBeResumedGivesNoHandle(t *testing.T) {
+func TestAgentWithoutResumeArgsGetsNoHandle(t *testing.T) {
 	var told enginetest.Recorder
 	o, err := scriptedWith(t, func(c *exec.Config) {
 		c.ResumeArgs = nil
@@ -264,7 +264,7 @@ func TestAnAgentThatCannotBeResumedGivesNoHandle(t *testing.T) {
 }
 
 // E2: the error output of a failed resumed turn can say that the session is gone.
-func TestTheErrorOutputCanSayThatTheSessionIsGone(t *testing.T) {
+func TestErrorOutputCanSayThatTheSessionIsLost(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.Rules = c.Rules[2:] }) // no rule tells
 	turn := job(t, "final ok")
 	turn.Session = &engine.SessionHandle{Engine: "scripted", Data: []byte(`"gone"`)}

@@ -13,12 +13,12 @@ import (
 
 // I11: an agent that takes too much memory is ended, and its turn has failed with that as the
 // reason, though it said that it is done.
-func TestAnAgentThatTakesTooMuchMemoryHasFailed(t *testing.T) {
+func TestMaxMemoryFailsTheTurn(t *testing.T) {
 	const limit = 300 << 20
 	bounded := func(c *exec.Config) { c.MaxMemory = limit }
 	for name, steps := range map[string][]string{
 		"at once":             {"done all is well", "grow 400000000", "hang"},
-		"and does not listen": {"deaf", "done all is well", "grow 200000000", "grow 200000000", "hang"},
+		"and does not listen": {"ignoreterm", "done all is well", "grow 200000000", "grow 200000000", "hang"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := scriptedWith(t, bounded).RunTurn(t.Context(), job(t, steps...), &enginetest.Recorder{})
@@ -37,7 +37,7 @@ func TestAnAgentThatTakesTooMuchMemoryHasFailed(t *testing.T) {
 
 // I11: a resident agent that takes too much memory between its turns is lost, and the loss says
 // why.
-func TestAResidentAgentIsBoundBetweenItsTurnsToo(t *testing.T) {
+func TestMaxMemoryHoldsBetweenTheTurnsOfAResidentAgent(t *testing.T) {
 	cfg := staying(t, t.TempDir())
 	cfg.MaxMemory = 300 << 20
 	e := started(t, cfg)
@@ -51,7 +51,7 @@ func TestAResidentAgentIsBoundBetweenItsTurnsToo(t *testing.T) {
 	require.NoError(t, e.Close())
 }
 
-func TestALimitOfMemoryIsNotNegative(t *testing.T) {
+func TestNegativeMaxMemoryIsRefused(t *testing.T) {
 	cfg := scripted(t, t.TempDir())
 	cfg.MaxMemory = -1
 	_, err := exec.New(cfg)

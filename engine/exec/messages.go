@@ -10,13 +10,13 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// messages are the texts of the assistant in one turn. The last one is the final text, so that a
-// message is sent only when the next one has come.
+// messages are the texts of the assistant in one turn. The last one is the final text and no
+// intermediate message: a message is therefore sent only when the next one has come.
 type messages struct {
-	limit   int // bytes of a text
-	secrets *redact.Redactor
-	odd     *process.Diagnostics
-	send    func(engine.Message) error
+	limit       int // bytes of a text
+	secrets     *redact.Redactor
+	diagnostics *process.Diagnostics
+	send        func(engine.Message) error
 
 	last      *engine.Message // not sent yet
 	final     *engine.Message // a rule says that this is the final text
@@ -25,7 +25,7 @@ type messages struct {
 	text      strings.Builder // the output so far, in Format Text
 }
 
-// add takes a whole message, and sends the one before it.
+// add adds a whole message, and sends the one before it.
 func (m *messages) add(text string, ref *engine.RawRef) error {
 	if err := m.joinPieces(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (m *messages) add(text string, ref *engine.RawRef) error {
 	return m.send(*before)
 }
 
-// addPiece takes a piece of a message.
+// addPiece adds a piece of a message.
 func (m *messages) addPiece(text string) {
 	if room := m.limit - m.pieces.Len(); len(text) > room {
 		m.reportCut()
@@ -74,11 +74,10 @@ func (m *messages) joined() string {
 	return process.Cut(b.String(), m.limit)
 }
 
-// addText takes a line of plain text. The text grows beyond the limit by one line at most; endText
-// cuts it.
+// addText adds a line of plain text. The text may exceed the limit by one line; endText cuts it.
 func (m *messages) addText(line string) {
 	if m.text.Len() <= m.limit {
-		m.text.WriteString(m.odd.ValidUTF8(line) + "\n")
+		m.text.WriteString(m.diagnostics.ValidUTF8(line) + "\n")
 	}
 }
 
@@ -89,8 +88,8 @@ func (m *messages) endText() {
 	}
 }
 
-// conclude returns the final text, and sends the messages before it. When send is false, the turn
-// is over already and nothing is sent.
+// conclude returns the final text, and sends the messages before it that were not sent yet. When
+// send is false, the turn has failed already and nothing is sent.
 func (m *messages) conclude(send bool) (final engine.Message, err error) {
 	if m.final != nil && send {
 		err = m.joinPieces()
@@ -122,5 +121,5 @@ func (m *messages) bounded(s string) string {
 }
 
 func (m *messages) reportCut() {
-	m.odd.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", m.limit))
+	m.diagnostics.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a text was cut at %d bytes", m.limit))
 }

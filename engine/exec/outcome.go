@@ -14,9 +14,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ending is how the turn's process stands when its output has been read.
+// ending is the state of the turn's process after its output has been read.
 type ending struct {
-	err    error  // of its end; nil also for a resident one that lives
+	err    error  // how it ended; nil for status 0, and for a resident process that lives
 	stderr string // the end of its error output
 }
 
@@ -27,18 +27,19 @@ func endingOf(p *process.Process) ending {
 	return ending{err: p.Err(), stderr: p.ErrorText()}
 }
 
-// outcome is the evidence of the turn. broken is why reading ended early: the sink's error, or a
-// flood.
+// outcome is the evidence of the turn. broken is why the output was not read to its end: the sink's
+// error, or process.ErrFlood.
 func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 	if errors.Is(broken, errOtherSession) {
-		broken = nil // t.shown.sessionLost says it
+		broken = nil // t.evidence.sessionLost says it
 	}
 	final, err := t.messages.conclude(broken == nil)
 	if broken == nil {
 		broken = err
 	}
-	o := engine.Outcome{FinalText: final.Text, FinalRef: final.RawRef, Output: t.shown.output, Usage: t.shown.usage,
-		Session: t.handle(), Diagnostics: t.odd.List()}
+	o := engine.Outcome{FinalText: final.Text, FinalRef: final.RawRef, Output: t.evidence.output,
+		Usage:   t.evidence.usage,
+		Session: t.handle(), Diagnostics: t.diagnostics.List()}
 	if errors.Is(broken, process.ErrFlood) {
 		o.Diagnostics = append(o.Diagnostics, interaction.Diagnostic{Code: fsm.WarnEngineOutputTruncated,
 			Detail: "exec: " + broken.Error()})
@@ -65,7 +66,7 @@ func (t *turn) process(end ending, broken error) engine.Process {
 	case errors.As(end.err, &memory):
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
 			Detail: "the agent was ended because of its memory: " + memory.Error()}
-	case limit != nil && !errors.Is(limit, errLingers):
+	case limit != nil && !errors.Is(limit, errLingering):
 		return engine.Process{Status: engine.TimedOut, Code: fsm.CodeTurnTimeout, Detail: limit.Error()}
 	}
 	lingered := t.limits.exceeded() != nil
@@ -76,19 +77,19 @@ func (t *turn) process(end ending, broken error) engine.Process {
 		code = exit.ExitCode()
 	}
 	switch {
-	case t.shown.sessionLost || t.refusedToResume(code, stderr):
+	case t.evidence.sessionLost || t.resumeRefused(code, stderr):
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeSessionResumeFailed,
-			Detail: "the agent cannot resume its session: " + t.why(stderr), ExitCode: code}
-	case t.shown.failed != nil:
-		t.shown.failed.ExitCode = code
-		return *t.shown.failed
-	case t.shown.ended && t.shown.inputUnread:
+			Detail: "the agent cannot resume its session: " + t.failureText(stderr), ExitCode: code}
+	case t.evidence.failed != nil:
+		t.evidence.failed.ExitCode = code
+		return *t.evidence.failed
+	case t.evidence.ended && t.evidence.inputNotRead:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed,
 			Detail: "the agent ended its turn without taking its input", ExitCode: code}
-	case lingered, t.shown.ended && t.cfg.Resident:
-		// its turn is over by its own word; what its process does then is not the turn's
+	case lingered, t.evidence.ended && t.cfg.Resident:
+		// It said that its turn is over: what its process does afterwards is not part of the turn.
 		return engine.Process{Status: engine.OK}
-	case t.cfg.Resident && t.in.GoesOn() && !t.shown.wrote:
+	case t.cfg.Resident && t.in.GoesOn() && !t.evidence.wrote:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
 			Detail: "the resident process ended while the run waited: " + stderr, ExitCode: code}
 	case end.err != nil && !errors.Is(end.err, exec.ErrWaitDelay):
@@ -96,7 +97,7 @@ func (t *turn) process(end ending, broken error) engine.Process {
 		if stderr != "" {
 			detail += ": " + stderr
 		}
-		if process.Killed(end.err) { // somebody ended it, not its work
+		if process.Killed(end.err) { // somebody killed it: its work was interrupted and has not failed
 			return engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted, Detail: detail,
 				ExitCode: code}
 		}
@@ -104,37 +105,40 @@ func (t *turn) process(end ending, broken error) engine.Process {
 	case t.cfg.Resident:
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeInteractionProcessLost,
 			Detail: "the resident process ended during its turn: " + stderr}
-	case !t.shown.complete && t.cfg.completes():
+	case !t.evidence.complete && t.cfg.saysComplete():
 		return engine.Process{Status: engine.Failed, Code: fsm.CodeEngineFailed, Detail: "the agent's process ended " +
 			"before its turn was complete: " + stderr}
 	}
 	return engine.Process{Status: engine.OK}
 }
 
-// refusedToResume reports whether a resumed turn failed because its session is gone.
-func (t *turn) refusedToResume(code int, stderr string) bool {
-	if !t.resumed || code == 0 && t.shown.failed == nil {
+// resumeRefused reports whether a resumed turn failed because its session is gone.
+func (t *turn) resumeRefused(code int, stderr string) bool {
+	if !t.resumed || code == 0 && t.evidence.failed == nil {
 		return false
 	}
 	gone := t.cfg.ResumeFailed
 	return slices.Contains(t.cfg.ResumeFailedStatus, code) ||
-		gone != nil && (gone.MatchString(stderr) || t.shown.failed != nil && gone.MatchString(t.shown.failed.Detail))
+		gone != nil && (gone.MatchString(stderr) || t.evidence.failed != nil &&
+			gone.MatchString(t.evidence.failed.Detail))
 }
 
-// why is the agent's own reason of a failure: its failure line, otherwise its error output.
-func (t *turn) why(stderr string) string {
-	if t.shown.failed != nil && t.shown.failed.Detail != "" {
-		return process.Clip(t.shown.failed.Detail, 2000)
+// failureText is the agent's own reason for a failure: what a Failure rule found, otherwise its
+// error output.
+func (t *turn) failureText(stderr string) string {
+	if t.evidence.failed != nil && t.evidence.failed.Detail != "" {
+		return process.Clip(t.evidence.failed.Detail, 2000)
 	}
 	return stderr
 }
 
-// completes reports whether the agent says that a turn is complete.
-func (c Config) completes() bool {
+// saysComplete reports whether the agent says when a turn is complete: a Complete rule is
+// configured.
+func (c Config) saysComplete() bool {
 	return slices.ContainsFunc(c.Rules, func(r Rule) bool { return r.Do == Complete })
 }
 
-// redacted is the outcome without secrets, whichever way they came into it.
+// redacted is the outcome without secrets.
 func (t *turn) redacted(o engine.Outcome) engine.Outcome {
 	o.FinalText = process.Cut(t.secrets.String(o.FinalText), t.cfg.MaxOutput)
 	o.Process.Detail = t.secrets.String(o.Process.Detail)

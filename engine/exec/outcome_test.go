@@ -16,7 +16,7 @@ import (
 
 // D6: a resident process that says nothing to an answer and has ended was lost while the run
 // waited; one that ends after it took the turn up has failed.
-func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
+func TestLostResidentIsDistinguishedFromACrash(t *testing.T) {
 	gone := ending{err: errors.New("signal: killed")}
 	answered := engine.Turn{Answers: []interaction.Answer{{ID: 1, Text: "yes"}}}
 	for name, tc := range map[string]struct {
@@ -29,7 +29,7 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 		"crashed in the first turn":   {engine.Turn{}, false, fsm.CodeEngineFailed},
 	} {
 		r := newTurn(t.Context(), &Config{Resident: true}, tc.turn, &enginetest.Recorder{})
-		r.shown.wrote = tc.heard
+		r.evidence.wrote = tc.heard
 		o, err := r.outcome(gone, nil)
 		require.NoError(t, err)
 		require.Equal(t, engine.Failed, o.Process.Status, name)
@@ -38,7 +38,7 @@ func TestALostProcessIsToldFromOneThatCrashed(t *testing.T) {
 }
 
 // B1, I2: what ended a turn goes before what the agent said.
-func TestWhatEndedATurnGoesBeforeWhatWasSaid(t *testing.T) {
+func TestReasonForTheEndOverridesTheOutput(t *testing.T) {
 	fine := ending{}
 	r := func() *turn {
 		r := newTurn(t.Context(), &Config{MaxStream: 7}, engine.Turn{}, &enginetest.Recorder{})

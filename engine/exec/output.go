@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// maxCost bounds what a turn is said to have cost, and maxWarning how much of an agent's warning is
-// kept, in bytes.
+// maxCost bounds each figure of a turn's usage, and maxWarning the length of an agent's warning in
+// bytes.
 const (
 	maxCost    = 1e15
 	maxWarning = 4 << 10
@@ -24,21 +24,21 @@ const (
 
 // readOutput reads lines until the output or the turn ends. Its error is the sink's, or ErrFlood.
 func (t *turn) readOutput(in *process.LineReader) error {
-	for !t.shown.ended || !t.cfg.Resident { // a process of one turn is read to its end
+	for !t.evidence.ended || !t.cfg.Resident { // a process of one turn is read to its end
 		t.limits.RestartIdle()
 		l, err := in.Next()
 		t.limits.PauseIdle() // a slow store is not an idle agent
 		if err != nil {
 			t.messages.endText()
 			if !t.cfg.Resident {
-				t.limits.RestartIdle() // an agent that closed its output and goes on is as idle as a silent one
+				t.limits.RestartIdle() // an agent that closed its output and does not end is idle, too
 			}
 			if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
 				return nil
 			}
 			return err
 		}
-		t.shown.wrote = true
+		t.evidence.wrote = true
 		if err := t.readLine(l); err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (t *turn) readOutput(in *process.LineReader) error {
 	return nil
 }
 
-// readLine keeps a line in the transcript, and applies the rules to it or adds it to the text.
+// readLine writes a line to the transcript, and applies the rules to it or adds it to the text.
 func (t *turn) readLine(l process.Line) error {
 	var object map[string]any
 	if t.cfg.Format == JSONLines {
@@ -54,7 +54,7 @@ func (t *turn) readLine(l process.Line) error {
 	}
 	ref := t.transcript.Line("", l.Text)
 	if l.Cut {
-		t.odd.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.Length,
+		t.diagnostics.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("a line of %d bytes was cut at %d", l.Length,
 			t.cfg.MaxLine))
 	}
 	if t.cfg.Format == Text {
@@ -75,26 +75,26 @@ func (t *turn) readLine(l process.Line) error {
 	return nil
 }
 
-// parse reads one JSON line, nil when it is none. A line whose texts spell a secret that its bytes
-// did not is written anew without it.
+// parse decodes one JSON line, nil when it is no JSON object. JSON can write a secret with escapes,
+// so that it is found only in the decoded texts: then the line is encoded again without it.
 func (t *turn) parse(l *process.Line) map[string]any {
 	text := strings.TrimSpace(string(l.Text))
 	if text == "" || l.Cut {
 		return nil // half an object cannot be read, and is reported
 	}
-	text = t.odd.ValidUTF8(text)
+	text = t.diagnostics.ValidUTF8(text)
 	object, err := decode(text)
 	if err != nil {
-		t.odd.Add(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+process.Clip(text, 200))
+		t.diagnostics.Add(fsm.WarnEngineOutputMalformed, "a line of output is no JSON object: "+process.Clip(text, 200))
 		return nil
 	}
 	if _, found := t.secrets.Value(object); found {
-		l.Text, _ = json.Marshal(object) // it was read from JSON
+		l.Text, _ = json.Marshal(object) // it was decoded from JSON
 	}
 	return object
 }
 
-// decode reads one JSON object, with its numbers as they were written.
+// decode decodes one JSON object, with its numbers as they were written.
 func decode(text string) (object map[string]any, _ error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -102,7 +102,7 @@ func decode(text string) (object map[string]any, _ error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) || object == nil {
-		return nil, errors.New("no JSON object alone")
+		return nil, errors.New("not one JSON object")
 	}
 	return object, nil
 }
@@ -111,25 +111,25 @@ func decode(text string) (object map[string]any, _ error) {
 func (t *turn) apply(rule Rule, object map[string]any, ref *engine.RawRef) error {
 	switch rule.Do {
 	case TurnEnd:
-		if !t.shown.ended {
-			t.limitLinger()
+		if !t.evidence.ended {
+			t.endLingering()
 		}
-		t.shown.ended = true
+		t.evidence.ended = true
 		return nil
 	case Break:
 		return t.messages.joinPieces()
 	case Complete:
-		t.shown.complete = true
+		t.evidence.complete = true
 		return nil
 	case ResumeFailed:
-		t.shown.sessionLost = true
+		t.evidence.sessionLost = true
 		return nil
 	}
 	v, ok := at(object, rule.Path)
 	if !ok {
 		return nil
 	}
-	text := t.messages.bounded(t.secrets.String(textOf(v))) // the joined texts of a list may spell a secret
+	text := t.messages.bounded(t.secrets.String(textOf(v))) // the joined texts of a list may contain a secret
 	switch rule.Do {
 	case Session:
 		return t.storeSession(text)
@@ -146,44 +146,45 @@ func (t *turn) apply(rule Rule, object map[string]any, ref *engine.RawRef) error
 		if code == "" {
 			code = fsm.CodeEngineFailed
 		}
-		t.shown.failed = &engine.Process{Status: engine.Failed, Code: code, Detail: text}
+		t.evidence.failed = &engine.Process{Status: engine.Failed, Code: code, Detail: text}
 	case Warning:
 		return t.warn(text)
 	case InputTokens, OutputTokens, CostUSD:
-		t.addCost(rule, text)
+		t.addUsage(rule, text)
 	}
 	return nil
 }
 
-// setOutput keeps structured output that is not too large.
+// setOutput sets the structured output, unless it is too large.
 func (t *turn) setOutput(v any) {
-	v, _ = t.secrets.Value(v) // the joined texts of a list may spell a secret
+	v, _ = t.secrets.Value(v) // the joined texts of a list may contain a secret
 	body, err := json.Marshal(v)
 	if err != nil || len(body) > t.cfg.MaxOutput {
-		t.odd.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: want at most "+
+		t.diagnostics.Add(fsm.WarnEngineOutputTruncated, fmt.Sprintf("structured output of %d bytes is left out: "+
+			"want at most "+
 			"%d", len(body), t.cfg.MaxOutput))
 		return
 	}
-	t.shown.output = body
+	t.evidence.output = body
 }
 
-// warn stores at once what the agent warns of: that it waits for its model, say. It counts as an
-// oddity, since there may be any number.
+// warn stores a warning of the agent at once, for example that it waits for its model. Warnings and
+// diagnostics of a turn have one limit.
 func (t *turn) warn(text string) error {
-	if !t.odd.Count() {
+	if !t.diagnostics.Count() {
 		return nil
 	}
 	return t.sink.Warn(t.ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,
 		Detail: process.Clip(text, maxWarning)})
 }
 
-// addCost notes what the turn cost; what is no number is ignored.
-func (t *turn) addCost(rule Rule, text string) {
+// addUsage adds a figure to the turn's usage; what is no number is ignored.
+func (t *turn) addUsage(rule Rule, text string) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n < 0 || n > maxCost {
 		return
 	}
-	u, before := &t.shown.usage, engine.Usage{}
+	u, before := &t.evidence.usage, engine.Usage{}
 	if rule.Add {
 		before = *u
 	}

@@ -68,8 +68,8 @@ func reaper(t *testing.T, stateDir string) *exec.Engine {
 
 // E7: what a host that was killed left is ended by the next one, also what left the agent's group
 // or ignores signals.
-func TestWhatADeadHostLeftIsReaped(t *testing.T) {
-	dir, turn := t.TempDir(), job(t, "pid self", "spawn child", "stray astray", "touch begun", "hang")
+func TestReapEndsTheProcessesOfADeadHost(t *testing.T) {
+	dir, turn := t.TempDir(), job(t, "pid self", "spawn child", "detach astray", "touch begun", "hang")
 	killedHost(t, dir, turn, "self", "child", "astray")
 	self, child, astray := pidIn(t, turn, "self"), pidIn(t, turn, "child"), pidIn(t, turn, "astray")
 	until(t, "the agent has died with its host", func() bool { return !lives(self) })
@@ -89,7 +89,7 @@ func TestWhatADeadHostLeftIsReaped(t *testing.T) {
 }
 
 // E7: while a turn executes, its record names its process, its host and its token.
-func TestARunningTurnIsOnRecord(t *testing.T) {
+func TestRunTurnRecordsItsProcess(t *testing.T) {
 	cfg := scripted(t, t.TempDir())
 	e, turn := started(t, cfg), job(t, "pid self", "touch begun", "hang")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -13,7 +13,7 @@ import (
 
 // B3, B5: a round of repair goes on with the session, one process a turn or one for all; without a
 // session there is nothing to go on with.
-func TestARoundOfRepairGoesOn(t *testing.T) {
+func TestRepairRoundResumesTheSession(t *testing.T) {
 	resident := staying(t, t.TempDir())
 	for name, cfg := range map[string]exec.Config{"a process a turn": scripted(t, t.TempDir()), "resident": resident} {
 		t.Run(name, func(t *testing.T) {

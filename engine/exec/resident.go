@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"time"
@@ -22,22 +21,22 @@ type resident struct {
 	secrets *redact.Redactor // that the process was started with
 }
 
-// Release gives back what is kept for the ended process.
+// Release frees what belongs to the ended process.
 func (p *resident) Release() {
 	p.Process.Release()
 	p.errs.Close()
 }
 
-// errUnread says that the agent has not read all of its input.
-var errUnread = errors.New("exec: the agent did not read its input")
+// errInputNotRead says that the agent has not read all of its input yet.
+var errInputNotRead = errors.New("exec: the agent did not read its input")
 
 // residentTurn gives the input to the run's process, starting it for the first turn.
 func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
-	kept, err := e.residentOf(t)
+	entry, err := e.residentOf(t)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	p := kept.Process
+	p := entry.Process
 	t.setSecrets(p.secrets)
 	stop := t.startLimits(p.Process)
 	if t.in.GoesOn() {
@@ -45,39 +44,40 @@ func (e *Engine) residentTurn(t *turn) (engine.Outcome, error) {
 	}
 	p.lines.Allow(e.cfg.MaxStream)
 	written := make(chan error, 1)
-	// An agent that writes much before it reads must not wait for the reader, which waits for it.
-	go func() { written <- p.writeInput(process.Expand(e.cfg.Stdin, e.cfg.quoted(t.values()))) }()
+	// Written concurrently: an agent that writes much before it reads would block if nobody read
+	// its output meanwhile.
+	go func() { written <- p.writeInput(process.Expand(e.cfg.Stdin, e.cfg.stdinValues(t.values()))) }()
 	err = t.readOutput(p.lines)
-	notWritten := errUnread
-	if t.shown.ended && err == nil {
+	writeErr := errInputNotRead
+	if t.evidence.ended && err == nil {
 		patience := time.NewTimer(e.cfg.Grace)
 		select {
-		case notWritten = <-written:
-		case <-patience.C: // half an input would be the beginning of the next one
+		case writeErr = <-written:
+		case <-patience.C: // the agent would read the rest as the beginning of its next input
 		case <-t.ctx.Done():
 		}
 		patience.Stop()
 	}
 	stop()
-	if err != nil || notWritten != nil || t.ctx.Err() != nil || t.limits.exceeded() != nil {
-		kept.End()
+	if err != nil || writeErr != nil || t.ctx.Err() != nil || t.limits.exceeded() != nil {
+		entry.End()
 	}
-	if errors.Is(notWritten, errUnread) {
-		notWritten = <-written // nothing holds it any more
+	if errors.Is(writeErr, errInputNotRead) {
+		writeErr = <-written // the process has ended, and the write with it
 	}
-	if notWritten != nil {
-		t.shown.inputUnread = true
-		t.odd.Add(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+notWritten.Error())
+	if writeErr != nil {
+		t.evidence.inputNotRead = true
+		t.diagnostics.Add(fsm.WarnEngineDiagnostic, "the agent did not take its input: "+writeErr.Error())
 	}
 	o, err := t.outcome(endingOf(p.Process), err)
-	kept.TurnOver()
+	entry.TurnOver()
 	return o, err
 }
 
-// residentOf finds the run's process, or starts it for a run that was not answered yet.
+// residentOf returns the run's process, and starts it for the run's first turn.
 func (e *Engine) residentOf(t *turn) (*process.Resident[*resident], error) {
-	if kept := e.residents.Acquire(t.in.RunID); kept != nil {
-		return kept, nil
+	if entry := e.processes.Residents.Acquire(t.in.RunID); entry != nil {
+		return entry, nil
 	}
 	if t.in.GoesOn() {
 		return nil, &engine.Failure{Code: fsm.CodeInteractionProcessLost, Detail: "the resident process of the run " +
@@ -92,7 +92,7 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*resident], error) {
 		errs.Close()
 		return nil, err
 	}
-	return e.residents.Add(t.in.RunID, &resident{Process: p, errs: errs, secrets: t.secrets,
+	return e.processes.Residents.Add(t.in.RunID, &resident{Process: p, errs: errs, secrets: t.secrets,
 		lines: process.NewLineReader(p.Stdout, t.secrets, e.cfg.MaxLine)}), nil
 }
 
@@ -100,23 +100,4 @@ func (e *Engine) residentOf(t *turn) (*process.Resident[*resident], error) {
 func (p *resident) writeInput(text string) error {
 	_, err := p.Stdin.WriteString(strings.TrimRight(text, "\n") + "\n")
 	return err
-}
-
-// End ends the run's resident process, if there is one, and returns when it is gone.
-func (e *Engine) End(_ context.Context, runID string) error {
-	e.residents.End(runID)
-	return nil
-}
-
-// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
-// call the function that is returned.
-func (e *Engine) OnLoss(fn func(runID string, reason error)) (stop func()) {
-	return e.residents.OnLoss(fn)
-}
-
-// Close ends all resident processes, together, so that it takes one grace however many there are.
-// Serve does so for the runs that it knows.
-func (e *Engine) Close() error {
-	e.residents.Close()
-	return nil
 }

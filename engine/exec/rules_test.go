@@ -38,7 +38,7 @@ func hear(tb testing.TB, cfg Config, output string) heard {
 }
 
 // Agents write in dialects; each is told by rules alone.
-func TestRulesTellTheDialectsOfAgents(t *testing.T) {
+func TestRulesReadTheFormatsOfAgents(t *testing.T) {
 	match := func(pairs ...string) map[string]string {
 		m := make(map[string]string)
 		for i := 0; i < len(pairs); i += 2 {
@@ -207,7 +207,7 @@ func TestRulesAreChecked(t *testing.T) {
 }
 
 // H4: an agent cannot smuggle a flag into its own next command line by naming its session like one.
-func TestASessionIDIsNoFlag(t *testing.T) {
+func TestSessionIDThatLooksLikeAFlagIsRefused(t *testing.T) {
 	rules := []Rule{{Do: Session, Path: "id"}, {Do: Final, Path: "text"}}
 	for _, id := range []string{"--dangerously-skip-permissions", "-x", `a\nb`, `a\u0000b`, strings.Repeat("x",
 		maxSession+1)} {
@@ -220,7 +220,7 @@ func TestASessionIDIsNoFlag(t *testing.T) {
 }
 
 // I11: texts and structured output are bounded, with a diagnostic.
-func TestWhatIsTooLongIsCut(t *testing.T) {
+func TestTooLongOutputIsCut(t *testing.T) {
 	cfg := Config{MaxOutput: 10, Rules: []Rule{{Do: Final, Path: "final"}, {Do: Delta, Path: "delta"},
 		{Do: Output, Path: "out"}}}
 	h := hear(t, cfg, `{"final":"123456789é"}`)

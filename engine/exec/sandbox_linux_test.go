@@ -19,7 +19,7 @@ const alone = `mount --bind "$2" /mnt && mount -t tmpfs none "$1" && mkdir -p "$
 
 // J11: runs of one user can read each other's homes; a host that gives a sandbox has each see its
 // own alone. The example is of the tools that every Linux has; bwrap does the same in one call.
-func TestASandboxHidesOtherRuns(t *testing.T) {
+func TestSandboxHidesOtherRuns(t *testing.T) {
 	for name, sandbox := range map[string]func(*osexec.Cmd, engine.Turn) error{
 		"the other's\n": nil,
 		"": func(cmd *osexec.Cmd, t engine.Turn) error {
@@ -62,8 +62,8 @@ func TestASandboxHidesOtherRuns(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(t, name, o.FinalText)
-		kept, err := os.ReadFile(filepath.Join(homes[0], "kept"))
+		entry, err := os.ReadFile(filepath.Join(homes[0], "kept"))
 		require.NoError(t, err)
-		require.Equal(t, turns[0].WorkDir+"\n", string(kept), "its own folders are as ever")
+		require.Equal(t, turns[0].WorkDir+"\n", string(entry), "its own folders are as ever")
 	}
 }

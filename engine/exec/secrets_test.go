@@ -63,7 +63,7 @@ func all(tb testing.TB, turn engine.Turn, o engine.Outcome, told *enginetest.Rec
 }
 
 // What is marked secret is nowhere in what a turn leaves, however the agent gives it away.
-func TestASecretIsNowhere(t *testing.T) {
+func TestSecretIsRemovedFromAllThatATurnLeaves(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lines []string
 		see   func(t *testing.T, o engine.Outcome)
@@ -133,7 +133,7 @@ func TestASecretIsNowhere(t *testing.T) {
 }
 
 // A text that is cut within a secret does not end with its beginning.
-func TestATextIsNotCutWithinASecret(t *testing.T) {
+func TestCutTextHasNoPartOfASecret(t *testing.T) {
 	cfg := telling(t, says(exec.Delta, `"`+asJSON+`"`))
 	cfg.MaxOutput = 12
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
@@ -148,7 +148,7 @@ func TestATextIsNotCutWithinASecret(t *testing.T) {
 }
 
 // A message points to where it stands in the transcript also behind a secret.
-func TestATranscriptIsRightBehindASecret(t *testing.T) {
+func TestMessageRefIsRightAfterARedactedSecret(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t)
 	_, err := started(t, telling(t, `echo "x $API_KEY"`, says(exec.Message, `"one"`), says(exec.Message,
@@ -162,7 +162,7 @@ func TestATranscriptIsRightBehindASecret(t *testing.T) {
 
 // A resident agent's secrets are those that it was started with, also when they come between its
 // turns.
-func TestAResidentAgentKeepsItsSecrets(t *testing.T) {
+func TestResidentAgentIsRedactedWithTheSecretsOfItsStart(t *testing.T) {
 	t.Setenv("API_KEY", secret)
 	cfg := telling(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd,
 		`printf 'chatter s3cret"'; touch chatted`,
@@ -191,7 +191,7 @@ func TestAResidentAgentKeepsItsSecrets(t *testing.T) {
 }
 
 // An error on the way to the agent does not give the secret away either, and remains what it is.
-func TestAnErrorHoldsNoSecret(t *testing.T) {
+func TestErrorHasNoSecret(t *testing.T) {
 	cause := errors.New("cause")
 	for name, prepare := range map[string]func() error{
 		"plain": func() error { return errors.Join(cause, errors.New("cannot store "+secret)) },
@@ -222,7 +222,7 @@ func TestAnErrorHoldsNoSecret(t *testing.T) {
 }
 
 // A secret that cannot be kept is refused before anything is started, by its name.
-func TestASecretThatCannotBeKeptIsRefused(t *testing.T) {
+func TestUnusableSecretIsRefused(t *testing.T) {
 	cfg := telling(t, saysOK)
 	cfg.Secrets = []string{"TOKEN"}
 	_, err := exec.New(cfg)

@@ -50,7 +50,7 @@ const (
 )
 
 // B1: the idle limit holds also for an agent that closed its output and goes on.
-func TestAnAgentThatClosedItsOutputIsIdle(t *testing.T) {
+func TestIdleLimitHoldsAfterTheOutputIsClosed(t *testing.T) {
 	cfg := shell(t, saysOK, "exec >/dev/null 2>&1", "sleep 1000")
 	cfg.IdleLimit = 200 * time.Millisecond
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
@@ -61,7 +61,7 @@ func TestAnAgentThatClosedItsOutputIsIdle(t *testing.T) {
 
 // D6: a resident agent that ends its turn and then its process has done its turn, however fast it
 // is; that it is gone is reported as a loss, once.
-func TestAResidentAgentMayEndRightAfterItsTurn(t *testing.T) {
+func TestResidentAgentMayExitRightAfterItsTurn(t *testing.T) {
 	for _, last := range []string{"exit 0", "exit 3", "kill -9 $$"} {
 		for range 10 { // sometimes the process is gone when the turn is judged, sometimes not yet
 			e := started(t, residentShell(t, "read -r input", saysOK, saysEnd, last))
@@ -81,7 +81,7 @@ func TestAResidentAgentMayEndRightAfterItsTurn(t *testing.T) {
 
 // A resident agent that ends its turn without reading its input has not done it: the rest would
 // begin its next one.
-func TestAResidentAgentMustTakeItsInput(t *testing.T) {
+func TestResidentAgentThatDoesNotReadItsInputFails(t *testing.T) {
 	turn := job(t)
 	turn.Prompt = strings.Repeat("x", 1<<20) // more than a pipe holds
 	o, err := started(t, residentShell(t, saysOK, saysEnd, "sleep 1000")).RunTurn(t.Context(), turn,
@@ -93,7 +93,7 @@ func TestAResidentAgentMustTakeItsInput(t *testing.T) {
 }
 
 // E2: an agent can say in each of these ways that its session is gone.
-func TestASessionThatIsGoneIsTold(t *testing.T) {
+func TestLostSessionIsRecognized(t *testing.T) {
 	const says = `echo '{"type":"failure","text":"No conversation found: x"}'`
 	gone := regexp.MustCompile("No conversation found")
 	const another = `echo '{"type":"begin","id":"y"}'`
@@ -148,7 +148,7 @@ func TestASessionThatIsGoneIsTold(t *testing.T) {
 
 // Closing an engine takes one grace, not one for each process: here each process ends once all have
 // been asked to.
-func TestResidentAgentsAreEndedTogether(t *testing.T) {
+func TestCloseEndsResidentAgentsAtTheSameTime(t *testing.T) {
 	const n = 3
 	dir := t.TempDir()
 	meet := fmt.Sprintf(

@@ -18,7 +18,7 @@ var placeholders = map[string]bool{
 	"{run}":  true, "{attempt}": true, "{mode}": true, "{interaction}": true,
 }
 
-// autoArg is the argument that AutoArgs stand for.
+// autoArg is the argument in whose place AutoArgs are inserted.
 const autoArg = "{auto}"
 
 // checkTemplates finds unknown placeholders, and full-auto flags that have no place.
@@ -39,7 +39,7 @@ func (c Config) checkTemplates() error {
 	return nil
 }
 
-// arguments are the turn's, with the placeholders' values put in.
+// arguments expands the templates of a turn's arguments.
 func (c Config) arguments(templates []string, values map[string]string, mode fsm.Mode) []string {
 	args := make([]string, 0, len(templates)+len(c.AutoArgs))
 	flagsOver := false
@@ -60,29 +60,29 @@ func (c Config) arguments(templates []string, values map[string]string, mode fsm
 	return args
 }
 
-// quoted are the values as they are put into Stdin: as JSON, when it is JSON.
-func (c Config) quoted(values map[string]string) map[string]string {
+// stdinValues are the values for the template Stdin: encoded as JSON with StdinJSON.
+func (c Config) stdinValues(values map[string]string) map[string]string {
 	if !c.StdinJSON {
 		return values
 	}
-	quoted := make(map[string]string, len(values))
+	stdinValues := make(map[string]string, len(values))
 	for name, v := range values {
 		if name == "{attempt}" || name == "{interaction}" {
-			quoted[name] = v
+			stdinValues[name] = v
 			continue
 		}
 		body, _ := json.Marshal(v) // a string can be encoded
-		quoted[name] = string(body)
+		stdinValues[name] = string(body)
 	}
-	return quoted
+	return stdinValues
 }
 
-// environment is what the agent sees of its host.
+// environment is what of the host's environment the agent sees.
 func (c Config) environment() process.Environment {
 	return process.Environment{Inherit: c.Env, Set: c.Set, Secrets: c.Secrets}
 }
 
-// usesHome reports whether the agent keeps something in the run's HomeDir.
+// usesHome reports whether the agent is told its HomeDir.
 func (c Config) usesHome() bool {
 	return process.UsesPlaceholder("{home}", c.Set, slices.Concat([]string{c.Stdin}, c.Args, c.ResumeArgs)...)
 }

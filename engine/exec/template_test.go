@@ -27,7 +27,7 @@ func TestFullAutoFlagsAreForAutoModeOnly(t *testing.T) {
 }
 
 // A text is never read as a flag, split, or read as a template.
-func TestAValueStaysAValue(t *testing.T) {
+func TestPlaceholderValueIsNoFlagAndNoTemplate(t *testing.T) {
 	for _, tc := range []struct {
 		template []string
 		want     []string
@@ -45,7 +45,7 @@ func TestAValueStaysAValue(t *testing.T) {
 		map[string]string{"{input}": "a\x00b"}, fsm.ModeAuto))
 }
 
-func TestAConfigSaysWhatIsWrong(t *testing.T) {
+func TestNewSaysWhatIsWrongInItsConfig(t *testing.T) {
 	good := func() Config {
 		return Config{Command: "agent", Args: []string{"{input}"}, Rules: []Rule{{Do: Final, Path: "x"}}}
 	}

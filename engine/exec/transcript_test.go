@@ -14,7 +14,7 @@ import (
 
 // An attempt of several rounds has one transcript, and each round's messages point to where they
 // stand in it.
-func TestRoundsOfAnAttemptShareItsTranscript(t *testing.T) {
+func TestRoundsOfAnAttemptShareOneTranscript(t *testing.T) {
 	e := scriptedWith(t, func(*exec.Config) {})
 	turn := job(t, "final one")
 	for _, want := range []string{"one", "two", "three"} {
@@ -32,7 +32,7 @@ func TestRoundsOfAnAttemptShareItsTranscript(t *testing.T) {
 
 // I11: all rounds of an attempt share the limit of its transcript; what is not in it has no place
 // to point to.
-func TestRoundsOfAnAttemptShareTheLimit(t *testing.T) {
+func TestRoundsOfAnAttemptShareTheTranscriptLimit(t *testing.T) {
 	e := scriptedWith(t, func(c *exec.Config) { c.MaxTranscript = 1 << 10 })
 	turn := job(t, "long 2000", "final ok")
 	for range 2 {

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// turn is one attempt. It belongs to RunTurn; only limits are used by other goroutines.
+// turn is one attempt. Only the goroutine of RunTurn uses it, but for limits, which timers use too.
 type turn struct {
 	cfg        *Config
 	ctx        context.Context //nolint:containedctx // a turn lives as long as its call
@@ -26,40 +26,40 @@ type turn struct {
 	sink       engine.Sink
 	transcript *transcript.File
 
-	secrets *redact.Redactor // of the process
-	session string           // the id; empty when none is known
+	secrets *redact.Redactor // that the process was started with
+	session string           // its id; empty when the agent has named none
 	resumed bool             // the turn resumes a session
 	version string           // of the agent, for its handle
 
-	limits   limits
-	messages messages
-	shown    evidence
-	odd      process.Diagnostics
+	limits      limits
+	messages    messages
+	evidence    evidence // without the messages
+	diagnostics process.Diagnostics
 }
 
 // evidence is what the agent's output showed, apart from its messages.
 type evidence struct {
-	wrote       bool            // the agent wrote a line in this turn
-	ended       bool            // a rule says that the turn has ended
-	complete    bool            // a rule says that all was said
-	sessionLost bool            // a rule says that the session is gone
-	inputUnread bool            // the resident agent did not read its input
-	failed      *engine.Process // a rule says that the turn failed
-	output      json.RawMessage
-	usage       engine.Usage
+	wrote        bool            // the agent wrote a line in this turn
+	ended        bool            // a TurnEnd rule matched
+	complete     bool            // a Complete rule matched
+	sessionLost  bool            // a ResumeFailed rule matched, or the agent began another session
+	inputNotRead bool            // the resident agent did not read its input
+	failed       *engine.Process // what the last matching Failure rule says
+	output       json.RawMessage
+	usage        engine.Usage
 }
 
 func newTurn(ctx context.Context, cfg *Config, in engine.Turn, sink engine.Sink) *turn {
 	t := &turn{cfg: cfg, ctx: ctx, in: in, sink: sink}
-	t.messages = messages{limit: cfg.MaxOutput, odd: &t.odd,
+	t.messages = messages{limit: cfg.MaxOutput, diagnostics: &t.diagnostics,
 		send: func(m engine.Message) error { return sink.Message(ctx, m) }}
 	return t
 }
 
-// setSecrets has these secrets taken out of all that the turn hands over.
+// setSecrets has these secrets removed from all that the turn reports.
 func (t *turn) setSecrets(r *redact.Redactor) { t.secrets, t.messages.secrets = r, r }
 
-// values are what the placeholders stand for.
+// values are the values of the placeholders.
 func (t *turn) values() map[string]string {
 	interaction := 0
 	if n := len(t.in.Answers); n > 0 {
@@ -76,7 +76,8 @@ func (t *turn) values() map[string]string {
 // maxSession is the longest session id that is accepted, in bytes.
 const maxSession = 4 << 10
 
-// errOtherSession ends a turn that would go on with nothing.
+// errOtherSession ends a turn whose agent began a new session instead of resuming the run's: it
+// knows nothing of the run.
 var errOtherSession = errors.New("exec: the agent began another session than the one to resume")
 
 // storeSession stores the session id as soon as the agent names it.
@@ -85,12 +86,12 @@ func (t *turn) storeSession(id string) error {
 		return nil
 	}
 	if err := checkSession(id); err != nil {
-		t.odd.Add(fsm.WarnEngineDiagnostic, err.Error())
+		t.diagnostics.Add(fsm.WarnEngineDiagnostic, err.Error())
 		return nil
 	}
 	if t.resumed && t.cfg.KeepsSession {
-		t.shown.sessionLost = true
-		t.shown.failed = &engine.Process{Detail: "it began another one, " + process.Clip(id, 100)}
+		t.evidence.sessionLost = true
+		t.evidence.failed = &engine.Process{Detail: "it began another one, " + process.Clip(id, 100)}
 		return errOtherSession
 	}
 	t.session = id
@@ -100,8 +101,8 @@ func (t *turn) storeSession(id string) error {
 	return nil
 }
 
-// checkSession refuses a session id that would be something else on a command line: the agent
-// writes it, and it comes back to the agent as an argument.
+// checkSession refuses a session id that could be read as a flag. The agent chooses the id, and
+// gets it back as an argument of its next command line.
 func checkSession(id string) error {
 	if len(id) > maxSession || strings.HasPrefix(id, "-") || strings.ContainsFunc(id, unicode.IsControl) {
 		return fmt.Errorf("the session id %q is not taken: want at most %d bytes, no dash at the beginning, no "+
@@ -110,8 +111,8 @@ func checkSession(id string) error {
 	return nil
 }
 
-// handle is the session as it is stored, nil when there is none to resume. A resident agent goes on
-// in its process; its handle only names the session.
+// handle is the session handle, nil when there is no session to resume. A resident agent goes on in
+// its process, and its handle only names the session for people.
 func (t *turn) handle() *engine.SessionHandle {
 	switch {
 	case t.cfg.Resident:
@@ -145,7 +146,8 @@ func (c Config) sessionOf(h engine.SessionHandle) (session string, _ error) {
 	return session, checkSession(session)
 }
 
-// resume finds the session that the turn resumes. A resident agent goes on in its process.
+// resume reads the session to resume from the turn's handle. A resident agent goes on in its
+// process.
 func (t *turn) resume() error {
 	if t.cfg.Resident {
 		return nil
@@ -180,9 +182,9 @@ func (e *Engine) Check(_ context.Context, _ string, h engine.SessionHandle) erro
 type limits struct {
 	*process.TurnTimer
 
-	ctx    context.Context //nolint:containedctx // ends with the turn's, or because of a limit
-	exceed context.CancelCauseFunc
-	linger *time.Timer // started when the agent said that its turn is over; nil before
+	ctx       context.Context //nolint:containedctx // ends with the turn's, or because of a limit
+	exceed    context.CancelCauseFunc
+	lingering *time.Timer // started when the agent said that its turn is over; nil before
 }
 
 // errLimit is why the engine itself ended a turn.
@@ -190,8 +192,8 @@ type errLimit struct{ what string }
 
 func (e errLimit) Error() string { return "exec: " + e.what }
 
-// errLingers is why the engine ended a process that went on after its turn.
-var errLingers = errors.New("exec: the agent said that its turn is over, and did not end")
+// errLingering is why the engine ended a process of one turn that went on after the turn.
+var errLingering = errors.New("exec: the agent said that its turn is over, and did not end")
 
 // startLimits ends the process when the turn is canceled or exceeds a limit, until stop is called.
 func (t *turn) startLimits(p *process.Process) (stop func()) {
@@ -210,8 +212,8 @@ func (t *turn) startLimits(p *process.Process) (stop func()) {
 	})
 	return func() {
 		l.Stop()
-		if l.linger != nil {
-			l.linger.Stop()
+		if l.lingering != nil {
+			l.lingering.Stop()
 		}
 		close(done)
 		watch.Wait()
@@ -219,21 +221,21 @@ func (t *turn) startLimits(p *process.Process) (stop func()) {
 	}
 }
 
-// limitLinger gives a process that serves one turn a grace to end when its turn is over.
-func (t *turn) limitLinger() {
+// endLingering ends a process of one turn that does not end within a grace after the turn.
+func (t *turn) endLingering() {
 	if !t.cfg.Resident && t.limits.exceed != nil {
-		t.limits.linger = time.AfterFunc(t.cfg.Grace, func() { t.limits.exceed(errLingers) })
+		t.limits.lingering = time.AfterFunc(t.cfg.Grace, func() { t.limits.exceed(errLingering) })
 	}
 }
 
-// exceeded is the limit because of which the process was ended, nil when it was none.
+// exceeded is the limit because of which the engine ended the process, nil when it did not.
 func (l *limits) exceeded() error {
 	if l.ctx == nil { // no process was started
 		return nil
 	}
 	why := context.Cause(l.ctx)
 	var limit errLimit
-	if errors.As(why, &limit) || errors.Is(why, errLingers) {
+	if errors.As(why, &limit) || errors.Is(why, errLingering) {
 		return why
 	}
 	return nil

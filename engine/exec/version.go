@@ -14,13 +14,13 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// A question to the program is answered soon and briefly, or not at all.
+// Limits of a query.
 const (
 	queryTime = 30 * time.Second
 	maxAnswer = 256 << 10 // bytes
 )
 
-// installed is the agent's program as it was found.
+// installed is the agent's program and its version.
 type installed struct {
 	process.Program
 
@@ -34,8 +34,7 @@ func (i installed) String() string {
 	return i.Path + " (version " + i.version + ")"
 }
 
-// installed looks for the program, and asks for its version when the file is another one than
-// before.
+// installed finds the program, and asks it for its version when it was not asked yet.
 func (e *Engine) installed(ctx context.Context) (installed, error) {
 	program, err := process.FindProgram(e.cfg.Command)
 	if err != nil {
@@ -45,19 +44,14 @@ func (e *Engine) installed(ctx context.Context) (installed, error) {
 	if len(e.cfg.VersionArgs) == 0 {
 		return found, nil
 	}
-	e.asking.Lock()
-	defer e.asking.Unlock()
-	if e.known.Program == program {
-		return e.known, nil
-	}
-	answer, err := e.Query(ctx, e.cfg.VersionArgs...)
+	version, err := e.version.Answer(program, func() (string, error) {
+		answer, err := e.Query(ctx, e.cfg.VersionArgs...)
+		return versionIn(answer), err
+	})
 	if err != nil {
 		return found, fmt.Errorf("exec: version: %w", err)
 	}
-	if found.version == "" {
-		found.version = versionIn(answer)
-	}
-	e.known = found
+	found.version = cmp.Or(found.version, version)
 	return found, nil
 }
 
@@ -86,9 +80,9 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const nobody = "query" // no run; what a dead host left of one is ended by the next
-	_ = e.processes.Reap(ctx, nobody)
-	p, err := e.processes.Start(process.Command{RunID: nobody, Path: program.Path, Args: args, Dir: home,
+	const queryRun = "query" // the run id of all queries: each ends what a dead host left of an earlier one
+	_ = e.processes.Reap(ctx, queryRun)
+	p, err := e.processes.Start(process.Command{RunID: queryRun, Path: program.Path, Args: args, Dir: home,
 		Env: env, Redact: secrets, Grace: e.cfg.Grace})
 	if err != nil {
 		return "", err
@@ -96,7 +90,8 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, p.End)
-	answer, _ := io.ReadAll(io.LimitReader(secrets.Reader(p.Stdout), maxAnswer)) // how it ended says more
+	answer, _ := io.ReadAll(io.LimitReader(secrets.Reader(p.Stdout),
+		maxAnswer)) // how the process ended says more than an error
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	defer p.Release() // waits for its end
 	<-p.Ended()
@@ -114,14 +109,13 @@ func (e *Engine) Query(ctx context.Context, args ...string) (string, error) {
 	return strings.ToValidUTF8(string(answer), "\uFFFD"), nil
 }
 
-var version = regexp.MustCompile(`\d+(\.\d+)+`)
+var versionPattern = regexp.MustCompile(`\d+(\.\d+)+`)
 
-// versionIn is the first version that the text names, "" when there is none.
-func versionIn(text string) string { return version.FindString(text) }
+// versionIn returns the first version number in a text, "" when there is none.
+func versionIn(text string) string { return versionPattern.FindString(text) }
 
-// untried says how the version lies outside of what the configuration was tried with, "" when it
-// does not.
-func (c Config) untried(found string) string {
+// untestedVersion returns a warning when the version is outside of Tried, "" when it is not.
+func (c Config) untestedVersion(found string) string {
 	from, to := c.Tried[0], c.Tried[1]
 	if found == "" || from == "" && to == "" {
 		return ""

@@ -45,7 +45,7 @@ func versionedConfig(path, dir string) exec.Config {
 
 // The version is asked for once for each program that is installed, stands in the handle, and is
 // told where it was never tried.
-func TestAProgramIsAskedForItsVersion(t *testing.T) {
+func TestVersionIsAskedOnceAndStoredInTheHandle(t *testing.T) {
 	for version, odd := range map[string]bool{"1.2.0": false, "1.9.99": false, "1.10.0": false, "1.10.1": true,
 		"0.9": true, "2.0.0": true} {
 		dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestAProgramIsAskedForItsVersion(t *testing.T) {
 
 // A program that was updated meanwhile is asked again; one that cannot answer, or has been removed,
 // is no engine.
-func TestAnotherProgramIsAskedAgain(t *testing.T) {
+func TestReplacedProgramIsAskedAgain(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
 	program(t, path, versioned("1.3.0"))
@@ -105,7 +105,7 @@ func TestAnotherProgramIsAskedAgain(t *testing.T) {
 }
 
 // A query has nothing of the user's, ends with its context, and is bounded.
-func TestAQueryIsBounded(t *testing.T) {
+func TestQueryIsBoundedAndLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
 	program(t, path, `case "$1" in where) echo "$HOME"; pwd;; long) head -c 1000000 /dev/zero | tr '\0' x;; hang) sleep 1000;; aside) echo "to resume" >&2;; esac`)
@@ -138,7 +138,7 @@ func TestAQueryIsBounded(t *testing.T) {
 
 // E2: an agent whose own files are gone cannot go on, and says so; one that was given none was not
 // set up.
-func TestAnAgentNeedsItsHome(t *testing.T) {
+func TestTurnWithoutItsHomeFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "agent")
 	program(t, path, versioned("1.3.0"))
@@ -169,7 +169,7 @@ func TestAnAgentNeedsItsHome(t *testing.T) {
 }
 
 // What a host cannot prepare fails its turn, with the host's code where it names one.
-func TestATurnThatCannotBePreparedFails(t *testing.T) {
+func TestErrorOfPrepareFailsTheTurn(t *testing.T) {
 	for want, err := range map[fsm.Code]error{
 		fsm.CodeEngineUnavailable: errors.New("disk full"),
 		fsm.CodeWorkspaceMissing:  &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "disk full"},
@@ -187,7 +187,7 @@ func TestATurnThatCannotBePreparedFails(t *testing.T) {
 }
 
 // Wrong versions are found when the engine is made.
-func TestTriedVersionsAreVersions(t *testing.T) {
+func TestTriedMustBeVersions(t *testing.T) {
 	for _, tried := range [][2]string{{"new", ""}, {"", "v1"}, {"1.2.3-beta", ""}} {
 		cfg := scripted(t, t.TempDir())
 		cfg.VersionArgs, cfg.Tried = []string{"--version"}, tried

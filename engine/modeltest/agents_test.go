@@ -7,7 +7,7 @@ import (
 )
 
 // What agents write in the user's name is not the user's; what the user wrote is, however it looks.
-func TestTheUsersWordsAreToldFromTheAgents(t *testing.T) {
+func TestUserTextIsSeparatedFromAgentText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<environment_context>\n  <cwd>/x</cwd>\n</environment_context>": true,
 		"<a>1</a>\n<b c=\"d\">2</b>":                                     true,
@@ -25,7 +25,7 @@ func TestTheUsersWordsAreToldFromTheAgents(t *testing.T) {
 	}
 }
 
-func TestAQuotedPromptIsUnwrapped(t *testing.T) {
+func TestQuotedPromptIsUnwrapped(t *testing.T) {
 	for text, want := range map[string]string{
 		"\"say \\\"hello\\\"\n:: final ok\n\"": "say \"hello\"\n:: final ok\n",
 		`"one" and "two"`:                      `"one" and "two"`,
@@ -37,7 +37,7 @@ func TestAQuotedPromptIsUnwrapped(t *testing.T) {
 	}
 }
 
-func TestTheAgentsOwnToolsAreCalledAsTheyWant(t *testing.T) {
+func TestToolCallFitsTheToolsOfTheAgent(t *testing.T) {
 	offers := func(tools ...Tool) Conversation { return Conversation{Tools: tools} }
 	for _, c := range []struct {
 		tool Tool

@@ -55,7 +55,7 @@ func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) mo
 	return a
 }
 
-func TestTheModelSaysWhatTheLastTextOfTheUserTellsIt(t *testing.T) {
+func TestAnswerFollowsTheScriptOfTheLastUserText(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		say := func(steps ...string) string {
 			return asked(t, q, told(":: final the wrong one", "Please do:\n"+script.Script(steps...)+
@@ -78,7 +78,7 @@ func TestTheModelSaysWhatTheLastTextOfTheUserTellsIt(t *testing.T) {
 	})
 }
 
-func TestRecallProvesThatTheHistoryWasSent(t *testing.T) {
+func TestRecallRepeatsTheHistory(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		a := asked(t, q, told("Begin.\n:: note first", ":: note second\n:: ask What?",
 			"third\n:: note \"third\"\n:: recall")...)
@@ -87,7 +87,7 @@ func TestRecallProvesThatTheHistoryWasSent(t *testing.T) {
 	})
 }
 
-func TestATextOfManyPiecesIsStreamed(t *testing.T) {
+func TestTextIsStreamedInPieces(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		if !q.Stream {
 			return
@@ -100,7 +100,7 @@ func TestATextOfManyPiecesIsStreamed(t *testing.T) {
 	})
 }
 
-func TestAToolIsCalledAndTheStepsGoOnAfterItsResult(t *testing.T) {
+func TestScriptContinuesAfterAToolResult(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		session := told(":: say one\n:: tool echo hello\n:: delta \"it said \"\n:: result\n")
 		a := asked(t, q, session...)
@@ -122,7 +122,7 @@ func TestAToolIsCalledAndTheStepsGoOnAfterItsResult(t *testing.T) {
 	})
 }
 
-func TestWithoutAToolTheModelSaysSo(t *testing.T) {
+func TestToolStepWithoutToolsFails(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.NoTools = true
 		require.Equal(t, "one\n\ntwo", asked(t, q, told(":: say one\n:: delta two")...).Text)
@@ -131,7 +131,7 @@ func TestWithoutAToolTheModelSaysSo(t *testing.T) {
 	})
 }
 
-func TestAFailureIsTheErrorOfItsAPI(t *testing.T) {
+func TestFailStepAnswersWithTheErrorOfTheAPI(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		for steps, want := range map[string]modelagent.APIError{
 			":: done well\n:: fail the model is away": {Status: 400, Message: "the model is away"},
@@ -148,7 +148,7 @@ func TestAFailureIsTheErrorOfItsAPI(t *testing.T) {
 	})
 }
 
-func TestAnswersAreBrokenOnPurpose(t *testing.T) {
+func TestBrokenAnswers(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut",
 			`:: raw "data: {\"type\": oops\n\n"`} {
@@ -161,7 +161,7 @@ func TestAnswersAreBrokenOnPurpose(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatTriesAgainGetsOn(t *testing.T) {
+func TestRetryAfterAFailureSucceeds(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.Session = told(string(q.API) + "\n:: first 1 fail 529 overloaded\n:: first 2 drop\n:: final here\n")
 		if q.Stream {
@@ -177,7 +177,7 @@ func TestAnAgentThatTriesAgainGetsOn(t *testing.T) {
 }
 
 // Calls beside the conversation show the user's text, and must not do what it says.
-func TestCallsBesideTheConversationGetSomethingHarmless(t *testing.T) {
+func TestSideCallsGetAHarmlessAnswer(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.NoTools = true
 		title := asked(t, q, told("Generate a title for this conversation:\n", ":: hang")...)

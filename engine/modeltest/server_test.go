@@ -24,7 +24,7 @@ func chatting(s *modeltest.Server, texts ...string) modelagent.Question {
 	return modelagent.Question{API: modeltest.Chat, URL: s.URL, Stream: true, Session: told(texts...)}
 }
 
-func TestAModelThatHangsIsHeardAndLeft(t *testing.T) {
+func TestHangingAnswerEndsWithItsRequest(t *testing.T) {
 	s := started(t, modeltest.Config{})
 	ctx, leave := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
@@ -42,7 +42,7 @@ func TestAModelThatHangsIsHeardAndLeft(t *testing.T) {
 	require.False(t, s.Requests()[0].Ended)
 }
 
-func TestClosingTheServerEndsWhatHangs(t *testing.T) {
+func TestCloseEndsHangingAnswers(t *testing.T) {
 	s, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	gone := make(chan error, 1)
@@ -60,7 +60,7 @@ func TestClosingTheServerEndsWhatHangs(t *testing.T) {
 
 // The model runs on this machine: a test and a turn agree by files, and no tool of the agent is
 // needed.
-func TestTheModelMakesFilesAndWaitsForThem(t *testing.T) {
+func TestTouchAndAwaitSteps(t *testing.T) {
 	s, dir := started(t, modeltest.Config{}), t.TempDir()
 	answers := make(chan modelagent.Answer, 1)
 	go func() {
@@ -85,7 +85,7 @@ func TestTheModelMakesFilesAndWaitsForThem(t *testing.T) {
 	require.FileExists(t, filepath.Join(dir, "escaped"), "names stay in the folder")
 }
 
-func TestAHostAnswersItself(t *testing.T) {
+func TestConfigAnswerReplacesTheScript(t *testing.T) {
 	s := started(t, modeltest.Config{Answer: func(c modeltest.Conversation) modeltest.Answer {
 		switch turn := len(c.Users()); turn {
 		case 1, 2:
@@ -103,7 +103,7 @@ func TestAHostAnswersItself(t *testing.T) {
 	require.Equal(t, "You said blue to "+script.Ask("Question 2?")+"\n__SKILL_DONE__\n", asked(t, q, q.Session...).Text)
 }
 
-func TestTheLogTellsWhatWasAsked(t *testing.T) {
+func TestLogHasEachRequest(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log.jsonl")
 	s := started(t, modeltest.Config{Log: file})
 	none, err := modeltest.ReadLog(file)
@@ -150,7 +150,7 @@ func TestTheLogTellsWhatWasAsked(t *testing.T) {
 	require.Equal(t, want, read)
 }
 
-func TestALogThatCannotBeKeptIsAnError(t *testing.T) {
+func TestUnwritableLogIsAnError(t *testing.T) {
 	s := started(t, modeltest.Config{Log: filepath.Join(t.TempDir(), "missing", "log.jsonl")})
 	q := chatting(s, ":: final ok")
 	_, err := modelagent.Ask(t.Context(), q)
@@ -161,14 +161,14 @@ func TestALogThatCannotBeKeptIsAnError(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, resp.StatusCode)
 }
 
-func TestWaitingForARequestEnds(t *testing.T) {
+func TestAwaitRequestEndsWithItsContext(t *testing.T) {
 	s := started(t, modeltest.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, s.Await(ctx, func([]modeltest.Request) bool { return false }), context.Canceled)
 }
 
-func TestTheServerListensOnLoopbackOnly(t *testing.T) {
+func TestServerListensOnLoopbackOnly(t *testing.T) {
 	s := modeltest.New(modeltest.Config{})
 	require.ErrorContains(t, s.Listen("0.0.0.0:0"), "loopback")
 	require.Error(t, s.Listen("nowhere at all"))
@@ -177,7 +177,7 @@ func TestTheServerListensOnLoopbackOnly(t *testing.T) {
 	require.ErrorContains(t, listening.Listen("127.0.0.1:0"), "already")
 }
 
-func TestWhatAgentsAskBesideTheModelIsAnswered(t *testing.T) {
+func TestOtherEndpointsAreAnswered(t *testing.T) {
 	s := modeltest.New(modeltest.Config{Model: "mine"})
 	do := func(method, path, body string) (int, map[string]any) {
 		w := httptest.NewRecorder()
@@ -203,7 +203,7 @@ func TestWhatAgentsAskBesideTheModelIsAnswered(t *testing.T) {
 	require.Contains(t, fmt.Sprint(got), "JSON")
 }
 
-func TestARequestIsBounded(t *testing.T) {
+func TestTooLargeRequestIsRefused(t *testing.T) {
 	s := modeltest.New(modeltest.Config{})
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/responses", io.LimitReader(endless{}, 65<<20)))

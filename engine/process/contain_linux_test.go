@@ -38,7 +38,7 @@ func uniqueTime() string { return "1000." + strconv.FormatInt(time.Now().UnixNan
 
 // J11, I6: what leaves its group and drops its environment is found by nobody, unless it is
 // contained: then the kernel ends it with the process.
-func TestWhatHidesIsEndedWhereItIsContained(t *testing.T) {
+func TestContainEndsProcessesThatHide(t *testing.T) {
 	for name, sandbox := range map[string]func(*exec.Cmd) error{"contained": process.Contain, "not contained": nil} {
 		t.Run(name, func(t *testing.T) {
 			forTime := uniqueTime()
@@ -65,7 +65,7 @@ func TestWhatHidesIsEndedWhereItIsContained(t *testing.T) {
 
 // J11, E7: where its agent is contained, a host that is killed leaves no process, and no later host
 // is needed.
-func TestNothingOutlivesTheHostOfWhatIsContained(t *testing.T) {
+func TestContainedProcessesDieWithTheirHost(t *testing.T) {
 	dir, forTime := t.TempDir(), uniqueTime()
 	self, err := os.Executable()
 	require.NoError(t, err)

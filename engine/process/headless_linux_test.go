@@ -21,7 +21,7 @@ func leaveFirstThread() {
 
 // E7: a process whose first thread has ended looks like a zombie and shows no environment; it
 // lives, and is found by its token.
-func TestAProcessWithoutItsFirstThreadIsEndedToo(t *testing.T) {
+func TestEndFindsAProcessWithoutItsFirstThread(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	c := shell(t, `setsid "$SELF" & echo $! > pid`, "sleep 1000")

@@ -30,7 +30,7 @@ func growHeavy() {
 
 // E7: a process that is killed gives back its memory first, and its files, its locks and its ports
 // afterwards: only then it is gone.
-func TestWhatIsReapedIsGone(t *testing.T) {
+func TestReapedProcessHasClosedItsFiles(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, script := range map[string]string{

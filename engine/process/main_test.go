@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// grace is short: some processes of these tests are deaf.
+// grace is short: some tests have processes that ignore TERM.
 const grace = 200 * time.Millisecond
 
-// patience is how long a test waits for what must come; pause is between two looks.
+// patience is how long a test waits for what must come; pause is the time between two polls.
 const (
 	patience = time.Minute
 	pause    = 2 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 )
 
 // I11: what a process started counts, wherever it went.
-func TestTheMemoryOfAllItStartedCounts(t *testing.T) {
+func TestMaxMemoryCountsDescendants(t *testing.T) {
 	const holds = "dd if=/dev/zero of=/dev/null bs=200M"
 	for name, script := range map[string]string{
 		"itself":                  "exec " + holds,

@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-var kills = flag.Int("kills", 40, "how many hosts TestNoProcessIsLeftOfAKilledHost kills")
+var kills = flag.Int("kills", 40, "how many hosts TestReapEndsAllProcessesOfAKilledHost kills")
 
 // marked are the processes of the machine that carry the mark of one of the runs, as NUMBER
 // COMMAND.
@@ -46,7 +46,7 @@ func marked(tb testing.TB, runs []string) (all []string) {
 
 // E7: whenever a host is killed, while it starts or ends processes or as they run, fork and leave
 // their group, once the next host has reaped its runs no process of them is left, and no record.
-func TestNoProcessIsLeftOfAKilledHost(t *testing.T) {
+func TestReapEndsAllProcessesOfAKilledHost(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ func allLines(tb testing.TB, r io.Reader, limit int) []Line {
 }
 
 // I11: a line of any length is read in bounded memory, and the next one is whole.
-func TestALongLineIsCutAndTheNextIsWhole(t *testing.T) {
+func TestLineReaderCutsALongLine(t *testing.T) {
 	for _, n := range []int{9, 10, 11, 64 << 10, 64<<10 + 1, 10 << 20} {
 		got := allLines(t, io.MultiReader(strings.NewReader(strings.Repeat("x", n)), strings.NewReader("\nnext")), 10)
 		require.Len(t, got, 2)
@@ -42,7 +42,7 @@ func TestALongLineIsCutAndTheNextIsWhole(t *testing.T) {
 }
 
 // I11: a stream without line breaks ends at its allowance.
-func TestAFloodWithoutLineBreaksEnds(t *testing.T) {
+func TestLineReaderEndsAFloodWithoutLineBreaks(t *testing.T) {
 	l := NewLineReader(endless{}, nil, 10)
 	l.Allow(1 << 20)
 	_, err := l.Next()

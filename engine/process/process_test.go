@@ -66,7 +66,7 @@ func pidIn(tb testing.TB, c process.Command, file string) (pid int) {
 func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) }
 
 // A process has its arguments, folder, environment with the marks of its run, and an empty input.
-func TestAProcessHasWhatItWasGiven(t *testing.T) {
+func TestStartPassesArgumentsEnvironmentAndInput(t *testing.T) {
 	c := shell(t, `printf '%s|%s|%s|' "$0" "$PWD" "$INTERLUDE_RUN"; [ -n "$INTERLUDE_TOKEN" ] && [ -z "$HOME" ] && cat && echo end`)
 	c.Args = append(c.Args, "an argument; of one piece")
 	dir, err := filepath.EvalSymlinks(c.Dir)
@@ -79,7 +79,7 @@ func TestAProcessHasWhatItWasGiven(t *testing.T) {
 }
 
 // An input is read, or not: neither keeps the process.
-func TestAnInputNeedNotBeRead(t *testing.T) {
+func TestProcessMayIgnoreItsInput(t *testing.T) {
 	for script, want := range map[string]string{"cat": strings.Repeat("x", 1<<20), "true": ""} {
 		c := shell(t, script)
 		c.Stdin = strings.NewReader(strings.Repeat("x", 1<<20))
@@ -90,7 +90,7 @@ func TestAnInputNeedNotBeRead(t *testing.T) {
 }
 
 // A channel is open until the process ends, or the host closes it.
-func TestAChannelCarriesOneLineAfterTheOther(t *testing.T) {
+func TestChannelCarriesLinesBothWays(t *testing.T) {
 	c := shell(t, `while read -r line; do echo "<$line>"; done; echo end`)
 	c.Channel = true
 	p := started(t, c)
@@ -110,7 +110,7 @@ func TestAChannelCarriesOneLineAfterTheOther(t *testing.T) {
 }
 
 // The error says how it ended; the end of the error output says why, without secrets.
-func TestAFailureSaysWhy(t *testing.T) {
+func TestErrAndErrorTextSayWhyAProcessFailed(t *testing.T) {
 	c := shell(t, "head -c 10000 /dev/zero | tr '\\0' x >&2", "echo the key hunter2 is refused >&2", "exit 3")
 	var all strings.Builder
 	c.Stderr = &all
@@ -128,7 +128,7 @@ func TestAFailureSaysWhy(t *testing.T) {
 }
 
 // What cannot be started leaves nothing.
-func TestWhatCannotBeStartedLeavesNoRecord(t *testing.T) {
+func TestFailedStartLeavesNoRecord(t *testing.T) {
 	dir := t.TempDir()
 	c := shell(t, "true")
 	c.Path = "/no/such/program"
@@ -144,7 +144,7 @@ func TestWhatCannotBeStartedLeavesNoRecord(t *testing.T) {
 }
 
 // I6: End asks first; who listens can tidy up.
-func TestAProcessThatListensEndsByItself(t *testing.T) {
+func TestEndLetsAProcessHandleTERM(t *testing.T) {
 	c := shell(t, `trap 'echo tidied; exit 0' TERM`, "echo ready", "while :; do sleep 0.01; done")
 	c.Grace = patience
 	p := started(t, c)
@@ -160,7 +160,7 @@ func TestAProcessThatListensEndsByItself(t *testing.T) {
 
 // I6: who does not listen is killed after its grace, with its group; End may be called by many, and
 // again.
-func TestADeafProcessIsKilledWithItsGroup(t *testing.T) {
+func TestEndKillsAProcessThatIgnoresTERMWithItsGroup(t *testing.T) {
 	c := shell(t, "trap '' TERM", "sleep 1000 & echo $! > child", "echo $$ > self", "sleep 1000")
 	p := started(t, c)
 	child, self := pidIn(t, c, "child"), pidIn(t, c, "self")
@@ -177,7 +177,7 @@ func TestADeafProcessIsKilledWithItsGroup(t *testing.T) {
 }
 
 // A process that ends leaves nothing in its group, and holds nobody up whose output it still has.
-func TestAGroupEndsWithItsLeader(t *testing.T) {
+func TestGroupIsEndedAfterItsLeader(t *testing.T) {
 	c := shell(t, "sleep 1000 & echo $! > child", "echo done")
 	p := started(t, c)
 	require.Equal(t, "done\n", output(t, p))

@@ -61,7 +61,7 @@ func deadIdentity(t *testing.T) string {
 
 // E7: nothing is ended on its number alone: not a process that has a recorded number, not one that
 // has its very identity but does not carry the token, not one with another token.
-func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
+func TestReapNeverTrustsAProcessNumberAlone(t *testing.T) {
 	dir := t.TempDir()
 	reused, identity := bystander(t)
 	parts := strings.Fields(identity)
@@ -82,7 +82,7 @@ func TestNothingIsEndedOnItsNumberAlone(t *testing.T) {
 }
 
 // E7: also those of a group are ended that dropped their environment.
-func TestAGroupIsEndedWithItsLeader(t *testing.T) {
+func TestReapEndsTheGroupOfARecordedProcess(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "pid")
 	cmd := exec.CommandContext(t.Context(), "sh", "-c",
 		`env -i sleep 1000 & echo $! > "$0.new"; mv "$0.new" "$0"; wait`, out)
@@ -115,7 +115,7 @@ func TestAGroupIsEndedWithItsLeader(t *testing.T) {
 
 // E6, E7: a host that lives ends its own processes: a late reaper must not end those of the host
 // that took the run over.
-func TestTheProcessesOfALivingHostAreItsOwn(t *testing.T) {
+func TestReapLeavesTheProcessesOfALivingHost(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
 	path := recorded(t, dir, "r1", "TOKEN", procid.Self(), identity)
@@ -125,7 +125,7 @@ func TestTheProcessesOfALivingHostAreItsOwn(t *testing.T) {
 }
 
 // E7: a record that cannot be read is reported, and does not keep the others from being reaped.
-func TestABrokenRecordIsReported(t *testing.T) {
+func TestReapReportsABrokenRecord(t *testing.T) {
 	dir := t.TempDir()
 	pid, identity := bystander(t, "INTERLUDE_TOKEN=TOKEN")
 	recorded(t, dir, "r1", "TOKEN", deadIdentity(t), identity)
@@ -141,7 +141,7 @@ func TestABrokenRecordIsReported(t *testing.T) {
 
 // E7, J11: CleanUp ends what hosts left that are known to be dead, of any run; what another
 // container's host may still hold stays.
-func TestCleanUpEndsOnlyWhatDeadHostsLeft(t *testing.T) {
+func TestCleanUpEndsOnlyProcessesOfDeadHosts(t *testing.T) {
 	dir := t.TempDir()
 	parts := strings.Fields(procid.Self())
 	boot, _, _ := strings.Cut(parts[1], "/")
@@ -174,7 +174,7 @@ func TestCleanUpEndsOnlyWhatDeadHostsLeft(t *testing.T) {
 }
 
 // J11: a pipe in the place of a record is told, and holds up nobody.
-func TestAPipeInThePlaceOfARecordIsReported(t *testing.T) {
+func TestReapReportsAPipeInThePlaceOfARecord(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "r@token.json"), 0o600))
 	dead := recorded(t, dir, "other", "t", deadIdentity(t), deadIdentity(t))

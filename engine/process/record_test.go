@@ -14,7 +14,7 @@ import (
 )
 
 // A process is on record from before it starts until it is released.
-func TestAProcessIsOnRecordUntilItIsReleased(t *testing.T) {
+func TestProcessIsOnRecordUntilItIsReleased(t *testing.T) {
 	dir := t.TempDir()
 	records := func() []string {
 		files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -33,7 +33,7 @@ func TestAProcessIsOnRecordUntilItIsReleased(t *testing.T) {
 }
 
 // A run whose id could lead out of the folder is refused before anything is started.
-func TestARunIDIsAFileName(t *testing.T) {
+func TestStartRefusesARunIDThatIsNoFileName(t *testing.T) {
 	for _, id := range []string{"", "../r1", "a/b", ".hidden", "a@b", strings.Repeat("x", 129)} {
 		c := shell(t, "touch begun")
 		c.RunID = id
@@ -45,7 +45,7 @@ func TestARunIDIsAFileName(t *testing.T) {
 
 // E7: records in the system's temporary folder are trusted only in a folder that is this user's
 // alone: they say which processes are ended.
-func TestRecordsOfOthersAreNotTrusted(t *testing.T) {
+func TestRecordsInAFolderOfOthersAreNotTrusted(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	table := process.NewTable("")
 	run := func() error {

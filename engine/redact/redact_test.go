@@ -27,7 +27,7 @@ const key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq/hkiG9w0BAQEF\nAASCBKc
 	"PRIVATE KEY-----\n"
 
 // A secret is taken out wherever it stands, in each of its spellings.
-func TestASecretIsTakenOut(t *testing.T) {
+func TestSecretIsReplaced(t *testing.T) {
 	quoted := func(v any) string {
 		body, err := json.Marshal(v)
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestShortValuesAreRefused(t *testing.T) {
 }
 
 // A Redactor of nothing leaves everything as it is.
-func TestNothingToRedact(t *testing.T) {
+func TestTextWithoutSecretsIsUnchanged(t *testing.T) {
 	r := of(t, "", " \n")
 	require.Nil(t, r)
 	require.Equal(t, "text", r.String("text"))
@@ -119,7 +119,7 @@ func TestNothingToRedact(t *testing.T) {
 }
 
 // A line's end is seen at once; only what may be the beginning of a secret is held back.
-func TestNothingElseIsHeldBack(t *testing.T) {
+func TestStreamHoldsBackOnlyThePossibleBeginningOfASecret(t *testing.T) {
 	var out bytes.Buffer
 	w := of(t, "hunter2", key).Writer(&out)
 	for _, step := range []struct{ write, seen string }{
@@ -152,7 +152,7 @@ func TestNothingElseIsHeldBack(t *testing.T) {
 }
 
 // What is passed over is not read; a secret that began there is still known.
-func TestAReaderPassesOver(t *testing.T) {
+func TestPassSkipsAndStillFindsASecretAfterwards(t *testing.T) {
 	in, out := io.Pipe()
 	r := of(t, "hunter2").Reader(in)
 	read := func(write string) string {
@@ -171,7 +171,7 @@ func TestAReaderPassesOver(t *testing.T) {
 }
 
 // An error of the source comes after what was read before it, and stays.
-func TestASourceMayFail(t *testing.T) {
+func TestReaderReturnsTheErrorOfItsSource(t *testing.T) {
 	broken := errors.New("broken")
 	r := of(t, "hunter2").Reader(io.MultiReader(strings.NewReader("a hunter2 b hunt"), iotest.ErrReader(broken)))
 	body, err := io.ReadAll(r)
@@ -191,7 +191,7 @@ type failing struct{ err error }
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // Decoded JSON keeps its shape.
-func TestAValueKeepsItsShape(t *testing.T) {
+func TestValueKeepsTheShapeOfJSON(t *testing.T) {
 	d := json.NewDecoder(strings.NewReader(`{"a":["x \u0068unter2",1234567,12345678,true,null],"hunter2":{"b":"c"}}`))
 	d.UseNumber()
 	var v any

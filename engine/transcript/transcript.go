@@ -1,12 +1,12 @@
-// Package transcript keeps what an agent wrote in an attempt: attempt-N.out, and attempt-N.err for
-// its error output, in the run's folder (engine.Turn.TranscriptDir). All rounds of an attempt are
-// in the same two files, under one limit.
+// Package transcript writes what an agent wrote in an attempt to attempt-N.out, and its error
+// output to attempt-N.err, in the run's folder (engine.Turn.TranscriptDir). All rounds of an
+// attempt are in the same two files, and share one limit.
 //
-// The agent runs as the host's user as a rule, and could put something else where the file is to
-// be. What is no regular file with one name fails the turn; it blocks nobody, and nothing is
-// written elsewhere.
+// The agent usually runs as the host's user, and could put a link, a pipe or a folder in the place
+// of the file. Anything but a regular file with one name fails the turn: no call blocks, and
+// nothing is written elsewhere.
 //
-// Neighbours: engine/exec and engine/acp keep their transcripts with it.
+// Neighbours: engine/exec and engine/acp write their transcripts with it.
 package transcript
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// File is a transcript. It is safe for concurrent use. A nil File keeps nothing.
+// File is a transcript. It is safe for concurrent use. A nil File discards what is written.
 type File struct {
 	name  string
 	limit int64
@@ -27,11 +27,11 @@ type File struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu; nil when closed
 	size int64    // guarded by mu; of the file
-	full bool     // guarded by mu; the disk is, nothing more is kept
+	full bool     // guarded by mu; a write has failed, and nothing more is written
 }
 
-// Open opens attempt-N.KIND in the folder, which is readable by this user only. What is there
-// already stays. limit bounds the file, in bytes.
+// Open opens attempt-N.KIND in the folder, readable by this user only, to append to it. limit
+// bounds the file, in bytes.
 func Open(dir string, attempt int, kind string, limit int) (*File, error) {
 	name := fmt.Sprintf("attempt-%d.%s", attempt, kind)
 	f, err := plainfile.Append(dir, name)
@@ -45,17 +45,17 @@ func Open(dir string, attempt int, kind string, limit int) (*File, error) {
 	return &File{name: name, limit: int64(limit), file: f, size: info.Size()}, nil
 }
 
-// Write keeps p as far as there is room. It never fails: a full disk must not end a turn.
+// Write appends p up to the limit. It never fails: a full disk must not end a turn.
 func (t *File) Write(p []byte) (int, error) {
 	if t != nil {
-		t.keep(p)
+		t.appendBounded(p)
 	}
 	return len(p), nil
 }
 
-// keep appends p as far as there is room, and returns where the part of it that was kept begins and
-// how long that is.
-func (t *File) keep(p []byte) (offset int64, kept int) {
+// appendBounded appends p up to the limit, and returns the offset and the length of what was
+// written.
+func (t *File) appendBounded(p []byte) (offset int64, written int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	offset = t.size
@@ -68,22 +68,22 @@ func (t *File) keep(p []byte) (offset int64, kept int) {
 	return offset, 0
 }
 
-// Line appends a line, after a mark that is not part of it, and returns where it stands; nil when
-// it was not kept whole.
+// Line appends a line, after a mark that is not part of it, and returns where the line stands; nil
+// when it was not written completely.
 func (t *File) Line(mark string, text []byte) *engine.RawRef {
 	if t == nil {
 		return nil
 	}
 	whole := make([]byte, 0, len(mark)+len(text)+1)
 	whole = append(append(append(whole, mark...), text...), '\n')
-	offset, kept := t.keep(whole)
-	if kept < len(whole) {
+	offset, written := t.appendBounded(whole)
+	if written < len(whole) {
 		return nil
 	}
 	return &engine.RawRef{File: t.name, Offset: offset + int64(len(mark)), Length: int64(len(text))}
 }
 
-// Close closes the file. What is written later is not kept.
+// Close closes the file. Later writes are discarded.
 func (t *File) Close() {
 	if t == nil {
 		return

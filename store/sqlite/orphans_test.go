@@ -79,7 +79,7 @@ func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 		return len(page.Runs) == 4
 	}, time.Minute, 10*time.Millisecond, "all ask")
 	_, err := c.client.Submit(t.Context(), lifecycle.Spec{
-		ID: "resident", Engine: "resident", Prompt: enginetest.Script("spawn child", "stray astray", "ask One?"),
+		ID: "resident", Engine: "resident", Prompt: enginetest.Script("spawn child", "detach astray", "ask One?"),
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -226,7 +226,7 @@ func (c *havoc) submit() {
 	c.mu.Unlock()
 	name := []string{"single", "resident"}[c.dice.IntN(2)]
 	_, err := c.client.Submit(c.Context(), lifecycle.Spec{
-		ID: id, Engine: name, Repeatable: c.dice.IntN(2) == 0, Prompt: enginetest.Script("spawn child", "stray astray",
+		ID: id, Engine: name, Repeatable: c.dice.IntN(2) == 0, Prompt: enginetest.Script("spawn child", "detach astray",
 			"say working", "ask One?"),
 	})
 	require.NoError(c, err)
@@ -236,7 +236,7 @@ func (c *havoc) submit() {
 func (c *havoc) answer(ctx context.Context) {
 	next := []string{
 		enginetest.Script("spawn second", "say going on", "ask Two?"),
-		enginetest.Script("stray third", "done well"),
+		enginetest.Script("detach third", "done well"),
 	}
 	for ctx.Err() == nil {
 		page, err := c.client.Inbox(ctx, lifecycle.Query{Limit: 100})

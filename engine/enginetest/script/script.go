@@ -25,27 +25,27 @@ import (
 //	ask PROMPT     the final text is an ask_user question
 //	output JSON    structured output
 //	note TEXT      does nothing
-//	recall         the final text is all that the session was told, one after another: each note, and each line that is no step
+//	recall         the final text is all notes of the session's inputs, and all their lines that are no steps
 //	in DIR         the folder for files, an absolute path, from here on; the artifact folder before
 //	touch NAME     makes the file NAME in the folder
 //	await NAME     waits for the file NAME in the folder
 //	fail TEXT      the turn fails
 //	flood N        so many intermediate messages
-//	hang           never ends
+//	hang           waits until the turn is canceled
 //
 // Only a program can do these:
 //
 //	pid NAME       the file NAME in the folder names the process
-//	deaf           ignores TERM from now on
-//	spawn NAME     starts a deaf process in the agent's group; the file NAME in the folder names it
-//	stray NAME     starts a deaf process that leaves the group and holds the output open
+//	ignoreterm     ignores TERM from now on
+//	spawn NAME     starts a process in the agent's group that ignores TERM; the file NAME in the folder names it
+//	detach NAME    like spawn, but the process leaves the group and holds the output open
 //	exit N         ends the process with status N
 //	crash          kills its own process
-//	chatter NAME   a late final text and turn_end after the turn's end; then makes the file NAME in the folder
+//	late NAME      writes another final text and turn_end after the turn's end; then makes the file NAME in the folder
 //	stderr TEXT    writes to the error output
 //	raw TEXT       writes TEXT as it is
 //	long N         writes a line of N bytes
-//	grow N         holds N bytes more of memory
+//	grow N         allocates N bytes more of memory
 //	tool TEXT      prints a tool's result with TEXT, which is not the agent's own word
 //	args           the final text is the arguments and the environment, as JSON
 //
@@ -57,8 +57,8 @@ type Step struct{ Word, Rest string }
 // DoneMarker is what done writes on a line of its own; the same as interaction.DoneMarker.
 const DoneMarker = "__SKILL_DONE__"
 
-// mark begins a line of an input that is a step; all other lines are passed over, so that an input
-// may be patched.
+// mark is the beginning of each line that is a step. All other lines are ignored, so that the
+// library may add its instructions to an input.
 const mark = "::"
 
 // Script is an input that tells the agent to do the steps.
@@ -89,8 +89,8 @@ func Steps(input string) []Step {
 	return steps
 }
 
-// Told is what recall says to a session that was told these inputs.
-func Told(inputs []string) string {
+// Recall is what the step recall says in a session with these inputs.
+func Recall(inputs []string) string {
 	var all []string
 	for _, in := range inputs {
 		for line := range strings.Lines(in) {
@@ -105,7 +105,7 @@ func Told(inputs []string) string {
 	return strings.Join(all, " | ")
 }
 
-// Notes is what recall says where inputs also hold what others wrote: only the notes.
+// Notes is what the step recall says when the inputs also hold text of others: only the notes.
 func Notes(inputs []string) string {
 	var all []string
 	for _, in := range inputs {

@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-func TestStepsStandOnLinesOfTheirOwnInAnyText(t *testing.T) {
+func TestStepsFindsStepsInAnyText(t *testing.T) {
 	input := "Do this:\n  :: say one\n::final \"two\\n\\xff\"\nNot ::this, nor\n::\n:: done\n"
 	require.Equal(t, []script.Step{{Word: "say", Rest: "one"}, {Word: "final", Rest: "two\n\xff"}, {Word: "done"}},
 		script.Steps(input))
@@ -20,14 +20,14 @@ func TestStepsStandOnLinesOfTheirOwnInAnyText(t *testing.T) {
 	require.Empty(t, script.Steps(""))
 }
 
-func TestWhatWasToldIsTheNotesAndTheLinesThatAreNoSteps(t *testing.T) {
+func TestRecallReturnsNotesAndPlainLines(t *testing.T) {
 	inputs := []string{"first\n:: note a\n", "\n:: hang\n second ", ":: note \"b\""}
-	require.Equal(t, "first | a | second | b", script.Told(inputs))
+	require.Equal(t, "first | a | second | b", script.Recall(inputs))
 	require.Equal(t, "a | b", script.Notes(inputs))
 }
 
 // B4, B10: what the agent writes is what the library reads.
-func TestAQuestionAndTheMarkerAreTheLibrarys(t *testing.T) {
+func TestAskAndDoneMarkerMatchTheLibrary(t *testing.T) {
 	require.Equal(t, interaction.DoneMarker, script.DoneMarker)
 	q := interaction.Read(script.Ask("May \"I\"?\n"), nil).Question
 	require.NotNil(t, q)
@@ -35,7 +35,7 @@ func TestAQuestionAndTheMarkerAreTheLibrarys(t *testing.T) {
 }
 
 // J12: a scripted agent does as the library's prompts and notes tell it.
-func TestAScriptedAgentKnowsItsNonce(t *testing.T) {
+func TestSignUsesTheNonceOfTheInput(t *testing.T) {
 	const old, now = "aaaaaaaaaaaa", "bbbbbbbb2345"
 	prompt := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive, Nonce: old})
 	require.Equal(t, old, script.Nonce([]string{prompt}))

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // The log stays when the server is killed, and says what was being answered.
-func TestTheLogOutlivesTheServer(t *testing.T) {
+func TestLogIsKeptAfterTheServerEnds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log.jsonl")
 	cmd := exec.Command(os.Args[0], "-log", file)
 	cmd.Env = append(os.Environ(), "MODELSERVER=1")
@@ -48,7 +48,7 @@ func TestTheLogOutlivesTheServer(t *testing.T) {
 	require.False(t, all[0].Ended)
 }
 
-func TestArgumentsThatMeanNothingAreRefused(t *testing.T) {
+func TestUnknownArgumentsAreRefused(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "extra")
 	cmd.Env = append(os.Environ(), "MODELSERVER=1")
 	said, err := cmd.CombinedOutput()

@@ -14,23 +14,25 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// play is a turn under way.
-type play struct {
+// activeTurn is a turn in which the agent runs.
+type activeTurn struct {
 	turn   engine.Turn
 	sink   engine.Sink
 	cancel context.CancelCauseFunc
 
-	last string // what the agent said last; it is final when nothing follows
-	// what the last node of a workflow put out, when it is no object; final when nothing was said
-	put    string
-	output json.RawMessage // what it put out when it is one
-	usage  engine.Usage
+	lastText string // the agent's last message; the final text when none follows
+	// The output of the last workflow node: as text when it is no JSON object, which is the final
+	// text when there is no message.
+	textOutput string
+	output     json.RawMessage // a JSON object; nil for none
+	usage      engine.Usage
 }
 
 type turnKey struct{}
 
-// play runs the agent in a session of the turn's own, and returns what that leaves.
-func (e *Engine) play(ctx context.Context, p *play, before *kept) (*kept, error) {
+// runAgent runs the agent in a new session of the turn's own, and returns the session as it is
+// stored.
+func (e *Engine) runAgent(ctx context.Context, p *activeTurn, before *savedSession) (*savedSession, error) {
 	service, s, err := e.fork(ctx, p.turn, before)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func (e *Engine) play(ctx context.Context, p *play, before *kept) (*kept, error)
 	if e.cfg.Runner != nil {
 		e.cfg.Runner(&cfg)
 	}
-	cfg.SessionService = service // whatever else was set: the turn's session is there
+	cfg.SessionService = service // overrides what Runner has set: the turn's session is in it
 	if cfg.PluginConfig.Plugins, err = withOwnIDs(cfg.PluginConfig.Plugins); err != nil {
 		return nil, err
 	}
@@ -51,24 +53,24 @@ func (e *Engine) play(ctx context.Context, p *play, before *kept) (*kept, error)
 	if err != nil {
 		return nil, err
 	}
-	for ev, err := range r.Run(ctx, e.cfg.User, s.ID(), message(p.turn, before), e.cfg.Run) {
+	for ev, err := range r.Run(ctx, e.cfg.User, s.ID(), runInput(p.turn, before), e.cfg.Run) {
 		if err == nil {
-			err = p.hear(ctx, ev)
+			err = p.handleEvent(ctx, ev)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	after, err := e.keep(ctx, service, s.ID(), before)
+	after, err := e.snapshot(ctx, service, s.ID(), before)
 	if err == nil && len(after.Open) > 0 {
-		err = p.flush(ctx) // it was said before the question
+		err = p.flush(ctx) // a message before the question is no final text
 	}
 	return after, err
 }
 
-// hear takes an event of the agent. What is said before a tool is called is told at once; anything
-// else waits for what follows, as the last word is not an intermediate message.
-func (p *play) hear(ctx context.Context, ev *session.Event) error {
+// handleEvent handles an event of the agent. A message before a tool call is stored at once. Any
+// other message is stored when the next one comes, since the last one is no intermediate message.
+func (p *activeTurn) handleEvent(ctx context.Context, ev *session.Event) error {
 	if ev == nil || ev.Partial || ev.Author == userAuthor {
 		return nil
 	}
@@ -80,7 +82,7 @@ func (p *play) hear(ctx context.Context, ev *session.Event) error {
 		return fmt.Errorf("the model failed: %s: %s", ev.ErrorCode, ev.ErrorMessage)
 	}
 	if ev.Output != nil {
-		if err := p.take(ev.Output); err != nil {
+		if err := p.setOutput(ev.Output); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func (p *play) hear(ctx context.Context, ev *session.Event) error {
 		if err := p.flush(ctx); err != nil {
 			return err
 		}
-		p.last = said
+		p.lastText = said
 	}
 	if calls {
 		return p.flush(ctx)
@@ -103,45 +105,45 @@ func (p *play) hear(ctx context.Context, ev *session.Event) error {
 	return nil
 }
 
-// take keeps what a node puts out.
-func (p *play) take(v any) error {
+// setOutput stores the output of a workflow node.
+func (p *activeTurn) setOutput(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("the output is no JSON: %w", err)
 	}
-	p.put, p.output = "", nil
+	p.textOutput, p.output = "", nil
 	switch text, isText := v.(string); {
 	case isText:
-		p.put = text
+		p.textOutput = text
 	case bytes.HasPrefix(body, []byte("{")):
 		p.output = body
 	default:
-		p.put = string(body)
+		p.textOutput = string(body)
 	}
 	return nil
 }
 
 // text is the final text.
-func (p *play) text() string {
-	if p.last == "" {
-		return p.put
+func (p *activeTurn) text() string {
+	if p.lastText == "" {
+		return p.textOutput
 	}
-	return p.last
+	return p.lastText
 }
 
-// flush tells what was said last as an intermediate message.
-func (p *play) flush(ctx context.Context) error {
-	said := p.last
-	p.last = ""
+// flush stores the last message as an intermediate one.
+func (p *activeTurn) flush(ctx context.Context) error {
+	said := p.lastText
+	p.lastText = ""
 	if strings.TrimSpace(said) == "" {
 		return nil
 	}
 	return p.say(ctx, said)
 }
 
-// say tells an intermediate message. A turn that is no longer its run's is ended at once, even if
-// whoever speaks does not listen.
-func (p *play) say(ctx context.Context, text string) error {
+// say stores an intermediate message. When the attempt is no longer the run's, it cancels the turn,
+// also when the caller ignores the error.
+func (p *activeTurn) say(ctx context.Context, text string) error {
 	err := p.sink.Message(ctx, engine.Message{Text: text})
 	if errors.Is(err, engine.ErrStale) {
 		p.cancel(err)
@@ -149,11 +151,11 @@ func (p *play) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say tells an intermediate message of the assistant, from within a tool or node; ctx is the one
-// that it was given. A tool that gets an error should return it: the turn is no longer the run's
-// (engine.ErrStale), or the store is out of order.
+// Say stores an intermediate message of the assistant, from within a tool or node; ctx is the one
+// that it was given. A tool that gets an error should return it: the attempt is no longer the run's
+// (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
-	p, ok := ctx.Value(turnKey{}).(*play)
+	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {
 		return errors.New("adk: this context belongs to no turn: pass on the one that the tool was given")
 	}
@@ -163,7 +165,7 @@ func Say(ctx context.Context, text string) error {
 // Turn returns the turn that a tool or node runs in, as for its folders; ctx is the one that it was
 // given. False: it belongs to none.
 func Turn(ctx context.Context) (engine.Turn, bool) {
-	p, ok := ctx.Value(turnKey{}).(*play)
+	p, ok := ctx.Value(turnKey{}).(*activeTurn)
 	if !ok {
 		return engine.Turn{}, false
 	}

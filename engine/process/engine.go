@@ -1,0 +1,240 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+)
+
+// Engine is what an engine implements whose agents are child processes.
+type Engine interface {
+	engine.Engine
+	engine.Checker
+	engine.Resident
+	engine.Reaper
+	engine.ProcessCleaner
+	engine.Scoped
+	io.Closer
+}
+
+// Supervisor ends the processes of an engine. An engine that embeds it has the methods of
+// engine.Resident, engine.Reaper and engine.ProcessCleaner, and Close.
+type Supervisor struct {
+	table     *Table
+	residents interface {
+		End(runID string)
+		OnLoss(fn func(runID string, reason error)) (stop func())
+		Close()
+	}
+}
+
+// Group is the processes of an engine: the record of all of them, and those that stay between
+// turns.
+type Group[P ResidentProcess] struct {
+	*Table
+
+	Residents *Residents[P]
+}
+
+// NewGroup returns a group without processes, whose records are kept in stateDir (NewTable). owner
+// is the engine's package.
+func NewGroup[P ResidentProcess](owner, stateDir string) Group[P] {
+	return Group[P]{Table: NewTable(stateDir), Residents: NewResidents[P](owner)}
+}
+
+// Scope returns the group of one host; see engine.Scoped. The records are shared.
+func (g Group[P]) Scope() Group[P] { return Group[P]{Table: g.Table, Residents: g.Residents.Scope()} }
+
+// Supervisor returns the supervisor of the group.
+func (g Group[P]) Supervisor() Supervisor {
+	return Supervisor{table: g.Table, residents: g.Residents}
+}
+
+// Reap ends the processes that a dead host left for the run; see Table.Reap.
+func (s Supervisor) Reap(ctx context.Context, runID string) error { return s.table.Reap(ctx, runID) }
+
+// CleanUp ends the processes that dead hosts left of any run; see Table.CleanUp.
+func (s Supervisor) CleanUp(ctx context.Context) error { return s.table.CleanUp(ctx) }
+
+// End ends the run's resident process, if there is one, and returns when it is gone.
+func (s Supervisor) End(_ context.Context, runID string) error {
+	s.residents.End(runID)
+	return nil
+}
+
+// OnLoss has fn called for each resident process that ends by itself between its turns. fn must not
+// call stop.
+func (s Supervisor) OnLoss(fn func(runID string, reason error)) (stop func()) {
+	return s.residents.OnLoss(fn)
+}
+
+// Close ends all resident processes, also those of the engine's scopes, at the same time, so that
+// it takes one grace however many there are. lifecycle.Serve ends those of the runs that it knows.
+func (s Supervisor) Close() error {
+	s.residents.Close()
+	return nil
+}
+
+// InterruptedBeforeStart is the outcome of a turn that is canceled before its agent is started
+// (I6).
+func InterruptedBeforeStart() engine.Outcome {
+	return engine.Outcome{Process: engine.Process{Status: engine.Interrupted, Code: fsm.CodeTurnInterrupted,
+		Detail: "the turn was interrupted before it began"}}
+}
+
+// Program is an agent's program file. Two are equal while nobody has replaced the file.
+type Program struct {
+	Path    string // absolute, since the agent starts in another folder
+	size    int64
+	changed int64 // Unix time in nanoseconds
+}
+
+// FindProgram looks for a command in PATH, or at its path. That takes a few system calls, so that
+// engines do it at each turn and notice a program that was installed, updated or removed.
+func FindProgram(command string) (Program, error) {
+	path, err := exec.LookPath(command)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return Program{}, err
+	}
+	file, err := os.Stat(path)
+	if err != nil {
+		return Program{}, err
+	}
+	return Program{Path: path, size: file.Size(), changed: file.ModTime().UnixNano()}, nil
+}
+
+// Probe remembers what a program answered when it was asked about itself. It is asked again when
+// its file was replaced. The zero value is ready; it is safe for concurrent use.
+type Probe[A any] struct {
+	mu      sync.Mutex // held while the program is asked, so that it is asked once
+	program Program    // guarded by mu; the one that was asked last
+	answer  A          // guarded by mu
+}
+
+// Answer returns the program's answer, and asks when this program was not asked yet. An error is
+// not remembered.
+func (p *Probe[A]) Answer(program Program, ask func() (A, error)) (A, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.program == program {
+		return p.answer, nil
+	}
+	answer, err := ask()
+	if err == nil {
+		p.program, p.answer = program, answer
+	}
+	return answer, err
+}
+
+// NotStarted is the failure of a turn whose agent cannot be started.
+func NotStarted(err error) error { return Unavailable("the agent's program cannot be started", err) }
+
+// Unavailable is the failure of a turn whose agent cannot be used.
+func Unavailable(detail string, err error) error {
+	return &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: detail, Err: err}
+}
+
+// CheckFolders returns the failure of a turn whose folders are missing.
+func CheckFolders(t engine.Turn) error {
+	if t.WorkDir == "" || t.TranscriptDir == "" {
+		return Unavailable("an agent that is a child process needs folders: set lifecycle.Config.Dir", nil)
+	}
+	if err := checkFolder(t.WorkDir); err != nil {
+		return &engine.Failure{Code: fsm.CodeWorkspaceMissing, Detail: "the run's folder is missing", Err: err}
+	}
+	return nil
+}
+
+// CheckHome returns the failure of a turn whose agent keeps its files in the run's home, and whose
+// home is missing. An agent that resumes a session would begin anew without them, or fail for a
+// reason that says nothing.
+func CheckHome(t engine.Turn, resumed bool) error {
+	if t.HomeDir == "" {
+		return Unavailable("the agent needs a home of the run's own: set lifecycle.Config.Dir", nil)
+	}
+	err := checkFolder(t.HomeDir)
+	if err == nil {
+		return nil
+	}
+	code := fsm.CodeWorkspaceMissing
+	if resumed {
+		code = fsm.CodeSessionResumeFailed
+	}
+	return &engine.Failure{Code: code, Detail: "the agent's home is missing: " + t.HomeDir, Err: err}
+}
+
+func checkFolder(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is no folder", path)
+	}
+	return err
+}
+
+// CallPrepare calls the Prepare function of a configuration, nil for none. An error that is no
+// engine.Failure becomes one.
+func CallPrepare(ctx context.Context, prepare func(context.Context, engine.Turn) error, t engine.Turn) error {
+	if prepare == nil {
+		return nil
+	}
+	err := prepare(ctx, t)
+	var f *engine.Failure
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	return Unavailable("the agent could not be prepared", err)
+}
+
+// TurnTimer calls a function when a turn takes too long, or when its agent is idle for too long. A
+// nil TurnTimer has no limits.
+type TurnTimer struct {
+	turn, idle *time.Timer // nil: no limit
+	idleLimit  time.Duration
+}
+
+// StartTurnTimer starts to measure a turn and its idle time. A limit of zero is none. exceeded gets
+// what happened; idleness says what an idle agent is, "no output" for instance.
+func StartTurnTimer(turn, idle time.Duration, idleness string, exceeded func(what string)) *TurnTimer {
+	t := &TurnTimer{idleLimit: idle}
+	if turn > 0 {
+		t.turn = time.AfterFunc(turn, func() { exceeded("the turn exceeded its limit of " + turn.String()) })
+	}
+	if idle > 0 {
+		t.idle = time.AfterFunc(idle, func() { exceeded(idleness + " for " + idle.String()) })
+	}
+	return t
+}
+
+// PauseIdle stops to measure the idle time: a slow store is not an idle agent.
+func (t *TurnTimer) PauseIdle() {
+	if t != nil && t.idle != nil {
+		t.idle.Stop()
+	}
+}
+
+// RestartIdle measures the idle time from now on.
+func (t *TurnTimer) RestartIdle() {
+	if t != nil && t.idle != nil {
+		t.idle.Reset(t.idleLimit)
+	}
+}
+
+// Stop ends all measuring.
+func (t *TurnTimer) Stop() {
+	t.PauseIdle()
+	if t != nil && t.turn != nil {
+		t.turn.Stop()
+	}
+}
