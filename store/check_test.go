@@ -37,7 +37,7 @@ func running(r *store.Run) {
 	r.Attempt++
 }
 
-// Section D, D5: a slot is given by a claim alone.
+// Section D, D5: only a claim gives a run a slot.
 func TestCommitCannotTakeSlot(t *testing.T) {
 	prev := queued()
 	c := follow(prev, running)
@@ -60,7 +60,7 @@ func TestCommitCannotTakeSlot(t *testing.T) {
 	require.NoError(t, ends.CheckClaim(&given, &prev), "a claim may find that the run must end")
 }
 
-// A store in SQL checks what it knows before it reads the stored record.
+// A store in SQL checks a commit before it reads the stored record.
 func TestCheckSelfNeedsNoPreviousRecord(t *testing.T) {
 	created := store.Commit{Run: queued(), Spec: []byte("s"), Events: []store.Event{{Seq: 1, Body: []byte("{}")}}}
 	require.NoError(t, created.Check(nil, false))
@@ -68,7 +68,7 @@ func TestCheckSelfNeedsNoPreviousRecord(t *testing.T) {
 	require.ErrorIs(t, c.Check(nil, false), store.ErrInvalid)
 }
 
-// A refusal says which run, and what is wrong with it.
+// The error of Check names the run and what is wrong with it.
 func TestCheckNamesWrongField(t *testing.T) {
 	prev := queued()
 	c := follow(prev, func(r *store.Run) { r.Pool = "other" })
@@ -85,8 +85,8 @@ func TestClaimRequestCheckBoundsRequest(t *testing.T) {
 	require.ErrorIs(t, good.Check(), store.ErrInvalid)
 }
 
-// Each text of a record and of a settled interaction is looked at: what is not UTF-8 would come
-// back as something else from a store that keeps JSON.
+// Check refuses each text of a record and of a settled interaction that is not UTF-8: a store
+// that keeps JSON would return another text.
 func TestCheckRefusesInvalidUTF8(t *testing.T) {
 	refused := func(path string, c store.Commit) {
 		err := c.CheckSelf()

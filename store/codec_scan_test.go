@@ -44,7 +44,7 @@ func requireDecoded(t require.TestingT, body []byte) {
 	require.Equal(t, want, got)
 }
 
-// What Encode writes is read by hand. Each field is looked at by itself, so that none can be
+// The scanner reads what Encode writes. Each field is tested by itself, so that none can be
 // forgotten.
 func TestDecodeReadsEveryField(t *testing.T) {
 	require.True(t, requireScanned(t, []byte(marshaled(t, store.Run{}))))
@@ -66,8 +66,8 @@ func TestScannerReadsEncodedRecords(t *testing.T) {
 	})
 }
 
-// I10: a stored record that is damaged, or written by another hand, is never read as something that
-// it does not say.
+// I10: a stored record that is damaged, or that another program wrote, is read as encoding/json
+// reads it, or refused.
 func TestScannerMatchesJSONOnChangedBytes(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{
 		`"`, `{`, `}`, `[`, `]`, `,`, `:`, ` `, `\`, `\n`, `\u00e9`, `\ud83d\ude00`, `null`, `true`, `0`, `-`, `.`,
@@ -167,7 +167,7 @@ func TestDecodeReadsOtherJSONForms(t *testing.T) {
 	}
 }
 
-// A database may use the bytes again.
+// A database driver may use the bytes again.
 func TestDecodedRecordSharesNoBytes(t *testing.T) {
 	for _, r := range []store.Run{parked(), submitted(), waiting(), answered(), finished()} {
 		body, err := store.Encode(r)
@@ -180,7 +180,7 @@ func TestDecodedRecordSharesNoBytes(t *testing.T) {
 	}
 }
 
-// A record of a million is looked at often and must not leave much behind.
+// Records are decoded often, so decoding must allocate little.
 func TestDecodeAllocatesLittle(t *testing.T) {
 	for _, c := range roundTrip {
 		body, err := store.Encode(c.run())

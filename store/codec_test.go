@@ -63,7 +63,7 @@ func TestEncodeRefusesUnencodableRecord(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrInvalid)
 }
 
-// I10: a damaged record is never taken for a good one.
+// I10: a damaged record is reported as ErrCorrupt.
 func TestDecodeReportsCorruptRecord(t *testing.T) {
 	body, err := store.Encode(parked())
 	require.NoError(t, err)

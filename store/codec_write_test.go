@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The stored form is what encoding/json writes. Each field is looked at by itself, so that none can
+// The stored form is what encoding/json writes. Each field is tested by itself, so that none can
 // be forgotten.
 func TestEncodeWritesEveryField(t *testing.T) {
 	fields := 0
@@ -81,8 +81,8 @@ func TestCodecMatchesJSONForEveryByte(t *testing.T) {
 	}
 }
 
-// B5: what an agent handed over as its output may be written in any way; it is stored and read as
-// it is, or refused.
+// B5: an agent may write its output as any JSON text. The store keeps it byte for byte, or
+// refuses it.
 func TestEncodeKeepsOutputBytes(t *testing.T) {
 	for _, output := range []string{
 		`{}`, `[]`, `""`, `0`, `-0`, `1.5e+9`, `1E9`, `null`, `true`, `{"a":{"b":[1,2]},"a":3}`, `{ "a" : [ 1 , 2 ] }`,

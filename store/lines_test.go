@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// F8: what was joined is read again, from any cursor, as far as the limit goes, and shares nothing
-// with what was given.
+// F8: EventPage returns what JoinEvents joined, after any cursor and up to the limit. The joined
+// events share nothing with the caller's.
 func TestJoinEventsAndEventPageAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		bodies := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange('a', 'z'), 1, 9), 0, 9).Draw(t, "bodies")
@@ -45,7 +45,7 @@ func TestJoinEventsAndEventPageAgree(t *testing.T) {
 	})
 }
 
-// F8: an excerpt ends once it is larger than a page, with the event that made it so.
+// F8: a page ends with the event that makes it larger than MinPage.
 func TestEventPageIsBounded(t *testing.T) {
 	x := store.EventPage{Limit: 100}
 	for seq := uint64(1); seq <= 5; seq++ {

@@ -51,8 +51,7 @@ func TestNotifySharesHint(t *testing.T) {
 	w.Notify([]store.Hint{{RunID: "r", Seq: 1, Events: events, Run: run}})
 }
 
-// TestStoppedWatcherIsNotCalled has watchers come and go while hints are told: stop waits for a
-// call under way.
+// Watchers come and go while hints are passed on: stop waits for a call under way.
 func TestStoppedWatcherIsNotCalled(t *testing.T) {
 	var w store.Watchers
 	var heard atomic.Int64

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// This store judges leases by the caller's clock, so that the moment at which one ends can be
-// shown.
+// The memory store judges leases by the caller's clock, so a test can show the exact moment at
+// which one ends.
 func TestExpireSparesLeaseAtItsLastMoment(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := memory.New()

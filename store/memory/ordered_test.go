@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The ordered set is what a sorted slice is, only faster.
+// The ordered set behaves like a sorted slice.
 func TestOrderedSetMatchesSortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		set := newOrdered(cmp.Compare[int])
@@ -66,8 +66,8 @@ func visited(walk func(before, visit func(int) bool), before func(int) bool, lim
 	return items
 }
 
-// I13: the set stays flat, also when items come in order, as times do.
-func TestOrderedSetKeepsBlocksSmall(t *testing.T) {
+// I13: the tree stays balanced, also when items come in order, as times do.
+func TestOrderedSetStaysBalanced(t *testing.T) {
 	set := newOrdered(cmp.Compare[int])
 	const n = 1 << 14
 	for i := range n {

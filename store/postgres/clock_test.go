@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The server's clock is a look at it and the time that has passed since, whatever this machine's
-// clock says.
+// Now is the last reading of the server's clock plus the time that has passed since, whatever
+// this machine's clock says.
 func TestNowIsServersTime(t *testing.T) {
 	here := time.Now() // with its monotonic reading, by which time passes here
 	server := here.Add(-time.Hour)
@@ -23,8 +23,8 @@ func TestNowIsServersTime(t *testing.T) {
 	require.False(t, k.Now().Before(first))
 }
 
-// A look counts when it is surer than what is known, which grows less sure with time, or when it
-// shows that what is known is wrong.
+// A new reading of the clock replaces the last one when it is more certain, or when it
+// contradicts it. The last one grows less certain as time passes.
 func TestClockReadingKeepsMoreCertain(t *testing.T) {
 	here := time.Now()
 	last := clockReading{server: here, here: here, uncertainty: 2 * time.Millisecond}

@@ -50,7 +50,8 @@ func (w *world) named(o postgres.Options) (s *postgres.Store, application string
 	return s, application
 }
 
-// Close waits for what is under way, which is stored or refused, and leaves nothing behind.
+// Close waits for the calls under way, which are stored or refused, and ends every goroutine and
+// connection.
 func TestCloseEndsGoroutinesAndConnections(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
@@ -92,8 +93,8 @@ func TestCloseEndsGoroutinesAndConnections(t *testing.T) {
 	require.EqualValues(t, commits, survey.Queued, "what was stored was acknowledged, and nothing else")
 }
 
-// A context that ended before gets nothing opened; one that ends afterwards is nothing to the
-// store.
+// A context that has ended keeps Open from opening anything. One that ends later does not affect
+// the store.
 func TestOpenContextBoundsOpenOnly(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
@@ -116,8 +117,8 @@ func TestOpenContextBoundsOpenOnly(t *testing.T) {
 	w.requireNothingLeft(application)
 }
 
-// A pool of the host's own stays open; a host that closes it first gets errors, and can still close
-// the store.
+// Close leaves a pool of the host's open. A host that closes its pool first gets errors, and can
+// still close the store.
 func TestCloseLeavesHostsPoolOpen(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{})
 	require.NoError(t, first.Close())
@@ -141,7 +142,7 @@ func TestCloseLeavesHostsPoolOpen(t *testing.T) {
 	w.requireNothingLeft("none")
 }
 
-// Whoever gives a call up is let go at once, though the server says nothing.
+// A call whose context ends returns at once, even when the server does not answer.
 func TestCanceledCallReturnsAtOnce(t *testing.T) {
 	w, first := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(first, created("r"))

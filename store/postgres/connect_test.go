@@ -38,9 +38,8 @@ func silent(tb testing.TB) (address string, taken *atomic.Int64) {
 	return l.Addr().String(), taken
 }
 
-// TestOpenTriesNextHostWhenOneHangs: J9. The first host of a connection string as the operators' guide
-// has it takes connections and says nothing. Nobody waits there for longer than Options.Timeout,
-// and not for each new connection.
+// J9: the first host of a connection string accepts connections and never answers. No call waits
+// for it longer than Options.Timeout, and not every new connection waits for it.
 func TestOpenTriesNextHostWhenOneHangs(t *testing.T) {
 	hung, taken := silent(t)
 	dsn, schema := pgtest.Schema(t)

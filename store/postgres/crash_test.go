@@ -156,9 +156,10 @@ func (a *author) check(s *postgres.Store) {
 	require.Empty(a, a.told, "acknowledged, and lost")
 }
 
-// F8: the server is killed with kill -9 and restarted while commits are on their way: each that was
-// acknowledged is there afterwards, none is there twice, and whoever is not told how a commit ended
-// is told just that. The server waits for its disk here, as PostgreSQL does by default.
+// F8: the server is killed with kill -9 and restarted while commits are under way. Each
+// acknowledged commit is there afterwards, none is there twice, and a commit whose outcome is
+// unknown returns an error that says so. The server flushes to its disk here, as PostgreSQL does
+// by default.
 func TestStoreRecoversFromServerCrash(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	w := &world{t, server.DSN(""), "interlude"}
@@ -179,7 +180,7 @@ func TestStoreRecoversFromServerCrash(t *testing.T) {
 	require.True(t, s.Now().After(time.Now().Add(-time.Minute)))
 }
 
-// The way to the server is cut, again and again, in the middle of whatever is on it.
+// A proxy cuts the connections to the server again and again, in the middle of any exchange.
 func TestStoreReconnectsAfterConnectionLoss(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)

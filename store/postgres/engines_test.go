@@ -34,9 +34,9 @@ func (w *world) insertByOlder(r store.Run, record []byte) {
 		r.ID, int64(r.Version), string(r.State), r.State == fsm.StateQueued, finished, record)
 }
 
-// J4, J8: runs and nodes of older versions are told apart by engine: those that are there when the
-// schema is migrated, and those that older nodes add afterwards. A record that cannot be read holds
-// up neither the migration nor the other runs.
+// J4, J8: the migration fills the engine of runs and nodes of older versions, and of those that
+// older nodes add afterwards. A record that cannot be read stops neither the migration nor the
+// other runs.
 func TestMigrateFillsEnginesOfOlderVersions(t *testing.T) {
 	w := elsewhere(t)
 	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, postgres.Migrations()[:2]))
@@ -84,8 +84,8 @@ func TestMigrateFillsEnginesOfOlderVersions(t *testing.T) {
 	require.Len(t, claimed, 2)
 }
 
-// J4: a claim of several engines takes the runs in the order that they would have with one engine,
-// in pools with and without a bound by key, also when each of them is claimed alone.
+// J4: a claim of several engines starts runs in the order that they would have with one engine,
+// in pools with and without a key capacity, also when each claim takes one run.
 func TestClaimOfSeveralEnginesKeepsOrder(t *testing.T) {
 	for name, pool := range map[string]slots.Pool{
 		"by age":            {Name: "p", Capacity: 1000},

@@ -10,9 +10,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// A node that is cut off in the middle of a claim, which holds the row of the pool, holds up the
-// claims of the others for two seconds: then the server ends its transaction, and what it had
-// picked is theirs. Its own call ends with Options.Timeout.
+// A node that freezes in the middle of a claim holds the row of the pool. After two seconds the
+// server ends its transaction, and the other nodes claim what it had picked. The frozen node's
+// own call ends with Options.Timeout.
 func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	p, dsn := newProxy(t, w.dsn)
@@ -41,9 +41,9 @@ func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 	require.NoError(t, frozen.Close())
 }
 
-// A way to the server that is dead, and does not say so: calls end with Options.Timeout, and work
-// again when it is alive. Readers are told no more than that, writers also that the outcome is
-// unknown: what was on the way may arrive.
+// When the connection is dead without an error, calls end with Options.Timeout, and work again
+// once it is alive. The error of a write also says that its outcome is unknown: what was sent
+// may still arrive.
 func TestDeadConnectionEndsCalls(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)

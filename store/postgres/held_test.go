@@ -26,8 +26,8 @@ func (w *world) holds(s *postgres.Store, tx pgx.Tx, n int) []store.Run {
 	return runs
 }
 
-// A transaction that holds runs for a long time, and many who wait for them, hold up the commits,
-// reads and claims of no other run, though there are more who wait than connections.
+// A long transaction locks runs, and more commits wait for them than there are connections. The
+// commits, reads and claims of other runs go on.
 func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 	for name, end := range map[string]func(pgx.Tx, context.Context) error{"commits": pgx.Tx.Commit,
 		"rolls back": pgx.Tx.Rollback} {
@@ -77,8 +77,8 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 	}
 }
 
-// Who waits for a held run for longer than Options.Timeout is told so, and that nothing was
-// written; nothing is, later.
+// A commit that waits for a locked run longer than Options.Timeout returns an error that says
+// that nothing was written; nothing is written later.
 func TestCommitOfLockedRunTimesOut(t *testing.T) {
 	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
@@ -105,7 +105,8 @@ func (w *world) sessions(condition string) (n int) {
 	return n
 }
 
-// Entries of one batch follow up on each other, whether or not somebody holds the run meanwhile.
+// Entries of one batch follow up on each other, whether or not a transaction locks the run
+// meanwhile.
 func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.begin(pgx.ReadCommitted)
@@ -124,8 +125,8 @@ func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	require.Equal(t, third.Run, w.load(s, held.ID))
 }
 
-// C8: of two who submit the same id at once, one inside a transaction that is still open, exactly
-// one is first.
+// C8: of two submissions of one id at the same time, one of them inside an open transaction,
+// exactly one is stored.
 func TestConcurrentCreateOfOneIDStoresOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(pgx.Tx, context.Context) error

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// F8: what one node commits, a watcher on another node hears of: the run, its state and its last
-// event.
+// F8: a watcher on one node gets a hint of each commit of another node: the run, its state and
+// its last event.
 func TestWatchReportsCommitsOfOtherNodes(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{})
@@ -42,8 +42,8 @@ func TestWatchReportsCommitsOfOtherNodes(t *testing.T) {
 	require.Equal(t, 3, seen, "submitted, started, asked")
 }
 
-// A node whose listening connection was lost listens again, and is told that it may have missed
-// anything.
+// A node whose listening connection breaks listens again, and tells its watchers that anything
+// may have changed.
 func TestListenerReconnects(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	b := w.open(postgres.Options{NoNotify: true})
@@ -60,8 +60,8 @@ func TestListenerReconnects(t *testing.T) {
 	require.FailNow(t, "nobody was told that hints may be lost")
 }
 
-// Hints are not needed. Two nodes that neither tell nor listen see each other's commits when they
-// look.
+// Hints are not needed: two nodes that neither notify nor listen see each other's commits when
+// they poll.
 func TestPollingSeesCommitsWithoutNotifications(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoNotify: true, NoListen: true})
 	b := w.open(postgres.Options{NoNotify: true, NoListen: true})
@@ -75,7 +75,7 @@ func TestPollingSeesCommitsWithoutNotifications(t *testing.T) {
 	require.Equal(t, "user_reply", string(claimed[0].Run.Answer.Resolution))
 }
 
-// A process that commits and leaves at once is heard of.
+// A process that commits and closes the store at once still notifies the others.
 func TestCloseSendsLastHints(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{})
 	there := hints(t, w.open(postgres.Options{NoNotify: true}))
@@ -89,7 +89,7 @@ func TestCloseSendsLastHints(t *testing.T) {
 	w.hear(there, "r19")
 }
 
-// Schemas whose names are as long as the server allows have channels of their own.
+// Schemas with the longest name that the server allows have channels of their own.
 func TestWatchInSchemaWithLongName(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var worlds [2]*world

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// A transaction of the host's own that sees one moment, and finds that a run has changed since, is
-// told to begin again.
+// At repeatable read, a host's transaction that finds that a run has changed since it began gets
+// ErrSerialization.
 func TestInUnderRepeatableRead(t *testing.T) {
 	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
 		t.Run(string(level), func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestInUnderRepeatableRead(t *testing.T) {
 	}
 }
 
-// Two transactions that take runs crosswise: the server ends one of them.
+// Two transactions lock two runs in opposite order: the server ends one of them.
 func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	x, y := w.commit(s, created("x")), w.commit(s, created("y"))
@@ -82,7 +82,7 @@ func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 	require.EqualValues(t, 2, w.load(s, "y").Version)
 }
 
-// The host's context bounds a call in its transaction, not the store's patience.
+// The host's context, and not Options.Timeout, bounds a call in its transaction.
 func TestHostsContextBoundsCallsOfIn(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true, Timeout: 10 * time.Second})
 	tx := w.begin(pgx.ReadCommitted)

@@ -9,10 +9,10 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// A rare label is found by its index, however often the connection has been asked for it: the
-// server, which may have one plan for all labels after five times, makes one for this label each
-// time. So it does in a host's transaction. The session is set to what a server comes to after some
-// executions, which depends on what its tables are like.
+// The server finds a rare label by its index, however often the connection has run the listing,
+// also in a host's transaction: it plans each listing for its labels. Without that it may keep
+// one plan for all labels after five executions. The test sets the session to what the server
+// does then.
 func TestRunsByLabelIsPlannedForItsArguments(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), pgtest.With(dsn, "pool_max_conns=1", "plan_cache_mode=force_generic_plan"),

@@ -20,7 +20,7 @@ func (w *world) serverTime() (now time.Time) {
 	return now
 }
 
-// Leases are judged by the server's clock: a node whose own clock is wrong by years neither lives
+// The server's clock judges leases: a node whose own clock is wrong by years neither lives
 // longer nor ends others.
 func TestServerClockDecidesLeases(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
@@ -62,8 +62,8 @@ func TestNowIsServersTimeOnEveryNode(t *testing.T) {
 	}
 }
 
-// Once a node is expired each of its writes is refused (E4): who expires it waits for those that
-// are on their way, so that none comes after.
+// Every write of an expired node is refused (E4). Expire waits for the writes that are under
+// way, so that none is stored afterwards.
 func TestExpiredNodeCannotWrite(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	expire := func() error {
@@ -96,8 +96,8 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 	require.ErrorIs(t, w.try(s, fenced(report(w.load(s, "r")), "n")), store.ErrStaleEpoch)
 }
 
-// D5, A7: the slots of a pool are counted by one claim at a time: whoever else claims waits, even
-// for runs that are free, and counts what the first has taken.
+// D5, A7: one claim at a time counts the slots of a pool. Another claim waits, even for runs
+// that are free, and counts what the first one started.
 func TestConcurrentClaimsKeepCapacity(t *testing.T) {
 	w, a := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	b := w.open(postgres.Options{NoListen: true, NoNotify: true})

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// A listener that hears nothing for a while asks whether its connection stands, and goes on with it
-// if it does.
+// A listener that receives nothing for a while pings its connection, and goes on with it when it
+// answers.
 func TestListenerPingsSilentConnection(t *testing.T) {
 	dsn, schema := pgtest.Schema(t)
 	s, err := Open(t.Context(), dsn, Options{Schema: schema, NoListen: true, Timeout: 30 * time.Second})

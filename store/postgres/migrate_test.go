@@ -46,8 +46,8 @@ func (w *world) status() postgres.Status {
 // is ever changed, because the schemas that it made do not change with it.
 var frozen = []string{"f2be2064e868e6ec", "5c48a46ee7e53c6f", "fcd5facaa6491081"}
 
-// J8: a schema that was made by another text of a migration is refused when it is opened, and not
-// by the first statement that fails.
+// J8: Open refuses a schema that another text of a migration made; it does not leave that to the
+// first statement that fails.
 func TestOpenRefusesSchemaOfAnotherMigration(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	require.NoError(t, s.Close())
@@ -100,8 +100,8 @@ func TestMigrationsListsFrozenFiles(t *testing.T) {
 	require.Equal(t, 2, postgres.NewMigration(2, "x.sql", "-- oldest: 2\nSELECT 1").Oldest)
 }
 
-// Any number of processes may find an empty database at once: each migration is applied by one of
-// them, and all go on.
+// Any number of processes may find an empty database at once: one of them applies each
+// migration, and all go on.
 func TestMigrateByManyNodesAtOnce(t *testing.T) {
 	w := elsewhere(t)
 	known := next(additive)
@@ -131,8 +131,7 @@ func TestMigrateByManyNodesAtOnce(t *testing.T) {
 	require.Len(t, have.Applied, len(known))
 }
 
-// A migration that adds something is made while older nodes run: they go on, and can be opened
-// again.
+// Older nodes go on, and can be opened again, while a migration adds something.
 func TestOlderNodesServeDuringMigration(t *testing.T) {
 	w, old := newWorld(t, postgres.Options{})
 	stop, stopped := make(chan struct{}), make(chan error, 1)
@@ -168,8 +167,8 @@ func TestOlderNodesServeDuringMigration(t *testing.T) {
 	require.NoError(t, second(s.Inspect(t.Context())))
 }
 
-// A migration that older packages cannot work with says so, and they are refused; nothing goes
-// back.
+// A migration that older packages cannot work with says so, and Open of an older package refuses
+// the schema. No migration goes back.
 func TestOpenRefusesNewerSchema(t *testing.T) {
 	w := elsewhere(t)
 	text := fmt.Sprintf("-- oldest: %d\nALTER TABLE interlude.states RENAME COLUMN record TO body;",
@@ -198,7 +197,8 @@ func TestOpenWithoutMigrationRefusesOlderSchema(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrOlder)
 }
 
-// A migration that fails leaves the schema as it was, says which it is, and can be made again.
+// A migration that fails leaves the schema as it was, is named by the error, and can be
+// repeated.
 func TestFailedMigrationChangesNothing(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	r := w.commit(s, created("r"))
@@ -209,8 +209,8 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, next(additive)))
 }
 
-// A table that a long transaction uses is waited for, and those who come after the migration do not
-// wait for it so long.
+// A migration waits for a table that a long transaction uses in short turns, so that other
+// statements on the table do not wait as long.
 func TestMigrationWaitsForTablesInTurns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	tx := w.begin("")
@@ -231,7 +231,7 @@ func TestMigrationWaitsForTablesInTurns(t *testing.T) {
 	require.Equal(t, len(postgres.Migrations())+1, w.status().Version)
 }
 
-// Tables of somebody else's are left alone.
+// Open and Migrate leave the tables of another program alone.
 func TestOpenRefusesForeignTables(t *testing.T) {
 	for name, table := range map[string]string{
 		"a table of one of the names": `CREATE TABLE interlude.states (name text)`,

@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// Every statement works however it is sent: prepared, described, with statement caching off as
-// poolers want it, or as text; and whatever isolation and time zone the database gives to its
-// sessions.
+// Every statement works in every mode of the driver (prepared, described, without a statement
+// cache as poolers need it, and as text), and under every isolation level and time zone that a
+// database sets for its sessions.
 func TestStoreInEveryQueryExecMode(t *testing.T) {
 	for name, settings := range map[string][]string{
 		"prepared":                  nil,

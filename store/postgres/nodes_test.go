@@ -48,9 +48,10 @@ func (w *world) asked(c *lifecycle.Client, id string) {
 	require.FailNow(w, id+" asks nothing")
 }
 
-// C8: a host submits, replies and cancels on one node, inside transactions of its own and together
-// with its own rows, and another node executes: after the commit, and never what was rolled back.
-// With notifications nobody looks by itself (a poll is an hour); without them a poll is enough.
+// C8: a host submits, replies and cancels on one node, in transactions of its own together with
+// its own rows, and another node executes the runs after the commit, and never what was rolled
+// back. With notifications no node polls (the interval is an hour); without them polling is
+// enough.
 func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		o    postgres.Options

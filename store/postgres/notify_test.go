@@ -27,7 +27,7 @@ func notices(tb testing.TB, n *notifier) (all []notice) {
 
 func newTestNotifier() *notifier { return newNotifier(&Store{instance: "here"}) }
 
-// Hints of one run are one, the newest; whatever the order in which they came.
+// Several hints of one run become the newest one, whatever the order in which they came.
 func TestNotifierKeepsNewestHintOfRun(t *testing.T) {
 	n := newTestNotifier()
 	n.enqueue([]store.Hint{{RunID: "a", State: fsm.StateQueued, Seq: 1}, {RunID: "b", State: fsm.StateQueued, Seq: 1}})
@@ -38,7 +38,7 @@ func TestNotifierKeepsNewestHintOfRun(t *testing.T) {
 	require.Empty(t, notices(t, n))
 }
 
-// What is too much for one notification goes in several; each run is told once.
+// Hints that do not fit into one notification go into several; each run is named once.
 func TestNotifierSplitsManyHints(t *testing.T) {
 	n := newTestNotifier()
 	const runs = 1000
@@ -58,7 +58,7 @@ func TestNotifierSplitsManyHints(t *testing.T) {
 	require.Len(t, seen, runs)
 }
 
-// More than that, or ids that are long when they are written down, is told as "anything may have
+// Too many hints, or hints with ids that are too long in JSON, become "anything may have
 // changed".
 func TestNotifierReplacesTooManyHintsByAll(t *testing.T) {
 	n := newTestNotifier()
@@ -70,7 +70,7 @@ func TestNotifierReplacesTooManyHintsByAll(t *testing.T) {
 	require.Equal(t, []notice{{From: "here", All: true}}, notices(t, n))
 }
 
-// A schema's channel has a name that the server takes, and no other schema has.
+// The name of a schema's channel fits the server, and no other schema has it.
 func TestChannelNameFitsServer(t *testing.T) {
 	channel := func(schema string) string { return (&Store{o: Options{Schema: schema}}).channel() }
 	require.Equal(t, "interlude a", channel("a"))
@@ -79,8 +79,8 @@ func TestChannelNameFitsServer(t *testing.T) {
 	require.NotEqual(t, channel(long), channel(long+"a"))
 }
 
-// What cannot be read is of a version that tells more: anything may have changed. What a store has
-// told itself it does not hear.
+// A notification that cannot be decoded comes from a newer version: anything may have changed. A
+// store ignores its own notifications.
 func TestNotificationsAreDecoded(t *testing.T) {
 	for payload, want := range map[string][]store.Hint{
 		`{"from":"there","runs":[{"id":"a","s":"queued","n":7},{"id":"b","s":"failed","n":9}]}`: {

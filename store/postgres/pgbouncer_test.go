@@ -102,8 +102,8 @@ func newPooler(tb testing.TB) *pooler {
 	return p
 }
 
-// The suite passes through a pooler that gives each transaction another session, in each mode that
-// needs none.
+// The suite passes through a pooler that gives each transaction another session, in each mode of
+// the driver that needs no session.
 func TestStoreThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	stateless := []string{"exec", "simple_protocol", "cache_describe"}
@@ -129,7 +129,7 @@ func TestStoreThroughPgBouncer(t *testing.T) {
 	}.Run(t)
 }
 
-// With a direct connection to listen on, hints arrive through a pooler too.
+// With a direct connection for listening, hints arrive through a pooler too.
 func TestHintsThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	w := &world{t, pgtest.With(p.dsn, "default_query_exec_mode=exec"), "interlude"}
@@ -140,8 +140,8 @@ func TestHintsThroughPgBouncer(t *testing.T) {
 	w.hearsOf(b, hints(t, a))
 }
 
-// The driver's default mode needs sessions: an older pooler gives it others, and the error says
-// what to do. Nothing is lost by it.
+// The driver's default mode needs sessions. An older pooler gives each transaction another one,
+// and the error says what to do. No commit is lost.
 func TestPreparedStatementsThroughPgBouncer(t *testing.T) {
 	p := newPooler(t)
 	if p.prepares {

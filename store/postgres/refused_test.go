@@ -73,7 +73,7 @@ func TestOpenRefusesBadOptions(t *testing.T) {
 	require.ErrorIs(t, postgres.Migrate(t.Context(), "host=localhost", "pg_x"), postgres.ErrConfig)
 }
 
-// A server of one's own: that of the tests may let everybody in.
+// The test starts a server of its own: a shared one may accept any password.
 func TestOpenReportsRefusedConnection(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{Settings: map[string]string{"max_connections": "4",
 		"superuser_reserved_connections": "3", "max_wal_senders": "0"}})
@@ -122,7 +122,7 @@ func TestOpenReportsRefusedConnection(t *testing.T) {
 	require.Less(t, time.Since(began), 10*time.Second)
 }
 
-// A server in recovery serves readers; nobody can write there, and it is not tried for ever.
+// A server in recovery serves reads; a write there fails and is not repeated.
 func TestOpenReportsStandby(t *testing.T) {
 	server := pgtest.Start(t, pglocal.Options{})
 	w := &world{t, server.DSN(""), "interlude"}

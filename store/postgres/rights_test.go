@@ -27,8 +27,8 @@ func (w *world) grant(documented, role string) {
 	}
 }
 
-// Who may not make tables has somebody else migrate, and needs no more rights than the operators'
-// guide says.
+// A role that may not make tables lets another role migrate, and needs no more rights than the
+// operators' guide lists.
 func TestNodeNeedsDocumentedRights(t *testing.T) {
 	w := elsewhere(t)
 	node, dsn := w.newRole("")
@@ -60,8 +60,8 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
 }
 
-// Processes that submit, reply and cancel, and those that only look, have less, and are told when
-// they try more.
+// Processes that submit, reply and cancel, and processes that only read, need fewer rights. A call
+// that needs more returns an error that says so.
 func TestClientNeedsFewerRights(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	waiting := w.waiting(s, "waiting")
@@ -103,7 +103,7 @@ func TestClientNeedsFewerRights(t *testing.T) {
 	require.Contains(t, have.Lacks, "INSERT on runs")
 }
 
-// A role that was given an empty schema makes its tables there, and needs nobody else.
+// A role that may create tables in an empty schema migrates it without further rights.
 func TestMigrateUsesGivenSchema(t *testing.T) {
 	w := elsewhere(t)
 	name, dsn := w.newRole("")

@@ -55,8 +55,7 @@ func opened(t *testing.T, server *pglocal.Server, o postgres.Options) *postgres.
 	return s
 }
 
-// TestAcknowledgedCommitSurvivesFailover: J8, J9, on a real primary and a real synchronous
-// standby.
+// J8, J9, on a real primary and a real synchronous standby.
 func TestAcknowledgedCommitSurvivesFailover(t *testing.T) {
 	primary, standby := replicated(t)
 	storetest.Replica{
@@ -72,10 +71,9 @@ func TestAcknowledgedCommitSurvivesFailover(t *testing.T) {
 	}.Run(t)
 }
 
-// TestCommitWithCanceledStandbyWaitFails: J8. An administrator cancels the server's wait
-// for the standby, which the server answers with success; whatever was written then has an unknown
-// outcome. The same calls again, of people and in a host's transaction, are not acknowledged
-// either, before the standby is back.
+// J8: an administrator cancels the server's wait for the standby, which the server answers with
+// success. Every write then has an unknown outcome. The same calls again, of people and in a
+// host's transaction, are not acknowledged either, until the standby is back.
 func TestCommitWithCanceledStandbyWaitFails(t *testing.T) {
 	primary, standby := replicated(t)
 	s := opened(t, primary, postgres.Options{NoListen: true, NoNotify: true})

@@ -32,8 +32,8 @@ func isolated(tb testing.TB, isolation string) string {
 	return pgtest.With(dsn, "synchronous_commit=off")
 }
 
-// The suite passes with every mode and every default isolation. Each case has the next of them, and
-// each of its handles another mode.
+// The suite passes in every mode of the driver and at every default isolation: each case takes the
+// next combination, and each of its handles another mode.
 func TestStoreWithEveryOption(t *testing.T) {
 	var opened atomic.Int64
 	inTurn := func(dsn string) string {

@@ -51,7 +51,7 @@ func (w *world) requireReadOnly(s store.Store, r store.Run) {
 	require.ErrorIs(w, err, store.ErrNotFound)
 }
 
-// A database that is set to read-only, as before a switch to another one.
+// An operator sets the database to read-only, as before a switch to another one.
 func TestCommitReportsReadOnlyDatabase(t *testing.T) {
 	w := &world{t, pgtest.DSN(t), "interlude"}
 	s := w.open(postgres.Options{})
@@ -62,7 +62,7 @@ func TestCommitReportsReadOnlyDatabase(t *testing.T) {
 	w.commit(s, report(r)) // its sessions began before
 }
 
-// The server's disk is full: here a trigger says so, with the server's own code.
+// A trigger raises the server's own error for a full disk.
 func TestCommitReportsFullServer(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
@@ -82,8 +82,8 @@ func TestCommitReportsFullServer(t *testing.T) {
 	w.commit(s, report(r))
 }
 
-// A lock that somebody holds for longer than the role's statement timeout, which is shorter than
-// the store's own patience.
+// A table is locked for longer than the role's statement timeout, which is shorter than
+// Options.Timeout.
 func TestReadReportsStatementTimeout(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))
@@ -100,8 +100,8 @@ func TestReadReportsStatementTimeout(t *testing.T) {
 	w.commit(hurried, report(r))
 }
 
-// The host has given all connections of its pool away: whoever waits is told after Options.Timeout,
-// and that nothing was written.
+// The host uses all connections of its pool: a call fails after Options.Timeout with an error
+// that says that nothing was written.
 func TestCallReportsExhaustedPool(t *testing.T) {
 	w, other := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(other, created("r"))
@@ -129,7 +129,7 @@ func TestCallReportsExhaustedPool(t *testing.T) {
 	w.commit(s, report(r))
 }
 
-// Others have taken all connections that the role may have.
+// Other processes use all connections that the role may have.
 func TestOpenReportsTooManyConnections(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	r := w.commit(s, created("r"))

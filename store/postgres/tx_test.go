@@ -51,9 +51,9 @@ func (w *world) requireSilence(a *postgres.Store, silent string, heard ...<-chan
 	}
 }
 
-// C8: what is committed in a transaction of the host's own is there with the host's row when the
-// host commits, and then all nodes are told; when it rolls back, neither is there, nobody is told,
-// and nothing of it is remembered.
+// C8: commits in a host's transaction are stored with the host's row when the host commits, and
+// all nodes get hints. When the host rolls back, neither is stored, no node gets a hint, and the
+// cache is unchanged.
 func TestInCommitsWithHostsTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		// as it stands when the transaction begins; Version 0: not at all
@@ -129,8 +129,8 @@ func (w *world) requireStands(s store.Store, want store.Run) {
 	require.Len(w, events, int(want.Seq))
 }
 
-// A version that was rolled back may be written again, otherwise: what the transaction saw and
-// wrote is nobody's.
+// A version that was rolled back may be written again with other content: the cache has nothing
+// that the transaction read or wrote.
 func TestRollbackLeavesNothingInCache(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
@@ -152,7 +152,7 @@ func TestRollbackLeavesNothingInCache(t *testing.T) {
 	require.Equal(t, map[string]string{"made": "later"}, w.load(s, "new").Labels)
 }
 
-// What was remembered before is no obstacle either: the host's commit counts.
+// A cached run does not hide what a host's transaction committed.
 func TestHostsCommitReplacesCachedRun(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
@@ -163,7 +163,7 @@ func TestHostsCommitReplacesCachedRun(t *testing.T) {
 	w.commit(s, report(second))
 }
 
-// Refusals leave the transaction usable, with all that it has written before.
+// A refused commit leaves the transaction usable, with everything that was written before.
 func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	w.orders()
@@ -229,7 +229,7 @@ func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// What has a transaction of its own cannot be had inside another one.
+// Calls that make a transaction of their own are refused inside a host's transaction.
 func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	tx := w.begin(pgx.ReadCommitted)
@@ -250,7 +250,7 @@ func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w.load(s, "r")
 }
 
-// A closed store is closed inside a transaction too; the transaction is the host's.
+// A closed store answers ErrClosed inside a transaction too. The transaction stays the host's.
 func TestInAnswersErrClosedAfterClose(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	w.orders()
@@ -263,7 +263,8 @@ func TestInAnswersErrClosedAfterClose(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// F8: a run of many events, of all kinds of text, is the same whoever's transaction wrote it.
+// F8: a run of many events, with all kinds of text, is the same in whichever transaction it was
+// written.
 func TestInWritesWholeRuns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	c := created("r")

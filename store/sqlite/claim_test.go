@@ -50,8 +50,8 @@ func ids(claimed []store.Claimed) (all []string) {
 
 var errStart = errors.New("the workspace is missing")
 
-// I3: a run that Start fails for, in whatever way, is left as it was and takes no slot; the others
-// are claimed, the error says which one it was, and the store goes on.
+// I3: a run whose Start fails, in whatever way, is left as it was and takes no slot. The others
+// are claimed, the error names the run, and the store goes on.
 func TestClaimSkipsRunWhoseStartFails(t *testing.T) {
 	plainly := claim("n").Start
 	stores := map[string]*sqlite.Store{}
@@ -121,8 +121,8 @@ func TestClaimSkipsRunWhoseStartFails(t *testing.T) {
 	}
 }
 
-// A specification of any size comes back as it was given: from a claim, from the next claim of the
-// same run, and from a read; also after the file was opened again.
+// A specification of any size is returned unchanged by a claim, by the next claim of the same
+// run and by a read, also after the file is opened again.
 func TestSpecIsReturnedUnchanged(t *testing.T) {
 	path := made(t)
 	given := map[string][]byte{"kept": []byte("{}")}
@@ -179,8 +179,8 @@ func TestSpecIsReturnedUnchanged(t *testing.T) {
 	require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM specs`))
 }
 
-// Without group commit each claimed run has a transaction of its own, and a claim still brings up
-// to Max; with it they share one.
+// Without group commit each claimed run has a transaction of its own, and a claim still starts
+// up to Max runs; with it they share one transaction.
 func TestClaimCountsTransactions(t *testing.T) {
 	for way, options := range grouped {
 		t.Run(way, func(t *testing.T) {
@@ -207,10 +207,10 @@ func TestClaimCountsTransactions(t *testing.T) {
 	}
 }
 
-// What a pool has room for is claimed: the higher priority first, then by key, then by age. When
-// there is not room for all, keys take turns, beginning with the one after that served last; there
-// is never more than there is room for, in the pool or for the key. All this holds across the
-// engines of a node, in one order, and what is queued for other engines changes nothing (J4).
+// A claim starts what a pool has room for: the higher priority first, then by key, then by age.
+// When there is not room for all, keys take turns, beginning after the key that was served last.
+// The capacities of the pool and of the key are never exceeded. All this holds across the
+// engines of a node, and queued runs of other engines change nothing (J4).
 func TestClaimKeepsOrderAndCapacity(t *testing.T) {
 	for name, engines := range map[string][]string{"any engine": nil, "two engines": {"e", "f", "unused"}} {
 		t.Run(name, func(t *testing.T) { takesOfAPool(t, engines) })

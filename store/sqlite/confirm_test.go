@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOpenFlushesRecoveredCommits: J8. A writer that was killed between its write and its flush has left
-// frames that a recovery takes for stored, and that no disk may have yet. Open commits something of
-// its own behind them, which flushes the whole log, so that whatever this store shows is durable.
+// J8: a writer that was killed between its write and its flush leaves frames that a recovery
+// takes for stored, though the disk may not have them yet. Open commits a change of its own
+// behind them, which flushes the whole log, so that everything that this store reads is durable.
 func TestOpenFlushesRecoveredCommits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := Open(t.Context(), path, Options{})

@@ -117,7 +117,7 @@ func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrInvalid)
 }
 
-// I10: a record that was spoiled inside the file is reported, not returned.
+// I10: a read reports a corrupt record as ErrCorrupt and does not return it.
 func TestCorruptRecordIsReported(t *testing.T) {
 	path := made(t)
 	db, err := sql.Open("sqlite", path)
@@ -170,7 +170,8 @@ func TestCommitReportsFullDisk(t *testing.T) {
 	require.Len(t, page.Runs, stored+2)
 }
 
-// F8: a file that may only be read is refused with an error that says so, and left as it is.
+// F8: Open refuses a file that may only be read with an error that says so, and leaves it as it
+// is.
 func TestOpenRefusesReadOnlyFile(t *testing.T) {
 	path := made(t)
 	body, err := os.ReadFile(path)
@@ -184,8 +185,8 @@ func TestOpenRefusesReadOnlyFile(t *testing.T) {
 	require.Equal(t, body, after)
 }
 
-// F8: while another process holds the file, opening and commits wait, and then say so; reading goes
-// on.
+// F8: while another process locks the file, Open and commits wait, and then return ErrBusy;
+// reads go on.
 func TestCommitReportsLockedFile(t *testing.T) {
 	path := made(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
@@ -209,8 +210,8 @@ func TestCommitReportsLockedFile(t *testing.T) {
 	require.NoError(t, s.Commit(t.Context(), []store.Commit{newRun("after", 1)})[0])
 }
 
-// E6 I13: two stores on one file, as two processes have it: no commit is lost, and capacity is
-// never exceeded.
+// E6 I13: two stores on one file, as in two processes: no commit is lost, and capacity is never
+// exceeded.
 func TestTwoProcessesShareFile(t *testing.T) {
 	path := made(t)
 	var two [2]*sqlite.Store

@@ -22,8 +22,8 @@ func masked(t *testing.T, mask int) {
 	t.Cleanup(func() { syscall.Umask(before) })
 }
 
-// J8: what people say is private: every file that a store makes is its user's alone, whatever the
-// umask, unless the options say otherwise. A file that exists keeps its mode.
+// J8: runs hold private text, so only the user may read the files that a store makes, whatever
+// the umask, unless the options say otherwise. A file that exists keeps its mode.
 func TestOpenMakesPrivateFiles(t *testing.T) {
 	modes := func(path string, o sqlite.Options) map[string]fs.FileMode {
 		s, err := sqlite.Open(t.Context(), path, o)
@@ -63,7 +63,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	}
 }
 
-// J8: an error of Open says what is wrong with the path, and nothing is made.
+// J8: an error of Open says what is wrong with the path, and no file is made.
 func TestOpenRefusesBadPath(t *testing.T) {
 	refused := func(path string, want error, says string) {
 		t.Helper()
@@ -95,7 +95,7 @@ func TestOpenRefusesBadPath(t *testing.T) {
 	refused(filepath.Join(dir, "link"), sqlite.ErrReadOnly, "no such file")
 }
 
-// J8: a file or folder that this user may not write is named.
+// J8: the error names a file or folder that this user may not write.
 func TestOpenReportsUnwritableFolder(t *testing.T) {
 	existing := made(t)
 	folder := filepath.Dir(existing)

@@ -52,8 +52,8 @@ func transactions(t *testing.T, path string) (n int) {
 	return n
 }
 
-// F8: what arrives while the writer is at work goes together in its next transaction; each entry
-// still succeeds or fails by itself.
+// F8: commits that arrive while the writer is busy share its next transaction; each entry still
+// succeeds or fails by itself.
 func TestWaitingCommitsShareTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		options      sqlite.Options
@@ -84,7 +84,7 @@ func TestWaitingCommitsShareTransaction(t *testing.T) {
 	}
 }
 
-// E5: a call whose caller gave up before the writer came to it is not made.
+// E5: a commit whose caller gave up before the writer started it is not stored.
 func TestWithdrawnCommitIsNotStored(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	free := s.Hold()
@@ -99,9 +99,9 @@ func TestWithdrawnCommitIsNotStored(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// F8: when a transaction cannot be made, as on a disk that became read-only, each entry of each
-// call in it gets the reason and none is stored; what was stored stays readable, and commits work
-// again when they can be made.
+// F8: when a transaction fails, as on a disk that became read-only, each entry of each call in
+// it returns the reason and none is stored. What was stored stays readable, and later commits
+// work again once they can be written.
 func TestFailedTransactionFailsAllItsCommits(t *testing.T) {
 	s, _ := openMade(t, quiet)
 	allow, err := s.Deny()

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// I13: listings have connections of their own. While they are all at work, everybody else is
-// served, and one more listing waits as long as its caller does.
+// I13: listings have connections of their own. While all of these are busy, other calls are
+// served, and one more listing waits until its context ends.
 func TestRunsDelaysNoOtherRead(t *testing.T) {
 	s, _ := openMade(t, quick)
 	put(t, s, newRun("r", 10))
@@ -40,8 +40,8 @@ func TestRunsDelaysNoOtherRead(t *testing.T) {
 	require.NoError(t, second(s.Runs(t.Context(), store.Query{})))
 }
 
-// I10: the index of labels is a hint. Runs that it names wrongly are left out, and the page is
-// filled by those behind them; a run that is deleted is named no more.
+// I10: the index of labels is a hint. A listing leaves out runs whose labels only have the same
+// hash, and fills its page with the next ones; a deleted run is never listed.
 func TestRunsByLabelChecksHashCollisions(t *testing.T) {
 	for name, extra := range map[string]int{"few runs": 0, "many runs": sqlite.FewRuns} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestRunsByLabelChecksHashCollisions(t *testing.T) {
 	}
 }
 
-// A run that is pruned leaves nothing in the index of labels.
+// Prune deletes the labels of a run from the index.
 func TestPruneDeletesLabels(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)

@@ -166,8 +166,8 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 	}
 }
 
-// What a failed transaction wrote is not counted, also not with the next one; nor is what another
-// process wrote.
+// Counters count neither what a failed transaction wrote, also not with the next one, nor what
+// another process wrote.
 func TestCountersLeaveOutFailedTransaction(t *testing.T) {
 	a, path := openMade(t, quick)
 	b, err := sqlite.Open(t.Context(), path, quick)

@@ -25,8 +25,8 @@ var mayScan = regexp.MustCompile(
 var mayCount = regexp.MustCompile(
 	`^(SCAN runs USING (COVERING INDEX runs_(ready|waiting)|INDEX runs_held)$|SEARCH runs USING (COVERING )?INDEX runs_(ready|held|waiting|deadline|delayed) |USE TEMP B-TREE FOR GROUP BY$)`)
 
-// I13: no statement of a round trip walks through the runs or through their events: each is
-// answered from an index that holds only what it looks for.
+// I13: no statement of a round trip scans the runs or their events: an index that holds only the
+// matching rows answers each.
 func TestStatementsUseIndexes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := sqlite.Open(t.Context(), path, quiet)
@@ -73,9 +73,9 @@ func TestStatementsUseIndexes(t *testing.T) {
 	require.Equal(t, 6, counted)
 }
 
-// I13: a listing by label finds the runs of the rarest label in the index of labels, and looks the
-// others up there; when many runs have each of them, it goes along the order of the listing and
-// looks all of them up. It reads no record that the index does not name.
+// I13: a listing by label finds the runs with the rarest label in the index of labels, and
+// checks the other labels there. When many runs have each label, it walks in the order of the
+// listing and checks all labels in the index. It decodes no record that the index does not name.
 func TestRunsByLabelUsesIndex(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)

@@ -50,9 +50,9 @@ func commit(s *sqlite.Store, c store.Commit) error {
 	return s.Commit(context.Background(), []store.Commit{c})[0]
 }
 
-// F8: two processes change the same runs in turn, each on what it saw last. What one decided on a
-// record that the other has changed meanwhile is refused, nothing that was accepted is lost, and
-// the events have no gap.
+// F8: two processes change the same runs in turn, each from the record that it read last. A
+// commit on a record that the other process has changed meanwhile is refused, no accepted commit
+// is lost, and the events have no gap.
 func TestCacheSeesCommitsOfOtherProcess(t *testing.T) {
 	a, b := two(t)
 	stores := []*sqlite.Store{a, b}
@@ -91,8 +91,9 @@ func TestCacheSeesCommitsOfOtherProcess(t *testing.T) {
 	}
 }
 
-// A node that somebody expired writes nothing any more, though its own process just saw it
-// registered; one that somebody registered may claim, though its process just saw that it was not.
+// A node that another process expired can write nothing, though its own process has just cached
+// that it is registered. A node that another process registered may claim, though its process
+// has just cached that it is not.
 func TestCacheSeesNodesOfOtherProcess(t *testing.T) {
 	byEither(t, nodesAreThoseOfTheFile)
 }
@@ -131,7 +132,7 @@ func nodesAreThoseOfTheFile(t *testing.T, a, b *sqlite.Store) {
 	require.Len(t, claimed, 1)
 }
 
-// A pool that somebody made or changed is that of the next commit and claim.
+// The next commit and claim use a pool that another process made or changed.
 func TestCacheSeesPoolsOfOtherProcess(t *testing.T) {
 	byEither(t, poolsAreThoseOfTheFile)
 }
@@ -176,8 +177,8 @@ func poisoned(prev store.Run) store.Commit {
 	return c
 }
 
-// F8: when a transaction fails in its middle, nothing of it is stored or remembered: neither runs,
-// nor their events, nor nodes and pools. The same commits succeed afterwards, made anew.
+// F8: when a transaction fails in its middle, nothing of it is stored or cached: no run, event,
+// node or pool. The same commits succeed afterwards.
 func TestFailedTransactionEmptiesCache(t *testing.T) {
 	for _, how := range []string{"ABORT", "FAIL", "ROLLBACK"} { // the last ends the transaction by itself
 		t.Run(how, func(t *testing.T) {
@@ -231,8 +232,7 @@ func waiting(t *testing.T, s *sqlite.Store, n int) {
 	require.Eventually(t, func() bool { return s.Queued() == n }, 10*time.Second, 100*time.Microsecond)
 }
 
-// F8: a claim whose transaction fails gives no slot, and the same runs are claimed when it can be
-// made.
+// F8: a claim whose transaction fails gives no slot, and a later claim starts the same runs.
 func TestFailedClaimChangesNothing(t *testing.T) {
 	s, path := openMade(t, quick)
 	poison(t, path, "ABORT")
@@ -262,8 +262,8 @@ func TestFailedClaimChangesNothing(t *testing.T) {
 	}
 }
 
-// F8: what did not fit on a full disk succeeds, unchanged, when there is room; what was stored
-// before the failure in the same transaction is forgotten with it.
+// F8: a commit that failed on a full disk succeeds unchanged when there is room; what the same
+// transaction wrote before the failure is not kept.
 func TestCommitOnFullDiskChangesNothing(t *testing.T) {
 	full := quick
 	full.MaxPages = 100
@@ -296,8 +296,8 @@ func TestCommitOnFullDiskChangesNothing(t *testing.T) {
 	requireEvents(t, s, "b", append(b.Events, batch[1].Events...), 0, 10)
 }
 
-// However many runs are written, and whatever the size of their specifications, the writer
-// remembers a bounded part, and the forgotten ones are changed as before.
+// However many runs are written, and however large their specifications are, the cache is
+// bounded, and runs that it dropped are changed as before.
 func TestCacheIsBounded(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
@@ -332,7 +332,7 @@ func TestCacheIsBounded(t *testing.T) {
 	require.True(t, bytes.Equal(spec, got))
 }
 
-// A run that has ended is not written again, and not remembered.
+// A finished run is not written again, and leaves the cache.
 func TestCacheDropsFinishedRuns(t *testing.T) {
 	s, _ := openMade(t, quick)
 	before, _ := s.Cached()

@@ -173,8 +173,8 @@ func requireStored(t *testing.T, s *sqlite.Store, h *hints, made []store.Commit)
 	require.Equal(t, made[1].Run.Labels, claimed[1].Run.Labels)
 }
 
-// A batch is the caller's again when Commit returns: what becomes of it then changes nothing that
-// is stored, hinted or remembered.
+// When Commit has returned, the caller may change its batch: that changes nothing that is
+// stored, cached, or passed to watchers.
 func TestCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")
@@ -187,8 +187,9 @@ func TestCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	requireStored(t, s, h, made())
 }
 
-// A batch is the caller's again too when Commit returns because its context ended, before or amid
-// the write. Before, nothing is stored; amid it, all of it is, as it was when Commit was called.
+// The caller may also change its batch when Commit returned because its context ended, before or
+// during the write. Before it nothing is stored; during it everything is stored as it was when
+// Commit was called.
 func TestCanceledCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		t.Run(fmt.Sprintf("begun=%t", begun), func(t *testing.T) {
@@ -246,8 +247,8 @@ func TestCanceledCommitKeepsNothingOfCallersBatch(t *testing.T) {
 	}
 }
 
-// What Start was given and made, and what Claim returned, are the caller's: what becomes of them
-// changes nothing that is stored, hinted or remembered.
+// The caller may change what Start was given and returned, and what Claim returned: that changes
+// nothing that is stored, cached, or passed to watchers.
 func TestClaimSharesNothingWithCaller(t *testing.T) {
 	s, _ := openMade(t, quick)
 	join(t, s, "n")

@@ -30,7 +30,7 @@ func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 	return s
 }
 
-// I10: a spoiled record fails for itself alone, not for those whose commits share its transaction.
+// I10: a corrupt record fails its own commit, and none of those that share its transaction.
 func TestCorruptRecordFailsOnlyItsCommit(t *testing.T) {
 	s := spoiled(t, "bad")
 	errs := s.Commit(t.Context(), []store.Commit{newRun("before", 10), report(newRun("bad", 10).Run),
@@ -40,7 +40,7 @@ func TestCorruptRecordFailsOnlyItsCommit(t *testing.T) {
 	require.NoError(t, errs[2])
 }
 
-// I10: a spoiled record does not keep others from being claimed, and is reported.
+// I10: a claim reports a corrupt record and starts the other runs.
 func TestClaimSkipsCorruptRecord(t *testing.T) {
 	s := spoiled(t, "bad")
 	put(t, s, newRun("good", 10))
@@ -51,7 +51,7 @@ func TestClaimSkipsCorruptRecord(t *testing.T) {
 	require.Len(t, claimed, 2)
 }
 
-// F8: an entry that cannot be encoded is refused before anything is written, and fails no other.
+// F8: a commit that cannot be encoded is refused before anything is written, and fails no other.
 func TestUnencodableCommitFailsAlone(t *testing.T) {
 	s := spoiled(t)
 	parked := ask(start(t, s, 1)[0].Run)

@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// Listings may be filtered in any number of ways: what is kept of them is bounded, and every one
-// still works.
+// Listings have any number of filters: the prepared statements that a connection keeps are
+// bounded, and every listing still works.
 func TestPreparedStatementsAreBounded(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quiet)
 	require.NoError(t, err)

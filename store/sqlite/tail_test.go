@@ -218,9 +218,9 @@ func (w *teller) prune(id string) {
 	w.runs[id], w.told[id] = store.Run{ID: id}, nil
 }
 
-// F8: wherever a run's events stand, in its row, in the log or in both, a reader gets exactly those
-// that were committed, from every cursor; also after the store forgot the run's row, beside refused
-// commits, and when its id is used again.
+// F8: wherever the events of a run are stored, in its row, in the log or in both, a reader gets
+// exactly those that were committed, from every cursor; also after the run left the cache,
+// beside refused commits, and when its id is used again.
 func TestEventsReadsTailAndLog(t *testing.T) {
 	path := made(t)
 	w := &teller{t: t, path: path, db: plain(t, path)}
@@ -244,7 +244,7 @@ func TestEventsReadsTailAndLog(t *testing.T) {
 	})
 }
 
-// F8: the edges of a run's row, one by one: what it holds and how many rows the log has.
+// F8: the exact sizes at which events move from the run's row to the log.
 func TestCommitMovesFullTailToLog(t *testing.T) {
 	const full = sqlite.MaxTail
 	s, path := openMade(t, quick)
@@ -289,8 +289,8 @@ func TestCommitMovesFullTailToLog(t *testing.T) {
 	}
 }
 
-// F8: one reader of many large events gets them in pages of bounded size, and each reader's events
-// are its own: what is put behind one of them does not run into the next.
+// F8: a reader of many large events gets them in pages of bounded size. The events of a page are
+// the caller's: what it appends to one of them does not change the next.
 func TestEventsGivesCallerOwnPage(t *testing.T) {
 	s, _ := openMade(t, quick)
 	first := tells(store.Run{ID: "r"}, 10, 10, 10)

@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// Section F, F8: who watches is told of the commits of other processes, also of those that came
-// before the first look.
+// Section F, F8: a watcher gets hints of the commits of other processes, also of those before
+// its first poll.
 func TestWatchReportsCommitsOfOtherProcess(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
@@ -48,9 +48,9 @@ func TestWatchReportsCommitsOfOtherProcess(t *testing.T) {
 	put(t, other, next)
 }
 
-// F8: a hint of another process's commit names the run that changed, so that those who follow other
-// runs are left alone; what changes no run gives no hint. Who missed too much is told that anything
-// may have changed.
+// F8: a hint of another process's commit names the run that changed, so that followers of other
+// runs do not read. A transaction that changes no run gives no hint. A poll that missed too much
+// reports that anything may have changed.
 func TestWatchNamesRunsOfOtherProcess(t *testing.T) {
 	path := made(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
@@ -100,7 +100,7 @@ func TestWatchNamesRunsOfOtherProcess(t *testing.T) {
 	require.Equal(t, store.Hint{}, next(), "what cannot be read is not passed over")
 }
 
-// The table of changes is kept short, however many transactions there are.
+// The table of changes stays short, however many transactions there are.
 func TestChangesTableIsBounded(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)

@@ -13,11 +13,11 @@ import (
 
 var claimCases = []promised{
 	{
-		"claim/gives what a turn needs, in one commit",
+		"claim/returns record and spec in one commit",
 		"Start is given the record with slot, owner and the next epoch, and the specification; what it makes of them " +
 			"is stored and returned (D5).",
 		func(w *world) {
-			c := created("a", w.tick())
+			c := Created("a", w.tick())
 			w.commit(c)
 			now := w.tick()
 			var given store.Run
@@ -25,7 +25,7 @@ var claimCases = []promised{
 			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 5,
 				Start: func(r store.Run, s []byte) (store.Commit, error) {
 					given, spec = r.Clone(), bytes.Clone(s)
-					return started(now)(r, s)
+					return Started(now)(r, s)
 				}})
 			require.NoError(w, err)
 			require.Len(w, claimed, 1)
@@ -35,16 +35,16 @@ var claimCases = []promised{
 			want := c.Run
 			want.Slot, want.Owner, want.Epoch = true, "n", 1
 			require.Equal(w, text(w, want), text(w, given), "Start sees the stored record, with slot, owner and epoch")
-			next, err := started(now)(want, nil)
+			next, err := Started(now)(want, nil)
 			require.NoError(w, err)
 			require.Equal(w, text(w, next.Run), text(w, claimed[0].Run))
-			got := w.look("a")
+			got := w.snapshot("a")
 			require.Equal(w, text(w, next.Run), got.Run)
 			require.Equal(w, append(c.Events, next.Events...), got.Events)
 		},
 	},
 	{
-		"claim/nothing is ready",
+		"claim/finds nothing ready",
 		"A claim that finds nothing answers no run and no error: nothing queued, everything running, parked or ended.",
 		func(w *world) {
 			require.Empty(w, w.claim("n", 10))
@@ -72,7 +72,7 @@ var claimCases = []promised{
 		"A run that was answered is ready again, with its answer, for any node (E5, A2).",
 		func(w *world) {
 			w.join("other")
-			w.commit(answered(w.waiting("a"), w.tick(), "k"))
+			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
 			runs := w.claim("other", 1)
 			require.Equal(w, []string{"a"}, ids(runs))
 			require.Equal(w, "yes", runs[0].Answer.Text)
@@ -80,7 +80,7 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/at most Max",
+		"claim/starts at most Max runs",
 		"A claim starts at most Max runs.",
 		func(w *world) {
 			for _, id := range []string{"a", "b", "c", "d", "e"} {
@@ -92,14 +92,14 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/a request must be complete",
+		"claim/refuses an incomplete request",
 		"A claim without a node, without Start or with a Max below 1 is ErrInvalid.",
 		func(w *world) {
 			w.submit("a")
 			for _, req := range []store.ClaimRequest{
-				{Now: w.now, Max: 1, Start: started(w.now)},
-				{Node: "n", Now: w.now, Start: started(w.now)},
-				{Node: "n", Now: w.now, Max: -1, Start: started(w.now)},
+				{Now: w.now, Max: 1, Start: Started(w.now)},
+				{Node: "n", Now: w.now, Start: Started(w.now)},
+				{Node: "n", Now: w.now, Max: -1, Start: Started(w.now)},
 				{Node: "n", Now: w.now, Max: 1},
 			} {
 				_, err := w.store.Claim(w.ctx, req)
@@ -109,18 +109,18 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/by a node that nobody knows",
+		"claim/refuses an unregistered node",
 		"A claim by a node that is not registered is ErrStaleEpoch, and starts nothing.",
 		func(w *world) {
 			w.submit("a")
 			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "stranger", Now: w.now, Max: 1,
-				Start: started(w.now)})
+				Start: Started(w.now)})
 			require.ErrorIs(w, err, store.ErrStaleEpoch)
 			require.Equal(w, fsm.StateQueued, w.load("a").State)
 		},
 	},
 	{
-		"claim/Start fails for one run",
+		"claim/skips a run whose Start fails",
 		"A run that Start fails for is left as it was, takes no slot, and its error is joined into Claim's; the " +
 			"others are started (I3).",
 		func(w *world) {
@@ -128,7 +128,7 @@ var claimCases = []promised{
 			for _, id := range []string{"a", "b"} {
 				w.submit(id)
 			}
-			before := w.look("a")
+			before := w.snapshot("a")
 			missing := errors.New("workspace is missing")
 			now := w.tick()
 			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 2,
@@ -136,23 +136,23 @@ var claimCases = []promised{
 					if r.ID == "a" {
 						return store.Commit{}, missing
 					}
-					return started(now)(r, spec)
+					return Started(now)(r, spec)
 				}})
 			require.ErrorIs(w, err, missing)
 			require.ErrorContains(w, err, "a", "the error names the run")
 			require.Len(w, claimed, 1)
 			require.Equal(w, "b", claimed[0].Run.ID)
-			require.Equal(w, before, w.look("a"))
+			require.Equal(w, before, w.snapshot("a"))
 			require.Equal(w, []string{"a"}, w.claimed("n", 2), "its slot is free")
 		},
 	},
 	{
-		"claim/Start contradicts the record",
+		"claim/refuses a commit of Start that contradicts the record",
 		"A commit of Start that changes owner, epoch or version, or that no commit may be, is not stored; the run is " +
 			"left as it was.",
 		func(w *world) {
 			w.submit("a")
-			before := w.look("a")
+			before := w.snapshot("a")
 			for name, damage := range map[string]func(c *store.Commit){
 				"owner":       func(c *store.Commit) { c.Run.Owner = "other" },
 				"epoch":       func(c *store.Commit) { c.Run.Epoch++ },
@@ -164,19 +164,19 @@ var claimCases = []promised{
 			} {
 				claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
 					Start: func(r store.Run, spec []byte) (store.Commit, error) {
-						c, err := started(w.now)(r, spec)
+						c, err := Started(w.now)(r, spec)
 						damage(&c)
 						return c, err
 					}})
 				require.ErrorIs(w, err, store.ErrInvalid, name)
 				require.Empty(w, claimed, name)
-				require.Equal(w, before, w.look("a"), name)
+				require.Equal(w, before, w.snapshot("a"), name)
 			}
 			require.Equal(w, []string{"a"}, w.claimed("n", 1))
 		},
 	},
 	{
-		"claim/not before its time",
+		"claim/starts no run before its not-before time",
 		"A run whose not-before time has not come is not started, holds nobody up, and is started from that time on.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
@@ -190,7 +190,7 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/a not-before time in the past",
+		"claim/ignores a not-before time in the past",
 		"A not-before time that has passed already at submission is none.",
 		func(w *world) {
 			w.submit("a", notBefore(w.now.Add(-time.Hour)))
@@ -198,7 +198,7 @@ var claimCases = []promised{
 		},
 	},
 	{
-		"claim/a canceled run is never started",
+		"claim/starts no canceled run",
 		"A run that ended while it was queued or held back is not started (I6).",
 		func(w *world) {
 			w.commit(ended(w.submit("a"), w.tick(), fsm.StateCanceled))

@@ -9,7 +9,7 @@ import (
 
 var closingCases = []promised{
 	{
-		"close/every later call is told",
+		"close/later calls return ErrClosed",
 		"After Close every call answers ErrClosed, each entry of a batch too, and nothing hangs; closing again is " +
 			"harmless.",
 		func(w *world) {
@@ -17,12 +17,12 @@ var closingCases = []promised{
 			s := w.store
 			require.NoError(w, s.Close())
 			require.NoError(w, s.Close())
-			errs := s.Commit(w.ctx, []store.Commit{created("b", w.now), created("c", w.now)})
+			errs := s.Commit(w.ctx, []store.Commit{Created("b", w.now), Created("c", w.now)})
 			require.Len(w, errs, 2)
 			for name, err := range map[string]error{
 				"Commit 1": errs[0], "Commit 2": errs[1],
 				"Claim": second(s.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
-					Start: started(w.now)})),
+					Start: Started(w.now)})),
 				"Prune": second(s.Prune(w.ctx, w.now, 1)), "Run": second(s.Run(w.ctx, "a")),
 				"Spec": second(s.Spec(w.ctx, "a")),
 				"Runs": second(s.Runs(w.ctx, store.Query{})), "Inbox": second(s.Inbox(w.ctx, store.Query{})),

@@ -16,10 +16,10 @@ var commitCases = []promised{
 		"The first commit of a run stores its record, its specification and its events together; nothing else is " +
 			"there yet (F8).",
 		func(w *world) {
-			c := created("a", w.tick())
+			c := Created("a", w.tick())
 			w.commit(c)
-			got := w.look("a")
-			require.Equal(w, picture{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
+			got := w.snapshot("a")
+			require.Equal(w, runSnapshot{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
 			_, err := w.store.Settled(w.ctx, "a", "k")
 			require.ErrorIs(w, err, store.ErrNotFound)
 		},
@@ -30,25 +30,25 @@ var commitCases = []promised{
 			"specification stays.",
 		func(w *world) {
 			parked := w.waiting("a")
-			c := answered(parked, w.tick(), "k")
+			c := Answered(parked, w.tick(), "k")
 			w.commit(c)
-			got := w.look("a")
+			got := w.snapshot("a")
 			require.Equal(w, text(w, c.Run), got.Run)
-			require.Equal(w, created("a", w.now).Spec, []byte(got.Spec))
+			require.Equal(w, Created("a", w.now).Spec, []byte(got.Spec))
 			require.Equal(w, c.Events[0], got.Events[len(got.Events)-1])
 			require.Len(w, got.History, 1)
 			require.Equal(w, *c.Settled, got.History[0])
 		},
 	},
 	{
-		"commit/an id is taken once",
+		"commit/creates an id once",
 		"Creating a run under an id that is taken is ErrExists, also when the run has ended.",
 		func(w *world) {
 			w.submit("a")
-			w.refused(store.ErrExists, created("a", w.tick(), withPriority(9)))
+			w.refused(store.ErrExists, Created("a", w.tick(), withPriority(9)))
 			w.claim("n", 1)
 			w.commit(ended(w.load("a"), w.tick(), fsm.StateCanceled))
-			w.refused(store.ErrExists, created("a", w.tick()))
+			w.refused(store.ErrExists, Created("a", w.tick()))
 		},
 	},
 	{
@@ -66,7 +66,7 @@ var commitCases = []promised{
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Settled(w.ctx, "x", "k")
 			require.ErrorIs(w, err, store.ErrNotFound)
-			w.refused(store.ErrNotFound, ended(created("x", w.now).Run, w.tick(), fsm.StateCanceled))
+			w.refused(store.ErrNotFound, ended(Created("x", w.now).Run, w.tick(), fsm.StateCanceled))
 		},
 	},
 	{
@@ -74,14 +74,14 @@ var commitCases = []promised{
 		"A run can only be created in a pool that exists: ErrUnknownPool, and it can be created once the " +
 			"pool is there.",
 		func(w *world) {
-			c := created("a", w.tick(), inPool("new"))
+			c := Created("a", w.tick(), inPool("new"))
 			w.refused(store.ErrUnknownPool, c)
 			w.pool("new", 1, 0)
 			w.commit(c)
 		},
 	},
 	{
-		"commit/compare and set",
+		"commit/compares the version",
 		"A commit made on another version than the stored one, older or newer, is ErrConflict and changes " +
 			"nothing (C8).",
 		func(w *world) {
@@ -96,7 +96,7 @@ var commitCases = []promised{
 		},
 	},
 	{
-		"commit/one stored commit is not stored again",
+		"commit/refuses a commit that is stored already",
 		"The same commit a second time is ErrConflict: a caller that does not know whether it arrived can look, and " +
 			"cannot double it.",
 		func(w *world) {
@@ -106,22 +106,22 @@ var commitCases = []promised{
 		},
 	},
 	{
-		"commit/each entry of a batch by itself",
+		"commit/stores or refuses each entry by itself",
 		"In a batch each entry succeeds or fails by itself, errors stand in the batch's order, and a later entry may " +
 			"follow up on an earlier one.",
 		func(w *world) {
-			a := created("a", w.tick())
-			b := created("b", w.now)
+			a := Created("a", w.tick())
+			b := Created("b", w.now)
 			canceled := ended(a.Run, w.now, fsm.StateCanceled)
-			broken := created("c", w.now)
+			broken := Created("c", w.now)
 			broken.Spec = nil
 			errs := w.store.Commit(w.ctx, []store.Commit{
 				a,
-				created("a", w.now),                    // taken by the entry before
+				Created("a", w.now),                    // taken by the entry before
 				broken,                                 // contradicts itself
 				canceled,                               // follows up on the first
 				ended(a.Run, w.now, fsm.StateCanceled), // lost the race to the entry before
-				created("d", w.now, inPool("nowhere")), // no such pool
+				Created("d", w.now, inPool("nowhere")), // no such pool
 				ended(broken.Run, w.now, fsm.StateCanceled), // was never created
 				b,
 			})
@@ -136,10 +136,10 @@ var commitCases = []promised{
 				}
 			}
 			require.Len(w, errs, 8)
-			require.Equal(w, text(w, canceled.Run), w.look("a").Run)
-			require.Equal(w, text(w, b.Run), w.look("b").Run)
-			require.True(w, w.look("c").Missing)
-			require.True(w, w.look("d").Missing)
+			require.Equal(w, text(w, canceled.Run), w.snapshot("a").Run)
+			require.Equal(w, text(w, b.Run), w.snapshot("b").Run)
+			require.True(w, w.snapshot("c").Missing)
+			require.True(w, w.snapshot("d").Missing)
 		},
 	},
 	{
@@ -153,7 +153,7 @@ var commitCases = []promised{
 		func(w *world) {
 			batch := make([]store.Commit, store.MaxBatch)
 			for i := range batch {
-				batch[i] = created(fmt.Sprintf("r%04d", i), w.now)
+				batch[i] = Created(fmt.Sprintf("r%04d", i), w.now)
 			}
 			errs := w.store.Commit(w.ctx, batch)
 			require.Len(w, errs, len(batch))
@@ -172,18 +172,18 @@ var commitCases = []promised{
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()
-			c := created("a", w.tick())
-			errs := w.store.Commit(ctx, []store.Commit{c, created("b", w.now)})
+			c := Created("a", w.tick())
+			errs := w.store.Commit(ctx, []store.Commit{c, Created("b", w.now)})
 			require.Len(w, errs, 2)
 			for _, err := range errs {
 				require.ErrorIs(w, err, context.Canceled)
 			}
-			if got := w.look("a"); !got.Missing {
-				require.Equal(w, picture{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
+			if got := w.snapshot("a"); !got.Missing {
+				require.Equal(w, runSnapshot{Run: text(w, c.Run), Spec: string(c.Spec), Events: c.Events}, got)
 			}
 			_, err := w.store.Run(ctx, "a")
 			require.ErrorIs(w, err, context.Canceled)
-			_, err = w.store.Claim(ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: started(w.now)})
+			_, err = w.store.Claim(ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: Started(w.now)})
 			require.ErrorIs(w, err, context.Canceled)
 		},
 	},

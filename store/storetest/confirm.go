@@ -18,8 +18,8 @@ var confirmCases = []promised{
 		"Confirm shows read what every other call shows; an error of read comes back as it is, and the store goes on " +
 			"(J8).",
 		func(w *world) {
-			w.commit(answered(w.waiting("a"), w.tick(), "key"))
-			want := w.look("a")
+			w.commit(Answered(w.waiting("a"), w.tick(), "key"))
+			want := w.snapshot("a")
 			run := w.load("a")
 			require.NoError(w, w.store.Confirm(w.ctx, func(r store.Reader) error {
 				shown, err := r.Run(w.ctx, "a")
@@ -42,7 +42,7 @@ var confirmCases = []promised{
 			gone, cancel := context.WithCancel(w.ctx)
 			cancel()
 			require.ErrorIs(w, w.store.Confirm(gone, func(store.Reader) error { return nil }), context.Canceled)
-			require.Equal(w, want, w.look("a"), "nothing is changed")
+			require.Equal(w, want, w.snapshot("a"), "nothing is changed")
 			w.submit("b")
 		},
 	},
@@ -86,9 +86,9 @@ func (r Replica) Run(t *testing.T) {
 	}
 
 	r.Cut()
-	answer := answered(waits, w.tick(), "key")
+	answer := Answered(waits, w.tick(), "key")
 	unacknowledged(answer)
-	unacknowledged(created("submitted", w.tick()))
+	unacknowledged(Created("submitted", w.tick()))
 	for _, id := range []string{"acknowledged", "submitted"} {
 		_, err := confirm(id)
 		require.Error(t, err, "what a read shows is not confirmed while the copy is away")
@@ -105,7 +105,7 @@ func (r Replica) Run(t *testing.T) {
 	require.NoError(t, err)
 
 	r.Cut()
-	unacknowledged(answered(undone, w.tick(), "other"))
+	unacknowledged(Answered(undone, w.tick(), "other"))
 	w.store = r.Promote()
 	t.Cleanup(func() { require.NoError(t, w.store.Close()) })
 	require.Equal(t, text(t, answer.Run), text(t, w.load("acknowledged")), "what was confirmed is there")
@@ -113,5 +113,5 @@ func (r Replica) Run(t *testing.T) {
 	w.load("submitted")
 	require.Equal(t, undone.Version, w.load("undone").Version, "what was not is undone")
 	require.ErrorIs(t, second(w.store.Settled(w.ctx, "undone", "other")), store.ErrNotFound)
-	w.commit(answered(undone, w.tick(), "other"))
+	w.commit(Answered(undone, w.tick(), "other"))
 }

@@ -13,7 +13,7 @@ import (
 // until creates a run that waits until a deadline.
 func (w *world) until(id string, deadline time.Time) store.Run {
 	w.Helper()
-	return w.commit(asked(w.running(id), w.tick(), false, deadline))
+	return w.commit(Asked(w.running(id), w.tick(), false, deadline))
 }
 
 // due are the ids of what is due at now, and the next time.
@@ -69,24 +69,24 @@ var deadlineCases = []promised{
 		},
 	},
 	{
-		"deadline/goes with its question",
+		"deadline/ends with its question",
 		"A deadline is gone when its question is settled or its run ends; the next question has its own (I8).",
 		func(w *world) {
 			at := base.Add(time.Hour)
 			r := w.until("a", at)
 			w.commit(ended(w.until("b", at), w.tick(), fsm.StateCanceled))
-			w.commit(answered(r, w.tick(), ""))
+			w.commit(Answered(r, w.tick(), ""))
 			due, next := w.due(at, 9)
 			require.Empty(w, due)
 			require.True(w, next.IsZero())
-			w.commit(asked(w.start("n"), w.tick(), false, at.Add(time.Hour)))
+			w.commit(Asked(w.start("n"), w.tick(), false, at.Add(time.Hour)))
 			due, next = w.due(at, 9)
 			require.Empty(w, due)
 			require.Equal(w, at.Add(time.Hour), next)
 		},
 	},
 	{
-		"deadline/a run that is held back is a next time too",
+		"deadline/next time includes not-before times",
 		"The next time is the earliest of deadlines and of not-before times of queued runs, as long as they are ahead.",
 		func(w *world) {
 			r := w.submit("held", notBefore(base.Add(2*time.Hour)))
@@ -106,7 +106,7 @@ var deadlineCases = []promised{
 		"A commit that moves a deadline moves what is due.",
 		func(w *world) {
 			r := w.until("a", base.Add(time.Hour))
-			w.commit(changed(r, w.tick(), func(r *store.Run) { r.Deadline = base.Add(2 * time.Hour) }))
+			w.commit(Changed(r, w.tick(), func(r *store.Run) { r.Deadline = base.Add(2 * time.Hour) }))
 			due, next := w.due(base.Add(time.Hour), 9)
 			require.Empty(w, due)
 			require.Equal(w, base.Add(2*time.Hour), next)

@@ -21,7 +21,7 @@ func (w *world) restarts() map[string]func(testing.TB, store.Store) store.Store 
 
 // state is all that a store says.
 type state struct {
-	Runs    map[string]picture
+	Runs    map[string]runSnapshot
 	Inbox   []string
 	Due     []string
 	Next    time.Time
@@ -32,9 +32,9 @@ type state struct {
 
 func (w *world) state() state {
 	w.Helper()
-	s := state{Runs: map[string]picture{}}
+	s := state{Runs: map[string]runSnapshot{}}
 	for _, id := range w.pages(w.runs, store.Query{Limit: 50}, nil) {
-		s.Runs[id] = w.look(id)
+		s.Runs[id] = w.snapshot(id)
 	}
 	s.Inbox = w.pages(w.inbox, store.Query{Limit: 50}, nil)
 	s.Due, s.Next = w.due(w.now, 99)
@@ -60,7 +60,7 @@ var durableCases = []promised{
 			w.until("due", w.now.Add(time.Second))
 			w.until("later", w.now.Add(time.Hour))
 			w.sticking("sticky", submitted)
-			w.commit(answered(w.waiting("answered"), w.tick(), "key"))
+			w.commit(Answered(w.waiting("answered"), w.tick(), "key"))
 			w.submit("held", notBefore(w.now.Add(time.Minute)))
 			w.submit("fresh", withLabels(map[string]string{"a": "b"}))
 			w.submit("theirs", withPriority(5))
@@ -84,7 +84,7 @@ var durableCases = []promised{
 			for name, restart := range w.restarts() {
 				parked := w.waiting(name + "-answered")
 				w.submit(name + "-fresh")
-				w.commit(answered(parked, w.tick(), "k"))
+				w.commit(Answered(parked, w.tick(), "k"))
 				w.store = restart(w, w.store)
 				runs := w.claim("n", 9)
 				require.Equal(w, []string{name + "-fresh", name + "-answered"}, ids(runs))
@@ -131,7 +131,7 @@ var durableCases = []promised{
 			w.race(lanes, func(ctx context.Context, i int, s store.Store) error {
 				for j := range each {
 					id := fmt.Sprintf("r%d-%d", i, j)
-					if err := one(ctx, s, created(id, base)); err != nil {
+					if err := one(ctx, s, Created(id, base)); err != nil {
 						return err
 					}
 					mu.Lock()
@@ -143,7 +143,7 @@ var durableCases = []promised{
 			w.store = w.harness.Crash(w, w.store)
 			require.ElementsMatch(w, acknowledged, w.pages(w.runs, store.Query{Limit: 50}, nil))
 			for _, id := range acknowledged {
-				w.look(id)
+				w.snapshot(id)
 			}
 		},
 	},

@@ -36,7 +36,7 @@ var engineCases = []promised{
 		},
 	},
 	{
-		"engines/what nobody executes starves nobody",
+		"engines/runs that no node can execute delay no others",
 		"However many runs of another engine stand before them, in whatever pool, with whatever key and priority, " +
 			"the claim's own runs are found, each in its turn (J4).",
 		func(w *world) {
@@ -56,7 +56,7 @@ var engineCases = []promised{
 		},
 	},
 	{
-		"engines/one queue of several engines",
+		"engines/runs of several engines have one order",
 		"Among the runs of a claim's engines priority, age and the turns of the keys decide as they would if all " +
 			"were of one engine.",
 		func(w *world) {
@@ -120,8 +120,8 @@ var engineCases = []promised{
 			w.commit(queuedAgain(r, w.tick()))
 			require.Empty(w, w.claimOf("n", 9, "agent"))
 			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "x"))
-			parked := w.commit(asked(w.load("a"), w.tick(), false, time.Time{}))
-			w.commit(answered(parked, w.tick(), ""))
+			parked := w.commit(Asked(w.load("a"), w.tick(), false, time.Time{}))
+			w.commit(Answered(parked, w.tick(), ""))
 			require.Empty(w, w.claimOf("n", 9, "agent"))
 			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "agent", "x"))
 		},
@@ -131,7 +131,7 @@ var engineCases = []promised{
 		"A queued run that holds a slot of the node is started by its claims whatever the engines: its process is " +
 			"there (D4, J4).",
 		func(w *world) {
-			w.commit(answered(w.sticking("a"), w.tick(), ""))
+			w.commit(Answered(w.sticking("a"), w.tick(), ""))
 			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "none"))
 		},
 	},
@@ -171,7 +171,7 @@ var engineCases = []promised{
 				require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x", Lease: lease, Engines: engines}, w.now),
 					store.ErrInvalid)
 				_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Engines: engines,
-					Start: started(w.now)})
+					Start: Started(w.now)})
 				require.ErrorIs(w, err, store.ErrInvalid)
 			}
 			require.Equal(w, []string{"n"}, w.nodes())
@@ -190,7 +190,7 @@ var engineCases = []promised{
 			w.joinWith("one", "x", "y")
 			w.joinWith("two", "y")
 			parked := w.sticking("sticky", ofEngine("unlisted"))
-			w.commit(answered(parked, w.tick(), ""))
+			w.commit(Answered(parked, w.tick(), ""))
 			w.expire("n")
 			require.Empty(w, w.survey().Engines, "a sticky run's next turn wants no slot")
 

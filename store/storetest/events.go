@@ -33,14 +33,14 @@ var eventCases = []promised{
 		func(w *world) {
 			r := w.running("a")
 			for _, n := range []int{3, 1, 5, 0, 2} { // events of one commit
-				c := changed(r, w.tick(), func(*store.Run) {})
+				c := Changed(r, w.tick(), func(*store.Run) {})
 				c.Run.Seq, c.Events = r.Seq, nil
 				for range n {
-					c = tell(c)
+					c = addEvent(c)
 				}
 				r = w.commit(c)
 			}
-			all := w.look("a").Events
+			all := w.snapshot("a").Events
 			for after := range len(all) + 1 {
 				for limit := 1; limit <= len(all)+1; limit++ {
 					events, err := w.store.Events(w.ctx, "a", uint64(after), limit)
@@ -62,10 +62,10 @@ var eventCases = []promised{
 		func(w *world) {
 			r := w.running("a")
 			for range 6 {
-				c := changed(r, w.tick(), func(*store.Run) {})
+				c := Changed(r, w.tick(), func(*store.Run) {})
 				c.Run.Seq, c.Events = r.Seq, nil
 				for range 2 {
-					c = tell(c)
+					c = addEvent(c)
 					c.Events[len(c.Events)-1].Body = []byte(`"` + strings.Repeat("x", 100<<10) + `"`)
 				}
 				r = w.commit(c)
@@ -137,14 +137,14 @@ var historyCases = []promised{
 		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that " +
 			"comes with them (C7, I10).",
 		func(w *world) {
-			w.commit(answered(w.waiting("a"), w.tick(), "k1"))
-			r := w.commit(asked(w.start("n"), w.tick(), false, w.now))
+			w.commit(Answered(w.waiting("a"), w.tick(), "k1"))
+			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))
 			decision := interaction.NewAutoDecision(*r.Pending).Answer(w.tick())
-			c := answered(r, w.now, "")
+			c := Answered(r, w.now, "")
 			record := interaction.Settle(*r.Pending, decision, "", "")
 			c.Run.Answer, c.Settled = &decision, &record
 			w.commit(c)
-			r = w.commit(asked(w.start("n"), w.tick(), false, w.now))
+			r = w.commit(Asked(w.start("n"), w.tick(), false, w.now))
 
 			run, history, err := w.store.History(w.ctx, "a")
 			require.NoError(w, err)
@@ -168,7 +168,7 @@ var historyCases = []promised{
 		func(w *world) {
 			r := w.running("a")
 			for range 12 {
-				w.commit(answered(w.commit(asked(r, w.tick(), false, w.now)), w.tick(), ""))
+				w.commit(Answered(w.commit(Asked(r, w.tick(), false, w.now)), w.tick(), ""))
 				r = w.start("n")
 			}
 			_, history, err := w.store.History(w.ctx, "a")
@@ -186,10 +186,10 @@ var historyCases = []promised{
 		func(w *world) {
 			r := w.running("a")
 			for i := range 3 {
-				w.commit(answered(w.commit(asked(r, w.tick(), false, w.now)), w.tick(), fmt.Sprint("key ", i)))
+				w.commit(Answered(w.commit(Asked(r, w.tick(), false, w.now)), w.tick(), fmt.Sprint("key ", i)))
 				r = w.start("n")
 			}
-			r = w.commit(asked(r, w.tick(), false, w.now))
+			r = w.commit(Asked(r, w.tick(), false, w.now))
 			w.waiting("b")
 			found := func(s store.Store, numbers ...int) {
 				_, history, err := s.History(w.ctx, "a")
@@ -223,7 +223,7 @@ var historyCases = []promised{
 			"runs are ErrNotFound (C5).",
 		func(w *world) {
 			for _, r := range []store.Run{w.waiting("a"), w.waiting("b")} {
-				w.commit(answered(r, w.tick(), "key of "+r.ID))
+				w.commit(Answered(r, w.tick(), "key of "+r.ID))
 			}
 			for _, r := range w.claim("n", 9) {
 				w.commit(ended(r, w.tick(), fsm.StateSucceeded))
@@ -242,10 +242,10 @@ var historyCases = []promised{
 		"history/replies without a key",
 		"Interactions that were settled without a key are kept each, and found by none.",
 		func(w *world) {
-			w.commit(answered(w.waiting("a"), w.tick(), ""))
-			r := w.commit(asked(w.start("n"), w.tick(), false, w.now))
-			w.commit(answered(r, w.tick(), ""))
-			require.Len(w, w.look("a").History, 2)
+			w.commit(Answered(w.waiting("a"), w.tick(), ""))
+			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))
+			w.commit(Answered(r, w.tick(), ""))
+			require.Len(w, w.snapshot("a").History, 2)
 			_, err := w.store.Settled(w.ctx, "a", "")
 			require.ErrorIs(w, err, store.ErrNotFound)
 		},

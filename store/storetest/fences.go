@@ -53,7 +53,7 @@ var fenceCases = []promised{
 			w.submit("b")
 			w.expire("n")
 			w.refused(store.ErrStaleEpoch, fenced(reported(r, w.tick()), "n", r.Epoch))
-			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: started(w.now)})
+			_, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1, Start: Started(w.now)})
 			require.ErrorIs(w, err, store.ErrStaleEpoch)
 			require.Equal(w, fsm.StateQueued, w.load("b").State)
 			_, err = w.store.Renew(w.ctx, "n", w.now)

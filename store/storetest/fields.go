@@ -29,11 +29,11 @@ var fieldCases = []promised{
 				seen = append(seen, got)
 				return got
 			}
-			keep(created("Run-1.a_B", w.tick(), submitted))
+			keep(Created("Run-1.a_B", w.tick(), submitted))
 			r := w.start("n")
-			parked := asked(r, w.tick(), true, w.now.Add(time.Hour))
+			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
-			reply := answered(keep(parked), w.tick(), "k")
+			reply := Answered(keep(parked), w.tick(), "k")
 			reply.Run.Answer.Auto = &interaction.AutoDecision{Source: "s", InteractionID: 1, Reason: "r",
 				Policy: interaction.Abort, Instruction: "i"}
 			keep(reply)
@@ -47,9 +47,9 @@ var fieldCases = []promised{
 		"fields/of a settled interaction come back as they were stored",
 		"Every field of a settled interaction comes back with its value (C7).",
 		func(w *world) {
-			parked := asked(w.running("a"), w.tick(), false, time.Time{})
+			parked := Asked(w.running("a"), w.tick(), false, time.Time{})
 			parking(&parked.Run)
-			c := answered(w.commit(parked), w.tick(), "the key")
+			c := Answered(w.commit(parked), w.tick(), "the key")
 			c.Settled.AutoDecideReason = "user_no_reply"
 			w.commit(c)
 			got, err := w.store.Settled(w.ctx, "a", "the key")
@@ -103,12 +103,12 @@ var fieldCases = []promised{
 			for i := range large {
 				large[i] = byte('a' + i%26)
 			}
-			c := created("a", w.tick())
+			c := Created("a", w.tick())
 			c.Spec = append([]byte{0, 1, '\n', 0xff, '"'}, large...)
 			c.Events[0].Body = append([]byte("\t \r é \x00 \xff"), large...)
-			c = tell(c)
+			c = addEvent(c)
 			w.commit(c)
-			got := w.look("a")
+			got := w.snapshot("a")
 			require.Equal(w, c.Spec, []byte(got.Spec))
 			require.Equal(w, c.Events, got.Events)
 		},

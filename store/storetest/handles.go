@@ -17,18 +17,18 @@ var handleCases = []promised{
 		func(w *world) {
 			other := w.also()
 			r := w.submit("a")
-			require.Equal(w, w.look("a"), look(w.ctx, w, other, "a"))
+			require.Equal(w, w.snapshot("a"), readSnapshot(w.ctx, w, other, "a"))
 			now := w.tick()
-			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 1, Start: started(now)})
+			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: now, Max: 1, Start: Started(now)})
 			require.NoError(w, err)
 			require.Len(w, claimed, 1)
-			require.Equal(w, look(w.ctx, w, other, "a"), w.look("a"))
+			require.Equal(w, readSnapshot(w.ctx, w, other, "a"), w.snapshot("a"))
 			w.refused(store.ErrConflict, ended(r, now, fsm.StateCanceled))
 			r = w.commit(ended(claimed[0].Run, now, fsm.StateFailed))
 			n, err := other.Prune(w.ctx, r.FinishedAt.Add(time.Second), 9)
 			require.NoError(w, err)
 			require.Equal(w, 1, n)
-			require.True(w, w.look("a").Missing)
+			require.True(w, w.snapshot("a").Missing)
 		},
 	},
 	{
@@ -60,11 +60,11 @@ var handleCases = []promised{
 				w.submit(id)
 			}
 			require.Equal(w, []string{"a"}, w.claimed("n", 9))
-			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: started(w.now)})
+			claimed, err := other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: Started(w.now)})
 			require.NoError(w, err)
 			require.Empty(w, claimed)
 			w.pool("p", 2, 0)
-			claimed, err = other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: started(w.now)})
+			claimed, err = other.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 9, Start: Started(w.now)})
 			require.NoError(w, err)
 			require.Len(w, claimed, 1)
 			require.Equal(w, map[string]int{"p": 2}, w.held())

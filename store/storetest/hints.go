@@ -11,7 +11,7 @@ import (
 
 var hintCases = []promised{
 	{
-		"hint/tells of commits and claims",
+		"hint/follows commits and claims",
 		"A store that is a Watcher tells, after a commit or a claim, that the run changed (or that anything may " +
 			"have); by then the change can be read.",
 		func(w *world) {

@@ -12,11 +12,12 @@ import (
 // base is when every story begins.
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
-// What follows are the steps of a run's life as the suite tells it: each is a pure function from
-// the record as it stands to the commit that changes it, with one event.
+// What follows are the steps of a run's life: each is a pure function from the record as it stands to
+// the commit that changes it, with one event. The exported ones also serve the tests that a store has
+// of its own.
 
-// created submits a run to pool "p".
-func created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
+// Created submits a run to pool "p".
+func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
 	r := store.Run{
 		ID: id, Version: 1, Contract: "1.0.0", SpecDigest: "digest of " + id, Engine: "agent",
 		Mode: fsm.ModeInteractive, Strict: true,
@@ -27,20 +28,20 @@ func created(id string, now time.Time, change ...func(*store.Run)) store.Commit 
 	for _, c := range change {
 		c(&r)
 	}
-	return tell(store.Commit{Run: r, Spec: []byte(`{"job":"` + id + `"}`)})
+	return addEvent(store.Commit{Run: r, Spec: []byte(`{"job":"` + id + `"}`)})
 }
 
-// changed is any change of the record.
-func changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commit {
+// Changed is any change of the record.
+func Changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commit {
 	r := prev.Clone()
 	r.Version++
 	r.UpdatedAt = now
 	change(&r)
-	return tell(store.Commit{Run: r, Expect: prev.Version})
+	return addEvent(store.Commit{Run: r, Expect: prev.Version})
 }
 
-// tell adds the next event to a commit.
-func tell(c store.Commit) store.Commit {
+// addEvent adds the next event to a commit.
+func addEvent(c store.Commit) store.Commit {
 	c.Run.Seq++
 	c.Run.LocalSeq++
 	body := fmt.Appendf(nil, `{"run_id":%q,"seq":%d,"state":%q}`, c.Run.ID, c.Run.Seq, c.Run.State)
@@ -48,10 +49,10 @@ func tell(c store.Commit) store.Commit {
 	return c
 }
 
-// started is what a claim at now makes of a run.
-func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
+// Started is what a claim at now makes of a run.
+func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	return func(r store.Run, _ []byte) (store.Commit, error) {
-		return changed(r, now, func(r *store.Run) {
+		return Changed(r, now, func(r *store.Run) {
 			r.State, r.LocalSeq = fsm.StateRunning, 0
 			r.Attempt++
 		}), nil
@@ -60,15 +61,15 @@ func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 
 // reported is a report of a running turn: no change but an event and the session.
 func reported(prev store.Run, now time.Time) store.Commit {
-	return changed(prev, now, func(r *store.Run) {
+	return Changed(prev, now, func(r *store.Run) {
 		r.Session = &interaction.SessionHandle{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
 	})
 }
 
-// asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is
+// Asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is
 // none.
-func asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
-	return changed(prev, now, func(r *store.Run) {
+func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
+	return Changed(prev, now, func(r *store.Run) {
 		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
 			nil
 		if sticky {
@@ -82,8 +83,8 @@ func asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 	})
 }
 
-// answered settles the pending question with a reply and queues the run. An empty key is none.
-func answered(prev store.Run, now time.Time, key string) store.Commit {
+// Answered settles the pending question with a reply and queues the run. An empty key is none.
+func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: "ada"}
 	answer := reply.Answer(now)
 	record := interaction.Settle(*prev.Pending, answer, key, reply.Digest())
@@ -95,7 +96,7 @@ func answered(prev store.Run, now time.Time, key string) store.Commit {
 
 // queuedAgain puts a run back into the queue. One that holds its process keeps its owner.
 func queuedAgain(prev store.Run, now time.Time) store.Commit {
-	return changed(prev, now, func(r *store.Run) {
+	return Changed(prev, now, func(r *store.Run) {
 		r.QueuedAt = now
 		if r.State = fsm.StateQueued; prev.State == fsm.StateRunning {
 			r.Slot = false
@@ -108,7 +109,7 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 
 // ended finishes a run; a pending question is recorded as abandoned.
 func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
-	c := changed(prev, now, func(r *store.Run) {
+	c := Changed(prev, now, func(r *store.Run) {
 		r.State, r.FinishedAt = state, now
 		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer = false, "", nil, time.Time{}, nil
 		if state != fsm.StateSucceeded {
@@ -122,7 +123,7 @@ func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	return c
 }
 
-// Changes for created.
+// Changes for Created.
 
 func inPool(pool string) func(*store.Run)             { return func(r *store.Run) { r.Pool = pool } }
 func withKey(key string) func(*store.Run)             { return func(r *store.Run) { r.Key = key } }

@@ -60,7 +60,7 @@ var listingCases = []promised{
 			}
 			now := w.tick()
 			for _, id := range []string{"z", "b", "a"} {
-				w.commit(created(id, now))
+				w.commit(Created(id, now))
 			}
 			want = append(want, "a", "b", "z")
 			newest := slices.Clone(want)
@@ -171,7 +171,7 @@ var listingCases = []promised{
 						w.submit(fmt.Sprintf("%s-new-%d", prefix, n))
 					}
 					r := w.load(want[n%len(want)])
-					w.commit(changed(r, w.tick(), func(r *store.Run) { r.FinalText += "x" }))
+					w.commit(Changed(r, w.tick(), func(r *store.Run) { r.FinalText += "x" }))
 					_, err := w.store.Prune(w.ctx, w.now.Add(time.Hour), 1)
 					require.NoError(w, err)
 				})
@@ -197,10 +197,10 @@ var inboxCases = []promised{
 			require.Equal(w, []string{text(w, a), text(w, b), text(w, c)}, []string{text(w, page.Runs[0]),
 				text(w, page.Runs[1]), text(w, page.Runs[2])})
 
-			w.commit(answered(a, w.tick(), "")) // a asks again: its question is the youngest now
+			w.commit(Answered(a, w.tick(), "")) // a asks again: its question is the youngest now
 			for _, r := range w.claim("n", 9) {
 				if r.ID == "a" {
-					w.commit(asked(r, w.tick(), false, time.Time{}))
+					w.commit(Asked(r, w.tick(), false, time.Time{}))
 				}
 			}
 			require.Equal(w, []string{"b", "c", "a"}, w.pages(w.inbox, store.Query{Limit: 2}, nil))

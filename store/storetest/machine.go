@@ -113,7 +113,7 @@ func (m *machine) check(rt *rapid.T) {
 func (m *machine) reads(rt *rapid.T) {
 	id := m.anyID(rt)
 	s := m.store(rt)
-	require.Equal(rt, m.picture(rt, id), look(m.ctx, rt, s, id))
+	require.Equal(rt, m.snapshot(rt, id), readSnapshot(m.ctx, rt, s, id))
 	key := rapid.SampledFrom(replyKeys).Draw(rt, "key")
 	got, err := s.Settled(m.ctx, id, key)
 	if want := m.settled(id, key); want != nil {
@@ -130,7 +130,7 @@ func (m *machine) claims(rt *rapid.T) {
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
 	engines := anyEngines(rt)
 	claimed, err := m.store(rt).Claim(m.ctx, store.ClaimRequest{Node: node, Now: m.now, Max: limit, Engines: engines,
-		Start: started(m.now)})
+		Start: Started(m.now)})
 	if !m.nodes[node] {
 		require.ErrorIs(rt, err, store.ErrStaleEpoch)
 		return
@@ -145,7 +145,7 @@ func (m *machine) claims(rt *rapid.T) {
 		prev := m.runs[c.Run.ID].run.Clone()
 		prev.Slot, prev.Owner = true, node
 		prev.Epoch++
-		made, err := started(m.now)(prev, nil)
+		made, err := Started(m.now)(prev, nil)
 		require.NoError(rt, err)
 		require.NoError(rt, m.commit(made))
 		require.Equal(rt, text(rt, made.Run), text(rt, c.Run))
@@ -211,7 +211,7 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	if m.runs[id] != nil {
 		pool = m.runs[id].run.Pool // one reason to be refused at a time
 	}
-	return created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
+	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
 			r.Engine = rapid.SampledFrom([]string{"agent", "agent", "other", "third"}).Draw(rt, "engine")
 			if rapid.IntRange(0, 3).Draw(rt, "held back") == 0 {
@@ -236,7 +236,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.Bool().Draw(rt, "deadline") {
 			deadline = m.now.Add(time.Duration(rapid.Int64Range(0, 4).Draw(rt, "seconds")) * time.Second)
 		}
-		return asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
+		return Asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
 	case r.State == fsm.StateRunning && choice == 2:
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
@@ -250,7 +250,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	case r.State == fsm.StateRunning && choice == 3:
 		return reported(r, m.now)
 	case r.State == fsm.StateWaitingUser && choice < 4:
-		c := answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
+		c := Answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
 		if rapid.Bool().Draw(rt, "automatic") {
 			decision := interaction.NewAutoDecision(*r.Pending).Answer(m.now)
 			record := interaction.Settle(*r.Pending, decision, "", "")
@@ -258,7 +258,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		return c
 	case r.State == fsm.StateWaitingUser && choice == 4:
-		return changed(r, m.now, func(r *store.Run) { r.Recovery, r.Owner = store.RecoveredWaiting, "n1" })
+		return Changed(r, m.now, func(r *store.Run) { r.Recovery, r.Owner = store.RecoveredWaiting, "n1" })
 	case r.State == fsm.StateQueued && choice < 4:
 		return reported(r, m.now)
 	}

@@ -93,7 +93,7 @@ func (m *machine) prunes(rt *rapid.T) {
 	// Those that finished at the same time as the last one may go in any order.
 	last, gone := old[n-1].FinishedAt, 0
 	for _, r := range old {
-		missing := look(m.ctx, rt, s, r.ID).Missing
+		missing := readSnapshot(m.ctx, rt, s, r.ID).Missing
 		require.False(rt, r.FinishedAt.Before(last) && !missing, "run %s is older than others that were deleted", r.ID)
 		require.False(rt, r.FinishedAt.After(last) && missing, "run %s is younger than others that were left", r.ID)
 		if missing {

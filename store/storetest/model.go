@@ -68,13 +68,13 @@ func (m *model) commit(c store.Commit) error {
 	return nil
 }
 
-// picture is what look must see of a run.
-func (m *model) picture(tb require.TestingT, id string) picture {
+// snapshot is what readSnapshot must find of a run.
+func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 	s := m.runs[id]
 	if s == nil {
-		return picture{Missing: true}
+		return runSnapshot{Missing: true}
 	}
-	return picture{Run: text(tb, s.run), Spec: s.spec, Events: s.events, History: s.history}
+	return runSnapshot{Run: text(tb, s.run), Spec: s.spec, Events: s.events, History: s.history}
 }
 
 func (m *model) settled(id, key string) *interaction.Record {

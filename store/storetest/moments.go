@@ -51,13 +51,13 @@ var momentCases = []promised{
 // round takes every queued run through one question and its answer.
 func (w *world) round(ctx context.Context, s store.Store) error {
 	now := w.tick()
-	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: now, Max: 9, Start: started(now)})
+	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: now, Max: 9, Start: Started(now)})
 	if err != nil {
 		return err
 	}
 	for _, c := range claimed {
-		parked := asked(c.Run, now, false, now)
-		for _, commit := range []store.Commit{parked, answered(parked.Run, now, fmt.Sprint(parked.Run.Interactions))} {
+		parked := Asked(c.Run, now, false, now)
+		for _, commit := range []store.Commit{parked, Answered(parked.Run, now, fmt.Sprint(parked.Run.Interactions))} {
 			if err := one(ctx, s, commit); err != nil {
 				return err
 			}

@@ -31,8 +31,8 @@ var orphanCases = []promised{
 			w.sticking("sticky")
 			w.finished("over")
 			ready, queued := w.sticking("ready"), w.waiting("queued")
-			w.commit(answered(ready, w.tick(), ""))
-			w.commit(answered(queued, w.tick(), ""))
+			w.commit(Answered(ready, w.tick(), ""))
+			w.commit(Answered(queued, w.tick(), ""))
 			w.join("other")
 			require.Empty(w, w.orphans(9), "the owner lives")
 			w.expire("n")
@@ -49,7 +49,7 @@ var orphanCases = []promised{
 					w.submit(fmt.Sprintf("%d%d", i, j))
 					r := w.start(node)
 					if !hold {
-						w.commit(asked(r, w.tick(), false, w.now))
+						w.commit(Asked(r, w.tick(), false, w.now))
 					}
 				}
 			}
@@ -104,7 +104,7 @@ var orphanCases = []promised{
 					case 1:
 						w.commit(ended(r, w.tick(), fsm.StateFailed))
 					default:
-						kept := asked(r, w.tick(), false, w.now)
+						kept := Asked(r, w.tick(), false, w.now)
 						kept.Run.Owner = "next" // who recovers a parked run answers for it
 						w.commit(kept)
 					}

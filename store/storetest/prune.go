@@ -26,8 +26,8 @@ var pruneCases = []promised{
 			later := w.finished("later")
 			require.Zero(w, w.prune(old.FinishedAt, 9))
 			require.Equal(w, 1, w.prune(later.FinishedAt, 9))
-			require.True(w, w.look("old").Missing)
-			require.False(w, w.look("later").Missing)
+			require.True(w, w.snapshot("old").Missing)
+			require.False(w, w.snapshot("later").Missing)
 		},
 	},
 	{
@@ -40,7 +40,7 @@ var pruneCases = []promised{
 			w.submit("queued")
 			require.Zero(w, w.prune(w.now.Add(1000*time.Hour), store.MaxBatch))
 			for _, id := range []string{"queued", "busy", "parked", "sticky"} {
-				require.False(w, w.look(id).Missing)
+				require.False(w, w.snapshot(id).Missing)
 			}
 		},
 	},
@@ -66,10 +66,10 @@ var pruneCases = []promised{
 		"Nothing of a deleted run is left: record, specification, events, history, keys; another run under its id " +
 			"begins anew.",
 		func(w *world) {
-			w.commit(answered(w.waiting("a"), w.tick(), "k"))
+			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
 			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))
 			require.Equal(w, 1, w.prune(w.now.Add(time.Second), 9))
-			require.True(w, w.look("a").Missing)
+			require.True(w, w.snapshot("a").Missing)
 			_, err := w.store.Spec(w.ctx, "a")
 			require.ErrorIs(w, err, store.ErrNotFound)
 			_, err = w.store.Events(w.ctx, "a", 0, 9)
@@ -80,8 +80,8 @@ var pruneCases = []promised{
 			require.ErrorIs(w, err, store.ErrNotFound)
 			require.Empty(w, w.list(store.Query{}))
 
-			w.commit(answered(w.waiting("a"), w.tick(), "k"))
-			require.Len(w, w.look("a").History, 1)
+			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
+			require.Len(w, w.snapshot("a").History, 1)
 		},
 	},
 	{

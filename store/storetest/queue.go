@@ -27,7 +27,7 @@ var queueCases = []promised{
 		func(w *world) {
 			now := w.tick()
 			for _, id := range []string{"c", "a", "b"} {
-				w.commit(created(id, now))
+				w.commit(Created(id, now))
 			}
 			w.submit("0")
 			require.Equal(w, []string{"a", "b", "c", "0"}, w.claimed("n", 9))
@@ -39,7 +39,7 @@ var queueCases = []promised{
 		func(w *world) {
 			first := w.waiting("first")
 			w.submit("second")
-			w.commit(answered(first, w.tick(), ""))
+			w.commit(Answered(first, w.tick(), ""))
 			require.Equal(w, []string{"second", "first"}, w.claimed("n", 9))
 		},
 	},
@@ -77,7 +77,7 @@ var queueCases = []promised{
 			runs := w.claim("n", 10)
 			require.Equal(w, []string{"a", "b"}, ids(runs))
 			require.Empty(w, w.claim("n", 10))
-			w.commit(asked(runs[0], w.tick(), false, w.now))
+			w.commit(Asked(runs[0], w.tick(), false, w.now))
 			require.Equal(w, []string{"c"}, w.claimed("n", 10), "a resumable run gives its slot up while it waits")
 			w.commit(ended(runs[1], w.tick(), "failed"))
 			require.Equal(w, []string{"d"}, w.claimed("n", 10))
@@ -117,7 +117,7 @@ var queueCases = []promised{
 		},
 	},
 	{
-		"queue/a key without room holds nobody up",
+		"queue/a full key delays no other key",
 		"Runs of a key that is at its capacity are passed over, however many there are and whatever their priority " +
 			"(I13).",
 		func(w *world) {
@@ -130,7 +130,7 @@ var queueCases = []promised{
 		},
 	},
 	{
-		"queue/pools are apart",
+		"queue/pools are independent",
 		"A pool without room holds up no other.",
 		func(w *world) {
 			w.pool("full", 1, 0)

@@ -65,7 +65,7 @@ var raceCases = []promised{
 				require.EqualValues(w, 1, won[i+1].Load(), "version %d", first.Version+uint64(i)+1)
 			}
 			require.Equal(w, first.Version+lanes*each, w.load("a").Version)
-			w.look("a") // the events have no gap
+			w.snapshot("a") // the events have no gap
 		},
 	},
 	{
@@ -78,10 +78,10 @@ var raceCases = []promised{
 				r := w.until(id, w.now.Add(time.Minute))
 				now := w.tick()
 				decision := interaction.NewAutoDecision(*r.Pending).Answer(now)
-				auto, settled := answered(r, now, ""), interaction.Settle(*r.Pending, decision, "", "")
+				auto, settled := Answered(r, now, ""), interaction.Settle(*r.Pending, decision, "", "")
 				auto.Run.Answer, auto.Settled = &decision, &settled
 				rivals := []store.Commit{
-					answered(r, now, "k1"), answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled),
+					Answered(r, now, "k1"), Answered(r, now, "k2"), auto, ended(r, now, fsm.StateCanceled),
 					ended(r, now, fsm.StateFailed),
 				}
 				var winner atomic.Int32
@@ -97,7 +97,7 @@ var raceCases = []promised{
 					return nil
 				})
 				require.EqualValues(w, 1, wins.Load())
-				got := w.look(id)
+				got := w.snapshot(id)
 				require.Equal(w, text(w, rivals[winner.Load()].Run), got.Run)
 				require.Equal(w, []interaction.Record{*rivals[winner.Load()].Settled}, got.History)
 				for _, c := range w.claim("n", 9) {
@@ -113,7 +113,7 @@ var raceCases = []promised{
 			for i := range 10 {
 				var made atomic.Int32
 				w.race(4, func(ctx context.Context, lane int, s store.Store) error {
-					err := one(ctx, s, created(fmt.Sprintf("r%d", i), base, withPriority(lane)))
+					err := one(ctx, s, Created(fmt.Sprintf("r%d", i), base, withPriority(lane)))
 					if err == nil {
 						made.Add(1)
 					} else if !errors.Is(err, store.ErrExists) {
@@ -132,7 +132,7 @@ var raceCases = []promised{
 			const many, lanes = 200, 6
 			w.pool("p", many, 0)
 			for i := range many {
-				w.commit(created(fmt.Sprintf("r%03d", i), w.now, withKey(fmt.Sprint(i%5)), withPriority(i%3)))
+				w.commit(Created(fmt.Sprintf("r%03d", i), w.now, withKey(fmt.Sprint(i%5)), withPriority(i%3)))
 			}
 			for i := range lanes {
 				w.join(fmt.Sprint("node-", i))
@@ -142,7 +142,7 @@ var raceCases = []promised{
 			w.race(lanes, func(ctx context.Context, i int, s store.Store) error {
 				for {
 					claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i,
-						Start: started(now)})
+						Start: Started(now)})
 					if err != nil || len(claimed) == 0 {
 						return err
 					}
@@ -210,7 +210,7 @@ func capacityRace(w *world) {
 	const runs, lanes, capacity, keyCapacity = 36, 5, 4, 2
 	w.pool("p", capacity, keyCapacity)
 	for i := range runs {
-		w.commit(created(fmt.Sprintf("r%02d", i), w.now, withKey([]string{"", "a", "b"}[i%3])))
+		w.commit(Created(fmt.Sprintf("r%02d", i), w.now, withKey([]string{"", "a", "b"}[i%3])))
 	}
 	for i := range lanes {
 		w.join(fmt.Sprint("node-", i))
@@ -226,7 +226,7 @@ func capacityRace(w *world) {
 				continue
 			}
 			claimed, err := s.Claim(ctx, store.ClaimRequest{Node: fmt.Sprint("node-", i), Now: now, Max: 1 + i%2,
-				Start: started(now)})
+				Start: Started(now)})
 			if err != nil {
 				return err
 			}
@@ -254,11 +254,11 @@ func turn(ctx context.Context, s store.Store, r store.Run, now time.Time) error 
 	case 1:
 		return one(ctx, s, queuedAgain(r, now))
 	case 2:
-		c := asked(r, now, r.ID[2]%2 == 0, now)
+		c := Asked(r, now, r.ID[2]%2 == 0, now)
 		if err := one(ctx, s, c); err != nil {
 			return err
 		}
-		return one(ctx, s, answered(c.Run, now, "k"))
+		return one(ctx, s, Answered(c.Run, now, "k"))
 	}
 	return one(ctx, s, ended(r, now, fsm.StateSucceeded))
 }

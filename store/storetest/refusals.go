@@ -40,7 +40,7 @@ var refusalCases = []promised{
 	{
 		"refusal/of a contradictory creation",
 		"A commit that creates a run and contradicts itself is ErrInvalid, and no run is made (F7).",
-		func(w *world) { refuses(w, created("a", w.tick()), append(creationFaults, recordFaults...)) },
+		func(w *world) { refuses(w, Created("a", w.tick()), append(creationFaults, recordFaults...)) },
 	},
 	{
 		"refusal/of a contradictory report",
@@ -57,7 +57,7 @@ var refusalCases = []promised{
 		"A pending question and a deadline belong to waiting_user alone, and the question is the run's next one (I10).",
 		func(w *world) {
 			r := w.running("a")
-			refuses(w, asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
+			refuses(w, Asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
 				{"no question", func(c *store.Commit) { c.Run.Pending = nil }},
 				{"question while running", func(c *store.Commit) { c.Run.State, c.Run.Slot = fsm.StateRunning, true }},
 				{"question's number was skipped", func(c *store.Commit) {
@@ -94,7 +94,7 @@ var refusalCases = []promised{
 		"A commit settles exactly the pending question, and a question never goes without being settled (C4, C7, I8).",
 		func(w *world) {
 			r := w.waiting("a")
-			refuses(w, answered(r, w.tick(), "k"), []fault{
+			refuses(w, Answered(r, w.tick(), "k"), []fault{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
 				{"another question", func(c *store.Commit) { c.Settled.Question.ID = 2 }},
 				{"without an event that tells of it", untold},
@@ -123,7 +123,7 @@ var refusalCases = []promised{
 		"While a run waits, its question stays: another one comes only after it was settled (I8).",
 		func(w *world) {
 			r := w.waiting("a")
-			refuses(w, changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
+			refuses(w, Changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
 				{"the next question", func(c *store.Commit) { c.Run.Pending.ID, c.Run.Interactions = 2, 2 }},
 			})
 		},
@@ -132,12 +132,12 @@ var refusalCases = []promised{
 		"refusal/of an idempotency key for two interactions",
 		"A key belongs to one accepted reply of its run: settling another interaction with it is ErrInvalid (C5).",
 		func(w *world) {
-			w.commit(answered(w.waiting("a"), w.tick(), "k"))
-			r := w.commit(asked(w.start("n"), w.tick(), false, time.Time{}))
-			w.refused(store.ErrInvalid, answered(r, w.tick(), "k"))
-			r = w.commit(answered(r, w.tick(), "k2"))
+			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
+			r := w.commit(Asked(w.start("n"), w.tick(), false, time.Time{}))
+			w.refused(store.ErrInvalid, Answered(r, w.tick(), "k"))
+			r = w.commit(Answered(r, w.tick(), "k2"))
 			w.commit(ended(r, w.tick(), fsm.StateCanceled))
-			w.commit(answered(w.waiting("b"), w.tick(), "k")) // another run's keys are its own
+			w.commit(Answered(w.waiting("b"), w.tick(), "k")) // another run's keys are its own
 		},
 	},
 	{
@@ -162,7 +162,7 @@ var refusalCases = []promised{
 		"A commit that goes from one state to another by a way that no transition of the contract takes is " +
 			"ErrInvalid, whatever events it brings (A1, A2, F7).",
 		func(w *world) {
-			parked := func(r store.Run) store.Commit { return asked(r, w.tick(), false, time.Time{}) }
+			parked := func(r store.Run) store.Commit { return Asked(r, w.tick(), false, time.Time{}) }
 			succeeded := func(r store.Run) store.Commit { return ended(r, w.tick(), fsm.StateSucceeded) }
 			q := w.submit("queued")
 			w.refused(store.ErrInvalid, parked(q))
@@ -174,7 +174,7 @@ var refusalCases = []promised{
 
 			r := w.waiting("waiting")
 			w.refused(store.ErrInvalid, succeeded(r))
-			w.refused(store.ErrInvalid, changed(r, w.tick(), func(r *store.Run) {
+			w.refused(store.ErrInvalid, Changed(r, w.tick(), func(r *store.Run) {
 				r.State, r.Slot, r.Pending, r.Attempt = fsm.StateRunning, true, nil, r.Attempt+1
 			}))
 

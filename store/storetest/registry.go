@@ -66,7 +66,7 @@ var registryCases = []promised{
 					store.ErrInvalid)
 				require.ErrorIs(w, second(w.store.Renew(w.ctx, text, w.now)), store.ErrStaleEpoch)
 				require.ErrorIs(w, second(w.store.Claim(w.ctx, store.ClaimRequest{Node: text, Now: w.now, Max: 1,
-					Start: started(w.now)})), store.ErrStaleEpoch)
+					Start: Started(w.now)})), store.ErrStaleEpoch)
 				gone, err := w.store.Expire(w.ctx, base, text)
 				require.NoError(w, err)
 				require.Empty(w, gone)
@@ -92,7 +92,7 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/renewing tells which runs are held",
+		"registry/Renew lists the held runs",
 		"Renew lists the runs that the node owns and that hold a slot, with epoch and state; not the parked ones " +
 			"that hold none, not those of others.",
 		func(w *world) {
@@ -104,7 +104,7 @@ var registryCases = []promised{
 			ready := w.sticking("ready")
 			w.submit("theirs")
 			require.Len(w, w.claim("other", 1), 1)
-			w.commit(answered(ready, w.tick(), ""))
+			w.commit(Answered(ready, w.tick(), ""))
 			require.Len(w, w.claim("n", 9), 1, "the sticky one's next turn")
 			holds, err := w.store.Renew(w.ctx, "n", w.tick())
 			require.NoError(w, err)
@@ -126,7 +126,7 @@ var registryCases = []promised{
 			const many = store.MaxBatch + 100
 			batch := make([]store.Commit, many)
 			for i := range batch {
-				batch[i] = created(fmt.Sprintf("r%04d", i), w.now)
+				batch[i] = Created(fmt.Sprintf("r%04d", i), w.now)
 			}
 			for _, part := range [][]store.Commit{batch[:store.MaxBatch], batch[store.MaxBatch:]} {
 				for _, err := range w.store.Commit(w.ctx, part) {
@@ -141,7 +141,7 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/a node that nobody knows cannot renew",
+		"registry/Renew refuses an unregistered node",
 		"Renewing an unknown or expired node is ErrStaleEpoch: it never comes back by renewing.",
 		func(w *world) {
 			_, err := w.store.Renew(w.ctx, "stranger", w.now)
@@ -181,7 +181,7 @@ var registryCases = []promised{
 		},
 	},
 	{
-		"registry/expiring twice is as once",
+		"registry/Expire may be repeated",
 		"What was expired is not returned again, to anybody (E6).",
 		func(w *world) {
 			w.expire("n")

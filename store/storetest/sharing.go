@@ -65,20 +65,20 @@ func fill(b []byte) {
 // before.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
-	picture := func() string { // in bytes of its own
-		p := w.look(id)
+	content := func() string { // in bytes of its own
+		p := w.snapshot(id)
 		history, err := json.Marshal(p.History)
 		require.NoError(w, err)
 		return fmt.Sprintf("%s %s %v %s", p.Run, p.Spec, p.Events, history)
 	}
-	before := picture()
+	before := content()
 	do()
-	require.Equal(w, before, picture())
+	require.Equal(w, before, content())
 }
 
 var sharingCases = []promised{
 	{
-		"sharing/a commit is the caller's",
+		"sharing/Commit keeps nothing of the caller's batch",
 		"What a caller does with a commit, its record, specification, events and settled interaction after it was " +
 			"stored changes nothing.",
 		func(w *world) {
@@ -97,11 +97,11 @@ var sharingCases = []promised{
 					}
 				})
 			}
-			put(created("a", w.tick(), submitted))
-			parked := asked(w.start("n"), w.tick(), true, time.Time{})
+			put(Created("a", w.tick(), submitted))
+			parked := Asked(w.start("n"), w.tick(), true, time.Time{})
 			parking(&parked.Run)
 			put(parked)
-			c := answered(w.load("a"), w.tick(), "k")
+			c := Answered(w.load("a"), w.tick(), "k")
 			c.Run.Answer.Auto = &interaction.AutoDecision{Reason: "r"}
 			put(c)
 			end := ended(w.start("n"), w.tick(), fsm.StateFailed)
@@ -115,7 +115,7 @@ var sharingCases = []promised{
 			"others.",
 		func(w *world) {
 			w.submit("a", submitted)
-			parked := asked(w.start("n"), w.tick(), true, w.now)
+			parked := Asked(w.start("n"), w.tick(), true, w.now)
 			parking(&parked.Run)
 			w.commit(parked)
 			w.untouched("a", func() {
@@ -138,7 +138,7 @@ var sharingCases = []promised{
 				require.NoError(w, err)
 				fill(events[0].Body)
 			})
-			w.commit(answered(w.load("a"), w.tick(), "k"))
+			w.commit(Answered(w.load("a"), w.tick(), "k"))
 			w.untouched("a", func() {
 				run, history, err := w.store.History(w.ctx, "a")
 				require.NoError(w, err)
@@ -176,7 +176,7 @@ var sharingCases = []promised{
 			var made store.Commit
 			claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: "n", Now: w.now, Max: 1,
 				Start: func(r store.Run, spec []byte) (store.Commit, error) {
-					c, err := started(w.now)(r, spec)
+					c, err := Started(w.now)(r, spec)
 					made = c
 					return c, err
 				}})

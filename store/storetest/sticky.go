@@ -12,7 +12,7 @@ import (
 // sticking creates a run, starts it on node "n" and parks it with its slot.
 func (w *world) sticking(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
-	return w.commit(asked(w.running(id, change...), w.tick(), true, time.Time{}))
+	return w.commit(Asked(w.running(id, change...), w.tick(), true, time.Time{}))
 }
 
 var stickyCases = []promised{
@@ -34,7 +34,7 @@ var stickyCases = []promised{
 			w.pool("p", 1, 1)
 			parked := w.sticking("a", withKey("k"))
 			w.submit("b", withKey("k"))
-			w.commit(answered(parked, w.tick(), ""))
+			w.commit(Answered(parked, w.tick(), ""))
 			require.Equal(w, map[string]int{"p": 1}, w.held())
 			require.Equal(w, []string{"a"}, w.claimed("n", 9))
 			require.Equal(w, map[string]int{"p": 1}, w.held())
@@ -45,7 +45,7 @@ var stickyCases = []promised{
 		"Nobody but its owner claims a queued run that holds its slot (D4).",
 		func(w *world) {
 			w.join("a", "z")
-			w.commit(answered(w.sticking("run"), w.tick(), ""))
+			w.commit(Answered(w.sticking("run"), w.tick(), ""))
 			require.Empty(w, w.claim("a", 9))
 			require.Empty(w, w.claim("z", 9))
 			require.Equal(w, []string{"run"}, w.claimed("n", 9))
@@ -57,8 +57,8 @@ var stickyCases = []promised{
 		func(w *world) {
 			a, b := w.sticking("a"), w.sticking("b")
 			w.submit("urgent", withPriority(99))
-			w.commit(answered(b, w.tick(), ""))
-			w.commit(answered(a, w.tick(), ""))
+			w.commit(Answered(b, w.tick(), ""))
+			w.commit(Answered(a, w.tick(), ""))
 			require.Equal(w, []string{"b"}, w.claimed("n", 1))
 			require.Equal(w, []string{"a", "urgent"}, w.claimed("n", 9))
 		},
@@ -75,7 +75,7 @@ var stickyCases = []promised{
 			}
 			w.commit(ended(a, w.tick(), fsm.StateFailed))
 			require.Equal(w, []string{"c"}, w.claimed("n", 9))
-			w.commit(ended(w.commit(answered(b, w.tick(), "")), w.tick(), fsm.StateCanceled))
+			w.commit(ended(w.commit(Answered(b, w.tick(), "")), w.tick(), fsm.StateCanceled))
 			require.Equal(w, []string{"d"}, w.claimed("n", 9))
 			require.Equal(w, map[string]int{"p": 2}, w.held())
 		},
@@ -85,7 +85,7 @@ var stickyCases = []promised{
 		"A queued sticky run whose owner is gone is started by nobody; it is an orphan until recovery settles it (E3).",
 		func(w *world) {
 			w.join("other")
-			w.commit(answered(w.sticking("a"), w.tick(), ""))
+			w.commit(Answered(w.sticking("a"), w.tick(), ""))
 			w.expire("n")
 			require.Empty(w, w.claim("other", 9))
 			orphans, err := w.store.Orphans(w.ctx, 0, 9)

@@ -66,11 +66,11 @@ var surveyCases = []promised{
 			running := w.start("n")
 			require.Equal(w, store.Survey{Running: 1, Nodes: 1, Pools: alone(1)}, w.survey())
 
-			parked := w.commit(asked(running, w.tick(), false, time.Time{}))
+			parked := w.commit(Asked(running, w.tick(), false, time.Time{}))
 			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(0)},
 				w.survey())
 
-			again := w.commit(answered(parked, w.tick(), ""))
+			again := w.commit(Answered(parked, w.tick(), ""))
 			ready[0].OldestReady, wanted[0].OldestReady = again.QueuedAt, again.QueuedAt
 			require.Equal(w, store.Survey{Queued: 1, Ready: 1, OldestReady: again.QueuedAt, Nodes: 1, Pools: ready,
 				Engines: wanted}, w.survey(),
@@ -91,7 +91,7 @@ var surveyCases = []promised{
 			parked := w.sticking("a")
 			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(1)},
 				w.survey())
-			w.commit(answered(parked, w.tick(), ""))
+			w.commit(Answered(parked, w.tick(), ""))
 			require.Equal(w, store.Survey{Queued: 1, Nodes: 1, Pools: alone(1)}, w.survey())
 			w.start("n")
 			require.Equal(w, store.Survey{Running: 1, Nodes: 1, Pools: alone(1)}, w.survey())
@@ -132,8 +132,8 @@ var surveyCases = []promised{
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			first := w.running("a")
-			w.commit(asked(first, w.tick(), false, at))
-			w.commit(asked(w.running("b"), w.tick(), true, at.Add(time.Microsecond)))
+			w.commit(Asked(first, w.tick(), false, at))
+			w.commit(Asked(w.running("b"), w.tick(), true, at.Add(time.Microsecond)))
 			w.waiting("never")
 			w.now = at.Add(-time.Microsecond)
 			require.Zero(w, w.survey().Due)
@@ -141,7 +141,7 @@ var surveyCases = []promised{
 			require.Equal(w, 1, w.survey().Due)
 			w.now = at.Add(time.Microsecond)
 			require.Equal(w, 2, w.survey().Due)
-			w.commit(answered(w.load("a"), w.now, ""))
+			w.commit(Answered(w.load("a"), w.now, ""))
 			require.Equal(w, 1, w.survey().Due)
 			w.commit(ended(w.load("b"), w.now, fsm.StateFailed))
 			s := w.survey()
@@ -171,7 +171,7 @@ var surveyCases = []promised{
 			require.Equal(w, third.QueuedAt, s.OldestReady)
 			require.Zero(w, s.Pools[1].OldestReady)
 
-			first := w.commit(asked(w.start("n"), w.tick(), false, time.Time{}))
+			first := w.commit(Asked(w.start("n"), w.tick(), false, time.Time{}))
 			other := w.waiting("p2")
 			require.Equal(w, first.Pending.AskedAt, w.survey().OldestWaiting)
 			w.commit(ended(first, w.tick(), fsm.StateCanceled))
@@ -232,7 +232,7 @@ var surveyCases = []promised{
 		},
 	},
 	{
-		"survey/of a caller who has gone",
+		"survey/ends with its context",
 		"A survey whose context has ended answers with the context's error.",
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)

@@ -90,14 +90,14 @@ func (w *world) commit(c store.Commit) store.Run {
 // submit creates a run a second later.
 func (w *world) submit(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
-	return w.commit(created(id, w.tick(), change...))
+	return w.commit(Created(id, w.tick(), change...))
 }
 
 // claim starts up to limit runs for the node and returns them.
 func (w *world) claim(node string, limit int) []store.Run {
 	w.Helper()
 	now := w.tick()
-	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Start: started(now)})
+	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Start: Started(now)})
 	require.NoError(w, err)
 	runs := make([]store.Run, len(claimed))
 	for i, c := range claimed {
@@ -111,7 +111,7 @@ func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	w.Helper()
 	now := w.tick()
 	claimed, err := w.store.Claim(w.ctx, store.ClaimRequest{Node: node, Now: now, Max: limit, Engines: engines,
-		Start: started(now)})
+		Start: Started(now)})
 	require.NoError(w, err)
 	ids := make([]string, len(claimed))
 	for i, c := range claimed {
@@ -147,7 +147,7 @@ func (w *world) running(id string, change ...func(*store.Run)) store.Run {
 func (w *world) waiting(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	r := w.running(id, change...)
-	return w.commit(asked(r, w.tick(), false, time.Time{}))
+	return w.commit(Asked(r, w.tick(), false, time.Time{}))
 }
 
 // finished creates a run and ends it.
@@ -180,8 +180,8 @@ func text(tb require.TestingT, r store.Run) string {
 	return string(body)
 }
 
-// picture is everything that a store says of one run.
-type picture struct {
+// runSnapshot is everything that a store has of one run.
+type runSnapshot struct {
 	Run     string
 	Missing bool
 	Spec    string
@@ -189,11 +189,11 @@ type picture struct {
 	History []interaction.Record
 }
 
-// look reads everything of a run, and checks that it agrees with itself (I10).
-func look(ctx context.Context, tb require.TestingT, s store.Store, id string) picture {
+// readSnapshot reads everything of a run, and checks that it agrees with itself (I10).
+func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id string) runSnapshot {
 	run, err := s.Run(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return picture{Missing: true}
+		return runSnapshot{Missing: true}
 	}
 	require.NoError(tb, err)
 	spec, err := s.Spec(ctx, id)
@@ -210,7 +210,7 @@ func look(ctx context.Context, tb require.TestingT, s store.Store, id string) pi
 	if len(history) == 0 {
 		history = nil
 	}
-	return picture{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
+	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
 }
 
 // readAll reads a run's events in portions.
@@ -225,15 +225,15 @@ func readAll(ctx context.Context, tb require.TestingT, s store.Store, id string)
 	}
 }
 
-func (w *world) look(id string) picture {
+func (w *world) snapshot(id string) runSnapshot {
 	w.Helper()
-	return look(w.ctx, w, w.store, id)
+	return readSnapshot(w.ctx, w, w.store, id)
 }
 
 // refused checks that the commit is refused with the error and that nothing of the run changes.
 func (w *world) refused(want error, c store.Commit) {
 	w.Helper()
-	before := w.look(c.Run.ID)
+	before := w.snapshot(c.Run.ID)
 	require.ErrorIs(w, w.try(c), want)
-	require.Equal(w, before, w.look(c.Run.ID), "nothing was written")
+	require.Equal(w, before, w.snapshot(c.Run.ID), "nothing was written")
 }

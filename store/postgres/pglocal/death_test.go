@@ -30,7 +30,7 @@ func caller(tb testing.TB, tmp, dir string) (*exec.Cmd, io.Reader, io.Reader) {
 	return cmd, out, log
 }
 
-// Somebody kills the tests, and leaves no server behind.
+// When the test process is killed, its server ends too.
 func TestServerDiesWithItsCaller(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep=%t", keep), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestServerDiesWithItsCaller(t *testing.T) {
 	}
 }
 
-// The caller is killed before its server runs: what initdb made goes, too.
+// When the caller is killed before its server runs, the files of initdb are deleted too.
 func TestInitdbDiesWithItsCaller(t *testing.T) {
 	tmp := open(t)
 	t.Setenv("TMPDIR", tmp)

@@ -47,7 +47,7 @@ func TestForeignFolderIsRefused(t *testing.T) {
 }
 
 // An initdb that fails leaves the folder as empty as it was.
-func TestFailedInitdbLeavesNoFolder(t *testing.T) {
+func TestFailedInitdbLeavesFolderEmpty(t *testing.T) {
 	bin, dir := open(t), open(t)
 	for _, name := range []string{"initdb", "postgres"} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho no luck today >&2\nexit 3\n"),
@@ -60,8 +60,8 @@ func TestFailedInitdbLeavesNoFolder(t *testing.T) {
 	require.Empty(t, found)
 }
 
-// Root's own folders are closed to the user who runs the server: the error says so, and what to do.
-// Where root keeps its temporary files, a temporary server goes elsewhere.
+// The user who runs the server cannot reach a private folder of root's: the error says so, and what
+// to do. A temporary server of root's therefore does not use root's temporary folder.
 func TestUnreachableFolderIsRefused(t *testing.T) {
 	closed := open(t)
 	require.NoError(t, os.Chmod(closed, 0o700))

@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A server that was killed leaves shared memory to the system. It is given back, when the server
-// comes back and when it is stopped.
+// A killed server leaves its shared memory to the system. A restart and Stop release it.
 func TestStopReleasesSharedMemory(t *testing.T) {
 	segment := func(s *Server) string { // the second number of the seventh line
 		text, err := os.ReadFile(filepath.Join(s.home.data(), "postmaster.pid"))

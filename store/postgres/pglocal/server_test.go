@@ -83,8 +83,7 @@ func TestRestartKeepsPortAndData(t *testing.T) {
 	require.Equal(t, 7, one[int](t, connect(t, s.DSN("")), "SELECT n FROM kept"))
 }
 
-// Clients are told of a commit, or not; a kill in the middle of it all takes back none that they
-// were told of.
+// The server is killed during commits: each commit that a client saw acknowledged is there afterwards.
 func TestKilledServerKeepsCommits(t *testing.T) {
 	s := start(t, Options{})
 	execute(t, connect(t, s.DSN("")), "CREATE TABLE counted (client int, n int)")
@@ -134,7 +133,7 @@ func TestKilledServerKeepsCommits(t *testing.T) {
 	}
 }
 
-// Only the server is killed, and not by its owner: its children notice a moment later.
+// Another process kills the server alone: its children end a moment later.
 func TestRestartAfterServerWasKilled(t *testing.T) {
 	s := start(t, Options{})
 	conn := connect(t, s.DSN(""))
@@ -157,7 +156,7 @@ func TestStartNamesTakenPort(t *testing.T) {
 	require.NoError(t, s.Resume(t.Context()))
 }
 
-// Clients that wait for the server may take all connections before its owner looks.
+// Clients may use all connections before Start checks the server: it counts as ready all the same.
 func TestStartIsReadyWhileConnectionsAreUsedUp(t *testing.T) {
 	s := start(t, Options{Settings: map[string]string{"max_connections": "4", "max_wal_senders": "0"}})
 	for range 4 {
@@ -215,7 +214,7 @@ func TestFailedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// What initdb is in the middle of ends with the context.
+// When the context ends during initdb, initdb ends and leaves nothing.
 func TestCanceledStartLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", open(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -237,7 +236,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Root's server is somebody else's; for others, the option says nothing.
+// A server that root starts runs as another user; for other users the option has no effect.
 func TestServerRunsAsOrdinaryUser(t *testing.T) {
 	s := start(t, Options{User: "nobody"})
 	info, err := os.Stat(s.home.data())
