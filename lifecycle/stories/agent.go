@@ -96,6 +96,9 @@ func (a *agent) enter(t engine.Turn) error {
 	refused := t.Session != nil && a.expired[t.RunID]
 	a.prompts[t.RunID] = t.Prompt
 	a.mu.Unlock()
+	if t.Session != nil && string(t.Session.Data) != string(sessionOf(t).Data) {
+		return fmt.Errorf("a turn of %s is given the %s", t.RunID, t.Session.Data)
+	}
 	if refused {
 		return &engine.Failure{Code: fsm.CodeSessionResumeFailed, Detail: "the session has expired"}
 	}
@@ -123,6 +126,8 @@ func (a *agent) do(ctx context.Context, step agentStep, t engine.Turn, s engine.
 		return s.Warn(ctx, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic, Detail: step.word(0)})
 	case "handle":
 		return s.Session(ctx, *sessionOf(t))
+	case "dies":
+		a.Kill(t.RunID)
 	case "work":
 		return a.work(ctx, t, step.word(0) == "on")
 	}

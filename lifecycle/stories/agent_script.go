@@ -34,6 +34,7 @@ var verbs = map[string]struct {
 	"warn":    {words: 1},
 	"handle":  {},
 	"work":    {words: 1},
+	"dies":    {},
 	"ask":     {words: 2, named: []string{"options", "policy", "handle", "output"}, ends: true},
 	"asks":    {words: 9, ends: true},
 	"say":     {words: 1, named: []string{"handle"}, ends: true},
@@ -41,6 +42,7 @@ var verbs = map[string]struct {
 	"output":  {words: 1, named: []string{"handle"}, ends: true},
 	"fail":    {words: 2, named: []string{"text"}, ends: true},
 	"error":   {words: 1, ends: true},
+	"killed":  {words: 1, ends: true},
 }
 
 // readTurn reads one line of a script: steps with semicolons between them. The last one ends the
@@ -175,6 +177,8 @@ func (s agentStep) outcome() (engine.Outcome, error) {
 	case "fail":
 		o.Process = engine.Process{Status: engine.Failed, Code: fsm.Code(s.word(0)), Detail: s.word(1)}
 		o.FinalText = s.named["text"]
+	case "killed":
+		o.Process = engine.Process{Status: engine.Interrupted, Detail: s.word(0)}
 	case "error":
 		return o, fmt.Errorf("%s", s.word(0))
 	}

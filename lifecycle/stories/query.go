@@ -132,6 +132,7 @@ func showRun(w *world, a *args) (string, error) {
 	add(true, "created=%s updated=%s queued=%s version=%d epoch=%d seq=%d", w.formatTime(r.CreatedAt),
 		w.formatTime(r.UpdatedAt),
 		w.formatTime(r.QueuedAt), r.Version, r.Epoch, r.Seq)
+	add(r.Repeats > 0, "repeats=%d not_before=%s", r.Repeats, w.formatTime(r.NotBefore))
 	if r.Pending != nil {
 		add(true, "pending: %s", formatQuestion(r.Pending))
 	}
@@ -221,5 +222,20 @@ func showStats(w *world, _ *args) (string, error) {
 	if !s.OldestWaiting.IsZero() {
 		text += " oldest_waiting=" + w.formatTime(s.OldestWaiting)
 	}
-	return text + "\n", nil
+	text += "\n"
+	for _, p := range s.Pools {
+		text += fmt.Sprintf("  pool %s capacity=%d held=%d ready=%d", p.Name, p.Capacity, p.Held, p.Ready)
+		if !p.OldestReady.IsZero() {
+			text += " oldest_ready=" + w.formatTime(p.OldestReady)
+		}
+		text += "\n"
+	}
+	for _, e := range s.Engines {
+		text += fmt.Sprintf("  engine %s queued=%d nodes=%d", e.Engine, e.Queued, e.Nodes)
+		if !e.OldestReady.IsZero() {
+			text += " oldest_ready=" + w.formatTime(e.OldestReady)
+		}
+		text += "\n"
+	}
+	return text, nil
 }
