@@ -9,5 +9,5 @@ import (
 )
 
 func TestRequirementsOnMemory(t *testing.T) {
-	lifecycletest.Run(t, lifecycletest.Harness{Open: func(testing.TB) store.Store { return memory.New() }})
+	lifecycletest.Run(t, func(testing.TB) store.Store { return memory.New() })
 }

@@ -1,14 +1,15 @@
-// Package lifecycletest is the requirement suite: it proves that the lifecycle keeps its promises
-// on a store.
+// Package lifecycletest proves what stories (lifecycle/stories) cannot show: that a run comes to
+// its right end when any write fails or is not acknowledged, when many act at the same time, when
+// hints of the store are lost or wrong, when outputs are too large, and after any sequence of
+// events.
 //
-// Each case is a story in the requirement's words, named by the requirement's id, told in a bubble
-// of testing/synctest: time is fake, waiting is exact, and nothing sleeps. The engine is an Agent
-// whose turns the story writes. Every event log that a case leaves behind is checked against the
-// contract's invariants.
+// Each case runs in a bubble of testing/synctest: time is fake, and waiting is exact. The engine is
+// an Agent whose turns the case plans. Every event log that a case leaves is checked against the
+// contract.
 //
 // A store is proven in three lines:
 //
 //	func TestRequirements(t *testing.T) {
-//		lifecycletest.Run(t, lifecycletest.Harness{Open: open})
+//		lifecycletest.Run(t, open)
 //	}
 package lifecycletest

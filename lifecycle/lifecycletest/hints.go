@@ -18,49 +18,49 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// rumour is what becomes of a store's hints on their way: it is given one hint after the other, and
-// passes on what it likes, when it likes.
-type rumour func(pass func(store.Hint)) func(store.Hint)
+// distortion changes a store's hints on their way: it is given one hint after the other, and passes
+// on any hints at any time.
+type distortion func(pass func(store.Hint)) func(store.Hint)
 
-// gossip is a store whose hints are passed on as rumours.
-type gossip struct {
+// distorted is a store whose hints are distorted.
+type distorted struct {
 	store.Store
-	rumour rumour
+	distort distortion
 }
 
 // Watch implements store.Watcher.
-func (g gossip) Watch(fn func(store.Hint)) (stop func()) {
-	w, ok := g.Store.(store.Watcher)
+func (d distorted) Watch(fn func(store.Hint)) (stop func()) {
+	w, ok := d.Store.(store.Watcher)
 	if !ok {
 		return func() {}
 	}
-	var hearing, telling sync.Mutex
-	stopped := false // guarded by telling
-	hear := g.rumour(func(h store.Hint) {
-		telling.Lock()
-		defer telling.Unlock()
+	var receiving, passing sync.Mutex
+	stopped := false // guarded by passing
+	receive := d.distort(func(h store.Hint) {
+		passing.Lock()
+		defer passing.Unlock()
 		if !stopped {
 			fn(h)
 		}
 	})
 	below := w.Watch(func(h store.Hint) {
-		hearing.Lock()
-		defer hearing.Unlock()
-		hear(h)
+		receiving.Lock()
+		defer receiving.Unlock()
+		receive(h)
 	})
 	return func() {
 		below()
-		telling.Lock()
-		defer telling.Unlock()
+		passing.Lock()
+		defer passing.Unlock()
 		stopped = true
 	}
 }
 
-// silent is a store that is no store.Watcher, whatever the store below is.
-type silent struct{ store.Store }
+// withoutHints is a store that is no store.Watcher, whatever the store below is.
+type withoutHints struct{ store.Store }
 
-// held keeps up to n hints back and passes the one on that choose names.
-func held(n int, choose func(count, kept int) int) rumour {
+// delay holds up to n hints back, and passes on the one that choose names.
+func delay(n int, choose func(count, kept int) int) distortion {
 	return func(pass func(store.Hint)) func(store.Hint) {
 		var kept []store.Hint
 		count := 0
@@ -77,7 +77,7 @@ func held(n int, choose func(count, kept int) int) rumour {
 }
 
 // each changes every hint by its number, counted from 1.
-func each(change func(i int, h store.Hint, pass func(store.Hint))) rumour {
+func each(change func(i int, h store.Hint, pass func(store.Hint))) distortion {
 	return func(pass func(store.Hint)) func(store.Hint) {
 		i := 0
 		return func(h store.Hint) {
@@ -87,15 +87,16 @@ func each(change func(i int, h store.Hint, pass func(store.Hint))) rumour {
 	}
 }
 
-func bare(h store.Hint) store.Hint {
+// withoutContent is a hint that names no run and brings no events.
+func withoutContent(h store.Hint) store.Hint {
 	h.Events, h.Run = nil, nil
 	return h
 }
 
-// rumours are all that may happen to hints (store.Watcher).
-var rumours = []struct {
+// distortions are all that may happen to hints (store.Watcher).
+var distortions = []struct {
 	name string
-	rumour
+	distortion
 }{
 	{"come as they are", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h) })},
 	{"are all lost", each(func(int, store.Hint, func(store.Hint)) {})},
@@ -107,12 +108,12 @@ var rumours = []struct {
 	{"are doubled", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(h); pass(h) })},
 	{"are doubled, once without what they bring", each(func(_ int, h store.Hint, pass func(store.Hint)) {
 		pass(h)
-		pass(bare(h))
+		pass(withoutContent(h))
 	})},
-	{"bring nothing", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(bare(h)) })},
+	{"bring nothing", each(func(_ int, h store.Hint, pass func(store.Hint)) { pass(withoutContent(h)) })},
 	{"bring something now and then", each(func(i int, h store.Hint, pass func(store.Hint)) {
 		if i%2 == 0 {
-			h = bare(h)
+			h = withoutContent(h)
 		}
 		pass(h)
 	})},
@@ -126,41 +127,40 @@ var rumours = []struct {
 			}
 			pass(h)
 		})},
-	{"come out of order", held(5, func(count, kept int) int { return count * 7 % kept })},
-	{"come in the reverse order", held(9, func(_, kept int) int { return kept - 1 })},
-	{"come after many others", held(20, func(int, int) int { return 0 })},
+	{"come out of order", delay(5, func(count, kept int) int { return count * 7 % kept })},
+	{"come in the reverse order", delay(9, func(_, kept int) int { return kept - 1 })},
+	{"come after many others", delay(20, func(int, int) int { return 0 })},
 	{"are late", each(func(i int, h store.Hint, pass func(store.Hint)) {
 		time.AfterFunc(time.Duration(i%5)*300*time.Millisecond, func() { pass(h) })
 	})},
 }
 
-// spoken is a story on a store whose hints are rumours.
-func spoken(wrap func(store.Store) store.Store) func(*testing.T, Harness) {
-	return func(t *testing.T, h Harness) {
+// withHints is a case on a store whose hints are changed.
+func withHints(change func(store.Store) store.Store) func(*testing.T, Opener) {
+	return func(t *testing.T, open Opener) {
 		t.Helper()
-		open := h.Open
-		h.Open = func(tb testing.TB) store.Store { return wrap(open(tb)) }
-		h.Reopen = nil
-		inWorld(everyReaderSeesAll)(t, h)
+		inWorld(everyReaderReadsAll)(t, func(tb testing.TB) store.Store { return change(open(tb)) })
 	}
 }
 
-// hints are stories of what a store's hints bring, and spare readers a look at the store: nobody
-// trusts or needs them.
-var hints = func() []story {
+// hints are cases of what a store's hints bring. They spare readers a query, and nobody trusts or
+// needs them.
+var hints = func() []testCase {
 	const who = "F8 F9/readers and waiters of a store "
-	all := []story{{who + "that has no hints", spoken(func(s store.Store) store.Store { return silent{s} })}}
-	for _, r := range rumours {
-		all = append(all, story{who + "whose hints " + r.name, spoken(func(s store.Store) store.Store {
-			return gossip{s, r.rumour}
+	all := []testCase{{who + "that has no hints", withHints(func(s store.Store) store.Store {
+		return withoutHints{s}
+	})}}
+	for _, r := range distortions {
+		all = append(all, testCase{who + "whose hints " + r.name, withHints(func(s store.Store) store.Store {
+			return distorted{s, r.distortion}
 		})})
 	}
-	return all
+	return append(all, testCase{"F9/a reader's context ends its sequence with an error", inWorld(aReadersContextEnds)})
 }()
 
-// talks reports messages, more than a page and than what hints may bring at one time, before it
-// does the step.
-func talks(step Step) Step {
+// reportsMuch reports messages, more than a page and than what hints may bring at one time, before
+// it does the step.
+func reportsMuch(step Step) Step {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		for i := range 300 {
 			if err := s.Message(ctx, engine.Message{Text: fmt.Sprint("message ", i)}); err != nil {
@@ -174,9 +174,10 @@ func talks(step Step) Step {
 	}
 }
 
-// everyReaderSeesAll follows a run with a question, that talks much, in every way in which one can.
-func everyReaderSeesAll(w *world) {
-	w.agent.Plan("r", talks(Wonders("Go on?")), talks(Done("ok")))
+// everyReaderReadsAll follows a run with a question, that has many events, in every way in which
+// one can.
+func everyReaderReadsAll(w *world) {
+	w.agent.Plan("r", reportsMuch(Asks("Go on?")), reportsMuch(Done("ok")))
 	_, err := w.Submit(w.ctx, lifecycle.Spec{ID: "r", Prompt: "x", NotBefore: time.Now().Add(time.Second)})
 	require.NoError(w, err)
 	w.runs["r"] = true
@@ -196,7 +197,7 @@ func everyReaderSeesAll(w *world) {
 		})
 	}
 	follow(0, 0, func(fcmp.Event) {})
-	follow(1, 0, func(e fcmp.Event) { // is slow: it sleeps through all that hints can bring, several times
+	follow(1, 0, func(e fcmp.Event) { // is slow: several times it sleeps until hints bring nothing any more
 		if e.Seq%97 == 1 {
 			time.Sleep(20 * time.Second)
 		}
@@ -246,6 +247,31 @@ func everyReaderSeesAll(w *world) {
 	require.Equal(w, count(3, final.Seq), seen[4])
 	for i, run := range runs {
 		require.Equal(w, final, run, "waiter %d", i)
-		require.LessOrEqual(w, waited[i].Sub(final.FinishedAt), time.Second, "a poll at most passes without a look")
+		require.LessOrEqual(w, waited[i].Sub(final.FinishedAt), time.Second, "at most a poll passes until it is read")
 	}
+}
+
+func aReadersContextEnds(w *world) {
+	w.agent.Plan("r", Asks("?"))
+	w.submit("r")
+	ctx, cancel := context.WithTimeout(w.ctx, time.Minute)
+	defer cancel()
+	var last error
+	for _, err := range w.Events(ctx, "r", 0) {
+		last = err
+	}
+	require.ErrorIs(w, last, context.DeadlineExceeded)
+	for _, err := range w.Events(w.ctx, "nobody", 0) {
+		last = err
+	}
+	require.ErrorIs(w, last, lifecycle.ErrNotFound)
+}
+
+// count returns from+1, from+2, … to.
+func count(from, to uint64) []uint64 {
+	var all []uint64
+	for i := from + 1; i <= to; i++ {
+		all = append(all, i)
+	}
+	return all
 }

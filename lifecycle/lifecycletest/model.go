@@ -47,15 +47,13 @@ type life struct {
 	turns chan Step
 }
 
-func newLives(t *testing.T, h Harness, v variant) *lives {
+func newLives(t *testing.T, open Opener, v variant) *lives {
 	t.Helper()
 	ls := &lives{v: v, model: contract.Load()}
-	below := h.Open
-	h.Open = func(tb testing.TB) store.Store {
-		ls.gate = newGated(below(tb))
+	ls.world = newWorld(t, func(tb testing.TB) store.Store {
+		ls.gate = newGated(open(tb))
 		return ls.gate
-	}
-	ls.world = newWorld(t, h, config(func(c *lifecycle.Config) {
+	}, config(func(c *lifecycle.Config) {
 		c.Poll, c.Lease, c.Grace = 10*time.Minute, 30*time.Second, -1
 	}), func(w *world) { w.agent.Kind = v.profile })
 	return ls
@@ -93,11 +91,11 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 	case fsm.EventTurnStarted:
 		return on(fsm.StateQueued, func() { l.gate.set(true); synctest.Wait(); l.gate.set(false) })
 	case fsm.EventTurnNeedsInput:
-		return turn(Wonders("Well?"))
+		return turn(Asks("Well?"))
 	case fsm.EventTurnSucceeded:
 		return turn(Done("Done."))
 	case fsm.EventTurnFailed:
-		return turn(Crashes("", ""))
+		return turn(Crashes())
 	case fsm.EventInteractionReplyAccepted:
 		return func() {
 			// the state tells
@@ -226,18 +224,18 @@ func (ls *lives) walk(path []fsm.Event, length int) {
 // on the contract's model, on the machine, and on a lifecycle with this store. A sequence with a
 // refused event is the same sequence without it, since a refused event changes nothing, which each
 // step shows.
-var sequences = []story{
-	{"G3 G2 A3 A7/every sequence of few events", func(t *testing.T, h Harness) {
+var sequences = []testCase{
+	{"G3 G2 A3 A7/every sequence of few events", func(t *testing.T, open Opener) {
 		for _, v := range variants {
-			ls := newLives(t, h, v)
+			ls := newLives(t, open, v)
 			ls.walk(nil, depth)
 			ls.end()
 		}
 	}},
-	{"G3 A1/random sequences of up to sixty events", func(t *testing.T, h Harness) {
+	{"G3 A1/random sequences of up to sixty events", func(t *testing.T, open Opener) {
 		worlds := make([]*lives, len(variants))
 		for i, v := range variants {
-			worlds[i] = newLives(t, h, v)
+			worlds[i] = newLives(t, open, v)
 		}
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
 			l := worlds[rapid.IntRange(0, len(worlds)-1).Draw(rt, "policy")].begin(15 * time.Minute)

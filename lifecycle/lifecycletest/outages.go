@@ -82,12 +82,11 @@ func (o *outage) Watch(fn func(store.Hint)) (stop func()) {
 	return func() {}
 }
 
-// inOutage is a story on a store that fails the given write, in the given way.
-func inOutage(write int, lost bool, tell func(w *world)) func(*testing.T, Harness) {
-	return func(t *testing.T, h Harness) {
+// inOutage is a case on a store that fails the given write, in the given way.
+func inOutage(write int, lost bool, run func(w *world)) func(*testing.T, Opener) {
+	return func(t *testing.T, open Opener) {
 		t.Helper()
-		open := h.Open
-		h.Open = func(tb testing.TB) store.Store {
+		w := newWorld(t, func(tb testing.TB) store.Store {
 			o := &outage{Store: open(tb), before: map[int]bool{}, after: map[int]bool{}}
 			if lost {
 				o.after[write] = true
@@ -95,18 +94,16 @@ func inOutage(write int, lost bool, tell func(w *world)) func(*testing.T, Harnes
 				o.before[write] = true
 			}
 			return o
-		}
-		h.Reopen = nil
-		w := newWorld(t, h)
-		tell(w)
+		})
+		run(w)
 		w.end()
 	}
 }
 
 // outages: each write of a run with one question fails once, or is made and not acknowledged. A
 // host that asks again, as it would, comes to the same end.
-var outages = func() []story {
-	var all []story
+var outages = func() []testCase {
+	var all []testCase
 	names := []string{"submit", "claim", "park", "reply", "claim again", "finish"}
 	for i, name := range names {
 		for _, lost := range []bool{false, true} {
@@ -114,8 +111,8 @@ var outages = func() []story {
 			if lost {
 				how = "is not acknowledged"
 			}
-			all = append(all, story{fmt.Sprintf("F8 I2 I9/%s %s", name, how), inOutage(i+1, lost, func(w *world) {
-				w.agent.Plan("r", Wonders("Go on?"), Done("ok"))
+			all = append(all, testCase{fmt.Sprintf("F8 I2 I9/%s %s", name, how), inOutage(i+1, lost, func(w *world) {
+				w.agent.Plan("r", Asks("Go on?"), Done("ok"))
 				spec := lifecycle.Spec{ID: "r", Prompt: "x"}
 				if _, err := w.Submit(w.ctx, spec); err != nil {
 					require.ErrorIs(w, err, errOutage)

@@ -94,16 +94,10 @@ func bubble(s store.Store) store.Store {
 
 func TestRequirements(t *testing.T) {
 	s := quick(t)
-	lifecycletest.Run(t, lifecycletest.Harness{
-		Open: func(tb testing.TB) store.Store { tb.Helper(); return bubble(s.open(tb)) },
-		Reopen: func(tb testing.TB, s store.Store) store.Store {
-			tb.Helper()
-			return bubble(reopen(tb, s.(*bubbled).inner))
-		},
-	})
+	lifecycletest.Run(t, func(tb testing.TB) store.Store { return bubble(s.open(tb)) })
 }
 
-func TestStoriesOnPostgres(t *testing.T) {
+func TestStories(t *testing.T) {
 	s := quick(t)
 	stories.Run(t, func(testing.TB) stories.Opener {
 		o := s.o

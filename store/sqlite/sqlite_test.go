@@ -57,10 +57,10 @@ func TestStore(t *testing.T) {
 }
 
 func TestRequirements(t *testing.T) {
-	lifecycletest.Run(t, lifecycletest.Harness{Open: open, Reopen: reopen})
+	lifecycletest.Run(t, open)
 }
 
-func TestStoriesOnSQLite(t *testing.T) {
+func TestStories(t *testing.T) {
 	stories.Run(t, func(tb testing.TB) stories.Opener {
 		path := filepath.Join(tb.TempDir(), "runs.db")
 		return func(tb testing.TB) store.Store { return at(tb, path) }

@@ -19,6 +19,6 @@
 // The suite never waits for time to pass: time is an argument of every call. A store that judges
 // leases by a clock of its own passes too.
 //
-// Neighbours: store is the interface; memory and sqlite are proven by it; lifecycle/lifecycletest
-// proves the whole on a store.
+// Neighbours: store is the interface; memory and sqlite are proven by it; lifecycle/stories and
+// lifecycle/lifecycletest prove the whole on a store.
 package storetest

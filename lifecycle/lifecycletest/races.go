@@ -1,0 +1,165 @@
+package lifecycletest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// races are cases in which many act at the same time, in whatever order.
+var races = []testCase{
+	{"C5 C8 I1/of many racing replies exactly one is accepted and the others are told", inWorld(func(w *world) {
+		w.agent.Plan("r", Asks("Who is first?"), Done("ok"))
+		w.submit("r")
+		w.is("r", fsm.StateWaitingUser)
+		const callers = 32
+		errs := make([]error, callers)
+		var all sync.WaitGroup
+		for i := range callers {
+			all.Go(func() {
+				_, errs[i] = w.Reply(w.ctx, "r", interaction.Reply{ID: 1, Text: "me", Key: string(rune('A' + i))})
+			})
+		}
+		all.Wait()
+		accepted := 0
+		for _, err := range errs {
+			if err == nil {
+				accepted++
+				continue
+			}
+			require.ErrorIs(w, err, lifecycle.ErrSettled)
+		}
+		require.Equal(w, 1, accepted)
+		w.is("r", fsm.StateSucceeded)
+		require.Len(w, w.agent.Turns("r"), 2)
+	})},
+	{"C8 I1/reply, deadline and cancel race and exactly one wins", inWorld(func(w *world) {
+		for i := range 25 {
+			id := "r" + string(rune('a'+i))
+			w.agent.Plan(id, Asks("?"), Done("ok"))
+			w.submit(id, func(s *lifecycle.Spec) { s.AutoDecide, s.SessionTimeout = true, time.Second })
+			w.is(id, fsm.StateWaitingUser)
+			var all sync.WaitGroup
+			var replied, canceled error
+			all.Go(func() {
+				time.Sleep(time.Second) // the bubble's time: both fall on the deadline
+				_, replied = w.Reply(w.ctx, id, interaction.Reply{ID: 1, Text: "me"})
+			})
+			all.Go(func() {
+				time.Sleep(time.Second)
+				canceled = w.Cancel(w.ctx, id, "no")
+			})
+			all.Wait()
+			synctest.Wait()
+			run, err := w.Get(w.ctx, id)
+			require.NoError(w, err)
+			history, err := w.History(w.ctx, id)
+			require.NoError(w, err)
+			require.Len(w, history, 1)
+			switch history[0].Resolution {
+			case interaction.UserReply:
+				require.NoError(w, replied)
+			case interaction.AutoDecideTimeout:
+				require.ErrorIs(w, replied, lifecycle.ErrSettled)
+			default:
+				require.ErrorIs(w, replied, lifecycle.ErrSettled)
+				require.NoError(w, canceled)
+				require.Equal(w, fsm.StateCanceled, run.State)
+				require.Len(w, w.agent.Turns(id), 1)
+			}
+			require.True(w, canceled == nil || errors.Is(canceled, lifecycle.ErrTerminal), "%v", canceled)
+			w.checkLog(id)
+		}
+	})},
+	{"E6/recovery twice, and by many at once, has the same result as once", inWorld(func(w *world) {
+		w.agent.Plan("", Asks("Go on?"))
+		w.agent.Plan("running", Hangs)
+		for _, id := range []string{"a", "b", "c"} {
+			w.submit(id)
+		}
+		w.submit("running")
+		w.is("running", fsm.StateRunning)
+		w.fence()
+		var all sync.WaitGroup
+		var total lifecycle.Recovery
+		var mu sync.Mutex
+		for range 8 {
+			all.Go(func() {
+				done, err := w.Recover(w.ctx)
+				mu.Lock()
+				defer mu.Unlock()
+				require.NoError(w, err)
+				total.Preserved += done.Preserved
+				total.Failed += done.Failed
+			})
+		}
+		all.Wait()
+		require.Equal(w, 3, total.Preserved, "each run is settled once")
+		require.Equal(w, 1, total.Failed)
+		settled := w.is("a", fsm.StateWaitingUser)
+		again, err := w.Recover(w.ctx)
+		require.NoError(w, err)
+		require.Equal(w, lifecycle.Recovery{}, again)
+		require.Equal(w, settled, w.is("a", fsm.StateWaitingUser))
+	}, config(func(c *lifecycle.Config) { c.Lease = time.Hour }))},
+	{"I10/status, pending, history and events agree at any moment", inWorld(func(w *world) {
+		const rounds = 30
+		for range rounds {
+			w.agent.Plan("r", Asks("Again?"))
+		}
+		w.agent.Plan("r", Done("ok"))
+		w.submit("r")
+		ctx, stop := context.WithCancel(w.ctx)
+		var readers sync.WaitGroup
+		for range 4 {
+			readers.Go(func() {
+				for ctx.Err() == nil {
+					run, records, err := w.store.History(w.ctx, "r")
+					if err != nil {
+						w.Errorf("history: %v", err)
+						return
+					}
+					if (run.State == fsm.StateWaitingUser) != (run.Pending != nil) {
+						w.Errorf("state %s with pending %v", run.State, run.Pending)
+					}
+					open := 0
+					if run.Pending != nil {
+						open = 1
+					}
+					if len(records)+open != run.Interactions {
+						w.Errorf("%d settled and %d open of %d asked", len(records), open, run.Interactions)
+					}
+					page, err := w.store.Events(w.ctx, "r", run.Seq-1, 1)
+					if err != nil || len(page) != 1 || page[0].Seq != run.Seq {
+						w.Errorf("the last event of the record is not stored: %v", err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		for i := range rounds {
+			run, err := w.Get(w.ctx, "r")
+			require.NoError(w, err)
+			for run.State != fsm.StateWaitingUser || run.Pending.ID != i+1 {
+				time.Sleep(time.Millisecond)
+				run, err = w.Get(w.ctx, "r")
+				require.NoError(w, err)
+			}
+			_, err = w.Reply(w.ctx, "r", interaction.Reply{ID: i + 1, Text: "again"})
+			require.NoError(w, err)
+		}
+		_, err := w.Wait(w.ctx, "r")
+		require.NoError(w, err)
+		stop()
+		readers.Wait()
+		w.is("r", fsm.StateSucceeded)
+	})},
+}
