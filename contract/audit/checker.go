@@ -13,10 +13,10 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// Checker decides the invariants event by event. It reports every fault of a run: after one, what
-// follows is judged by what is known then, so that one fault is reported once. Of faults of one
-// event that are about its place in the run only the first is reported, in the order of the
-// contract's invariants; the others follow from it. A Checker is not safe for concurrent use.
+// Checker decides the invariants event by event. It reports every fault of a run once: after a
+// fault it goes on as if the event had been right. If an event is in the wrong place of its run,
+// several invariants may be broken by that; only the first one is reported, in the order of the
+// contract. A Checker is not safe for concurrent use.
 type Checker struct {
 	l       *contract.Lifecycle
 	lenient bool
@@ -38,8 +38,8 @@ type Tally struct {
 	Unfinished int
 	// Fragments are the runs whose log begins in mid-run. Only a lenient Checker takes such logs.
 	Fragments int
-	// Skipped says by the invariants' ids on how many events each could not be decided, because the
-	// log does not say what it would have to know. There is none in a log of ours without a fault.
+	// Skipped counts, by the invariants' ids, the events on which each could not be decided,
+	// because the log does not contain what it needs. A correct log of this library has none.
 	Skipped map[string]int
 }
 
@@ -73,12 +73,12 @@ type namedRule struct {
 type scope int
 
 const (
-	// inPlace: where the event stands in the run. Of these the first that is broken is reported,
-	// the others follow from it.
+	// inPlace: the place of the event in the run. Only the first broken rule is reported, since the
+	// others follow from it.
 	inPlace scope = iota
-	// inItself: what the event says. Each that is broken is reported.
+	// inItself: the content of the event. Each broken rule is reported.
 	inItself
-	// inEnvelope: what every event has, of whatever type.
+	// inEnvelope: the members that events of every type have.
 	inEnvelope
 )
 
@@ -186,9 +186,9 @@ func (c *Checker) Refuse(body []byte, reason error) []Violation {
 }
 
 // Partial takes the next event of a log as far as it could be read, and returns what it violates.
-// What its data lacks is not known; so is an attempt of -1, a local_seq of 0 and an empty engine.
-// Of an event whose type the contract does not have only the envelope is judged. Nothing is held
-// against the event's schema. It counts as a line.
+// Members that its data lacks count as unknown, as do an attempt of -1, a local_seq of 0 and an
+// empty engine. Of an event whose type is not in the contract only the envelope is checked. No
+// event is checked against its schema. It counts as a line.
 func (c *Checker) Partial(e fcmp.Event) []Violation {
 	c.line++
 	c.lines++
@@ -206,8 +206,8 @@ func (c *Checker) Event(e fcmp.Event) []Violation {
 	return c.Line(body)
 }
 
-// refuse reports why a line is no event. What can be read of it still is part of its run, so that
-// what follows is not judged as if the event were missing.
+// refuse reports why a line is not an event. Whatever can be read of it becomes part of its run, so
+// that the next event is not judged as if this one were missing.
 func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	if c.schema == "" {
 		return nil
@@ -228,8 +228,8 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
 }
 
-// follow goes on after an event that is not valid: with what it says, where that can be read, or
-// else with what is still known.
+// follow goes on after an invalid event: with the content that can be read of it, or else as if it
+// were missing.
 func (v *view) follow(e fcmp.Event, readable bool) {
 	s := newStep(e)
 	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(),
@@ -302,8 +302,8 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	}
 	j := judgement{c: c, view: r, step: s, declared: c.l.HasPayload(e.Type)}
 	if r.head != nil && s.Seq <= r.head.Seq {
-		// It stands twice, or the log is out of order. The first of a row of such events is
-		// reported, and none is part of the run.
+		// The event is in the log twice, or the log is out of order. Of consecutive events like
+		// that only the first is reported, and none becomes part of the run.
 		if r.repeated == 0 || s.Seq != r.repeated+1 {
 			j.all(func(r namedRule) bool { return r.counts("seq") })
 		}
@@ -343,7 +343,7 @@ func (c *Checker) noteFragment(r *view, s *step) {
 	r.startKnown = r.startKnown || changes || s.Type == fcmp.TypeStarted
 }
 
-// judgement holds one event against the rules.
+// judgement checks one event against the rules.
 type judgement struct {
 	c        *Checker
 	view     *view
@@ -376,7 +376,8 @@ func (j *judgement) all(which func(namedRule) bool) {
 	}
 }
 
-// settle makes what is known fit the event after it was reported as wrong.
+// settle changes the view after a fault, so that the event fits and the fault is not reported
+// again.
 func (j *judgement) settle(rule namedRule) {
 	switch r := rule.rule.(type) {
 	case *absorbing:

@@ -11,22 +11,22 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// rule is one executable invariant. It holds parameters only: what is known of the run is in the
-// view, so that one set of rules judges any number of runs.
+// rule is one executable invariant. It has only parameters, and the view has everything about the
+// run, so that one set of rules judges any number of runs.
 type rule interface {
 	// bind checks the parameters against the contract.
 	bind(l *contract.Lifecycle) error
-	// judge says what is wrong with the run's next event, or "".
+	// judge says what is wrong with the run's next event, or returns "".
 	judge(v *view, s *step) string
 }
 
-// finisher is a rule that asks for something to follow.
+// finisher is a rule by which an event must be followed by another one.
 type finisher interface {
-	// unfinished says what is missing when the log ends here, or "".
+	// unfinished says which event is missing if the log ends here, or returns "".
 	unfinished(v *view) string
 }
 
-// kinds makes an empty rule of each kind.
+// kinds creates an empty rule of each kind. A rule type names the invariants of that kind.
 var kinds = map[string]func() rule{
 	"schema_valid":   func() rule { return new(schemaValid) },
 	"starts_with":    func() rule { return new(startsWith) },
@@ -78,7 +78,7 @@ func ruleOf(l *contract.Lifecycle, v contract.Invariant) (rule, error) {
 	return r, r.bind(l)
 }
 
-// pattern describes events. An empty list does not restrict.
+// pattern matches events. An empty list matches all.
 type pattern struct {
 	Type    string   `json:"type"`
 	To      []string `json:"to,omitempty"`
@@ -110,7 +110,7 @@ func (p pattern) bind(l *contract.Lifecycle) error {
 		all("event", contract.Names(l.Events), p.Trigger...))
 }
 
-// all reports a name that is not known, and an empty list of them is fine.
+// all reports the first wanted name that is not among the known ones.
 func all(what string, known []string, wanted ...string) error {
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
@@ -120,7 +120,7 @@ func all(what string, known []string, wanted ...string) error {
 	return nil
 }
 
-// some is all, but for a list that must say something.
+// some is all, and also reports an empty list of wanted names.
 func some(what string, known []string, wanted ...string) error {
 	if len(wanted) == 0 {
 		return fmt.Errorf("no %s is named", what)
@@ -128,7 +128,7 @@ func some(what string, known []string, wanted ...string) error {
 	return all(what, known, wanted...)
 }
 
-// number reads a counting field of an event.
+// number returns a field of an event that counts something.
 func (s *step) number(field string) int {
 	switch field {
 	case "seq":
@@ -145,7 +145,7 @@ func (s *step) number(field string) int {
 
 var numbers = []string{"seq", "meta.local_seq", "meta.attempt", "data.interaction_id"}
 
-// text reads a naming field of an event.
+// text returns a field of an event that is a name.
 func (s *step) text(field string) string {
 	switch field {
 	case "protocol_version":

@@ -9,9 +9,9 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules that count: attempts, questions, decisions.
+// The rules about counts: attempts, questions, automatic decisions.
 
-// countsAt asks for a number that starts at 0 and grows by one at certain events.
+// countsAt is IV-07, IV-23: the field starts at 0 and grows by one exactly at the events.
 
 type countsAt struct {
 	Field string  `json:"field"`
@@ -29,7 +29,7 @@ func (r *countsAt) judge(v *view, s *step) string {
 	got := s.number(r.Field)
 	switch {
 	case !r.At.matches(s):
-		return "" // other events refer to a question, they do not count it
+		return "" // other events only refer to a question
 	case v.askedUnknown, v.prev != nil && v.prev.misplaced:
 		return s.skip()
 	case !v.ownCount():
@@ -41,7 +41,7 @@ func (r *countsAt) judge(v *view, s *step) string {
 	return r.differs(s, got, v.asked+1)
 }
 
-// attempt judges the number of the attempt, which each event has.
+// attempt checks the number of the attempt, which every event has.
 
 func (r *countsAt) attempt(v *view, s *step) string {
 	got, last, grows := s.Meta.Attempt, 0, 0
@@ -62,8 +62,8 @@ func (r *countsAt) attempt(v *view, s *step) string {
 	return r.differs(s, got, last+grows)
 }
 
-// foreignAttempt judges the count of another producer, which may begin with 1 and may grow when the
-// run is queued for the next turn.
+// foreignAttempt checks the number of the attempt in a log of another producer. There it may start
+// at 1, and may grow already when the run is queued for its next turn.
 func (r *countsAt) foreignAttempt(v *view, s *step, last int) string {
 	got, matches := s.Meta.Attempt, r.At.matches(s)
 	switch {
@@ -85,6 +85,7 @@ func (r *countsAt) differs(s *step, got, want int) string {
 	return ""
 }
 
+// atMostOnce is IV-24, IV-29: there is at most one event of the types for each value of Per.
 type atMostOnce struct {
 	Types []string `json:"types"`
 	Per   string   `json:"per"`
@@ -94,8 +95,8 @@ func (r *atMostOnce) bind(l *contract.Lifecycle) error {
 	return errors.Join(some("event type", l.PayloadTypes(), r.Types...), all("field", numbers, r.Per))
 }
 
-// judge compares with the last event of each type only: what is counted never goes back in a log
-// that got this far.
+// judge compares only with the last event of each type: other rules have already made sure that the
+// numbers never go back.
 func (r *atMostOnce) judge(v *view, s *step) string {
 	if !slices.Contains(r.Types, s.Type) {
 		return ""
@@ -111,6 +112,7 @@ func (r *atMostOnce) judge(v *view, s *step) string {
 	return ""
 }
 
+// atMost is IV-15: there are not more of the events than the limit of the run.
 type atMost struct {
 	Event pattern `json:"event"`
 	Limit string  `json:"limit"`
@@ -136,6 +138,7 @@ func (r *atMost) judge(v *view, s *step) string {
 	return ""
 }
 
+// below is IV-16: at the events, the field is below the limit of the run.
 type below struct {
 	Event pattern `json:"event"`
 	Field string  `json:"field"`

@@ -9,14 +9,15 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about order: which event may stand where.
+// The rules about order: which event may follow which.
 
-// schemaValid is decided while a line is read, before there is an event to judge.
+// schemaValid is IV-01. It is decided while a line is read, before the other rules.
 type schemaValid struct{}
 
 func (schemaValid) bind(*contract.Lifecycle) error { return nil }
 func (schemaValid) judge(*view, *step) string      { return "" }
 
+// startsWith is IV-02: the first event has the type, and no later one has it.
 type startsWith struct {
 	Type string `json:"type"`
 }
@@ -37,9 +38,11 @@ func (r *startsWith) judge(v *view, s *step) string {
 	return ""
 }
 
+// contiguous is IV-03, IV-08: the field grows by one from event to event, from 1. With Per it
+// starts again whenever that field changes.
 type contiguous struct {
 	Field string `json:"field"`
-	Per   string `json:"per,omitempty"` // counts anew when this field changes
+	Per   string `json:"per,omitempty"`
 }
 
 func (r *contiguous) bind(*contract.Lifecycle) error {
@@ -68,6 +71,7 @@ func (r *contiguous) judge(v *view, s *step) string {
 	return ""
 }
 
+// monotone is IV-04: the time never goes back.
 type monotone struct {
 	Field string `json:"field"`
 }
@@ -81,6 +85,7 @@ func (r *monotone) judge(v *view, s *step) string {
 	return ""
 }
 
+// constant is IV-05: the fields keep their values.
 type constant struct {
 	Fields []string `json:"fields"`
 }
@@ -103,6 +108,7 @@ func (r *constant) judge(v *view, s *step) string {
 	return ""
 }
 
+// absorbing is IV-06: nothing follows the event that ends a run.
 type absorbing struct{}
 
 func (absorbing) bind(*contract.Lifecycle) error { return nil }
@@ -114,6 +120,8 @@ func (absorbing) judge(v *view, s *step) string {
 	return ""
 }
 
+// paired is IV-26, IV-27, IV-28: First is directly followed by Second, and Second directly follows
+// First. Other producers may store the two of IV-28 (SameInteraction) in the reverse order.
 type paired struct {
 	First           pattern `json:"first"`
 	Second          pattern `json:"second"`
@@ -136,7 +144,7 @@ func (r *paired) judge(v *view, s *step) string {
 		if v.early == v.prev {
 			return r.reversed(v, s)
 		}
-		first = false // its other half stands before it
+		first = false // the question came before its change of state
 	}
 	switch {
 	case first && !second:
@@ -144,7 +152,7 @@ func (r *paired) judge(v *view, s *step) string {
 	case second && v.fresh:
 		return s.skip()
 	case second && !first && v.lenient && r.SameInteraction && v.state != "waiting_user":
-		return "" // the other half may follow it
+		return "" // the change of state may follow its question
 	case second && !first:
 		return fmt.Sprintf("%s does not follow %s", r.Second, r.First)
 	case first && r.SameInteraction:
@@ -153,19 +161,19 @@ func (r *paired) judge(v *view, s *step) string {
 	return ""
 }
 
-// excused reports whether the event before need not be followed by its other half: because
-// something was reported about it, or about the half.
+// excused reports whether the second event may be missing, because the first one or the second one
+// was already reported as wrong.
 func (r *paired) excused(v *view) bool {
 	return v.prev.misplaced || r.SameInteraction && v.unpaired != 0 && v.prev.data.PendingInteractionID == v.unpaired
 }
 
-// unseen reports whether the other half of the event before may stand before that, in the log of
-// another producer: in a line that could not be read, or before the log begins.
+// unseen reports whether a log of another producer may have the question before the change of state
+// where it cannot be seen: in a line that cannot be read, or before the log begins.
 func (r *paired) unseen(v *view) bool {
 	return v.lenient && r.SameInteraction && v.early == nil && v.prev.lost
 }
 
-// reversed judges what follows a question that was shown before its change of state.
+// reversed judges the event after a question that came before its change of state.
 func (r *paired) reversed(v *view, s *step) string {
 	if !r.First.matches(s) {
 		if v.prev.misplaced || v.prev.lost {
@@ -177,10 +185,10 @@ func (r *paired) reversed(v *view, s *step) string {
 	return r.other(s, v.prev)
 }
 
-// other says that the change of state waits for another question than the one shown.
+// other reports a change of state that waits for another question than the one that is shown.
 func (r *paired) other(change, question *step) string {
 	waits, shown := change.data.PendingInteractionID, question.data.InteractionID
-	if waits == shown || waits == 0 { // 0: it does not say, which another rule asks for
+	if waits == shown || waits == 0 { // 0: the change does not name its question; another rule reports that
 		return ""
 	}
 	return fmt.Sprintf("the state waits for question %d, but question %d is shown", waits, shown)
@@ -200,9 +208,11 @@ func (r *paired) unfinished(v *view) string {
 	return ""
 }
 
+// precedes is IV-31: between an event of Type and the event Then there are only events of the types
+// in Past.
 type precedes struct {
 	Type string   `json:"type"`
-	Past []string `json:"past"` // what may stand between
+	Past []string `json:"past"` // event types that may come between
 	Then pattern  `json:"then"`
 }
 
@@ -213,7 +223,7 @@ func (r *precedes) bind(l *contract.Lifecycle) error {
 
 func (r *precedes) judge(v *view, s *step) string {
 	if v.lenient && s.Type == fcmp.TypeInputRequired && v.state != "waiting_user" {
-		return "" // its change of state follows directly, see paired
+		return "" // the change of state follows it directly; paired checks that
 	}
 	if v.loud != nil && v.loud.Type == r.Type && !v.loud.misplaced && !slices.Contains(r.Past, s.Type) &&
 		!r.Then.matches(s) {
@@ -229,6 +239,7 @@ func (r *precedes) unfinished(v *view) string {
 	return ""
 }
 
+// leadsTo is IV-09: the next change of state after After is To.
 type leadsTo struct {
 	After pattern `json:"after"`
 	To    pattern `json:"to"`

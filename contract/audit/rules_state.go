@@ -10,8 +10,9 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about states: how a run may move, and what it says when it does.
+// The rules about states: which changes are allowed, and what their events contain.
 
+// chain is IV-10: a change of state starts from the state to which the last one led.
 type chain struct{}
 
 func (chain) bind(*contract.Lifecycle) error { return nil }
@@ -26,6 +27,7 @@ func (chain) judge(v *view, s *step) string {
 	return ""
 }
 
+// onlyVia is IV-17: a change of state is a transition of the contract.
 type onlyVia struct{}
 
 func (onlyVia) bind(*contract.Lifecycle) error { return nil }
@@ -37,6 +39,7 @@ func (onlyVia) judge(v *view, s *step) string {
 	return ""
 }
 
+// iff is IV-18, IV-19: a change of state has the member exactly when it leads to one of the states.
 type iff struct {
 	Type    string   `json:"type"`
 	Present string   `json:"present"`
@@ -64,6 +67,7 @@ func (r *iff) judge(v *view, s *step) string {
 	return ""
 }
 
+// equal is IV-20: two fields of an event have one value.
 type equal struct {
 	Type  string `json:"type"`
 	Left  string `json:"left"`
@@ -76,7 +80,7 @@ func (r *equal) bind(l *contract.Lifecycle) error {
 
 func (r *equal) judge(v *view, s *step) string {
 	if s.Type == fcmp.TypeStateChanged && !v.l.Terminal(s.data.To) {
-		return "" // it should have no end
+		return "" // iff reports an end here
 	}
 	left, right := s.text(r.Left), s.text(r.Right)
 	if s.Type == r.Type && left == "" && s.has("terminal") {
@@ -88,6 +92,7 @@ func (r *equal) judge(v *view, s *step) string {
 	return ""
 }
 
+// codeFits is IV-21: the error code of an end is one that the transition allows.
 type codeFits struct{}
 
 func (codeFits) bind(*contract.Lifecycle) error { return nil }
@@ -109,11 +114,12 @@ func (codeFits) judge(v *view, s *step) string {
 		allowed = append(allowed, t.Also...)
 	}
 	if v.lenient && !slices.Contains(contract.Codes(v.l.Errors), code) {
-		return s.skip() // it has none, or one of another contract
+		return s.skip() // the code is missing or not of this contract
 	}
 	return fmt.Sprintf("%s ends with the error %q; allowed: %q", describe(s), code, strings.Join(allowed, ", "))
 }
 
+// declared is IV-22: a warning code is declared in the contract, or is an engine's own.
 type declared struct{}
 
 func (declared) bind(*contract.Lifecycle) error { return nil }
@@ -127,7 +133,7 @@ func (declared) judge(v *view, s *step) string {
 		used = append(used, s.data.Terminal.Warnings...)
 	}
 	if v.lenient {
-		return "" // what is foreign is counted by whoever reads the log
+		return "" // the reader of the log counts codes that are not of this contract
 	}
 	used = slices.DeleteFunc(used, v.l.OwnWarnings.Holds)
 	if err := all("warning code", contract.Codes(v.l.Warnings), used...); err != nil {
@@ -136,6 +142,7 @@ func (declared) judge(v *view, s *step) string {
 	return ""
 }
 
+// onlyWhile is IV-30: events of the types occur only in the state.
 type onlyWhile struct {
 	Types []string `json:"types"`
 	State string   `json:"state"`
@@ -158,6 +165,7 @@ func (r *onlyWhile) judge(v *view, s *step) string {
 	return ""
 }
 
+// never is IV-11, IV-12: a run with the mode or strictness never has the event.
 type never struct {
 	Given struct {
 		Mode   string `json:"mode,omitempty"`

@@ -9,14 +9,14 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about times and spans: they are the commit's, and follow from what the run was
-// submitted with.
+// The rules about times: all times of an event are that of its commit, and timeouts are those of
+// the submission.
 
-// foreignSlack is by how much a time may differ in a log of another producer: it may have been
-// taken somewhat earlier or later, on another clock, and be written without its zone.
+// foreignSlack is how much the times of one event may differ in a log of another producer: they may
+// be from different moments and clocks, and written without a time zone.
 const foreignSlack = 24 * time.Hour
 
-// differs says by how much a time is not what it should be, or "".
+// differs says that a time is not what it should be, or returns "".
 func (v *view) differs(member string, got, want time.Time, wanted string) string {
 	off := got.Sub(want)
 	if off == 0 || v.lenient && off.Abs() < foreignSlack {
@@ -25,7 +25,7 @@ func (v *view) differs(member string, got, want time.Time, wanted string) string
 	return fmt.Sprintf("%s is %s, but %s is %s", member, fcmp.FormatTime(got), wanted, fcmp.FormatTime(want))
 }
 
-// sameTime asks that a member is the event's own time.
+// sameTime is IV-35: the member is the event's own time.
 type sameTime struct {
 	Members []struct {
 		Type   string `json:"type"`
@@ -78,7 +78,7 @@ func (s *step) instant(member string) time.Time {
 	return time.Time{}
 }
 
-// asSubmitted asks that a number is the one that the run was submitted with.
+// asSubmitted is IV-36: the number is the one that the run was submitted with.
 type asSubmitted struct {
 	Type   string `json:"type"`
 	Member string `json:"member"`
@@ -103,8 +103,8 @@ func (r *asSubmitted) judge(v *view, s *step) string {
 	return ""
 }
 
-// waitsFor asks that a deadline, where there is one, comes a submitted span after another time of
-// the event.
+// waitsFor is IV-37: a deadline, if there is one, is the time From plus the timeout of the
+// submission.
 type waitsFor struct {
 	Type     string `json:"type"`
 	From     string `json:"from"`
@@ -121,7 +121,7 @@ func (r *waitsFor) bind(*contract.Lifecycle) error {
 func (r *waitsFor) judge(v *view, s *step) string {
 	deadline := s.instant(r.Deadline)
 	if s.Type != r.Type || deadline.IsZero() {
-		return "" // whether there has to be one is asked elsewhere
+		return "" // implies reports a deadline that is missing
 	}
 	from := s.instant(r.From)
 	if v.started == nil || v.started.data.SessionTimeoutSec == 0 || from.IsZero() {
@@ -129,7 +129,7 @@ func (r *waitsFor) judge(v *view, s *step) string {
 	}
 	span := min(v.started.data.SessionTimeoutSec, maxSpanSec)
 	due := from.Add(time.Duration(span) * time.Second)
-	s.data.WaitDeadlineAt = due // what is reported here is not reported again when the deadline passes
+	s.data.WaitDeadlineAt = due // a wrong deadline is reported only here, and not also by notBefore
 	return v.differs(r.Deadline, deadline, due, fmt.Sprintf("%s plus %s (%d s)", r.From, r.Limit,
 		v.started.data.SessionTimeoutSec))
 }

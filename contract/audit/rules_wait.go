@@ -9,8 +9,9 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The rules about waiting: questions, deadlines, and what the policy makes of them.
+// The rules about waiting: questions, deadlines and the waiting policy.
 
+// namesOpen is IV-25: an event that settles a question names the one that is open.
 type namesOpen struct {
 	Types []string `json:"types"`
 }
@@ -34,15 +35,15 @@ func (r *namesOpen) judge(v *view, s *step) string {
 	return ""
 }
 
-// condition is one way in which a waiting run may be left; an empty member does not restrict.
+// condition is a condition for leaving a wait. Empty members mean nothing.
 type condition struct {
 	Profile          string `json:"profile,omitempty"`
 	OnDeadline       string `json:"on_deadline,omitempty"`
 	AutoDecisionLeft *bool  `json:"auto_decision_left,omitempty"`
 }
 
-// holds reports whether the condition holds, and whether the log says enough to know that it does
-// not.
+// holds reports whether the condition holds. Known is false if the log does not contain enough to
+// decide that.
 func (c condition) holds(v *view) (holds, known bool) {
 	holds, known = true, true
 	asks := func(asked, stated, is bool) {
@@ -56,6 +57,7 @@ func (c condition) holds(v *view) (holds, known bool) {
 	return holds, known
 }
 
+// waitingAllows is IV-13, IV-14: a change of state with the trigger needs one of the conditions.
 type waitingAllows struct {
 	Trigger string      `json:"trigger"`
 	Any     []condition `json:"any"`
@@ -105,6 +107,7 @@ func (r *waitingAllows) judge(v *view, s *step) string {
 
 var deadlineActions = []string{"keep_waiting", "auto_decide", "fail"}
 
+// policyRow is IV-32: the action at the deadline is that of the waiting policy.
 type policyRow struct {
 	Type string `json:"type"`
 }
@@ -129,6 +132,7 @@ func (r *policyRow) judge(v *view, s *step) string {
 	return ""
 }
 
+// implies is IV-33: a question with one of the actions at the deadline has the member.
 type implies struct {
 	Type       string   `json:"type"`
 	OnDeadline []string `json:"on_deadline"`
@@ -156,6 +160,7 @@ func (r *implies) judge(v *view, s *step) string {
 	return ""
 }
 
+// notBefore is IV-34: the events do not happen before the deadline of the open question.
 type notBefore struct {
 	Events []pattern `json:"events"`
 }

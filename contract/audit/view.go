@@ -10,25 +10,25 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// step is one event as the rules see it: its envelope, and of its data what any rule asks for.
+// step is one event as the rules see it: its envelope, and the members of its data that rules need.
 type step struct {
 	fcmp.Event
 	data stepData
-	// undecided is set by a rule that lacks what it would have to know.
+	// undecided is set by a rule that cannot be decided on the event.
 	undecided bool
-	// misplaced says that the event was reported to stand in the wrong place. What it asks for is
-	// not demanded then.
+	// misplaced says that the event was reported as being in the wrong place. No other event has to
+	// follow it then.
 	misplaced bool
-	// lost says that what stands directly before the event is not known.
+	// lost says that the event directly before this one is unknown.
 	lost bool
-	// due holds, of the numbers that were reported as wrong, what they should have been, by field;
-	// dueEngine the engine.
+	// due has the right values of the numbers that were reported as wrong, by field; dueEngine is
+	// the right engine.
 	due       map[string]int
 	dueEngine string
 }
 
-// stepData is the union of the payloads; each member means the same in whichever payload has it. A
-// member that is missing has the zero value, which none that is given has, or is nil.
+// stepData is the union of the payloads: a member means the same in each of them. A missing member
+// is nil or has its zero value, which no member in an event has.
 type stepData struct {
 	Mode                 string         `json:"mode"`
 	Strict               *bool          `json:"interactive_require_user_reply"`
@@ -61,15 +61,15 @@ func newStep(e fcmp.Event) *step {
 	return s
 }
 
-// skip says that the rule cannot be decided on this event, because the log does not say what it
-// would have to know.
+// skip says that the rule cannot be decided on this event, because the log does not contain what it
+// needs.
 func (s *step) skip() string {
 	s.undecided = true
 	return ""
 }
 
-// follows reports whether the number is the one after the event before, plus more; or after what
-// that should have had, if it was reported.
+// follows reports whether the number is that of the event before plus more. If the number before
+// was reported as wrong, the right one counts, too.
 func (s *step) follows(head *step, field string, more int) bool {
 	if s.number(field) == head.number(field)+more {
 		return true
@@ -78,7 +78,7 @@ func (s *step) follows(head *step, field string, more int) bool {
 	return reported && s.number(field) == due+more
 }
 
-// should notes what a number should have been.
+// should notes the right value of a number that is reported as wrong.
 func (s *step) should(field string, due int) {
 	if s.due == nil {
 		s.due = map[string]int{}
@@ -98,18 +98,18 @@ func encoded(e fcmp.Event) ([]byte, error) {
 // unknownAttempt stands for an attempt that the log does not name.
 const unknownAttempt = -1
 
-// view is what is known of a run before its next event. It has a fixed size, however long the log
-// is.
+// view is everything about a run that its next event is judged by. Its size does not grow with the
+// log.
 type view struct {
 	l       *contract.Lifecycle
 	lenient bool // the log is of another producer
 	line    int  // of the run's last event
 
-	// fresh says that what stands directly before the next event is not known: the log begins in
-	// mid-run, or events are missing.
+	// fresh says that the event directly before the next one is unknown: the log begins in mid-run,
+	// or events are missing.
 	fresh bool
-	// partial says that some of the run's events are not in the log, so that nothing that counts
-	// over the whole run is known.
+	// partial says that some of the run's events are not in the log, so that all counts over the
+	// whole run are unknown.
 	partial  bool
 	repeated uint64 // the last event that stood twice, 0 when the event before did not
 	pastEnd  bool   // it was reported that something follows the run's end
@@ -134,13 +134,12 @@ type view struct {
 	autoDecisions int
 }
 
-// newView is what is known of a run of which nothing was seen.
+// newView is the view of a run without events.
 func newView(l *contract.Lifecycle, lenient bool) *view {
 	return &view{l: l, lenient: lenient, state: l.Submission.To}
 }
 
-// lose forgets what is not known any more when events are missing. What the run was submitted with
-// stays known.
+// lose makes unknown what missing events may have changed. The submission cannot have changed.
 func (v *view) lose() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
@@ -148,12 +147,12 @@ func (v *view) lose() {
 	}
 }
 
-// pass lets an event whose type the contract does not know become part of what is known.
+// pass adds an event to the view whose type is not in the contract.
 func (v *view) pass(s *step) {
 	v.head, v.repeated = s, 0
 }
 
-// advance lets the event become part of what is known.
+// advance adds an event to the view.
 func (v *view) advance(s *step) {
 	s.lost = v.fresh
 	v.noteQuestion(s)
@@ -194,7 +193,7 @@ func (s *step) waits() bool {
 	return s != nil && s.Type == fcmp.TypeStateChanged && s.data.To == "waiting_user"
 }
 
-// noteQuestion follows the pair of a question and its wait.
+// noteQuestion pairs a question with the change of state that waits for it.
 func (v *view) noteQuestion(s *step) {
 	shown := s.Type == fcmp.TypeInputRequired
 	switch {
@@ -226,7 +225,7 @@ func (v *view) ownCount() bool {
 	return !v.lenient || v.started != nil && v.started.Meta.Attempt == 0
 }
 
-// facts are those that the log states for certain; a fact that is not a key is unknown.
+// facts are those that the log decides, true or false. A fact that is not a key is unknown.
 func (v *view) facts() contract.Facts {
 	known := contract.Facts{}
 	if left, ok := v.autoDecisionLeft(); ok {
@@ -244,7 +243,7 @@ func (v *view) facts() contract.Facts {
 	return known
 }
 
-// contradicts reports whether the known facts rule the guard out.
+// contradicts reports whether the guard cannot hold with the known facts.
 func contradicts(known contract.Facts, g contract.Guard) bool {
 	for _, name := range g.All {
 		if holds, ok := known[name]; ok && !holds {

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// thing is what one part of the contract names in another.
+// thing is what one part of the contract refers to in another part, by its kind and name.
 type thing struct{ kind, name string }
 
 type builder struct {
@@ -18,7 +18,7 @@ type builder struct {
 	used    map[thing][]string
 }
 
-// add takes one entry of the contract; source is the Go value that it is made of, in which it names
+// add adds one entry of the contract. Source is its Go value, which is searched for references to
 // others.
 func (b *builder) add(kind, name, id, doc string, says []Field, requirements []string, source any) {
 	b.entries = append(b.entries, Entry{ID: id, Kind: kind, Name: name, Doc: doc, Says: says,
@@ -39,7 +39,7 @@ func (b *builder) add(kind, name, id, doc string, says []Field, requirements []s
 
 func (b *builder) use(t thing, by string) { b.used[t] = append(b.used[t], by) }
 
-// names says what stands under a key of the contract: a name of this kind.
+// names has the keys of the contract under which there are names, and of which kind they are.
 var names = map[string]string{
 	"from": "state", "to": "state", "state": "state", "states": "state",
 	"event": "event", "events": "event", "trigger": "event", "outcome": "event",
@@ -49,7 +49,7 @@ var names = map[string]string{
 	"type": "event type", "types": "event type", "past": "event type",
 }
 
-// walk notes whatever the tree names.
+// walk notes everything to which the tree refers.
 func (b *builder) walk(id, key string, tree any) {
 	switch tree := tree.(type) {
 	case map[string]any:
@@ -106,7 +106,7 @@ func (b *builder) lists(l *contract.Lifecycle) {
 	}
 }
 
-// messages are what a run says: codes and events.
+// messages adds the codes and events of a run.
 func (b *builder) messages(l *contract.Lifecycle) {
 	for _, c := range l.Errors {
 		b.add("error code", c.Code, c.ID, c.Doc, fields("source", c.Source), c.Requirements, nil)
@@ -122,7 +122,7 @@ func (b *builder) messages(l *contract.Lifecycle) {
 	}
 }
 
-// fields pairs names with texts, and leaves out what is empty.
+// fields pairs names with texts, and leaves out empty texts.
 func fields(pairs ...string) []Field {
 	var out []Field
 	for pair := range slices.Chunk(pairs, 2) {

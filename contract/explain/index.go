@@ -7,36 +7,36 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Entry is what is known of one id.
+// Entry explains one id.
 type Entry struct {
 	ID string `json:"id"`
 	// Kind is state, event, mode, profile, fact, submission, transition, rejection, gate rule,
 	// waiting rule, error code, warning code, event type, invariant or requirement.
 	Kind string `json:"kind"`
-	// Name is what the contract and the events call it, empty for what has an id only.
+	// Name is its name in the contract and in events. Empty if it has only an id.
 	Name string `json:"name,omitempty"`
 	Doc  string `json:"doc"`
-	// Says is what the contract says of it beside that, in order.
+	// Says has its other parameters in the contract, in order.
 	Says []Field `json:"says,omitempty"`
-	// Requirements are those that it is there for.
+	// Requirements are those that it fulfils.
 	Requirements []string `json:"requirements,omitempty"`
-	// UsedBy are the ids of what names it.
+	// UsedBy are the ids of the entries that refer to it.
 	UsedBy []string `json:"used_by,omitempty"`
 }
 
-// Field is one thing that the contract says.
+// Field is one parameter of an entry.
 type Field struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
 }
 
-// Requirement is a requirement's id and what it asks for. The contract knows ids only.
+// Requirement is a requirement's id and text. The contract has only the ids.
 type Requirement struct{ ID, Text string }
 
 // Index finds entries by id and by name. It is safe for concurrent use.
 type Index struct{ entries []Entry }
 
-// New makes the index of a contract and of the requirements that its entries are there for.
+// New creates the index of a contract and of its requirements.
 func New(l *contract.Lifecycle, requirements []Requirement) *Index {
 	b := builder{used: map[thing][]string{}}
 	b.lists(l)
@@ -50,7 +50,7 @@ func New(l *contract.Lifecycle, requirements []Requirement) *Index {
 	return &Index{b.entries}
 }
 
-// called is what others name the entry by.
+// called is the name by which others refer to the entry.
 func (e *Entry) called() string {
 	if e.Name != "" {
 		return e.Name
@@ -58,11 +58,11 @@ func (e *Entry) called() string {
 	return e.ID
 }
 
-// All returns every entry, in the order of the contract. They are not the caller's to change.
+// All returns every entry, in the order of the contract. Callers must not change them.
 func (x *Index) All() []Entry { return x.entries }
 
-// Find returns the entries with this id or name, in any case of letters. There may be several: an
-// event and the type of the event that tells of it may share a name.
+// Find returns the entries with this id or name; upper and lower case are the same. There may be
+// several: an event of the state machine and the type of a stored event may share a name.
 func (x *Index) Find(word string) []Entry {
 	var found []Entry
 	for _, e := range x.entries {
@@ -73,8 +73,7 @@ func (x *Index) Find(word string) []Entry {
 	return found
 }
 
-// Near returns up to three ids or names that somebody may have meant by the word, the nearest
-// first.
+// Near returns up to three ids or names that are similar to the word, the nearest first.
 func (x *Index) Near(word string) []string {
 	type candidate struct {
 		word     string
@@ -108,10 +107,10 @@ func (x *Index) Near(word string) []string {
 	return near
 }
 
-// longest is longer than any name, in bytes.
+// longest is more than the length of any name, in bytes.
 const longest = 100
 
-// distance is how many letters have to be put in, taken out or changed to make b of a.
+// distance is how many letters must be inserted, deleted or replaced to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -45,7 +45,7 @@ func source(t testing.TB) any {
 }
 
 // G2: every id of the contract, and every requirement, is explained.
-func TestEveryIDIsExplained(t *testing.T) {
+func TestFindExplainsEveryID(t *testing.T) {
 	t.Parallel()
 	x := index()
 	n := 0
@@ -62,9 +62,9 @@ func TestEveryIDIsExplained(t *testing.T) {
 	require.Len(t, x.All(), n+len(reqmap.Requirements()))
 }
 
-// G2: wherever the contract names something, that knows who names it; a key that names something
-// and is not known here is missing in the index.
-func TestWhatIsNamedKnowsByWhom(t *testing.T) {
+// G2: wherever the contract refers to something, the index knows the reference. A key of the
+// contract that is not listed here is missing in the index.
+func TestIndexHasEveryReference(t *testing.T) {
 	t.Parallel()
 	x := index()
 	other := map[string]bool{"id": true, "name": true, "code": true, "doc": true, "slot": true, "on_deadline": true,
@@ -103,7 +103,7 @@ func TestWhatIsNamedKnowsByWhom(t *testing.T) {
 	}
 }
 
-func TestFindTakesAnyCase(t *testing.T) {
+func TestFindIgnoresCase(t *testing.T) {
 	t.Parallel()
 	x := index()
 	require.Equal(t, x.Find("IV-24"), x.Find("iv-24"))
@@ -111,7 +111,7 @@ func TestFindTakesAnyCase(t *testing.T) {
 	require.Empty(t, x.Find(""))
 }
 
-func TestNear(t *testing.T) {
+func TestNearFindsSimilarNames(t *testing.T) {
 	t.Parallel()
 	x := index()
 	for word, want := range map[string]string{
