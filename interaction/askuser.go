@@ -21,7 +21,7 @@ var errTooLarge = errors.New("too large")
 
 func tooLarge(err error) bool { return errors.Is(err, errTooLarge) }
 
-// maxNodes bounds how many values a question may have.
+// maxNodes limits how many values a question may have.
 const maxNodes = 4096
 
 // parseJSON reads a JSON object within the limits.
@@ -86,7 +86,8 @@ func parseYAML(text string) (map[string]any, error) {
 	return tree, nil
 }
 
-// nestedFlow is how deep brackets nest at most. It is checked first, since the parser recurses.
+// nestedFlow limits how deep brackets nest. It is checked before parsing, since the parser
+// recurses.
 func nestedFlow(text string) int {
 	now, deepest := 0, 0
 	for i := range len(text) {

@@ -8,7 +8,7 @@ const (
 	ReasonUserNoReply = "user_no_reply"
 )
 
-// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied
+// AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
 // in time (C6).
 type AutoDecision struct {
 	Source        string         `json:"source" plain:"word"` // SourceAutoDecide
@@ -40,7 +40,7 @@ func NewAutoDecision(q Question) AutoDecision {
 	}
 }
 
-// Answer is the decision as a turn is resumed with it, through the same entry as a reply.
+// Answer is the decision as the next turn gets it, in the same form as a reply.
 func (a AutoDecision) Answer(now time.Time) Answer {
 	return Answer{ID: a.InteractionID, Resolution: AutoDecideTimeout, Text: a.Instruction, AcceptedAt: now, Auto: &a}
 }

@@ -11,7 +11,7 @@ import (
 // as many.
 const maxHintValues = MaxUIHints
 
-// errHints says what hints must be.
+// errHints says which hints are allowed.
 var errHints = fmt.Errorf("want JSON of at most %d bytes, %d entries and a depth of %d", MaxUIHints, MaxOptions,
 	MaxDepth)
 

@@ -17,7 +17,7 @@ func nested(n int, inner string) string {
 	return strings.Repeat("[", n) + inner + strings.Repeat("]", n)
 }
 
-// C2: what an agent says is taken up to each limit, and not beyond.
+// C2: questions of agents are accepted up to each limit, and not beyond it.
 func TestReadAcceptsQuestionsUpToTheLimits(t *testing.T) {
 	object := func(size int) string { // a question as JSON of so many bytes
 		head, tail := `{"kind":"confirm","prompt":"x","more":"`, `"}`
@@ -69,7 +69,7 @@ func TestReadAcceptsQuestionsUpToTheLimits(t *testing.T) {
 	})
 }
 
-// C2: each part of a question is kept up to its limit, and what is beyond is said.
+// C2: each part of a question is cut at its limit, with a diagnostic.
 func TestNormalizeCutsPartsAtTheLimits(t *testing.T) {
 	hints := func(bytes int) map[string]any { return map[string]any{"a": strings.Repeat("x", bytes-len(`{"a":""}`))} }
 	list := func(n int, of string) []string { return strings.Split(strings.Repeat(of+"\n", n-1)+of, "\n") }
@@ -142,7 +142,7 @@ func requireSame(t *testing.T, want, got interaction.Question) {
 	require.JSONEq(t, string(wanted), string(gotten))
 }
 
-// C2: a text is cut between two characters, and holds no NUL, which some stores refuse.
+// C2: a text is cut between two characters, and NUL is removed, which some stores refuse.
 func TestNormalizeCutsTextsBetweenCharacters(t *testing.T) {
 	long, _ := interaction.Normalize(interaction.Question{Prompt: "a" + strings.Repeat("é", interaction.MaxPromptText)})
 	require.Equal(t, "a"+strings.Repeat("é", interaction.MaxPromptText/2-1), long.Prompt)
@@ -153,7 +153,7 @@ func TestNormalizeCutsTextsBetweenCharacters(t *testing.T) {
 	require.Equal(t, "\uFFFDa\uFFFDb", nul.Prompt)
 }
 
-// C3 C5: a reply is taken up to each limit.
+// C3 C5: a reply is accepted up to each limit.
 func TestReplyIsAcceptedUpToTheLimits(t *testing.T) {
 	key, actor, text := strings.Repeat("k", interaction.MaxKey), strings.Repeat("a", interaction.MaxActor),
 		strings.Repeat("x", interaction.MaxReplyText)
@@ -172,7 +172,7 @@ func TestReplyIsAcceptedUpToTheLimits(t *testing.T) {
 	}
 }
 
-// The limits are part of what users build upon.
+// Users rely on the limits.
 func TestLimitsAreUnchanged(t *testing.T) {
 	require.Equal(t, []int{262144, 255, 255}, []int{interaction.MaxReplyText, interaction.MaxKey, interaction.MaxActor})
 	require.Equal(t, []int{32768, 32768, 100, 1024, 100, 8192},
@@ -182,7 +182,7 @@ func TestLimitsAreUnchanged(t *testing.T) {
 		interaction.MaxOutput})
 }
 
-// I11: what an engine hands over as output is taken up to its limit.
+// I11: an output of an engine is accepted up to its limit.
 func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	output := func(size int) string { return `{"a":"` + strings.Repeat("x", size-len(`{"a":""}`)) + `"}` }
 	r := interaction.Read("", json.RawMessage(output(interaction.MaxOutput)))
@@ -204,7 +204,7 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
-// C2: what is odd about one text is told in sixteen diagnostics at most.
+// C2: one text gives sixteen diagnostics at most.
 func TestReadGivesAtMostSixteenDiagnostics(t *testing.T) {
 	label := strings.Repeat("x", interaction.MaxLabel+1)
 	r := interaction.Read("<ASK_USER_YAML>\nkind: choose_one\nprompt: x\noptions:\n"+strings.Repeat("- {label: "+label+

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// B4 B6: what stands beside an output does not take it away.
+// B4 B6: an output is found beside any other text.
 func TestReadFindsOutputBesideOtherText(t *testing.T) {
 	fence := "```json\n{\"a\":1}\n```\n"
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestReadFindsOutputBesideOtherText(t *testing.T) {
 	}
 }
 
-// B10: a question and an output in one object are told apart, wherever the object stands.
+// B10: a question and an output in one object are separated, wherever in the text the object is.
 func TestReadSeparatesQuestionAndOutputOfOneObject(t *testing.T) {
 	object := `{"a":1,"ask_user":{"kind":"confirm","prompt":"Go on?"}}`
 	for name, c := range map[string]struct{ text, structured, shown string }{
@@ -92,7 +92,7 @@ func TestReadSeparatesQuestionAndOutputOfOneObject(t *testing.T) {
 	})
 }
 
-// C2: the person sees what a question that cannot be read meant to ask.
+// C2: of a question that cannot be read, the person sees the text.
 func TestReadShowsTheTextOfAMalformedQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -133,7 +133,7 @@ func TestReadShowsTheTextOfAMalformedQuestion(t *testing.T) {
 	})
 }
 
-// C1: what prose says of the tag before does not spoil the question after it.
+// C1: a mention of the tag in prose does not prevent that the question after it is read.
 func TestReadFindsAQuestionAfterTextThatMentionsTheTag(t *testing.T) {
 	r := interaction.Read("I ask with <ASK_USER_YAML>, as told:\n```json\n{\"a\":1}\n```\n<ASK_USER_YAML>\nkind: "+
 		"confirm\nprompt: Go on?\n</ASK_USER_YAML>\n", nil)
@@ -148,7 +148,7 @@ func TestReadFindsAQuestionAfterTextThatMentionsTheTag(t *testing.T) {
 	require.Equal(t, "Shall I write <ASK_USER_YAML>?", r.Question.Prompt)
 }
 
-// C1: a number in an option is offered as it was written.
+// C1: a number in an option keeps the form in which the agent wrote it.
 func TestReadKeepsNumbersOfOptionsAsWritten(t *testing.T) {
 	r := interaction.Read(
 		`{"ask_user":{"kind":"choose_one","prompt":"How many?","options":[{"label":"many","value":1000000},12345678901234567890,1.50],"ui_hints":{"rows":2}}}`, nil)
@@ -160,8 +160,8 @@ func TestReadKeepsNumbersOfOptionsAsWritten(t *testing.T) {
 	require.Equal(t, map[string]any{"rows": 2.0}, r.Question.UIHints)
 }
 
-// C2 I11: tags that open and close in every unlucky order are read in linear time too, and only one
-// question is parsed.
+// C2 I11: tags that open and close in any order are read in linear time, and only one question is
+// parsed.
 func TestReadTakesLinearTimeForHostileTags(t *testing.T) {
 	const open, end = "<ASK_USER_YAML>", "</ASK_USER_YAML>"
 	for name, text := range map[string]string{

@@ -41,8 +41,8 @@ func (r *reader) signedField(found []byte) bool {
 	return err == nil && string(fields[DoneMarker]) == `"`+r.nonce+`"`
 }
 
-// acceptable reports whether what was found may be the output. If not, and it was given as
-// structured output, OutputFault says why.
+// acceptable reports whether the object may be the output. If it is not, and the engine returned it
+// as structured output, OutputFault says why.
 func (r *reader) acceptable(found []byte, given bool) bool {
 	switch {
 	case len(found) == 0:
@@ -60,7 +60,7 @@ func (r *reader) acceptable(found []byte, given bool) bool {
 	return true
 }
 
-// object takes marker and question out of an output object.
+// object removes marker and question from an output object.
 func (r *reader) object(found []byte) {
 	if !mayHold(string(found), DoneMarker) && !mayHold(string(found), askUserField) {
 		r.Output = bytes.Clone(found)
@@ -88,7 +88,7 @@ func (r *reader) object(found []byte) {
 	}
 }
 
-// takeMarker takes the marker out of an object's fields.
+// takeMarker removes the marker from an object's fields.
 func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	said, ok := fields[DoneMarker]
 	if !ok {
@@ -110,9 +110,9 @@ func (r *reader) takeMarker(fields map[string]json.RawMessage) {
 	delete(fields, DoneMarker)
 }
 
-// takeQuestion takes the question out of an object's fields: an object named ask_user, or whatever
-// else stands under that name alone. Anything else of that name is a field like the others. Read is
-// false when the question cannot be read.
+// takeQuestion removes the question from an object's fields: an object named ask_user, or any value
+// of that name if it is the only field. Any other value of that name is a field like the others.
+// Read is false if the question cannot be read.
 func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read bool) {
 	asked := fields[askUserField]
 	parse := func() (map[string]any, error) { return parseJSON(string(asked)) }
@@ -134,8 +134,8 @@ func (r *reader) takeQuestion(fields map[string]json.RawMessage) (took, read boo
 	return true, read
 }
 
-// isRepeated reports whether the question is the one that was read already: some engines hand over
-// as structured output what the text says too.
+// isRepeated reports whether the question was read already: some engines return as structured
+// output what is also in the text.
 func (r *reader) isRepeated(parse func() (map[string]any, error)) bool {
 	if r.Question == nil {
 		return false
@@ -148,8 +148,8 @@ func (r *reader) isRepeated(parse func() (map[string]any, error)) bool {
 	return err == nil && reflect.DeepEqual(q, *r.Question)
 }
 
-// candidate is the JSON that the text hands over: all of it, or its only fenced JSON block, of
-// which one that is signed goes first.
+// candidate is the JSON in the text that may be the output: all of the text, or its only fenced
+// JSON block. A signed block is preferred.
 func (r *reader) candidate() (found []byte, signed bool) {
 	if only := r.onlyFence(func(s *segment) bool { return r.nonce != "" && s.signed(r.nonce) }); only != nil {
 		return bytes.TrimSpace([]byte(only.body)), true
@@ -169,7 +169,7 @@ func (r *reader) candidate() (found []byte, signed bool) {
 	return nil, false
 }
 
-// onlyFence is the fenced JSON block of this kind, nil when there are several: which one?
+// onlyFence is the only fenced JSON block of this kind, nil if there are several.
 func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	var only *segment
 	for i := range r.segments {
@@ -188,8 +188,8 @@ func (r *reader) onlyFence(kind func(*segment) bool) *segment {
 	return only
 }
 
-// mayBeJSON reports whether a fenced block is meant as JSON: it says so, or says nothing and looks
-// so.
+// mayBeJSON reports whether a fenced block is meant as JSON: its language is json, or it has none
+// and looks like JSON.
 func mayBeJSON(s *segment) bool {
 	word, _, _ := strings.Cut(s.info, " ")
 	body := strings.TrimLeft(s.body, " \t\r\n")
@@ -202,8 +202,8 @@ func mayHold(object, field string) bool {
 	return strings.Contains(object, field) || strings.Contains(object, `\u`)
 }
 
-// meantToAsk reports whether a text that is no JSON begins as an object whose first field is
-// ask_user.
+// meantToAsk reports whether a text that is not valid JSON starts like an object whose first field
+// is ask_user.
 func meantToAsk(text string) bool {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(text), "{")
 	return ok && strings.HasPrefix(strings.TrimSpace(inside), `"`+askUserField+`"`)

@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// PromptParts is what a run's full prompt is made of.
+// PromptParts are the parts of a run's full prompt.
 type PromptParts struct {
 	Task         string
 	Mode         fsm.Mode
@@ -17,7 +17,7 @@ type PromptParts struct {
 	Nonce        string // of the agent's signals in interactive mode; empty: they have none
 }
 
-// patchBegin and patchEnd stand around what Patch adds, so that it can be found again.
+// patchBegin and patchEnd mark the text that Patch adds, so that a later Patch finds it.
 const (
 	patchBegin = patchMarks + "begin -->"
 	patchEnd   = patchMarks + "end -->"

@@ -14,8 +14,8 @@ import (
 
 const markBegin, markEnd = "<!-- interlude:begin -->", "<!-- interlude:end -->"
 
-// H3: whatever the task is, even one that holds the marks of a patch, patching it again changes
-// nothing; and each part stands in it once.
+// H3: to patch a prompt a second time changes nothing, whatever the task is, even if it contains
+// the marks of a patch. Each part is in the prompt once.
 func TestPatchIsIdempotent(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"Do it.", " ", "\n", "\n\n", "é", "```", markBegin, markEnd, "<!-- interlude:be", "gin -->", "<!-- interlude:e",
@@ -47,7 +47,7 @@ func TestPatchIsIdempotent(t *testing.T) {
 	})
 }
 
-// H3: a prompt that holds the marks many times is read in linear time.
+// H3: a prompt that contains the marks many times is read in linear time.
 func TestPatchTakesLinearTime(t *testing.T) {
 	for _, task := range []string{
 		strings.Repeat(markBegin+"x"+markEnd, 100_000), strings.Repeat(markBegin, 100_000) + strings.Repeat(markEnd,
@@ -59,7 +59,7 @@ func TestPatchTakesLinearTime(t *testing.T) {
 	}
 }
 
-// H1 H3: what is around an earlier patch is kept, apart from it.
+// H1 H3: the text before and after an earlier patch stays, and stays separate.
 func TestPatchKeepsTheTextAroundAnEarlierPatch(t *testing.T) {
 	before := interaction.Patch(interaction.PromptParts{Task: "Do it.", Mode: fsm.ModeInteractive})
 	got := interaction.Patch(interaction.PromptParts{Task: before + "And this.", Mode: fsm.ModeAuto})
@@ -78,8 +78,8 @@ func TestPatchKeepsTheTextAroundAnEarlierPatch(t *testing.T) {
 	require.Equal(t, 1, strings.Count(got, markBegin))
 }
 
-// B3, B5: a round of repair says what is wrong; only who works with a person is told of the marker
-// again (H1).
+// B3, B5: the text of a repair says what is wrong. It mentions the done marker in interactive runs
+// only (H1).
 func TestRepairSaysWhatIsWrong(t *testing.T) {
 	auto := interaction.RepairText(fsm.ModeAuto, "", "answer: want integer")
 	require.Contains(t, auto, "answer: want integer")

@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/engine/acp"
 )
 
-// acpAgent is an engine for the command of an agent that speaks the Agent Client Protocol. Its
-// words are parted by blanks.
+// acpAgent is an engine for the command of an agent that speaks the Agent Client Protocol. Blanks
+// separate the words of the command.
 func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	words := strings.Fields(cmd)
 	if len(words) == 0 {
@@ -60,11 +60,10 @@ func (j *job) acpAgent(cmd string) (engine.Engine, error) {
 	return acp.New(cfg)
 }
 
-// secret are names of variables whose values nobody is to read in a transcript.
+// secret are the names of variables whose values are kept out of transcripts.
 var secret = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD)$`)
 
-// offlineEnv points the agents that are known at the scripted model, each by the variables that it
-// looks at.
+// offlineEnv has the variables by which each agent finds the scripted model.
 func offlineEnv(url string) map[string]string {
 	const provider = "offline"
 	config, _ := json.Marshal(object{ // texts alone
@@ -87,9 +86,8 @@ func offlineEnv(url string) map[string]string {
 
 type object = map[string]any
 
-// homeFiles are what agents want to find in a home: that opencode has its package for plugins, 100
-// MB which it would fetch for each run; that Qwen Code updates nothing and asks its model for no
-// memories.
+// homeFiles are files for the home of a run. Without them opencode would fetch its package for
+// plugins (100 MB) in each run, and Qwen Code would update itself and ask its model for memories.
 var homeFiles = map[string]object{
 	".config/opencode/package-lock.json": {
 		"packages": object{"": object{"dependencies": object{"@opencode-ai/plugin": "*"}}},
@@ -101,7 +99,7 @@ var homeFiles = map[string]object{
 	},
 }
 
-// settle puts these files into a run's home.
+// settle writes these files into a run's home.
 func settle(_ context.Context, t engine.Turn) error {
 	for name, content := range homeFiles {
 		file := filepath.Join(t.HomeDir, filepath.FromSlash(name))

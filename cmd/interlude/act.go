@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// act is what the demo agent and the scripted model do, whatever the skill says: they ask two
-// questions, greet, and hand over an output.
+// act is what the demo agent and the scripted model do with any skill: they ask two questions,
+// greet, and return an output.
 type act struct {
 	given  []string // the replies so far, to questions in order
 	alone  bool     // nobody is there to ask
@@ -19,7 +19,7 @@ type act struct {
 	schema []byte   // of the output; empty: none
 }
 
-// asked are the questions, with what is taken for granted where nobody replies.
+// asked are the questions, with the answers that are assumed if nobody replies.
 var asked = []struct {
 	interaction.Question
 	otherwise string
@@ -31,7 +31,7 @@ var asked = []struct {
 	{interaction.Question{Kind: interaction.Confirm, Prompt: "May I write it into a file?"}, "no"},
 }
 
-// next is the question to be asked now, nil when all is known.
+// next is the next question, nil when all are answered.
 func (a act) next() *interaction.Question {
 	if n := len(a.given); !a.alone && n < len(asked) {
 		return &asked[n].Question
@@ -39,7 +39,7 @@ func (a act) next() *interaction.Question {
 	return nil
 }
 
-// remark is what is said before anything is done.
+// remark is what the agent says first in a turn.
 func (a act) remark() string {
 	switch n := len(a.given); {
 	case n == 0:
@@ -51,7 +51,7 @@ func (a act) remark() string {
 	}
 }
 
-// reply is what was answered to a question.
+// reply is the answer to a question.
 func (a act) reply(i int) string {
 	if i < len(a.given) && !strings.HasPrefix(a.given[i], "The user did not respond") {
 		return strings.TrimSpace(a.given[i])
@@ -59,7 +59,7 @@ func (a act) reply(i int) string {
 	return asked[i].otherwise
 }
 
-// greeting is the work itself.
+// greeting is the result of the work.
 func (a act) greeting() string {
 	switch tone := a.reply(0); tone {
 	case "friendly":
@@ -73,7 +73,7 @@ func (a act) greeting() string {
 	}
 }
 
-// file is where the greeting is to be written; empty when it is not.
+// file is the file into which the greeting is written; empty for none.
 func (a act) file() string {
 	if yes := strings.ToLower(a.reply(1)); a.folder == "" || !strings.HasPrefix(yes, "y") && !strings.HasPrefix(yes,
 		"ok") {
@@ -82,8 +82,7 @@ func (a act) file() string {
 	return filepath.Join(a.folder, "greeting.txt")
 }
 
-// output is what is handed over, as the schema wants it. What was written is looked for, not
-// believed.
+// output is the output, as the schema demands it. Whether the file was written is checked on disk.
 func (a act) output() (json.RawMessage, error) {
 	written := false
 	if file := a.file(); file != "" {
@@ -101,11 +100,11 @@ func (a act) output() (json.RawMessage, error) {
 	return json.Marshal(sample(schema, known, 0))
 }
 
-// maxNesting bounds a sample.
+// maxNesting limits how deep a sample nests.
 const maxNesting = 32
 
-// sample is a small value that keeps a plain schema, with the values that are known by their names;
-// one with patterns and references it may miss.
+// sample is a small value that passes a simple schema; known values are used for members of their
+// names. It may fail a schema with patterns and references.
 func sample(schema map[string]any, known map[string]any, depth int) any {
 	if value, ok := schema["const"]; ok || depth > maxNesting {
 		return value

@@ -30,7 +30,7 @@ var commandLines = []struct {
 	{"qwen", "@qwen-code/qwen-code", []string{"OPENAI_API_KEY"}, agents.Qwen},
 }
 
-// acpPrefix stands before the command of an agent that speaks the Agent Client Protocol.
+// acpPrefix is the prefix of the command of an agent that speaks the Agent Client Protocol.
 const acpPrefix = "acp:"
 
 func agentNames() []string {
@@ -41,7 +41,7 @@ func agentNames() []string {
 	return append(names, acpPrefix+"CMD", demo)
 }
 
-// engine makes the engine of the agent, with the scripted model when nothing else is to answer it.
+// engine creates the engine of the agent; with -offline the scripted model answers the agent.
 func (j *job) engine(d *death) (engine.Engine, error) {
 	if j.agent == demo {
 		if j.sticky {

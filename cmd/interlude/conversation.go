@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// conversation shows a run's events and puts its questions to the person. One goroutine has it all.
+// conversation shows a run's events and asks the person its questions. Only one goroutine uses it.
 type conversation struct {
 	lc     *lifecycle.Lifecycle
 	run    lifecycle.Run // as it was found
@@ -36,14 +36,14 @@ type conversation struct {
 	times
 }
 
-// times are how long things took, by the events.
+// times are durations, computed from the events.
 type times struct {
 	turnBegan, asked time.Time
 	work, waits      time.Duration
 }
 
-// follow shows events and takes replies until the run has ended, or nobody will reply. The status
-// is the program's.
+// follow shows events and reads replies until the run has ended or there are no more replies. It
+// returns the exit status of the program.
 func (c *conversation) follow(ctx context.Context) (int, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
@@ -101,7 +101,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	}
 }
 
-// followed is an event, or why there are no more.
+// followed is an event, or the reason why there are no more.
 type followed struct {
 	fcmp.Event
 	err error
@@ -149,7 +149,7 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 	return nil
 }
 
-// unanswered says what becomes of the open question when there are no more replies.
+// unanswered handles an open question for which there are no more replies.
 func (c *conversation) unanswered() {
 	if c.quiet && c.open != nil && c.in.err != nil {
 		c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
@@ -159,7 +159,7 @@ func (c *conversation) unanswered() {
 	}
 }
 
-// choose turns the number of an option into its value; every other text is the reply as it stands.
+// choose replaces the number of an option by its value. Every other text is the reply itself.
 func choose(q *fcmp.InputRequired, text string) string {
 	for i, o := range q.Options {
 		if text == fmt.Sprint(i+1) {
@@ -169,7 +169,7 @@ func choose(q *fcmp.InputRequired, text string) string {
 	return text
 }
 
-// kill ends the program as nothing else would.
+// kill ends the program by kill -9.
 func (c *conversation) kill(when string) {
 	c.screen.line(red, "✗ kill -9 "+when)
 	c.screen.line(plain, "  go on: "+c.resume)

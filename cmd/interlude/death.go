@@ -19,16 +19,16 @@ const (
 // elsewhere the next start ends what is left of it.
 type death struct {
 	when string
-	// now is closed when a turn is in its middle, and does not get any further.
+	// now is closed when a turn is in its middle; the turn does not go on from there.
 	now chan struct{}
-	// modeled: the scripted model knows when that is; otherwise it is when the agent's first
+	// modeled: the scripted model decides when that is. Otherwise it is when the agent's first
 	// message is stored.
 	modeled bool
 }
 
 func newDeath(when string) *death { return &death{when: when, now: make(chan struct{}, 1)} }
 
-// strike says that it is time.
+// strike says that the turn is in its middle.
 func (d *death) strike() {
 	select {
 	case d.now <- struct{}{}:
@@ -36,8 +36,7 @@ func (d *death) strike() {
 	}
 }
 
-// store is the store, which ends a turn's progress in its middle when the program is to be killed
-// there.
+// store is the store of the program. With -kill running it stops a turn in its middle.
 func (d *death) store(s *sqlite.Store) store.Store {
 	if d.when != killRunning || d.modeled {
 		return s

@@ -12,8 +12,8 @@ import (
 // demo is the name of the agent that needs nothing installed.
 const demo = "demo"
 
-// demoAgent is an agent in this process. What it remembers is in its session handle, which is
-// committed with the run's state.
+// demoAgent is an agent in this process. Its memory is its session handle, which is committed with
+// the run's state.
 func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	a := act{alone: t.Mode == fsm.ModeAuto, folder: t.ArtifactDir, schema: t.OutputSchema}
 	if t.Session != nil {
@@ -37,7 +37,7 @@ func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcom
 	return o, err
 }
 
-// play does the next part of the act.
+// play executes one turn.
 func (a act) play() (engine.Outcome, error) {
 	if q := a.next(); q != nil {
 		return engine.Ask(*q), nil

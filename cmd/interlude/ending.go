@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// end stops serving and says how the run stands. Only then is it certain that nothing of it goes on
-// here.
+// end stops serving and prints the state of the run. After Serve has returned, no turn of the run
+// is executed here.
 func (c *conversation) end(ctx context.Context) (int, error) {
 	c.screen.clear()
 	if ctx.Err() != nil {
@@ -33,7 +33,7 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 	return c.stands(r), nil
 }
 
-// stands says how the run stands.
+// stands prints the state of the run.
 func (c *conversation) stands(r lifecycle.Run) int {
 	switch {
 	case r.State == fsm.StateSucceeded:
@@ -64,7 +64,7 @@ func (c *conversation) stands(r lifecycle.Run) int {
 	return goesOn
 }
 
-// took says where the time went.
+// took prints how long turns and waits took.
 func (c *conversation) took() string {
 	text := span(c.work) + " of work"
 	if c.waits > 0 {
@@ -105,7 +105,7 @@ func (c *conversation) results(r lifecycle.Run) {
 	})
 }
 
-// near is the path from here, when that is shorter.
+// near is the path relative to the working folder, if that is shorter.
 func near(path string) string {
 	here, err := os.Getwd()
 	if err != nil {
@@ -117,7 +117,7 @@ func near(path string) string {
 	return path
 }
 
-// resumeCommand is the command that goes on with the run: this one, without what is done once.
+// resumeCommand is the command that goes on with the run: this one without flags that count once.
 func resumeCommand(name string, args []string) string {
 	words := []string{program(name), "run"}
 	once := map[string]bool{"kill": true, "reply": true}
@@ -135,7 +135,7 @@ func resumeCommand(name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// program is how a person calls this program.
+// program is the command by which this program was called.
 func program(name string) string {
 	if strings.Contains(name, string(filepath.Separator)+"go-build") {
 		return "go run ./cmd/interlude"
@@ -143,7 +143,7 @@ func program(name string) string {
 	return name
 }
 
-// flagName is the name of the flag that the argument is, and whether its value stands in it too.
+// flagName is the name of the flag in the argument, and whether the argument has the value, too.
 func flagName(arg string) (name string, value bool) {
 	if !strings.HasPrefix(arg, "-") {
 		return "", false
@@ -152,7 +152,7 @@ func flagName(arg string) (name string, value bool) {
 	return name, value
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if word != "" && strings.Trim(word,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") == "" {

@@ -9,14 +9,15 @@ import (
 	"strings"
 )
 
-// The largest skill that is copied for an agent.
+// The limits of a skill that is copied for an agent.
 const (
 	maxFiles = 2000
 	maxBytes = 64 << 20
 )
 
-// furnish copies the skill into the agent's folder, so that what its instructions name is there, as
-// it was when the run began. Hidden files, and what is neither file nor folder, stay.
+// furnish copies the skill into the agent's folder, so that the agent has the files that the
+// instructions mention, as they were when the run was submitted. Hidden files, and everything that
+// is neither a file nor a folder, are left out.
 func furnish(work, folder string) error {
 	files, room := 0, int64(maxBytes)
 	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

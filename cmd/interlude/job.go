@@ -18,7 +18,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// job is a skill with the agent that is to do it.
+// job is a skill with the agent that executes it.
 type job struct {
 	*options
 	spec   lifecycle.Spec
@@ -68,7 +68,8 @@ func (o *options) job() (*job, error) {
 	return j, nil
 }
 
-// read makes a spec of the folder, in the mode that is wanted, or the one that the skill can.
+// read creates the spec from the folder, in the mode of the command line or else in one that the
+// skill allows.
 func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	modes := []fsm.Mode{o.mode}
 	if o.mode == "" {
@@ -93,7 +94,7 @@ func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
 	return spec, nil
 }
 
-// engineName is a name of its own for each way to run the agent: a run goes on as it began.
+// engineName names the agent and how it is run, so that a run goes on with the same configuration.
 func (o *options) engineName() string {
 	name := o.agent
 	if cmd, ok := strings.CutPrefix(name, acpPrefix); ok {
@@ -111,7 +112,7 @@ func (o *options) engineName() string {
 	return name
 }
 
-// tidy makes a word of a command.
+// tidy turns a command into one word.
 func tidy(cmd string) string {
 	word := strings.Map(func(r rune) rune {
 		switch {
@@ -134,7 +135,7 @@ func (j *job) open(ctx context.Context) (*sqlite.Store, error) {
 	return sqlite.Open(ctx, filepath.Join(j.dir, "runs.db"), sqlite.Options{})
 }
 
-// resumeOrSubmit goes on with a run that has not ended, or begins one; begun says which.
+// resumeOrSubmit goes on with a run that has not ended, or submits one; begun says which.
 func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ lifecycle.Run, begun bool, _ error) {
 	if j.run != "" {
 		r, err := lc.Get(ctx, j.run)

@@ -40,7 +40,7 @@ const (
 	goesOn    = 3
 )
 
-// call is a call of the program: what the shell gave it.
+// call is one call of the program, with its arguments and streams.
 type call struct {
 	program   string   // its name
 	args      []string // after the verb
@@ -48,7 +48,8 @@ type call struct {
 	out, side *os.File // standard output, and standard error for what is said beside it
 }
 
-// verb is what the program can do. The status is the program's where there is no error.
+// verb is one command of the program. It returns the exit status; an error decides the status
+// itself.
 type verb struct {
 	name, args, does string
 	do               func(context.Context, call) (status int, err error)
@@ -74,7 +75,7 @@ func main() {
 	os.Exit(status)
 }
 
-// perform does what the first argument says, and returns the program's status.
+// perform executes the verb in the first argument, and returns the exit status.
 func perform(ctx context.Context, c call) (int, error) {
 	status, err := dispatch(ctx, c)
 	switch {
@@ -118,7 +119,7 @@ func verbNames() string {
 	return strings.Join(names, ", ")
 }
 
-// help is interlude help: all verbs, or all of one.
+// help is interlude help: it lists all verbs, or explains one.
 func help(ctx context.Context, c call) (int, error) {
 	if len(c.args) == 0 {
 		fmt.Fprint(c.out, "Interlude runs agents durably: they ask, wait, and go on.\n\n")
@@ -160,8 +161,8 @@ func arguments(c call, want int, usage string) ([]string, error) {
 	return flags.Args(), nil
 }
 
-// misuse is an error that the caller can mend: in the command line, the skill, or what is
-// installed.
+// misuse is an error that the caller can correct: in the command line, in the skill, or by
+// installing something.
 type misuse struct{ error }
 
 func misusef(format string, args ...any) error { return misuse{fmt.Errorf(format, args...)} }

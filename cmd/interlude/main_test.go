@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/engine/process"
 )
 
-// asProgram has this test program be interlude.
+// asProgram is the variable that makes this test program run as interlude.
 const asProgram = "INTERLUDE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// said is what a call left behind.
+// said is the result of a call.
 type said struct {
 	status    int // -1: it was killed
 	out, side string
@@ -76,7 +76,7 @@ func called(t *testing.T, stdin string, args ...string) said {
 	return said{cmd.ProcessState.ExitCode(), out.String(), side.String()}
 }
 
-// begun begins a call that goes on until it is ended, and returns it once it has shown the text.
+// begun starts a call that does not end by itself, and returns when it has shown the text.
 func begun(t *testing.T, shows string, args ...string) (*exec.Cmd, <-chan string) {
 	t.Helper()
 	cmd := command(t, append([]string{"run"}, args...)...)
@@ -130,8 +130,8 @@ func TestDemoAsksAndIsDone(t *testing.T) {
 	require.Equal(t, "Ahoy, matey! Come aboard.\n", artifact(t, folder, "demo", s.id(t)))
 }
 
-// survives plays two questions with a kill -9 while the run is parked, and one while its second
-// turn runs, always with the same command.
+// survives answers two questions, with a kill -9 while the run is parked and another one in its
+// second turn. The command is always the same.
 func survives(t *testing.T, folder, engine string, args ...string) {
 	t.Helper()
 	args = append(args, folder)
@@ -229,7 +229,7 @@ func TestNobodyReplies(t *testing.T) {
 	require.Contains(t, s.out, `"tone": "friendly"`)
 }
 
-// D1: another run is begun beside one that waits, and each is gone on with.
+// D1: a second run is submitted while another one waits; each goes on by its id.
 func TestTwoRunsOfASkill(t *testing.T) {
 	folder := hello(t)
 	one := play(t, "", folder).id(t)
@@ -245,8 +245,8 @@ func TestTwoRunsOfASkill(t *testing.T) {
 	require.Equal(t, two, play(t, "", folder).id(t))
 }
 
-// What a person writes and an agent repeats does nothing to the terminal: neither in what is shown
-// nor among the events.
+// Terminal commands in a reply, which the agent repeats, do nothing to the terminal: neither in the
+// output nor in the events.
 func TestOutputHasNoTerminalCommands(t *testing.T) {
 	folder := hello(t)
 	const hostile, visible = "\x1b]0;x\a\u009b31m \u202eeman", `\x1b]0;x\x07\u009b31m \u202eeman`

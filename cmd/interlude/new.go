@@ -19,7 +19,7 @@ const newUsage = `interlude new DIR
 Writes a small skill folder: its instructions, how it may be run, and the schema of its output.
 `
 
-// newSkill is interlude new. It writes over nothing.
+// newSkill is interlude new. It overwrites nothing.
 func newSkill(_ context.Context, c call) (int, error) {
 	names, err := arguments(c, 1, newUsage)
 	if err != nil {

@@ -16,8 +16,8 @@ func TestCodexSurvivesOffline(t *testing.T) {
 	survives(t, hello(t), "codex-offline", "-agent", "codex", "-offline", "-command", agentstest.Program(t, "codex"))
 }
 
-// The scripted model goes by the history alone, also where a turn was repeated, and where an agent
-// puts words into the person's mouth.
+// The scripted model decides by the history alone, also when a turn was repeated and when an agent
+// adds text to the person's messages.
 func TestTheModelGoesByTheHistory(t *testing.T) {
 	said := func(role modeltest.Role, text string) modeltest.Message {
 		return modeltest.Message{Role: role, Text: text}
@@ -50,7 +50,7 @@ func TestTheModelGoesByTheHistory(t *testing.T) {
 	require.Empty(t, lost.given, "a session that lost its history begins anew")
 }
 
-// A sample keeps plain schemas.
+// A sample passes simple schemas.
 func TestSample(t *testing.T) {
 	a := act{alone: true,
 		schema: []byte(`{"type": "object", "required": ["tone", "n", "list", "pick", "in", "extra"], "properties": {

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// options are the command line's.
+// options are the flags of the command line.
 type options struct {
 	folder string // the skill's
 
@@ -123,7 +123,7 @@ func list(to *[]string) func(string) error {
 	}
 }
 
-// check says what is wrong with the command line.
+// check returns what is wrong with the command line.
 func (o *options) check(folders []string) error {
 	if len(folders) > 0 {
 		o.folder = folders[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// person gives replies, a line each, as they come: those of the command line, then those of
+// person returns the replies one by one: first those of the command line, then the lines of
 // standard input.
 type person struct {
 	lines chan string // closed when there are no more
@@ -41,7 +41,7 @@ func newPerson(replies []string, in *os.File) *person {
 // types reports whether the next line is typed on a terminal.
 func (p *person) types() bool { return p.shown && p.ready == 0 }
 
-// taken takes note of a line, and reports whether the person sees it already.
+// taken notes that a line was used, and reports whether the terminal shows it already.
 func (p *person) taken() bool {
 	types := p.types()
 	p.ready = max(0, p.ready-1)

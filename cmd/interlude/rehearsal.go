@@ -11,13 +11,13 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// What the agent is told of the scripted model.
+// The names under which the agent gets the scripted model.
 const (
 	scriptedModel = "modeltest"
 	noKey         = "no-key-is-needed"
 )
 
-// rehearse starts the scripted model, when the agent is to ask that.
+// rehearse starts the scripted model, with -offline.
 func (j *job) rehearse(d *death) (err error) {
 	if !j.offline {
 		return nil
@@ -30,12 +30,12 @@ func (j *job) rehearse(d *death) (err error) {
 	return err
 }
 
-// rehearsed is what the scripted model answers. It knows nothing but what the agent sends: the task
-// and the replies so far are in the session's history, so that a session that lost it would begin
-// anew.
+// rehearsed is the answer of the scripted model. All its knowledge is in the request of the agent:
+// the task and the replies so far come from the session's history. If the session were lost, it
+// would ask from the start.
 func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	c.Messages = slices.DeleteFunc(slices.Clone(c.Messages), func(m modeltest.Message) bool {
-		// Claude Code's, for a tool that had nothing to say
+		// Claude Code sends this for a tool without output
 		return m.Role == modeltest.User && strings.TrimSpace(m.Text) == "(no content)"
 	})
 	a := recalled(c)
@@ -64,7 +64,7 @@ func rehearsed(c modeltest.Conversation, d *death) modeltest.Answer {
 	return modeltest.Text(a.final())
 }
 
-// writing is a call that writes a file, by what the agent offers for that.
+// writing is a tool call that writes a file, with the tool that the agent has for that.
 func writing(c modeltest.Conversation, file, text string) *modeltest.Call {
 	if call := c.Write(file, text); call != nil {
 		return call
@@ -80,7 +80,7 @@ var (
 
 const workingAlone = "## Working alone"
 
-// recalled is the act as far as the conversation has come.
+// recalled is the act up to the end of the conversation.
 func recalled(c modeltest.Conversation) act {
 	a := act{nonce: script.Nonce(c.Users())}
 	question := -1 // the one that was asked last
@@ -109,7 +109,7 @@ func recalled(c modeltest.Conversation) act {
 	return a
 }
 
-// final is a turn's last text, as agents are taught to write it.
+// final is the last text of a turn, in the form that the prompt demands.
 func (a act) final() string {
 	if q := a.next(); q != nil {
 		body, _ := json.Marshal(map[string]any{"kind": q.Kind, "prompt": q.Prompt, "options": q.Options})

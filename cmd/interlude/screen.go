@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// screen is where things are shown: lines, and on a terminal a last one that says what is going on.
+// screen shows lines, and on a terminal a last line with the present status.
 type screen struct {
 	to     io.Writer
 	events io.Writer // for -json; nil without
@@ -54,13 +54,13 @@ func (s *screen) line(style, text string) {
 // text shows what an agent said, indented.
 func (s *screen) text(style, text string) { s.line(style, terminal.Wrap(terminal.Text(text), "  ")) }
 
-// prompt stands before what a person types.
+// prompt is printed where the person types.
 func (s *screen) prompt() {
 	s.clear()
 	fmt.Fprint(s.to, "> ")
 }
 
-// now says what is going on, on a terminal.
+// now shows the present status, on a terminal.
 func (s *screen) now(text string) {
 	if !s.live {
 		return
@@ -69,7 +69,7 @@ func (s *screen) now(text string) {
 	s.status = true
 }
 
-// clear takes the status away.
+// clear removes the status.
 func (s *screen) clear() {
 	if s.status {
 		fmt.Fprint(s.to, "\r\x1b[K")
@@ -77,7 +77,7 @@ func (s *screen) clear() {
 	}
 }
 
-// event prints an event as it is, with -json.
+// event prints an event as JSON, with -json.
 func (s *screen) event(e fcmp.Event) error {
 	if s.events == nil {
 		return nil
@@ -89,7 +89,7 @@ func (s *screen) event(e fcmp.Event) error {
 	return err
 }
 
-// span is a time that people read.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -105,7 +105,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// many is a number of things.
+// many formats a number of things.
 func many(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

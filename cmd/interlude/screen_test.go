@@ -26,7 +26,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-// The command that goes on has what the run needs, and nothing that is done once.
+// The command that goes on has the flags that the run needs, and none that counts once.
 func TestAgain(t *testing.T) {
 	for want, args := range map[string][]string{
 		"./interlude run -agent demo hello": {"./interlude", "-new", "-agent", "demo",
@@ -39,7 +39,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// A hint says what sort of reply is hoped for.
+// A hint says what sort of reply is expected.
 func TestHint(t *testing.T) {
 	at := time.Now().Add(time.Minute)
 	for want, q := range map[string]fcmp.InputRequired{

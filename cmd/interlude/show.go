@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// opening says which run this is.
+// opening prints which run this is.
 func (c *conversation) opening(j *job, begun bool) {
 	if c.screen.events != nil {
 		return
@@ -38,7 +38,7 @@ func (c *conversation) opening(j *job, begun bool) {
 	}
 }
 
-// show shows an event. What happened before this program started is not shown again, but counts.
+// show shows an event. Events from before this program started are not shown, but counted.
 func (c *conversation) show(e fcmp.Event) error {
 	if err := c.screen.event(e); err != nil {
 		return err
@@ -72,10 +72,10 @@ func read[T any](e fcmp.Event, use func(T)) error {
 	return err
 }
 
-// handedOver is an output in a text; it is shown at the end.
+// handedOver finds an output in a text; the output is shown at the end of the run.
 var handedOver = regexp.MustCompile("(?s)```json\n.*?```")
 
-// warn shows a warning; one that comes in each turn is shown once.
+// warn shows a warning. One that every turn has is shown once.
 func (c *conversation) warn(w fcmp.Warning, fresh bool) {
 	if w.Code == string(fsm.WarnTurnRepeated) || c.warned[w] {
 		return // the state says so, too
@@ -86,7 +86,7 @@ func (c *conversation) warn(w fcmp.Warning, fresh bool) {
 	c.say(amber, "! "+w.Code+": "+w.Detail, fresh)
 }
 
-// say shows a text, unless only events are wanted.
+// say shows a text, but not with -json.
 func (c *conversation) say(style, text string, fresh bool) {
 	if fresh && c.screen.events == nil && strings.TrimSpace(text) != "" {
 		c.screen.text(style, brief(text))
@@ -99,7 +99,7 @@ func (c *conversation) note(style, text string, fresh bool) {
 	}
 }
 
-// changed follows the run's state.
+// changed shows a change of the run's state.
 func (c *conversation) changed(e fcmp.Event, s fcmp.StateChanged, fresh bool) {
 	if fsm.State(s.From) == fsm.StateRunning && c.turn > 0 {
 		if fsm.Event(s.Trigger) != fsm.EventRestartRequeue { // nobody knows when it was interrupted
@@ -124,7 +124,7 @@ func (c *conversation) changed(e fcmp.Event, s fcmp.StateChanged, fresh bool) {
 	}
 }
 
-// settled tells how a question ended.
+// settled shows how a question was settled.
 func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
 	if c.open != nil && fresh && c.screen.events == nil { // not by this terminal
 		c.screen.line(plain, "")
@@ -134,7 +134,7 @@ func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
 	c.note(style, text+span(at.Sub(c.asked)), fresh)
 }
 
-// ask puts a question to the person. One that was asked before this program started may be settled.
+// ask asks the person a question. One from before this program started may be settled already.
 func (c *conversation) ask(q fcmp.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
 	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
@@ -156,7 +156,7 @@ func (c *conversation) ask(q fcmp.InputRequired, fresh bool) {
 	c.unanswered()
 }
 
-// hint says what sort of reply is hoped for, and until when.
+// hint says what sort of reply is expected, and until when.
 func hint(q fcmp.InputRequired) string {
 	text := "in your own words"
 	switch {
@@ -183,7 +183,7 @@ func hint(q fcmp.InputRequired) string {
 	return text
 }
 
-// brief bounds what is shown of a long text; all of it is in the events and the transcript.
+// brief shortens a long text. All of it is in the events and the transcript.
 func brief(text string) string {
 	const most = 12
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is wrong with a call or a skill is said in one line, with status 2; nothing is begun.
+// An error in a call or a skill is printed in one line, with status 2; no run is submitted.
 func TestWrongInput(t *testing.T) {
 	broken, empty, file := hello(t), t.TempDir(), filepath.Join(t.TempDir(), "file")
 	runner := filepath.Join(broken, "assets", "runner.json")
@@ -85,7 +85,7 @@ func TestHelp(t *testing.T) {
 	require.True(t, strings.HasPrefix(s.out, "interlude "), s.out)
 }
 
-// What is no verb, or too much for one, is said in one line, with status 2.
+// An unknown verb, or a superfluous argument, is printed in one line, with status 2.
 func TestWrongVerbs(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -121,7 +121,7 @@ func TestNewSkill(t *testing.T) {
 	require.Equal(t, succeeded, done.status, done.out+done.side)
 }
 
-// An output that the skill's schema refuses fails the run, with status 1.
+// An output that fails the skill's schema fails the run, with status 1.
 func TestAFailedRun(t *testing.T) {
 	folder := hello(t)
 	schema := []byte(`{"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^[0-9]+$"}}}`)
@@ -131,7 +131,7 @@ func TestAFailedRun(t *testing.T) {
 	require.Contains(t, s.out, "✗ failed: OUTPUT_INVALID: ")
 }
 
-// A skill's files are there for the agent, as they were; hidden ones are not.
+// The agent gets a copy of the skill's files, without hidden ones.
 func TestTheSkillIsFurnished(t *testing.T) {
 	folder, work := hello(t), filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.WriteFile(filepath.Join(folder, ".env"), []byte("secret"), 0o600))
