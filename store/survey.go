@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -68,12 +70,45 @@ type PoolSurvey struct {
 	OldestReady time.Time
 }
 
+// AddReady counts ready runs, the oldest of which was queued at that time.
+func (p *PoolSurvey) AddReady(runs int, oldest time.Time) {
+	p.Ready += runs
+	p.OldestReady = earlier(p.OldestReady, oldest)
+}
+
+// AddReady counts ready runs, the oldest of which was queued at that time.
+func (e *EngineSurvey) AddReady(runs int, oldest time.Time) {
+	e.Queued += runs
+	e.OldestReady = earlier(e.OldestReady, oldest)
+}
+
+// earlier is the earlier one of two times that are not zero, or the one that is not.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // Add adds a pool with its figures, and what is ready in it to the sums. Stores call it for each
 // pool, by name.
 func (s *Survey) Add(p PoolSurvey) {
 	s.Pools = append(s.Pools, p)
 	s.Ready += p.Ready
-	if !p.OldestReady.IsZero() && (s.OldestReady.IsZero() || p.OldestReady.Before(s.OldestReady)) {
-		s.OldestReady = p.OldestReady
+	s.OldestReady = earlier(s.OldestReady, p.OldestReady)
+}
+
+// AddEngines adds the engines with their figures, by name, and counts for each the nodes that have
+// it.
+func (s *Survey) AddEngines(engines map[string]EngineSurvey, nodes []Node) {
+	for _, name := range slices.Sorted(maps.Keys(engines)) {
+		e := engines[name]
+		e.Engine = name
+		for _, n := range nodes {
+			if n.Has(name) {
+				e.Nodes++
+			}
+		}
+		s.Engines = append(s.Engines, e)
 	}
 }

@@ -79,13 +79,18 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	if err := s.checkOpen(ctx); err != nil {
 		return nil, err
 	}
+	return s.listNodes(), nil
+}
+
+// listNodes returns copies of the nodes, by id. The caller holds the lock.
+func (s *Store) listNodes() []store.Node {
 	all := make([]store.Node, 0, len(s.nodes))
 	for _, id := range slices.Sorted(maps.Keys(s.nodes)) {
 		n := *s.nodes[id]
 		n.Engines = slices.Clone(n.Engines)
 		all = append(all, n)
 	}
-	return all, nil
+	return all
 }
 
 // SetPool implements store.Registry.

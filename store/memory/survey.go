@@ -33,16 +33,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 		p.PoolUse = store.PoolUse{Pool: s.pools[name], Held: x.held[name]}
 		survey.Add(p)
 	}
-	for _, name := range slices.Sorted(maps.Keys(engines)) {
-		e := engines[name]
-		e.Engine = name
-		for _, n := range s.nodes {
-			if n.Has(name) {
-				e.Nodes++
-			}
-		}
-		survey.Engines = append(survey.Engines, e)
-	}
+	survey.AddEngines(engines, s.listNodes())
 	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size
 	return survey, nil
 }
@@ -55,10 +46,8 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 	count := func(pool, engine string, queued moment) {
 		at := queued.time()
 		p, e := pools[pool], engines[engine]
-		p.Ready++
-		p.OldestReady = earlier(p.OldestReady, at)
-		e.Queued++
-		e.OldestReady = earlier(e.OldestReady, at)
+		p.AddReady(1, at)
+		e.AddReady(1, at)
 		pools[pool], engines[engine] = p, e
 	}
 	s.index.ready.from(func(place) bool { return false }, func(p place) bool {
@@ -77,14 +66,6 @@ func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]s
 		return true
 	})
 	return pools, engines
-}
-
-// earlier is the earlier of two times, of which the first may be missing.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // running counts the runs in that state, all of which hold a slot. It passes over what is parked,

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/slots"
@@ -59,23 +57,14 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT pool, count(*), sum(state = 'running'), sum(state = 'queued') FROM runs WHERE slot = 1 GROUP BY pool`)
 	ready := func(r row) {
 		p, e, count, oldest := pools[r.text(0)], engines[r.text(1)], int(r.int(2)), r.time(3)
-		p.Ready, p.OldestReady = p.Ready+count, earlier(p.OldestReady, oldest)
-		e.Queued, e.OldestReady = e.Queued+count, earlier(e.OldestReady, oldest)
+		p.AddReady(count, oldest)
+		e.AddReady(count, oldest)
 		pools[r.text(0)], engines[r.text(1)] = p, e
 	}
 	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE ready = 1 GROUP BY pool, engine`)
 	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL
 		AND delayed_until <= ? GROUP BY pool, engine`, now)
-	for _, name := range slices.Sorted(maps.Keys(engines)) {
-		e := engines[name]
-		e.Engine = name
-		for _, n := range nodes {
-			if n.Has(name) {
-				e.Nodes++
-			}
-		}
-		s.Engines = append(s.Engines, e)
-	}
+	s.AddEngines(engines, nodes)
 	scan(func(r row) {
 		p := pools[r.text(0)]
 		p.Pool = slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}
@@ -83,12 +72,4 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	}, `SELECT name, capacity, key_capacity FROM pools ORDER BY name`)
 	s.Queued += s.Ready + s.Delayed
 	return s, err
-}
-
-// earlier is the earlier one of two times that are not zero, or the one that is not.
-func earlier(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
 }
