@@ -100,8 +100,8 @@ func (a *Agent) Refuse(runID string) {
 	a.refused[runID] = true
 }
 
-// ends ends the turn with this outcome, and the session of the run.
-func ends(o engine.Outcome) Step {
+// endWith ends the turn with this outcome, and the session of the run.
+func endWith(o engine.Outcome) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		o.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
 		return o, nil
@@ -110,23 +110,23 @@ func ends(o engine.Outcome) Step {
 
 // Asks ends the turn with an open question.
 func Asks(prompt string) Step {
-	return ends(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.",
+	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "I have a question.",
 		Questions: []interaction.Question{{Kind: interaction.OpenText, Prompt: prompt}}})
 }
 
 // Done ends the turn with a text and the done marker.
 func Done(text string) Step {
-	return ends(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text + "\n__SKILL_DONE__\n"})
+	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: text + "\n__SKILL_DONE__\n"})
 }
 
 // Returns ends the turn with structured output and no marker.
 func Returns(output json.RawMessage) Step {
-	return ends(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: output})
+	return endWith(engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here it is.", Output: output})
 }
 
 // Crashes ends the turn with a failed process.
 func Crashes() Step {
-	return ends(engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}})
+	return endWith(engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}})
 }
 
 // Hangs goes on until the turn is canceled.

@@ -37,10 +37,10 @@ var limits = append([]testCase{
 		w.submit("r")
 		require.Equal(w, []fsm.Warning{"X_OF_ITS_OWN", fsm.WarnEngineDiagnostic},
 			w.is("r", fsm.StateSucceeded).Warnings)
-		var told []string
+		var warnings []string
 		for _, e := range w.log("r") {
 			if e.Type == fcmp.TypeWarning && !bytes.Contains(e.Data, []byte("early")) {
-				told = append(told, string(e.Data))
+				warnings = append(warnings, string(e.Data))
 			}
 		}
 		require.Equal(w, []string{
@@ -52,7 +52,7 @@ var limits = append([]testCase{
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `: late"}`,
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"X_` + strings.Repeat("A", 60) + `"}`,
 			`{"code":"ENGINE_DIAGNOSTIC","detail":"�: late"}`, `{"code":"ENGINE_DIAGNOSTIC","detail":"�"}`,
-		}, told)
+		}, warnings)
 	})},
 	{"I11 F6/an oversized message is cut, a flood of messages is bounded, each with a diagnostic",
 		inWorld(func(w *world) {

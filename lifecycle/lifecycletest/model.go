@@ -98,7 +98,7 @@ func (l *life) command(run lifecycle.Run, event fsm.Event) func() {
 		return turn(Crashes())
 	case fsm.EventInteractionReplyAccepted:
 		return func() {
-			// the state tells
+			// whether it is accepted follows from the state, which is compared below
 			_, _ = l.Reply(l.ctx, l.id, interaction.Reply{ID: max(run.Interactions, 1), Text: "Go on."})
 		}
 	case fsm.EventInteractionAutoDecideTimeout, fsm.EventInteractionWaitTimeout:

@@ -19,7 +19,8 @@ var clientCommands = map[string]command{
 		doc:   "submits a job to be done in a pool; the profile is resumable when none is named",
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
 		named: []string{
-			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions", "turn-timeout", "repair-rounds",
+			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
+			"turn-timeout", "repair-rounds",
 			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
 		},
 		body: "the agent's turns", do: submit,
@@ -46,7 +47,8 @@ func submit(w *world, a *args) (string, error) {
 		ID: a.words["RUN"], Prompt: "Do the job.", Mode: lifecycle.Mode(a.named["mode"]),
 		AutoDecide: a.flags["auto-decide"], Repeatable: a.flags["repeatable"],
 		SessionTimeout: a.duration("session-timeout"), MaxAttempts: a.number("max-attempts"),
-		MaxRepeats: a.number("max-repeats"), MaxAutoDecisions: a.number("max-auto-decisions"), TurnTimeout: a.duration("turn-timeout"),
+		MaxRepeats: a.number("max-repeats"), MaxAutoDecisions: a.number("max-auto-decisions"),
+		TurnTimeout:  a.duration("turn-timeout"),
 		RepairRounds: a.number("repair-rounds"), Pool: a.named["pool"], Key: a.named["key"],
 		Priority: a.number("priority"), WorkDir: a.named["work-dir"],
 	}
