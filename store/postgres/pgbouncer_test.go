@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,10 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/slots"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
-	"github.com/interlude-go/interlude/store/storetest"
 )
 
 // pooler is a PgBouncer in transaction mode, before the database of a test's own.
@@ -66,7 +63,7 @@ func newPooler(tb testing.TB) *pooler {
 	require.NoError(tb, err)
 	ini := fmt.Sprintf("[databases]\n* = host=%s port=%d user=%s password='%s' dbname=%s\n"+
 		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %s\nunix_socket_dir =\nauth_type = any\npool_mode = "+
-		"transaction\ndefault_pool_size = 5\nmax_client_conn = 500\n",
+		"transaction\ndefault_pool_size = 20\nmax_client_conn = 500\n",
 		server.Host, server.Port, server.User, server.Password, server.Database, port)
 	if p.prepares {
 		ini += "max_prepared_statements = 100\n"
@@ -110,23 +107,9 @@ func TestStoreThroughPgBouncer(t *testing.T) {
 	if p.prepares {
 		stateless = append(stateless, "cache_statement")
 	}
-	var opened atomic.Int64
-	inTurn := func() string {
-		return pgtest.With(p.dsn, "default_query_exec_mode="+stateless[int(opened.Add(1))%len(stateless)])
-	}
-	also := func(tb testing.TB, s store.Store) store.Store { tb.Helper(); return at(tb, inTurn(), s.(*place).o) }
-	storetest.Harness{
-		Open: func(tb testing.TB) store.Store {
-			tb.Helper()
-			return suite{dsn: inTurn(), o: postgres.Options{NoNotify: true, NoListen: true}}.open(tb)
-		},
-		Reopen: func(tb testing.TB, s store.Store) store.Store {
-			tb.Helper()
-			require.NoError(tb, s.Close())
-			return also(tb, s)
-		},
-		Crash: also, Also: also,
-	}.Run(t)
+	inTurn(func(_, handle int64) string {
+		return pgtest.With(p.dsn, "default_query_exec_mode="+stateless[int(handle)%len(stateless)])
+	}).Run(t)
 }
 
 // With a direct connection for listening, hints arrive through a pooler too.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"crypto/rand"
 	"flag"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,8 +17,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "30"); err != nil { // each is a schema of its own; the command line may say more
-		panic(err)
+	for name, value := range map[string]string{ // the command line may say more
+		"rapid.checks":  "30", // each is a schema of its own
+		"test.parallel": "4",  // a case waits for the server half of its time
+	} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 	pgtest.Main(m)
 }
@@ -28,6 +34,9 @@ type place struct {
 
 	dsn string
 	o   postgres.Options
+
+	number  int64         // of its case, where cases are led in turn
+	handles *atomic.Int64 // the number of the last handle of the case
 }
 
 // suite opens the suites' stores, each in a schema of its own of one database.
@@ -54,7 +63,7 @@ func at(tb testing.TB, dsn string, o postgres.Options) store.Store {
 	tb.Helper()
 	s, err := postgres.Open(tb.Context(), dsn, o)
 	require.NoError(tb, err)
-	return &place{s, dsn, o}
+	return &place{Store: s, dsn: dsn, o: o}
 }
 
 func reopen(tb testing.TB, s store.Store) store.Store {
@@ -72,7 +81,38 @@ func also(tb testing.TB, s store.Store) store.Store {
 
 func (s suite) run(t *testing.T) {
 	t.Helper()
-	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also}.Run(t)
+	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Parallel: true}.Run(t)
+}
+
+// inTurn is a harness in which each handle of a case has the way that follows on the one before, and
+// each case begins with the next.
+func inTurn(dsn func(number, handle int64) string) storetest.Harness {
+	var cases atomic.Int64
+	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
+		tb.Helper()
+		p := at(tb, dsn(number, handles.Add(1)), o).(*place)
+		p.number, p.handles = number, handles
+		return p
+	}
+	also := func(tb testing.TB, s store.Store) store.Store {
+		tb.Helper()
+		p := s.(*place)
+		return open(tb, p.o, p.number, p.handles)
+	}
+	return storetest.Harness{
+		Open: func(tb testing.TB) store.Store {
+			tb.Helper()
+			number, handles := cases.Add(1), new(atomic.Int64)
+			handles.Store(number)
+			return open(tb, postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true}, number, handles)
+		},
+		Reopen: func(tb testing.TB, s store.Store) store.Store {
+			tb.Helper()
+			require.NoError(tb, s.Close())
+			return also(tb, s)
+		},
+		Crash: also, Also: also, Parallel: true,
+	}
 }
 
 func TestStore(t *testing.T) { quick(t).run(t) }

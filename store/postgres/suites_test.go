@@ -1,16 +1,12 @@
 package postgres_test
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/store"
-	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
-	"github.com/interlude-go/interlude/store/storetest"
 )
 
 // modes are the ways in which pgx sends statements.
@@ -35,31 +31,11 @@ func isolated(tb testing.TB, isolation string) string {
 // The suite passes in every mode of the driver and at every default isolation: each case takes the
 // next combination, and each of its handles another mode.
 func TestStoreWithEveryOption(t *testing.T) {
-	var opened atomic.Int64
-	inTurn := func(dsn string) string {
-		return pgtest.With(dsn, "default_query_exec_mode="+modes[int(opened.Add(1))%len(modes)])
-	}
-	suites := make([]suite, len(isolations))
+	databases := make([]string, len(isolations))
 	for i, isolation := range isolations {
-		suites[i] = suite{dsn: isolated(t, isolation), o: postgres.Options{NoListen: true, NoNotify: true}}
+		databases[i] = isolated(t, isolation)
 	}
-	also := func(tb testing.TB, s store.Store) store.Store {
-		tb.Helper()
-		p := s.(*place)
-		return at(tb, inTurn(p.dsn), p.o)
-	}
-	storetest.Harness{
-		Open: func(tb testing.TB) store.Store {
-			tb.Helper()
-			s := suites[int(opened.Load())%len(suites)]
-			s.dsn = inTurn(s.dsn)
-			return s.open(tb)
-		},
-		Reopen: func(tb testing.TB, s store.Store) store.Store {
-			tb.Helper()
-			require.NoError(tb, s.Close())
-			return also(tb, s)
-		},
-		Crash: also, Also: also,
-	}.Run(t)
+	inTurn(func(number, handle int64) string {
+		return pgtest.With(databases[int(number)%len(databases)], "default_query_exec_mode="+modes[int(handle)%len(modes)])
+	}).Run(t)
 }

@@ -20,6 +20,9 @@ type Harness struct {
 	// Also opens a further handle on the same store, as another process does, while s stays open.
 	// The suite closes it. Nil: the handle is s itself.
 	Also func(tb testing.TB, s store.Store) store.Store
+	// Parallel runs cases beside each other, for a store that waits for a server. Then the functions
+	// above are called by several at a time.
+	Parallel bool
 }
 
 // Run proves a store that needs no more than to be opened. Each case gets an empty store of its
@@ -45,6 +48,9 @@ func (h Harness) Run(t *testing.T) {
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
+			if h.Parallel {
+				t.Parallel()
+			}
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("the promise that is broken: %s", c.promise)
@@ -53,7 +59,12 @@ func (h Harness) Run(t *testing.T) {
 			c.story(newWorld(t, h))
 		})
 	}
-	t.Run("machine", func(t *testing.T) { runMachine(t, h) })
+	t.Run("machine", func(t *testing.T) {
+		if h.Parallel {
+			t.Parallel()
+		}
+		runMachine(t, h)
+	})
 }
 
 // promised is one case of the suite.

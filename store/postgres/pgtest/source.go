@@ -69,8 +69,11 @@ func (s *source) start(ctx context.Context) error {
 		s.dsn = dsn
 		return nil
 	}
-	// Each test has pools of its own, and several may run at once.
-	server, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"max_connections": "300"}})
+	server, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{
+		"max_connections": "300", // each test has pools of its own, and several may run at once
+		// No test cuts this server's power, and dropping a database would wait for the disk.
+		"fsync": "off", "full_page_writes": "off",
+	}})
 	if errors.Is(err, pglocal.ErrMissing) {
 		return fmt.Errorf("no server: %w, or give the DSN of a server in INTERLUDE_POSTGRES", err)
 	}
