@@ -45,14 +45,14 @@ func (j *journal) WithAttrs([]slog.Attr) slog.Handler { return j }
 
 func (j *journal) WithGroup(string) slog.Handler { return j }
 
-// told are the lines so far.
-func (j *journal) told() []string {
+// logged are the lines so far.
+func (j *journal) logged() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return append([]string(nil), j.lines...)
 }
 
-func TestAClientNeedsOnlyItsStore(t *testing.T) {
+func TestNewClientNeedsOnlyAStore(t *testing.T) {
 	_, err := NewClient(ClientConfig{})
 	require.EqualError(t, err, "lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
 
@@ -94,8 +94,8 @@ func (s *pruning) Prune(_ context.Context, _ time.Time, limit int) (int, error) 
 	return n, nil
 }
 
-// TestPruneGoesOnAsLongAsABatchIsFull, and counts all that is gone, even when it comes to no end.
-func TestPruneGoesOnAsLongAsABatchIsFull(t *testing.T) {
+// TestPruneRepeatsWhileBatchesAreFull, and counts all that is gone, even when it comes to no end.
+func TestPruneRepeatsWhileBatchesAreFull(t *testing.T) {
 	away := errors.New("connection refused")
 	for _, c := range []struct {
 		deleted []int
@@ -162,8 +162,8 @@ func TestHistoryEndsWithTheOpenQuestion(t *testing.T) {
 	})
 }
 
-// TestAWaiterWithoutHintsLooksOncePerPoll: I5, and its context ends its wait.
-func TestAWaiterWithoutHintsLooksOncePerPoll(t *testing.T) {
+// TestWaitWithoutHintsReadsOncePerPoll: I5, and its context ends its wait.
+func TestWaitWithoutHintsReadsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &counted{Store: newStore(t)}
 		c, err := NewClient(ClientConfig{Store: hintless{s}, Poll: 3 * time.Second})
@@ -179,15 +179,15 @@ func TestAWaiterWithoutHintsLooksOncePerPoll(t *testing.T) {
 	})
 }
 
-func TestAStoreThatCannotCountSaysSo(t *testing.T) {
+func TestStatsWithoutSurveyorIsAnError(t *testing.T) {
 	c := clientOf(t, hintless{newStore(t)})
 	_, err := c.Stats(t.Context())
 	require.ErrorIs(t, err, ErrNoStats)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// TestStatsAreOfTheClientsTime: what is delayed is judged by the clock that the client was given.
-func TestStatsAreOfTheClientsTime(t *testing.T) {
+// TestStatsUsesTheClientsClock: what is delayed is judged by the clock that the client was given.
+func TestStatsUsesTheClientsClock(t *testing.T) {
 	s := newStore(t)
 	clock := wrongBy(0)
 	c, err := NewClient(ClientConfig{Store: s, Clock: clock})
@@ -285,9 +285,9 @@ func (v *view) end() {
 	}
 }
 
-// TestInTheCallersTransaction: C8, what a client does on a view is there for all when the view's
-// owner commits, and was never there when the owner does not.
-func TestInTheCallersTransaction(t *testing.T) {
+// TestOnCommitsWithTheCallersTransaction: C8, what a client does on a view is there for all when
+// the view's owner commits, and was never there when the owner does not.
+func TestOnCommitsWithTheCallersTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		lc, stop := serve(t, Config{Store: s, Engine: asksOnce()})
@@ -345,8 +345,8 @@ func TestInTheCallersTransaction(t *testing.T) {
 	})
 }
 
-// TestAViewIsTheSameClient: it has the clock, and the engines that a spec may name.
-func TestAViewIsTheSameClient(t *testing.T) {
+// TestOnSharesTheClient: it has the clock, and the engines that a spec may name.
+func TestOnSharesTheClient(t *testing.T) {
 	s := newStore(t)
 	clock := wrongBy(-24 * time.Hour)
 	lc, err := New(Config{Store: s, Engine: agent{}, Clock: clock})
@@ -361,8 +361,8 @@ func TestAViewIsTheSameClient(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { lc.On(s) }), 6.0)
 }
 
-// TestAFollowerOfAViewLooksByItself: nothing wakes it, and what it sees is what the view sees.
-func TestAFollowerOfAViewLooksByItself(t *testing.T) {
+// TestEventsOfAViewPolls: nothing wakes it, and what it sees is what the view sees.
+func TestEventsOfAViewPolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		c := clientOf(t, s)

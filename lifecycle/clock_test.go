@@ -86,9 +86,9 @@ func in(tb testing.TB, c *Client, id string, state fsm.State) Run {
 	return run
 }
 
-// TestTheStoresTimeIsTheTime: D2, what a host writes and waits for follows the clock of a store
+// TestStoreClockIsTheDefault: D2, what a host writes and waits for follows the clock of a store
 // that has one, however wrong the machine's is.
-func TestTheStoresTimeIsTheTime(t *testing.T) {
+func TestStoreClockIsTheDefault(t *testing.T) {
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := keeps(t, off)
@@ -127,9 +127,9 @@ func TestTheStoresTimeIsTheTime(t *testing.T) {
 	}
 }
 
-// TestNodesWhoseMachinesDisagree share a store with a clock: D2, no deadline fires early or late,
-// and nobody takes over from a node that lives.
-func TestNodesWhoseMachinesDisagree(t *testing.T) {
+// TestDeadlineFiresByTheStoresClock: D2, if nodes whose machines disagree share a store with a
+// clock, no deadline fires early or late, and nobody takes over from a node that lives.
+func TestDeadlineFiresByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := keeps(t, 20*time.Minute)
 		ahead, stopAhead := serveBeside(t, Config{Store: s, Engine: asksOnce(), Clock: storeClock{s,
@@ -160,9 +160,9 @@ func TestNodesWhoseMachinesDisagree(t *testing.T) {
 	})
 }
 
-// TestAClockThatIsGivenIsUsed: deadlines follow it even where the store has a clock; leases do not:
+// TestConfigClockIsUsed: deadlines follow it even where the store has a clock; leases do not:
 // a node whose clock is wrong takes over from nobody who lives, and from everybody who is silent.
-func TestAClockThatIsGivenIsUsed(t *testing.T) {
+func TestConfigClockIsUsed(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			s := keeps(t, 0)
@@ -207,9 +207,9 @@ func (c *looked) Due(ctx context.Context, now time.Time, limit int) ([]Run, time
 	return c.Store.Due(ctx, now, limit)
 }
 
-// TestAClockThatIsSetBackHoldsUpNoLook: D2, a node that sleeps until a deadline looks again within
-// a poll, whatever became of its clock.
-func TestAClockThatIsSetBackHoldsUpNoLook(t *testing.T) {
+// TestPollIsNotDelayedByAClockThatIsSetBack: D2, a node that sleeps until a deadline looks again
+// within a poll, whatever became of its clock.
+func TestPollIsNotDelayedByAClockThatIsSetBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &looked{Store: newStore(t)}
 		clock := wrongBy(0)
@@ -229,10 +229,10 @@ func TestAClockThatIsSetBackHoldsUpNoLook(t *testing.T) {
 	})
 }
 
-// TestAnAnswerIsNeverAcceptedBeforeItsQuestion: C7, F3, F8, a reply taken by a process whose clock
+// TestReplyTimeIsNotBeforeItsQuestion: C7, F3, F8, a reply taken by a process whose clock
 // lags behind is accepted at the earliest when the question was asked, in the event, the receipt
 // and the history, and the checker says the same of every time in the log.
-func TestAnAnswerIsNeverAcceptedBeforeItsQuestion(t *testing.T) {
+func TestReplyTimeIsNotBeforeItsQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newStore(t)
 		lc, stop := serve(t, Config{Store: st, Engine: asksOnce()})

@@ -23,9 +23,9 @@ func (s slowCommits) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestAnEngineReturnsWhileItsTurnIsSettledWithoutIt: J10, an engine that was left behind and
+// TestEngineReturnsWhileTurnIsSettledWithoutIt: J10, an engine that was left behind and
 // returns while the store is taking what became of its turn waits for the store, and time goes on.
-func TestAnEngineReturnsWhileItsTurnIsSettledWithoutIt(t *testing.T) {
+func TestEngineReturnsWhileTurnIsSettledWithoutIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			time.Sleep(time.Second + turnReturnLimit + 2*time.Second) // in the middle of the commit

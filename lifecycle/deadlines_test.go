@@ -72,10 +72,10 @@ func dueRuns(tb testing.TB, name string, n int) []Run {
 	return all
 }
 
-// TestDeadlinesThatFallDueTogetherAreFiredTogether: D2, as many as there are, and not so many in
+// TestFireDeadlinesBatchesThoseDueTogether: D2, as many as there are, and not so many in
 // each poll; even where some of them are settled by others in the same moment. A batch that is not
 // full was the last.
-func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
+func TestFireDeadlinesBatchesThoseDueTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		sizes []int
 		looks int // at once
@@ -107,16 +107,16 @@ func TestDeadlinesThatFallDueTogetherAreFiredTogether(t *testing.T) {
 				pass(time.Second)
 				_, left, _ := s.so()
 				require.Zero(t, left)
-				require.Empty(t, log.told(), "who was not first has nothing to tell")
+				require.Empty(t, log.logged(), "who was not first has nothing to tell")
 				stop()
 			})
 		})
 	}
 }
 
-// TestADeadlineThatCannotBeFiredHoldsUpNoOther: a record that makes no sense is told to the
+// TestFireDeadlinesSkipsOneThatFails: a record that makes no sense is told to the
 // operator, and the rest is settled.
-func TestADeadlineThatCannotBeFiredHoldsUpNoOther(t *testing.T) {
+func TestFireDeadlinesSkipsOneThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &overdue{Store: newStore(t), settled: make(map[string]int), answer: func(c *store.Commit) error {
 			if c.Run.ID == "a3" {
@@ -132,7 +132,7 @@ func TestADeadlineThatCannotBeFiredHoldsUpNoOther(t *testing.T) {
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log)})
 		_, _, settled := s.so()
 		require.Equal(t, map[string]int{"a0": 1, "a4": 1}, settled)
-		told := log.told()
+		told := log.logged()
 		require.Len(t, told, 3)
 		require.Equal(t, "ERROR deadline cannot be fired: lifecycle: run has a deadline and no question", told[0])
 		require.Contains(t, told[1], "ERROR deadline cannot be fired: fsm: ")
@@ -160,27 +160,27 @@ func (s *unread) Due(ctx context.Context, now time.Time, limit int) ([]Run, time
 	return s.Store.Due(ctx, now, limit)
 }
 
-// TestDeadlinesThatCannotBeReadAreToldOncePerPoll, and the end of Serve is no fault to tell of.
-func TestDeadlinesThatCannotBeReadAreToldOncePerPoll(t *testing.T) {
+// TestWatchDeadlinesLogsReadErrorsOncePerPoll, and the end of Serve is no fault to tell of.
+func TestWatchDeadlinesLogsReadErrorsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &unread{Store: newStore(t)}, &journal{}
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log), Poll: 2 * time.Second})
 		pass(time.Minute)
-		require.Empty(t, log.told())
+		require.Empty(t, log.logged())
 		s.away.Store(true)
 		pass(10 * time.Second)
-		require.Len(t, log.told(), 5)
-		require.Equal(t, "ERROR deadlines not read; trying again: connection refused", log.told()[0])
+		require.Len(t, log.logged(), 5)
+		require.Equal(t, "ERROR deadlines not read; trying again: connection refused", log.logged()[0])
 		s.away.Store(false)
 		s.hang.Store(true)
 		pass(10 * time.Second)
 		stop()
-		require.Len(t, log.told(), 5)
+		require.Len(t, log.logged(), 5)
 	})
 }
 
-// TestADeadlineIsFiredAtItsMoment: D1 D2, neither a microsecond early nor a poll late.
-func TestADeadlineIsFiredAtItsMoment(t *testing.T) {
+// TestDeadlineIsFiredOnTime: D1 D2, neither a microsecond early nor a poll late.
+func TestDeadlineIsFiredOnTime(t *testing.T) {
 	run := parked(t, "r")
 	for off, fires := range map[time.Duration]bool{-time.Microsecond: false, 0: true, time.Microsecond: true} {
 		cm, err := decideDeadline(&run, run.Deadline.Add(off))

@@ -18,10 +18,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestATurnThatWasDroppedIsRepeatedWhereItMayBe: E4, a node that could not renew its lease for its
+// TestDroppedTurnIsRepeatedIfRepeatable: E4, a node that could not renew its lease for its
 // whole length drops its turns. When nobody has taken the lease, they are the node's still: it says
 // that they were interrupted, and executes none again that may not be.
-func TestATurnThatWasDroppedIsRepeatedWhereItMayBe(t *testing.T) {
+func TestDroppedTurnIsRepeatedIfRepeatable(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -134,10 +134,10 @@ func (e *talking) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (en
 	return o, nil
 }
 
-// TestACommitWasMadeBeforeTheStoreWasAway: I2, a worker whose commit was made, and which could
+// TestCommitStoredBeforeAnOutageIsFound: I2, a worker whose commit was made, and which could
 // neither be told nor look for a while, finds it when the store is back, however often it tried
 // meanwhile, and goes on from there.
-func TestACommitWasMadeBeforeTheStoreWasAway(t *testing.T) {
+func TestCommitStoredBeforeAnOutageIsFound(t *testing.T) {
 	for name, loses := range map[string]func(c *store.Commit) bool{
 		"a message":   func(c *store.Commit) bool { return c.Run.State == fsm.StateRunning },
 		"a question":  func(c *store.Commit) bool { return c.Run.State == fsm.StateWaitingUser },
@@ -201,10 +201,10 @@ func (l *living) End(_ context.Context, id string) error {
 
 func (l *living) OnLoss(func(string, error)) (stop func()) { return func() {} }
 
-// TestAnAnswerOvertakesAnAcknowledgement: D5, somebody answers a question before the worker that
+// TestReplyBeforeTheAcknowledgementOfAWait: D5, somebody answers a question before the worker that
 // asked it knows that it is stored. The process that the worker holds is still the run's, whether
 // the worker finds the run in the queue or executing again.
-func TestAnAnswerOvertakesAnAcknowledgement(t *testing.T) {
+func TestReplyBeforeTheAcknowledgementOfAWait(t *testing.T) {
 	for name, claimed := range map[string]bool{"and is in the queue": false, "and is executed already": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -245,10 +245,10 @@ func (s *tardy) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 	return held, err
 }
 
-// TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer: D5 E3, a renewal says what was held when it
+// TestHeartbeatIgnoresTurnsStartedAfterIt: D5 E3, a renewal says what was held when it
 // was made. Runs that were started while its answer was under way, and their processes, are not
 // ended for that.
-func TestWhatBeganAfterTheStoreWasAskedIsNotInItsAnswer(t *testing.T) {
+func TestHeartbeatIgnoresTurnsStartedAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &tardy{Store: newStore(t)}
 		process := &living{alive: make(map[string]bool)}
@@ -290,10 +290,10 @@ func (f *overtaken) Commit(ctx context.Context, batch []store.Commit) []error {
 	return f.Store.Commit(ctx, batch)
 }
 
-// TestATurnWhoseReportsWereLostIsSettled: E4, a store that fails over without the last commits
+// TestTurnIsSettledAfterLostReports: E4, a store that fails over without the last commits
 // leaves a worker with a record that was never stored. Its turn ends, and is settled as one that
 // was interrupted; it does not try for ever.
-func TestATurnWhoseReportsWereLostIsSettled(t *testing.T) {
+func TestTurnIsSettledAfterLostReports(t *testing.T) {
 	for name, repeatable := range map[string]bool{"it may be repeated": true, "it may not": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -72,11 +72,11 @@ func (exits) MarshalJSON() ([]byte, error) {
 
 func sticky() (engine.Profile, error) { return engine.Profile{Kind: fsm.ProfileStickyProcess}, nil }
 
-// TestFaultsOfATurnEndItsRunAlone: J10, whatever an engine's code does instead of returning, its
-// run fails with what it was, its slot and its place are free, and the same process goes on with
-// the next run. The stack of a panic is for the log (with paths of the host's source), the value
-// for the run.
-func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
+// TestEngineFaultInATurnFailsItsRunOnly: J10, whatever an engine's code does instead of returning,
+// its run fails with what it was, its slot and its place are free, and the same process goes on
+// with the next run. The stack of a panic is for the log (with paths of the host's source), the
+// value for the run.
+func TestEngineFaultInATurnFailsItsRunOnly(t *testing.T) {
 	fails := func(f func()) agent {
 		return agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			f()
@@ -133,9 +133,9 @@ func TestFaultsOfATurnEndItsRunAlone(t *testing.T) {
 	}
 }
 
-// TestFaultsBetweenTurnsEndNothing: J10 E7, a panic or an exit in what is called outside of turns
-// costs neither the process nor the runs.
-func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
+// TestEngineFaultBetweenTurnsFailsNoRun: J10 E7, a panic or an exit in what is called outside of
+// turns costs neither the process nor the runs.
+func TestEngineFaultBetweenTurnsFailsNoRun(t *testing.T) {
 	for name, fault := range map[string]func(){"panics": func() { panic("boom") }, "exits": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,9 +180,10 @@ func TestFaultsBetweenTurnsEndNothing(t *testing.T) {
 	}
 }
 
-// TestALateSuccessIsNone: B1 J10 I6, a turn that was interrupted before its engine returned has
-// failed, whatever the engine brings then. What is finished within Grace, before that, counts.
-func TestALateSuccessIsNone(t *testing.T) {
+// TestSuccessAfterTurnTimeoutIsNotStored: B1 J10 I6, a turn that was interrupted before its engine
+// returned has failed, whatever the engine brings then. What is finished within Grace, before that,
+// counts.
+func TestSuccessAfterTurnTimeoutIsNotStored(t *testing.T) {
 	late := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 		<-ctx.Done()
 		return finished(), nil
@@ -242,9 +243,9 @@ func TestALateSuccessIsNone(t *testing.T) {
 	}
 }
 
-// TestAnEndedTurnIsNotStarted: B1, an engine is not called for a turn that ended while it was asked
-// for its profile.
-func TestAnEndedTurnIsNotStarted(t *testing.T) {
+// TestEngineIsNotCalledForAnInterruptedTurn: B1, an engine is not called for a turn that ended
+// while it was asked for its profile.
+func TestEngineIsNotCalledForAnInterruptedTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var called atomic.Bool
 		e := agent{profile: func() (engine.Profile, error) {
@@ -264,10 +265,10 @@ func TestAnEndedTurnIsNotStarted(t *testing.T) {
 	})
 }
 
-// TestAHungTurnIsLeftBehind: J10, a turn whose engine ignores that its context has ended is settled
-// without it. Its place in this process is lost until the engine returns, which is told; whatever
-// the engine brings then is not stored.
-func TestAHungTurnIsLeftBehind(t *testing.T) {
+// TestHungTurnIsSettledWithoutItsWorker: J10, a turn whose engine ignores that its context has
+// ended is settled without it. Its place in this process is lost until the engine returns, which is
+// told; whatever the engine brings then is not stored.
+func TestHungTurnIsSettledWithoutItsWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		s, log := newStore(t), &journal{}
@@ -301,13 +302,13 @@ func TestAHungTurnIsLeftBehind(t *testing.T) {
 		in(t, lc.Client, "good", fsm.StateSucceeded)
 		require.Empty(t, lc.Stuck())
 		in(t, lc.Client, "timed", fsm.StateFailed)
-		require.Contains(t, log.told(), "WARN engine has returned from a turn that was settled without it")
+		require.Contains(t, log.logged(), "WARN engine has returned from a turn that was settled without it")
 		stop()
 	})
 }
 
-// TestAProfileThatHangsIsNamed: J10, who reads what is stuck looks for the method that hangs.
-func TestAProfileThatHangsIsNamed(t *testing.T) {
+// TestStuckNamesAHungProfileCall: J10, who reads what is stuck looks for the method that hangs.
+func TestStuckNamesAHungProfileCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) {
@@ -327,9 +328,9 @@ func TestAProfileThatHangsIsNamed(t *testing.T) {
 	})
 }
 
-// TestAProfileWithoutAKindIsRefused: F7, its run could end in auto mode and not wait: an engine
+// TestProfileWithoutKindFailsTheTurn: F7, its run could end in auto mode and not wait: an engine
 // that leaves the kind out hears so in its first turn.
-func TestAProfileWithoutAKindIsRefused(t *testing.T) {
+func TestProfileWithoutKindFailsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{profile: func() (engine.Profile, error) {
 			return engine.Profile{Plain: true}, nil
@@ -343,9 +344,9 @@ func TestAProfileWithoutAKindIsRefused(t *testing.T) {
 	})
 }
 
-// TestALeaseThatIsLostDoesNotWaitForAHungTurn: J10, the node joins again without the stuck worker,
+// TestServeRejoinsWithoutWaitingForAHungTurn: J10, the node joins again without the stuck worker,
 // and the runs of the others go on.
-func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
+func TestServeRejoinsWithoutWaitingForAHungTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		s := newStore(t)
@@ -384,10 +385,10 @@ func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 		require.EqualValues(t, 1, turns["poison"].Load(), "an engine is never called twice at one time for one run")
 		require.Len(t, lc.Stuck(), 1)
 
-		began := time.Now()
+		start := time.Now()
 		cancel()
 		err = <-served
-		require.Less(t, time.Since(began), time.Second+afterGrace)
+		require.Less(t, time.Since(start), time.Second+afterGrace)
 		require.ErrorIs(t, err, ErrStuck)
 		require.ErrorContains(t, err, `RunTurn of engine "default" for run poison (attempt 1)`)
 		before, err := lc.Get(t.Context(), "poison")
@@ -405,9 +406,9 @@ func TestALeaseThatIsLostDoesNotWaitForAHungTurn(t *testing.T) {
 	})
 }
 
-// TestAHungCallOfRecoveryDelaysItsRunAlone: J10 E7, a Reap or a Check that never returns holds up
+// TestRecoveryWaitsForNoHungEngineCall: J10 E7, a Reap or a Check that never returns holds up
 // no other orphan, no later recovery and no shutdown.
-func TestAHungCallOfRecoveryDelaysItsRunAlone(t *testing.T) {
+func TestRecoveryWaitsForNoHungEngineCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const orphans = 250
 		s := newStore(t)
@@ -448,9 +449,9 @@ func must(r Run, err error) Run {
 	return r
 }
 
-// TestHungCallsDoNotKeepAHost: J10, Serve ends within Grace plus its bound though End, Reap, OnLoss
-// and its stop never return, and says so.
-func TestHungCallsDoNotKeepAHost(t *testing.T) {
+// TestServeEndsDespiteHungCalls: J10, Serve ends within Grace plus its bound though End, Reap,
+// OnLoss and its stop never return, and says so.
+func TestServeEndsDespiteHungCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		orphaned(t, s, 1)
@@ -478,10 +479,10 @@ func TestHungCallsDoNotKeepAHost(t *testing.T) {
 		}
 		pass(20 * time.Second)
 		in(t, lc.Client, "s7", fsm.StateWaitingUser)
-		began := time.Now()
+		start := time.Now()
 		cancel()
 		err = <-served
-		require.LessOrEqual(t, time.Since(began), time.Second+afterGrace)
+		require.LessOrEqual(t, time.Since(start), time.Second+afterGrace)
 		var left *StuckError
 		require.ErrorAs(t, err, &left)
 		require.Len(t, left.Calls, 20+3)
@@ -496,8 +497,9 @@ func TestHungCallsDoNotKeepAHost(t *testing.T) {
 	})
 }
 
-// TestAClosedStoreEndsServe: J9 J10, with an error that says so, instead of trying again for ever.
-func TestAClosedStoreEndsServe(t *testing.T) {
+// TestServeEndsWhenTheStoreIsClosed: J9 J10, with an error that says so, instead of trying again
+// for ever.
+func TestServeEndsWhenTheStoreIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := newStore(t), &journal{}
 		lc, err := New(Config{Store: s, Logger: slog.New(log), Engine: agent{turn: func(ctx context.Context,
@@ -525,7 +527,7 @@ func TestAClosedStoreEndsServe(t *testing.T) {
 		}
 		_, err = lc.Recover(t.Context())
 		require.ErrorIs(t, err, store.ErrClosed)
-		require.LessOrEqual(t, len(log.told()), 3, "%q", log.told())
+		require.LessOrEqual(t, len(log.logged()), 3, "%q", log.logged())
 		require.ErrorIs(t, lc.Serve(t.Context()), store.ErrClosed)
 		lc.Close()
 	})
@@ -545,9 +547,9 @@ func (m *mute) Commit(ctx context.Context, batch []store.Commit) []error {
 	return slices.Repeat([]error{ctx.Err()}, len(batch))
 }
 
-// TestAHungEndDoesNotKeepAHostThatGivesUp: J10, a turn that is given up at last leaves its process
+// TestServeGivesUpDespiteAHungEnd: J10, a turn that is given up at last leaves its process
 // no more time than others have.
-func TestAHungEndDoesNotKeepAHostThatGivesUp(t *testing.T) {
+func TestServeGivesUpDespiteAHungEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		s := &mute{Store: newStore(t)}
@@ -565,10 +567,10 @@ func TestAHungEndDoesNotKeepAHostThatGivesUp(t *testing.T) {
 		pass(2 * time.Second)
 		in(t, lc.Client, "r", fsm.StateRunning)
 		s.off.Store(true)
-		began := time.Now()
+		start := time.Now()
 		cancel()
 		err = <-served
-		require.LessOrEqual(t, time.Since(began), time.Second+afterGrace)
+		require.LessOrEqual(t, time.Since(start), time.Second+afterGrace)
 		require.ErrorContains(t, err, `End of engine "default" for run r`)
 		close(goOn)
 		synctest.Wait()

@@ -17,10 +17,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestJ4ANodeExecutesRunsOfItsEnginesOnly: runs of an engine that one of two nodes has are all
+// TestJ4ClaimIsLimitedToTheNodesEngines: runs of an engine that one of two nodes has are all
 // executed there, whoever hears of them first. Those of an engine that no node has stay queued, for
 // all to see and for as long as it takes, until a node comes that has it.
-func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
+func TestJ4ClaimIsLimitedToTheNodesEngines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
 		var mu sync.Mutex
@@ -81,10 +81,10 @@ func TestJ4ANodeExecutesRunsOfItsEnginesOnly(t *testing.T) {
 	})
 }
 
-// TestJ4WhatNobodyExecutesKeepsNobodyBusy: runs of a foreign engine, ready or whose not-before time
+// TestJ4RunsWithoutEngineCostNoClaims: runs of a foreign engine, ready or whose not-before time
 // comes, cause no more calls of the store than a poll does; each commit that is heard of costs one
 // claim.
-func TestJ4WhatNobodyExecutesKeepsNobodyBusy(t *testing.T) {
+func TestJ4RunsWithoutEngineCostNoClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &asked{troubled: &troubled{cut: &cut{Store: newStore(t)}}}
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Poll: time.Second})

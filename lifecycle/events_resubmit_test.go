@@ -55,14 +55,14 @@ func submitted(tb testing.TB, c *Client, id string, events uint64) {
 	}
 }
 
-// TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows prunes a run of ten events under a reader that
-// has seen five of them and is busy, and makes another of the same id. Readers know a run by its id
+// TestEventsFollowsARunSubmittedAgain: a run of ten events is pruned while a reader that has seen
+// five of them is busy, and another is submitted under the same id. Readers know a run by its id
 // alone, so one that comes back later than a prune cannot tell the two apart. What it gets then
 // depends on what it missed: the rest of the old run, where hints had brought it; an error, where
 // the new run has ended before its cursor; nothing more, where it has ended at it; the new run's
 // events beyond its cursor, otherwise. It never panics, never sees a number twice, and ends when
 // the run of its id has.
-func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
+func TestEventsFollowsARunSubmittedAgain(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		hints  bool
@@ -108,7 +108,7 @@ func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 						}
 					})
 					synctest.Wait()
-					again(t, client, 5)
+					submitAgain(t, client, 5)
 					n, err := client.Prune(t.Context(), time.Now().Add(time.Hour))
 					require.NoError(t, err)
 					require.Equal(t, 1, n)
@@ -125,14 +125,14 @@ func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 						time.Sleep(time.Hour) // the bubble's time
 						end()
 					}
-					began := time.Now()
+					start := time.Now()
 					reader.Wait()
 					require.ErrorIs(t, failure, c.err)
 					for i, seq := range seqs {
 						require.EqualValues(t, i+1, seq, "in order and once")
 					}
 					require.Len(t, seqs, int(c.last))
-					require.LessOrEqual(t, time.Since(began), (recheckAfter+1)*time.Second)
+					require.LessOrEqual(t, time.Since(start), (recheckAfter+1)*time.Second)
 				})
 			})
 		}
@@ -140,7 +140,7 @@ func TestARunIsMadeAgainUnderItsIDWhileSomebodyFollows(t *testing.T) {
 }
 
 // again adds so many events to the run, the last of which ends it.
-func again(tb testing.TB, c *Client, events int) {
+func submitAgain(tb testing.TB, c *Client, events int) {
 	tb.Helper()
 	run, err := c.Get(tb.Context(), "r")
 	require.NoError(tb, err)
@@ -154,9 +154,9 @@ func again(tb testing.TB, c *Client, events int) {
 	require.NoError(tb, c.Cancel(tb.Context(), "r", ""))
 }
 
-// TestAWaiterOfARunThatIsMadeAgain gets the end of one of the two: of the old one, where a hint
-// brought it, or of the new one. It gets ErrNotFound when it looks while there is none.
-func TestAWaiterOfARunThatIsMadeAgain(t *testing.T) {
+// TestWaitFollowsARunSubmittedAgain: Wait returns the end of the old run if a hint has brought it,
+// and otherwise that of the new one, or ErrNotFound if it reads the store while there is none.
+func TestWaitFollowsARunSubmittedAgain(t *testing.T) {
 	for _, hints := range []bool{true, false} {
 		for _, made := range []bool{true, false} {
 			synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAWaiterOfARunThatIsMadeAgain(t *testing.T) {
 					got <- answer{run, err}
 				}()
 				synctest.Wait()
-				again(t, client, 1)
+				submitAgain(t, client, 1)
 				_, err := client.Prune(t.Context(), time.Now().Add(time.Hour))
 				require.NoError(t, err)
 				if made {
@@ -217,7 +217,7 @@ func (s *counted) Run(ctx context.Context, id string) (store.Run, error) {
 	return s.Store.Run(ctx, id)
 }
 
-func TestAReaderIsSparedTheStoreAndLooksOncePerPoll(t *testing.T) {
+func TestEventsReadsTheStoreOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
 		s := &counted{Store: below, Watcher: below}

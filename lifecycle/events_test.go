@@ -34,9 +34,9 @@ func brings(first, last uint64) store.Hint {
 // says is a hint of such a commit that leaves its events out.
 func says(last uint64) store.Hint { return store.Hint{RunID: "r", State: fsm.StateRunning, Seq: last} }
 
-// TestWhatHintsBringFollowsTheCursor is of the part of F8 that a follower has: whatever hints
-// bring, it takes what follows the cursor.
-func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
+// TestDrainEventsFollowsTheCursor: F8, whatever events the hints have, drainEvents returns those
+// that follow the cursor.
+func TestDrainEventsFollowsTheCursor(t *testing.T) {
 	large := brings(1, 1)
 	large.Events[0].Body = []byte(strings.Repeat("x", maxPushedBytes))
 	half := func(seq uint64) store.Hint {
@@ -98,7 +98,7 @@ func TestWhatHintsBringFollowsTheCursor(t *testing.T) {
 	}
 }
 
-func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
+func TestDrainEventsOfAnyHintsHasNoGapAndNoDouble(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const last = 600
 		log := logged(1, last)
@@ -161,9 +161,9 @@ func TestAnyHintsInAnyOrderBringNoGapAndNoDouble(t *testing.T) {
 	})
 }
 
-// TestManyFollowersShareWhatHintsBring has several followers of one run take at their own pace
-// while several commits are told of at once.
-func TestManyFollowersShareWhatHintsBring(t *testing.T) {
+// TestFollowersShareTheEventsOfHints: several followers of one run drain their events at their own
+// pace while hints of several commits come at once.
+func TestFollowersShareTheEventsOfHints(t *testing.T) {
 	const last = 2000
 	log := logged(1, last)
 	h := newHub(nil)
@@ -207,7 +207,7 @@ func (f *follower) newest() uint64 {
 	return f.seq
 }
 
-func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
+func TestFollowEndIsWokenByTheEndOnly(t *testing.T) {
 	ended := Run{ID: "r", State: fsm.StateSucceeded, Warnings: []fsm.Warning{fsm.WarnTurnRepeated}}
 	final := store.Hint{RunID: "r", State: ended.State, Run: &ended}
 	bare := store.Hint{RunID: "r", State: ended.State}
@@ -246,8 +246,8 @@ func TestAWaiterIsWokenByTheEndAlone(t *testing.T) {
 	}
 }
 
-// TestWhoLeavesIsForgotten, and nobody else.
-func TestWhoLeavesIsForgotten(t *testing.T) {
+// TestFollowerCloseRemovesIt, and nobody else.
+func TestFollowerCloseRemovesIt(t *testing.T) {
 	h := newHub(nil)
 	all := []*follower{h.followEvents("r"), h.followEvents("r"), h.followEnd("r")}
 	all[1].close()
@@ -260,8 +260,8 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 	require.Empty(t, h.followers)
 }
 
-// TestAHintOfNothingWakesEverybody: whoever follows a run, and whoever looks at all hints.
-func TestAHintOfNothingWakesEverybody(t *testing.T) {
+// TestHintWithoutRunIDWakesAllFollowers: whoever follows a run, and whoever looks at all hints.
+func TestHintWithoutRunIDWakesAllFollowers(t *testing.T) {
 	h := newHub(nil)
 	seen := 0
 	defer h.subscribe(func(store.Hint) { seen++ }).close()
@@ -280,9 +280,9 @@ func TestAHintOfNothingWakesEverybody(t *testing.T) {
 	require.Equal(t, times, seen)
 }
 
-// TestALongLogIsReplayedAtOnce: F8 F9, page by page, and not one page in a poll; whether pages end
-// because there are many events or large ones.
-func TestALongLogIsReplayedAtOnce(t *testing.T) {
+// TestEventsReplaysALongLogWithoutWaiting: F8 F9, page by page, and not one page in a poll; whether
+// pages end because there are many events or large ones.
+func TestEventsReplaysALongLogWithoutWaiting(t *testing.T) {
 	for _, c := range []struct {
 		events int
 		size   int // of a message, in bytes
@@ -306,13 +306,13 @@ func TestALongLogIsReplayedAtOnce(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
-				began, seen := time.Now(), 0
+				start, seen := time.Now(), 0
 				var failure error
 				for event, err := range client.Events(ctx, "r", 0) {
 					if failure = err; err == nil {
 						seen++
 						require.EqualValues(t, seen, event.Seq)
-						require.Equal(t, began, time.Now())
+						require.Equal(t, start, time.Now())
 					}
 				}
 				require.ErrorIs(t, failure, context.DeadlineExceeded)
@@ -334,8 +334,8 @@ func (g garbled) Events(ctx context.Context, id string, after uint64, limit int)
 	return page, err
 }
 
-// TestAnEventThatCannotBeReadIsNamed, and those before it are told.
-func TestAnEventThatCannotBeReadIsNamed(t *testing.T) {
+// TestEventsNamesAnEventThatCannotBeDecoded, and those before it are told.
+func TestEventsNamesAnEventThatCannotBeDecoded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clientOf(t, garbled{newStore(t)})
 		submitted(t, c, "r", 3)

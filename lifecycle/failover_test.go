@@ -27,7 +27,7 @@ type twin struct {
 	primary *memory.Store
 	standby *memory.Store
 	away    bool
-	behind  []func(*memory.Store) // what the standby has not; in order
+	missing []func(*memory.Store) // what the standby has not; in order
 }
 
 func newTwin(tb testing.TB) *twin {
@@ -44,17 +44,17 @@ func (s *twin) leave() {
 func (s *twin) comeBack() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, do := range s.behind {
+	for _, do := range s.missing {
 		do(s.standby)
 	}
-	s.away, s.behind = false, nil
+	s.away, s.missing = false, nil
 }
 
 // failOver loses the primary.
 func (s *twin) failOver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.primary, s.away, s.behind = s.standby, false, nil
+	s.primary, s.away, s.missing = s.standby, false, nil
 	s.standby = nil
 }
 
@@ -65,7 +65,7 @@ func (s *twin) write(do func(*memory.Store)) error {
 	do(s.primary)
 	switch {
 	case s.away:
-		s.behind = append(s.behind, do)
+		s.missing = append(s.missing, do)
 		return errAway
 	case s.standby != nil:
 		do(s.standby)
@@ -197,11 +197,11 @@ func (s *twin) Pools(ctx context.Context) ([]store.PoolUse, error) { return s.no
 
 func (s *twin) Close() error { return nil }
 
-// TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes: J8, J9. Each call was made while the
+// TestAcknowledgedReadsSurviveAFailover: J8, J9. Each call was made while the
 // standby is away, and its outcome is unknown. Made again, as documented, it finds what is on the
 // primary alone, and says nothing before the standby is back. What it says then survives a
 // failover; and where the failover comes first, the call is made anew.
-func TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes(t *testing.T) {
+func TestAcknowledgedReadsSurviveAFailover(t *testing.T) {
 	reply := func(key string) func(*Client) error {
 		return func(c *Client) error {
 			_, err := c.Reply(context.Background(), "waits", interaction.Reply{ID: 1, Text: "yes", Key: key})
@@ -264,10 +264,10 @@ func TestNothingIsAcknowledgedFromAReadThatAFailoverUndoes(t *testing.T) {
 	}
 }
 
-// TestATurnIsNotForgottenBeforeItsOutcomeIsDurable: J8. The turn's end is on the primary, and not
+// TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable: J8. The turn's end is on the primary, and not
 // on the standby: its worker goes on, and stores it again where a failover has undone it. The turn
 // is executed once.
-func TestATurnIsNotForgottenBeforeItsOutcomeIsDurable(t *testing.T) {
+func TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable(t *testing.T) {
 	for name, failsOver := range map[string]bool{"the standby is back": false, "it takes over": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -63,9 +63,10 @@ func until(done <-chan struct{}) (e agent, turns *atomic.Int64) {
 	}}, turns
 }
 
-// TestANodeThatIsCutOffEndsItsTurns: E3. A node that cannot renew its lease cancels its turns when
-// the lease has run out: not earlier, and no later than other nodes may take over its runs.
-func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
+// TestHeartbeatsInterruptTurnsOfANodeThatIsCutOff: E3. A node that cannot renew its lease cancels
+// its turns when the lease has run out: not earlier, and no later than other nodes may take over
+// its runs.
+func TestHeartbeatsInterruptTurnsOfANodeThatIsCutOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		silent  bool
 		leaving bool
@@ -81,7 +82,7 @@ func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				begun := time.Now()
+				start := time.Now()
 				s := &cut{Store: newStore(t), silent: c.silent}
 				e, canceled := lasting()
 				lc, stop := serve(t, Config{Store: s, Engine: e, Lease: 12 * time.Second, Grace: time.Minute})
@@ -93,7 +94,7 @@ func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 					left.Go(stop)
 				}
 				require.ErrorIs(t, <-canceled, engine.ErrStale)
-				require.Equal(t, c.ends, time.Since(begun))
+				require.Equal(t, c.ends, time.Since(start))
 				require.LessOrEqual(t, s.asked.Load(), int64(14), "it is not asked without a pause")
 				s.off.Store(false)
 				if !c.leaving {
@@ -105,8 +106,8 @@ func TestANodeThatIsCutOffEndsItsTurns(t *testing.T) {
 	}
 }
 
-// TestAShortOutageEndsNoTurn: a lease that is renewed in its last moment was never over.
-func TestAShortOutageEndsNoTurn(t *testing.T) {
+// TestShortOutageInterruptsNoTurn: a lease that is renewed in its last moment was never over.
+func TestShortOutageInterruptsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &cut{Store: newStore(t)}
 		done := make(chan struct{})
@@ -127,10 +128,10 @@ func TestAShortOutageEndsNoTurn(t *testing.T) {
 	})
 }
 
-// TestTheStoresClockIsSetWhileANodeWorks: E3, a lease is a length of time here. A store whose clock
+// TestLeaseHoldsWhenTheStoresClockIsSet: E3, a lease is a length of time here. A store whose clock
 // jumps, over the lease or back, ends no turn of a node that it still knows; not even when it
 // cannot be asked just then.
-func TestTheStoresClockIsSetWhileANodeWorks(t *testing.T) {
+func TestLeaseHoldsWhenTheStoresClockIsSet(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -167,26 +168,26 @@ func (f forgetful) Renew(ctx context.Context, id string, now time.Time) ([]store
 	return nil, err
 }
 
-// TestATurnThatIsNotHeldIsEnded: E3, a third of a lease after it began, which is long enough for a
-// claim to be known; whatever the store's clock says.
-func TestATurnThatIsNotHeldIsEnded(t *testing.T) {
+// TestHeartbeatInterruptsATurnThatIsNotHeld: E3, a third of a lease after it started, which is long
+// enough for a claim to be known; whatever the store's clock says.
+func TestHeartbeatInterruptsATurnThatIsNotHeld(t *testing.T) {
 	for _, off := range []time.Duration{0, time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			e, canceled := lasting()
 			lc, stop := serve(t, Config{Store: forgetful{keeps(t, off)}, Engine: e, Lease: 12 * time.Second})
 			pass(3 * time.Second)
-			begun := time.Now()
+			start := time.Now()
 			submit(t, lc, "r")
 			require.ErrorIs(t, <-canceled, engine.ErrStale)
-			require.Equal(t, 5*time.Second, time.Since(begun), "at the second renewal")
+			require.Equal(t, 5*time.Second, time.Since(start), "at the second renewal")
 			stop()
 		})
 	}
 }
 
-// TestWhoRecoversIsNotSilent: E3, a node that sees its own lease over, as after a sleep of its
-// machine, keeps it if nobody has taken it, and takes over from those that are silent.
-func TestWhoRecoversIsNotSilent(t *testing.T) {
+// TestRecoverRenewsTheLeaseOfItsOwnNode: E3, a node that sees its own lease over, as after a sleep
+// of its machine, keeps it if nobody has taken it, and takes over from those that are silent.
+func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
 	s := newStore(t)
 	c := clientOf(t, s)
 	past := commitTime(SystemClock{}).Add(-time.Hour)
@@ -224,9 +225,9 @@ func (s leavingLate) Claim(context.Context, store.ClaimRequest) ([]store.Claimed
 	return nil, store.ErrStaleEpoch
 }
 
-// TestServeEndsWellThoughTheLeaseIsLost: who is told to end, and taken over in the same moment, has
-// ended well.
-func TestServeEndsWellThoughTheLeaseIsLost(t *testing.T) {
+// TestServeReturnsNilIfTheLeaseIsLostAtItsEnd: who is told to end, and taken over in the same
+// moment, has ended well.
+func TestServeReturnsNilIfTheLeaseIsLostAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		e, _ := lasting()
@@ -263,10 +264,10 @@ func (s *takenOver) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestALostLeaseEndsWhatCannotBeStored: E3, a claim may be the first to hear that the lease is
-// lost. A worker that tries to store its turn then stops trying, though the store never tells it
+// TestLostLeaseEndsCommitsThatCannotBeStored: E3, a claim may be the first to hear that the lease
+// is lost. A worker that tries to store its turn then stops trying, though the store never tells it
 // so; the node joins again, and can be stopped.
-func TestALostLeaseEndsWhatCannotBeStored(t *testing.T) {
+func TestLostLeaseEndsCommitsThatCannotBeStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &takenOver{Store: newStore(t)}
 		done := make(chan struct{})
@@ -298,11 +299,11 @@ func alone(tb testing.TB, s store.Store, e engine.Engine) *node {
 	return n
 }
 
-// TestATurnIsEndedWhenAnotherHoldsItsRun: E3, what the store says is held is compared with what
-// executes: a run that is not held here, or is held for another attempt, is not executed here any
-// more. A claim needs time to be known, a third of a lease at most; what began after the store was
-// asked is not in its answer.
-func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
+// TestCompareHoldsInterruptsTurnsOfOtherEpochs: E3, what the store says is held is compared with
+// what executes: a run that is not held here, or is held for another attempt, is not executed here
+// any more. A claim needs time to be known, a third of a lease at most; what started after the
+// store was asked is not in its answer.
+func TestCompareHoldsInterruptsTurnsOfOtherEpochs(t *testing.T) {
 	const third = 4 * time.Second
 	of := func(epoch uint64) []store.Hold {
 		return []store.Hold{{RunID: "other", Epoch: 7, State: fsm.StateRunning}, {RunID: "r", Epoch: epoch,
@@ -311,32 +312,32 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		held   []store.Hold
 		lasted time.Duration
-		asked  time.Duration // after the turn began
+		asked  time.Duration // after the turn started
 		ended  bool
 	}{
-		"it is held":                           {of(2), time.Hour, time.Hour, false},
-		"it is not held":                       {nil, time.Hour, time.Hour, true},
-		"an earlier attempt is held":           {of(1), time.Hour, time.Hour, true},
-		"a later attempt is held":              {of(3), time.Hour, time.Hour, true},
-		"it began a third of a lease ago":      {nil, third, third, false},
-		"it began just before":                 {nil, third + 1, third + 1, true},
-		"it began when the store was asked":    {nil, time.Hour, 0, false},
-		"it began just before it was asked":    {nil, time.Hour, 1, true},
-		"it began after the store was asked":   {nil, time.Hour, -1, false},
-		"an earlier attempt was held by then":  {of(1), time.Hour, -1, false},
-		"a later attempt, and it began lately": {of(3), third, third, false},
+		"it is held":                             {of(2), time.Hour, time.Hour, false},
+		"it is not held":                         {nil, time.Hour, time.Hour, true},
+		"an earlier attempt is held":             {of(1), time.Hour, time.Hour, true},
+		"a later attempt is held":                {of(3), time.Hour, time.Hour, true},
+		"it started a third of a lease ago":      {nil, third, third, false},
+		"it started just before":                 {nil, third + 1, third + 1, true},
+		"it started when the store was asked":    {nil, time.Hour, 0, false},
+		"it started just before it was asked":    {nil, time.Hour, 1, true},
+		"it started after the store was asked":   {nil, time.Hour, -1, false},
+		"an earlier attempt was held by then":    {of(1), time.Hour, -1, false},
+		"a later attempt, and it started lately": {of(3), third, third, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := alone(t, newStore(t), agent{})
 				defer n.die(nil)
 				ctx, cancel := context.WithCancelCause(n.live)
-				began := time.Now()
-				executing := &turn{node: n, epoch: 2, started: began, ctx: ctx, cancel: cancel}
+				start := time.Now()
+				executing := &turn{node: n, epoch: 2, started: start, ctx: ctx, cancel: cancel}
 				defer executing.engineReturn.signal()
 				n.turns["r"] = executing
 				time.Sleep(c.lasted) // the bubble's time
-				n.compareHolds(c.held, began.Add(c.asked))
+				n.compareHolds(c.held, start.Add(c.asked))
 				if c.ended {
 					require.ErrorIs(t, context.Cause(ctx), engine.ErrStale)
 				} else {
@@ -347,13 +348,13 @@ func TestATurnIsEndedWhenAnotherHoldsItsRun(t *testing.T) {
 	}
 }
 
-// TestAProcessIsEndedWhenItsRunIsNotHeld: D3 D6, a resident process lives as long as its run is
+// TestCompareHoldsEndsProcessesOfRunsNotHeld: D3 D6, a resident process lives as long as its run is
 // held here, whether it waits or executes.
-func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
+func TestCompareHoldsEndsProcessesOfRunsNotHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		held    bool
 		turn    bool
-		asked   time.Duration // after its last turn began
+		asked   time.Duration // after its last turn started
 		leaving bool
 		ended   bool
 	}{
@@ -369,12 +370,12 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 				e := &living{alive: map[string]bool{"r": true, "s": true}}
 				n := alone(t, newStore(t), e)
 				defer n.die(nil)
-				began := time.Now()
+				start := time.Now()
 				n.holdResident("r", DefaultEngine)
 				n.leaving = c.leaving
 				if c.turn {
 					ctx, cancel := context.WithCancelCause(n.live)
-					executing := &turn{node: n, epoch: 1, started: began, ctx: ctx, cancel: cancel}
+					executing := &turn{node: n, epoch: 1, started: start, ctx: ctx, cancel: cancel}
 					defer executing.engineReturn.signal()
 					n.turns["r"] = executing
 				}
@@ -382,7 +383,7 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 				if c.held {
 					held = []store.Hold{{RunID: "r", Epoch: 1, State: fsm.StateWaitingUser}}
 				}
-				n.compareHolds(held, began.Add(c.asked))
+				n.compareHolds(held, start.Add(c.asked))
 				n.workers.Wait()
 				require.Equal(t, !c.ended, e.alive["r"])
 				require.True(t, e.alive["s"], "nobody said that it is held here")
@@ -397,10 +398,10 @@ func TestAProcessIsEndedWhenItsRunIsNotHeld(t *testing.T) {
 	}
 }
 
-// TestARunWithoutAWorkerIsSeenTo: I2, a run that is held here without a worker is seen to as it is
+// TestSettleUnexecuted: I2, a run that is held here without a worker is seen to as it is
 // by then: executed when its claim was not acknowledged, and left alone when it is not held here
 // any more, or cannot be read, or there is no room.
-func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
+func TestSettleUnexecuted(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		change  func(r *Run)
@@ -442,7 +443,7 @@ func TestARunWithoutAWorkerIsSeenTo(t *testing.T) {
 				n.settleUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
-				require.Equal(t, c.starts, len(log.told()) > 0 && log.told()[0] == "WARN starting a turn whose claim "+
+				require.Equal(t, c.starts, len(log.logged()) > 0 && log.logged()[0] == "WARN starting a turn whose claim "+
 					"was not acknowledged")
 				if !c.full {
 					require.True(t, n.permits.TryAcquire(8), "no room is kept for what does not execute")

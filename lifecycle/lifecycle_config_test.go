@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// TestWhatIsWrongWithAConfigIsSaid, with the field, its value and what it should be.
-func TestWhatIsWrongWithAConfigIsSaid(t *testing.T) {
+// TestNewRefusesAnInvalidConfig, with the field, its value and what it should be.
+func TestNewRefusesAnInvalidConfig(t *testing.T) {
 	const limits = "; want at least 1, 1s and 1ms"
 	for _, c := range []struct {
 		name   string
@@ -72,7 +72,7 @@ func TestWhatIsWrongWithAConfigIsSaid(t *testing.T) {
 	}
 }
 
-func TestAConfigNeedsOnlyAnEngine(t *testing.T) {
+func TestNewNeedsOnlyAnEngine(t *testing.T) {
 	lc, err := New(Config{Engine: agent{}})
 	require.NoError(t, err)
 	defer lc.Close()
@@ -98,8 +98,8 @@ func TestAConfigNeedsOnlyAnEngine(t *testing.T) {
 	require.Len(t, least.Engines, 1, "the host's map is its own")
 }
 
-// TestTheFoldersOfRunsHaveOnePlace: wherever the host goes later.
-func TestTheFoldersOfRunsHaveOnePlace(t *testing.T) {
+// TestNewMakesDirAbsolute: wherever the host goes later.
+func TestNewMakesDirAbsolute(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lc, err := New(Config{Engine: agent{}, Dir: "runs"})
 	require.NoError(t, err)
@@ -112,9 +112,9 @@ func TestTheFoldersOfRunsHaveOnePlace(t *testing.T) {
 	require.Empty(t, entries)
 }
 
-// TestAFolderThatCannotBeUsedIsToldAtOnce: a node that cannot make the folders of runs would fail
+// TestNewRefusesADirThatCannotBeWritten: a node that cannot make the folders of runs would fail
 // each run that it claims.
-func TestAFolderThatCannotBeUsedIsToldAtOnce(t *testing.T) {
+func TestNewRefusesADirThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "runs")} {
@@ -123,9 +123,9 @@ func TestAFolderThatCannotBeUsedIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestPoolsAreThoseOfTheConfig: A2, what the host names is set; the default pool is made where
+// TestNewStoresThePools: A2, what the host names is set; the default pool is made where
 // nobody has said how large it is, and left as it is where somebody has.
-func TestPoolsAreThoseOfTheConfig(t *testing.T) {
+func TestNewStoresThePools(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		stored, given []slots.Pool
@@ -179,7 +179,7 @@ func (s poolless) Pools(ctx context.Context) ([]store.PoolUse, error) {
 
 func (s poolless) SetPool(context.Context, slots.Pool) error { return s.set }
 
-func TestPoolsThatCannotBeSetAreAnError(t *testing.T) {
+func TestNewFailsIfPoolsCannotBeStored(t *testing.T) {
 	away := errors.New("connection refused")
 	_, err := New(Config{Store: poolless{memory.New(), away, nil}, Engine: agent{}})
 	require.EqualError(t, err, "lifecycle: read pools: connection refused")
@@ -187,9 +187,9 @@ func TestPoolsThatCannotBeSetAreAnError(t *testing.T) {
 	require.EqualError(t, err, "lifecycle: set pool default: connection refused")
 }
 
-// TestOneServes: a second Serve of the same Lifecycle is refused as long as the first goes on, and
-// welcome afterwards.
-func TestOneServes(t *testing.T) {
+// TestServeTwiceIsAnError: a second Serve of the same Lifecycle is refused as long as the first
+// goes on, and welcome afterwards.
+func TestServeTwiceIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}})
 		require.ErrorIs(t, lc.Serve(t.Context()), ErrServing)

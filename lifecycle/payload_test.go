@@ -26,8 +26,8 @@ func toldOf(tb testing.TB, c *Client, id string) (lines []string) {
 	return lines
 }
 
-// sameTold compares events with what is expected of them: a type and data for each.
-func sameTold(tb testing.TB, want [][2]string, got []string) {
+// requireEvents compares events with what is expected of them: a type and data for each.
+func requireEvents(tb testing.TB, want [][2]string, got []string) {
 	tb.Helper()
 	require.Len(tb, got, len(want), "%q", got)
 	for i, w := range want {
@@ -37,10 +37,10 @@ func sameTold(tb testing.TB, want [][2]string, got []string) {
 	}
 }
 
-// TestWhatTheEventsOfARunTell: F2 F3 F5 F6, each member of each event, when there is as little to
+// TestEventPayloadsOfARun: F2 F3 F5 F6, each member of each event, when there is as little to
 // tell as there can be, and when there is much.
-func TestWhatTheEventsOfARunTell(t *testing.T) {
-	const began = `"2000-01-01T00:00:00Z"`
+func TestEventPayloadsOfARun(t *testing.T) {
+	const start = `"2000-01-01T00:00:00Z"`
 	for name, c := range map[string]struct {
 		spec     Spec
 		question interaction.Question
@@ -57,12 +57,12 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				{fcmp.TypeStarted,
 					`{"mode":"interactive","interactive_require_user_reply":true,"session_timeout_sec":1200,"max_auto_decisions":20,"pool":"default","contract_version":"` + contract.Version() + `"}`},
 				{fcmp.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
-					began + `}`},
+					start + `}`},
 				{fcmp.TypeStateChanged,
-					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
+					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + start +
 						`,"pending_interaction_id":1}`},
 				{fcmp.TypeInputRequired, `{"interaction_id":1,"kind":"open_text","prompt":"Go on?","asked_at":` +
-					began + `,"default_decision_policy":"engine_judgement","profile":"resumable","on_deadline":"keep_waiting"}`},
+					start + `,"default_decision_policy":"engine_judgement","profile":"resumable","on_deadline":"keep_waiting"}`},
 				{fcmp.TypeReplyAccepted,
 					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z"}`},
 				{fcmp.TypeStateChanged,
@@ -95,12 +95,12 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				{fcmp.TypeStarted,
 					`{"mode":"interactive","interactive_require_user_reply":false,"session_timeout_sec":60,"max_auto_decisions":3,"max_attempt":9,"pool":"default","contract_version":"` + contract.Version() + `"}`},
 				{fcmp.TypeStateChanged, `{"from":"queued","to":"running","trigger":"turn.started","updated_at":` +
-					began + `}`},
+					start + `}`},
 				{fcmp.TypeStateChanged,
-					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + began +
+					`{"from":"running","to":"waiting_user","trigger":"turn.needs_input","updated_at":` + start +
 						`,"pending_interaction_id":1}`},
 				{fcmp.TypeInputRequired, `{"interaction_id":1,"kind":"fill_fields","prompt":"Which?","asked_at":` +
-					began + `,"default_decision_policy":"safe_default","profile":"resumable","on_deadline":"auto_decide",
+					start + `,"default_decision_policy":"safe_default","profile":"resumable","on_deadline":"auto_decide",
 					"options":[{"label":"One","value":"1"},{"label":"Two","value":"2"}],"required_fields":["name","date"],"ui_hints":{"wide":true},"context":"There are two.","wait_deadline_at":"2000-01-01T00:01:00Z"}`},
 				{fcmp.TypeReplyAccepted,
 					`{"interaction_id":1,"resolution_mode":"user_reply","accepted_at":"2000-01-01T00:00:01.5Z","actor":"ada"}`},
@@ -139,16 +139,16 @@ func TestWhatTheEventsOfARunTell(t *testing.T) {
 				_, err = lc.Reply(t.Context(), "r", c.reply)
 				require.NoError(t, err)
 				synctest.Wait()
-				sameTold(t, c.want, toldOf(t, lc.Client, "r"))
+				requireEvents(t, c.want, toldOf(t, lc.Client, "r"))
 				stop()
 			})
 		})
 	}
 }
 
-// TestWhatAnEngineReportsIsBounded: F6, an outcome brings a thousand diagnostics at most, and the
+// TestOutcomeDiagnosticsAreBounded: F6, an outcome brings a thousand diagnostics at most, and the
 // record lists as many codes as a run's end may have.
-func TestWhatAnEngineReportsIsBounded(t *testing.T) {
+func TestOutcomeDiagnosticsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		given := make([]interaction.Diagnostic, 1001)
 		for i := range given {

@@ -11,9 +11,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestANodeThatIsKnownToBeDeadIsNotWaitedFor: E3, where its process ran on this machine and has
+// TestRecoverDoesNotWaitForADeadProcess: E3, where its process ran on this machine and has
 // ended; one of which nobody knows is waited for as long as its lease says.
-func TestANodeThatIsKnownToBeDeadIsNotWaitedFor(t *testing.T) {
+func TestRecoverDoesNotWaitForADeadProcess(t *testing.T) {
 	child := exec.CommandContext(t.Context(), "sleep", "1000")
 	require.NoError(t, child.Start())
 	identity, err := procid.Of(child.Process.Pid)

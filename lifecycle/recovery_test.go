@@ -82,9 +82,9 @@ func (s *faulty) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// TestOrphansThatCannotBeSettled end a recovery with an error; it settles those that can be, tries
-// none without end, and is repeated later with the same result as if nothing had failed (E6).
-func TestOrphansThatCannotBeSettled(t *testing.T) {
+// TestRecoverFailsIfOrphansCannotBeSettled: E6, a recovery settles those that can be, tries none
+// without end, and is repeated later with the same result as if nothing had failed.
+func TestRecoverFailsIfOrphansCannotBeSettled(t *testing.T) {
 	errDisk := errors.New("disk full")
 	const orphans = 350
 	one := func(c *store.Commit) bool { return c.Run.ID == "r0007" }
@@ -159,9 +159,9 @@ func settledOnce(tb testing.TB, s store.Store, ids []string) {
 	}
 }
 
-// TestWhatOthersSettleMeanwhileIsNotCounted: E6, each run is settled by one, and counted by that
+// TestRecoverCountsOnlyWhatItSettled: E6, each run is settled by one, and counted by that
 // one alone.
-func TestWhatOthersSettleMeanwhileIsNotCounted(t *testing.T) {
+func TestRecoverCountsOnlyWhatItSettled(t *testing.T) {
 	const orphans, canceled = 300, 120
 	below := newStore(t)
 	ids := orphaned(t, below, orphans)
@@ -198,9 +198,9 @@ func (s *readEarly) Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 	return s.list, err
 }
 
-// TestAListThatIsOlderThanWhatOthersDidIsReadAgain: E6, what is read while others settle orphans
+// TestRecoverReadsAStaleListAgain: E6, what is read while others settle orphans
 // may show what is none any more.
-func TestAListThatIsOlderThanWhatOthersDidIsReadAgain(t *testing.T) {
+func TestRecoverReadsAStaleListAgain(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 300)
 	person := clientOf(t, below)
@@ -214,8 +214,8 @@ func TestAListThatIsOlderThanWhatOthersDidIsReadAgain(t *testing.T) {
 	require.Zero(t, done)
 }
 
-// TestTwoRecoverALargeCrashAtOneTime: E6, with more orphans than are read at one time.
-func TestTwoRecoverALargeCrashAtOneTime(t *testing.T) {
+// TestRecoverConcurrently: E6, with more orphans than are read at one time.
+func TestRecoverConcurrently(t *testing.T) {
 	const orphans = 2500
 	s := newStore(t)
 	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: orphans}))
@@ -239,9 +239,9 @@ func TestTwoRecoverALargeCrashAtOneTime(t *testing.T) {
 	require.Zero(t, again)
 }
 
-// TestANodeThatWasTakenOverEndsItsRecovery: what it preserves in its own name is an orphan again at
+// TestRecoveryEndsIfItsNodeWasTakenOver: what it preserves in its own name is an orphan again at
 // once, without end.
-func TestANodeThatWasTakenOverEndsItsRecovery(t *testing.T) {
+func TestRecoveryEndsIfItsNodeWasTakenOver(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 3, func(s *Spec) { s.Repeatable = true })
 	run, err := below.Run(t.Context(), ids[0])
@@ -295,43 +295,43 @@ func (s *watched) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
 	return s.Store.Orphans(ctx, skip, limit)
 }
 
-// TestRecoveryGoesOnAsLongAsANodeServes: E6, a look in each third of a lease, which costs no write
+// TestRecoveryRepeatsWhileANodeServes: E6, a look in each third of a lease, which costs no write
 // where nobody is silent; what it does is told, what it cannot do is told and tried again, and the
 // end of Serve is no fault.
-func TestRecoveryGoesOnAsLongAsANodeServes(t *testing.T) {
+func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &watched{Store: newStore(t)}, &journal{}
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log), Lease: 12 * time.Second})
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: "other", Lease: time.Hour}, time.Now()))
 		pass(time.Minute)
 		require.Zero(t, s.expires.Load())
-		require.Empty(t, log.told())
+		require.Empty(t, log.logged())
 
 		s.away.Store(true)
 		pass(8 * time.Second)
 		require.Equal(t, []string{
 			"ERROR recovery not finished; trying again: lifecycle: recover: connection refused", "ERROR recovery not " +
 				"finished; trying again: lifecycle: recover: connection refused",
-		}, log.told())
+		}, log.logged())
 		s.away.Store(false)
 
 		waitsAt(t, s, "r", "dying")
 		_, err := s.Store.Expire(t.Context(), time.Time{}, "dying")
 		require.NoError(t, err)
 		pass(4 * time.Second)
-		require.Equal(t, "INFO recovered", log.told()[2])
+		require.Equal(t, "INFO recovered", log.logged()[2])
 		pass(time.Minute)
-		require.Len(t, log.told(), 3, "once")
+		require.Len(t, log.logged(), 3, "once")
 
 		s.hang.Store(true)
 		pass(10 * time.Second)
 		stop()
-		require.Len(t, log.told(), 3)
+		require.Len(t, log.logged(), 3)
 	})
 }
 
-// TestWhatARecoveryDidIsCounted: E1 E4, over all parts in which it was done.
-func TestWhatARecoveryDidIsCounted(t *testing.T) {
+// TestRecoverCountsWhatItDid: E1 E4, over all parts in which it was done.
+func TestRecoverCountsWhatItDid(t *testing.T) {
 	const orphans = 3*settleBatchSize + 10
 	s := newStore(t)
 	ids := orphaned(t, s, orphans, func(s *Spec) { s.Repeatable = true })
@@ -366,8 +366,8 @@ func (s senseless) Orphans(ctx context.Context, skip, limit int) ([]Run, error) 
 	return append(append([]Run(nil), s.before...), rest...), err
 }
 
-// TestAnOrphanThatMakesNoSenseHoldsUpNoOther: E6, and is told of.
-func TestAnOrphanThatMakesNoSenseHoldsUpNoOther(t *testing.T) {
+// TestRecoverSkipsAnOrphanThatCannotBeDecided: E6, and is told of.
+func TestRecoverSkipsAnOrphanThatCannotBeDecided(t *testing.T) {
 	below := newStore(t)
 	ids := orphaned(t, below, 3)
 	ended := parked(t, "ended")
@@ -379,12 +379,12 @@ func TestAnOrphanThatMakesNoSenseHoldsUpNoOther(t *testing.T) {
 	require.ErrorContains(t, err, "run ended: fsm: ")
 	require.Equal(t, Recovery{Failed: 3}, done)
 	settledOnce(t, below, ids)
-	require.Len(t, log.told(), 1, "while others could be settled")
-	require.Contains(t, log.told()[0], "ERROR run not recovered; trying again: run ended: fsm: ")
+	require.Len(t, log.logged(), 1, "while others could be settled")
+	require.Contains(t, log.logged()[0], "ERROR run not recovered; trying again: run ended: fsm: ")
 }
 
-// TestWhyAWaitIsOverIsSaid: E1 E2 E8, a person learns from the run what recovery found.
-func TestWhyAWaitIsOverIsSaid(t *testing.T) {
+// TestRecoverDescribesWhyAWaitIsOver: E1 E2 E8, a person learns from the run what recovery found.
+func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 	session := &interaction.SessionHandle{Engine: "agent", Version: "1", Data: []byte("s")}
 	question := interaction.Baseline("Go on?")
 	for name, c := range map[string]struct {

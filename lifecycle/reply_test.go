@@ -38,9 +38,9 @@ func (s *consulted) History(ctx context.Context, id string) (Run, []interaction.
 	return s.Store.History(ctx, id)
 }
 
-// TestAReplyAsksOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried
+// TestReplyReadsOnlyWhatItNeeds: C5, a key is looked for where an earlier reply could have carried
 // it: not with the first question, nor without one.
-func TestAReplyAsksOnlyWhatItNeeds(t *testing.T) {
+func TestReplyReadsOnlyWhatItNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &consulted{Store: newStore(t)}
 		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})
@@ -96,8 +96,8 @@ type direct struct {
 	store.InteractionReader
 }
 
-// TestAReplyThatComesLateReadsOneInteraction: C5, however long the history of its run is.
-func TestAReplyThatComesLateReadsOneInteraction(t *testing.T) {
+// TestLateReplyReadsOneInteraction: C5, however long the history of its run is.
+func TestLateReplyReadsOneInteraction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := newStore(t)
 		s := &direct{consulted{Store: inner}, inner}
@@ -115,8 +115,8 @@ func TestAReplyThatComesLateReadsOneInteraction(t *testing.T) {
 	})
 }
 
-// TestAReplyToWhatIsNotAskedSaysWhatIs: C4, and the run waits as before.
-func TestAReplyToWhatIsNotAskedSaysWhatIs(t *testing.T) {
+// TestReplyToAnotherInteractionIsAWaitError: C4, and the run waits as before.
+func TestReplyToAnotherInteractionIsAWaitError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksThrice()})
 		submit(t, lc, "r")
@@ -142,9 +142,9 @@ func TestAReplyToWhatIsNotAskedSaysWhatIs(t *testing.T) {
 	})
 }
 
-// TestAReplyThatCannotBeLookedUpIsNotRefused: C5, whether it was accepted is not known then, and
+// TestReplyFailsIfTheStoreCannotBeRead: C5, whether it was accepted is not known then, and
 // the error says no more than that.
-func TestAReplyThatCannotBeLookedUpIsNotRefused(t *testing.T) {
+func TestReplyFailsIfTheStoreCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &consulted{Store: newStore(t), settled: errAway, history: errAway}
 		lc, stop := serve(t, Config{Store: s, Engine: asksThrice()})

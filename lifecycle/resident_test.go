@@ -47,7 +47,7 @@ func (m *mortal) dies(id string) {
 	m.onLoss(id, errors.New("killed"))
 }
 
-// hesitant is a store that answers what it is told to the commit of a loss, and counts them.
+// hesitant is a store that answers what it is given to the commit of a loss, and counts them.
 type hesitant struct {
 	store.Store
 
@@ -70,15 +70,15 @@ func (s *hesitant) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestALostProcessIsSettledHoweverOftenTheStoreRefuses: D6, at once when it does not, at once again
+// TestSettleLostProcessRetriesCommits: D6, at once when it does not, at once again
 // when somebody else was first with another change, and ever more seldom while the store is out of
 // order, at most once in a poll.
-func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
+func TestSettleLostProcessRetriesCommits(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, c := range map[string]struct {
 		answers []error
 		after   []time.Duration // of each try
-		told    int
+		logged  int
 	}{
 		"it does not":             {nil, []time.Duration{0}, 0},
 		"somebody else was first": {[]error{store.ErrConflict, store.ErrConflict}, []time.Duration{0, 0, 0}, 0},
@@ -110,8 +110,8 @@ func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
 					after = append(after, at.Sub(died))
 				}
 				require.Equal(t, c.after, after)
-				require.Len(t, log.told(), c.told)
-				for _, line := range log.told() {
+				require.Len(t, log.logged(), c.logged)
+				for _, line := range log.logged() {
 					require.Equal(t, "ERROR lost process not settled; trying again: connection refused", line)
 				}
 				stop()
@@ -120,9 +120,9 @@ func TestALostProcessIsSettledHoweverOftenTheStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestALossOfWhatDoesNotWaitHereChangesNothing: an engine may tell of a process whose run has
+// TestSettleLostProcessLeavesOtherRunsAlone: an engine may tell of a process whose run has
 // ended, was answered, is gone, or went on elsewhere.
-func TestALossOfWhatDoesNotWaitHereChangesNothing(t *testing.T) {
+func TestSettleLostProcessLeavesOtherRunsAlone(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, n *node){
 		"it never was": func(*testing.T, *node) {},
 		"it is queued": func(t *testing.T, n *node) {
@@ -149,12 +149,12 @@ func TestALossOfWhatDoesNotWaitHereChangesNothing(t *testing.T) {
 				defer n.die(nil)
 				prepare(t, n)
 				before, _ := n.Get(t.Context(), "r")
-				began := time.Now()
+				start := time.Now()
 				n.settleLostProcess(t.Context(), "r", lostWhileWaiting)
 				after, _ := n.Get(t.Context(), "r")
 				require.Equal(t, before, after)
-				require.Empty(t, log.told())
-				require.Equal(t, began, time.Now())
+				require.Empty(t, log.logged())
+				require.Equal(t, start, time.Now())
 			})
 		})
 	}
@@ -183,8 +183,8 @@ func waitsAt(tb testing.TB, s store.Store, id, nodeID string) {
 	require.NoError(tb, s.Commit(tb.Context(), []store.Commit{cm})[0])
 }
 
-// TestALossIsSettledThoughTheStoreCannotBeRead at first.
-func TestALossIsSettledThoughTheStoreCannotBeRead(t *testing.T) {
+// TestSettleLostProcessRetriesReads: the store cannot be read at first.
+func TestSettleLostProcessRetriesReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &absent{Store: newStore(t), loses: func(*store.Commit) bool { return false }}
 		e := newMortal()
@@ -202,9 +202,9 @@ func TestALossIsSettledThoughTheStoreCannotBeRead(t *testing.T) {
 	})
 }
 
-// TestAShutdownTellsOfProcessesThatCannotBeEnded, ends all of them in order, and says in their runs
+// TestShutdownLogsProcessesThatCannotBeEnded, ends all of them in order, and says in their runs
 // why they are over.
-func TestAShutdownTellsOfProcessesThatCannotBeEnded(t *testing.T) {
+func TestShutdownLogsProcessesThatCannotBeEnded(t *testing.T) {
 	for name, cannot := range map[string]error{"they can": nil, "they cannot": errors.New("no such process")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -224,19 +224,19 @@ func TestAShutdownTellsOfProcessesThatCannotBeEnded(t *testing.T) {
 					require.Equal(t, "the host shut down while the run waited", run.Error.Message)
 				}
 				if cannot == nil {
-					require.Empty(t, log.told())
+					require.Empty(t, log.logged())
 				} else {
 					require.Equal(t, []string{"WARN resident process not ended: no such process",
-						"WARN resident process not ended: no such process"}, log.told())
+						"WARN resident process not ended: no such process"}, log.logged())
 				}
 			})
 		})
 	}
 }
 
-// TestAProcessOutlivesNoTurnAndEndsWithItsRun: D3 I6, a canceled turn's process is ended when the
+// TestCancelEndsTheProcessAfterItsTurn: D3 I6, a canceled turn's process is ended when the
 // turn has, and not under it.
-func TestAProcessOutlivesNoTurnAndEndsWithItsRun(t *testing.T) {
+func TestCancelEndsTheProcessAfterItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newMortal()
 		goOn := make(chan struct{})

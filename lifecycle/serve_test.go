@@ -17,8 +17,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestAGoodLifeTellsTheOperatorNothing: what is logged as a warning or an error is worth reading.
-func TestAGoodLifeTellsTheOperatorNothing(t *testing.T) {
+// TestServeLogsNothingWithoutFaults: what is logged as a warning or an error is worth reading.
+func TestServeLogsNothingWithoutFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &journal{}
 		process := newMortal()
@@ -44,7 +44,7 @@ func TestAGoodLifeTellsTheOperatorNothing(t *testing.T) {
 			in(t, lc.Client, id, fsm.StateSucceeded)
 		}
 		stop()
-		require.Empty(t, log.told())
+		require.Empty(t, log.logged())
 	})
 }
 
@@ -91,8 +91,8 @@ func (s *troubled) asked() []store.ClaimRequest {
 	return all
 }
 
-// TestAStoreThatCannotBeJoinedIsAnError, unless the host wants to end anyway.
-func TestAStoreThatCannotBeJoinedIsAnError(t *testing.T) {
+// TestServeFailsIfTheStoreCannotBeJoined, unless the host wants to end anyway.
+func TestServeFailsIfTheStoreCannotBeJoined(t *testing.T) {
 	s := &troubled{cut: &cut{Store: newStore(t)}, joins: errors.New("connection refused")}
 	lc, err := New(Config{Store: s, Engine: agent{}})
 	require.NoError(t, err)
@@ -103,13 +103,13 @@ func TestAStoreThatCannotBeJoinedIsAnError(t *testing.T) {
 	require.NoError(t, lc.Serve(ctx))
 }
 
-// TestWhatAStoreRefusesIsToldAndTriedAgain, once in a poll, and when something may have fallen due.
-func TestWhatAStoreRefusesIsToldAndTriedAgain(t *testing.T) {
+// TestServeLogsStoreErrorsAndRetries, once in a poll, and when something may have fallen due.
+func TestServeLogsStoreErrorsAndRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &troubled{cut: &cut{Store: newStore(t)}, claims: errors.New("connection refused")}, &journal{}
 		lc, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log), Poll: 2 * time.Second})
 		pass(10*time.Second + 1)
-		tries := log.told()
+		tries := log.logged()
 		require.GreaterOrEqual(t, len(tries), 6)
 		require.LessOrEqual(t, len(tries), 12)
 		for _, line := range tries {
@@ -124,12 +124,12 @@ func TestWhatAStoreRefusesIsToldAndTriedAgain(t *testing.T) {
 		s.expires = errors.New("connection refused")
 		stop()
 		require.Equal(t, append(tries, "WARN lease not given back; it runs out by itself: connection refused"),
-			log.told())
+			log.logged())
 	})
 }
 
-// TestAClaimAsksForAsManyAsThereIsRoomFor: never more than would hold up the store.
-func TestAClaimAsksForAsManyAsThereIsRoomFor(t *testing.T) {
+// TestClaimAsksForAsManyAsThereIsRoomFor: never more than would hold up the store.
+func TestClaimAsksForAsManyAsThereIsRoomFor(t *testing.T) {
 	for concurrency, most := range map[int]int{1: 1, 2: 2, 255: 255, 256: 256, 257: 256, 1000: 256} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &troubled{cut: &cut{Store: newStore(t)}}
@@ -150,39 +150,38 @@ type hinting struct {
 	store.Watcher
 }
 
-// TestAClaimSaysWhetherAHintTold of something that may be claimed, so that a store may trust what
-// it knows otherwise.
-func TestAClaimSaysWhetherAHintTold(t *testing.T) {
+// TestClaimIsHintedAfterAHint: a claim says whether a hint named a queued run since the last one.
+func TestClaimIsHintedAfterAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
 		s := hinting{&troubled{cut: &cut{Store: below}}, below}
 		goOn := make(chan struct{})
 		e, _ := until(goOn)
 		lc, stop := serve(t, Config{Store: s, Engine: e})
-		told := func() (all []bool) {
+		hinted := func() (all []bool) {
 			for _, r := range s.asked() {
 				all = append(all, r.Hinted)
 			}
 			return all
 		}
-		require.NotContains(t, told(), true)
+		require.NotContains(t, hinted(), true)
 		pass(3 * time.Second)
-		looks := told()
+		looks := hinted()
 		require.NotContains(t, looks, true)
 		require.GreaterOrEqual(t, len(looks), 3, "in each poll, too")
 		submit(t, lc, "r")
 		synctest.Wait()
-		require.Equal(t, []bool{true}, told(), "one that started a turn is no reason to ask again")
+		require.Equal(t, []bool{true}, hinted(), "one that started a turn is no reason to ask again")
 		close(goOn)
 		synctest.Wait()
-		require.NotContains(t, told(), true, "the end of a run makes room, and nothing to claim")
+		require.NotContains(t, hinted(), true, "the end of a run makes room, and nothing to claim")
 		stop()
 	})
 }
 
-// TestAStoreThatNeverAnswersDoesNotKeepAHost: what cannot be stored is given up when the grace is
+// TestServeEndsIfTheStoreNeverAnswers: what cannot be stored is given up when the grace is
 // over, and fifteen seconds for telling it, and left to recovery.
-func TestAStoreThatNeverAnswersDoesNotKeepAHost(t *testing.T) {
+func TestServeEndsIfTheStoreNeverAnswers(t *testing.T) {
 	for grace, ends := range map[time.Duration]time.Duration{time.Second: 16 * time.Second,
 		30 * time.Second: 45 * time.Second, -1: 15 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -196,11 +195,11 @@ func TestAStoreThatNeverAnswersDoesNotKeepAHost(t *testing.T) {
 				}}})
 			submit(t, lc, "r")
 			pass(time.Second)
-			began := time.Now()
+			start := time.Now()
 			stop()
-			require.Equal(t, ends, time.Since(began))
+			require.Equal(t, ends, time.Since(start))
 			in(t, clientOf(t, s.Store), "r", fsm.StateRunning)
-			require.Contains(t, log.told(), "ERROR turn's result not stored; recovery settles the run: disk full")
+			require.Contains(t, log.logged(), "ERROR turn's result not stored; recovery settles the run: disk full")
 		})
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// TestASessionIsStoredAsSoonAsItIsKnown: E2, a handle that the engine tells while its turn goes on
+// TestSinkSessionIsStoredAtOnce: E2, a handle that the engine tells while its turn goes on
 // is the run's from then on, whatever else is reported, until it tells another.
-func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
+func TestSinkSessionIsStoredAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		step := make(chan struct{})
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
@@ -50,8 +50,9 @@ func TestASessionIsStoredAsSoonAsItIsKnown(t *testing.T) {
 	})
 }
 
-// TestAHandleHasItsLimits, at their edges: what cannot be kept is refused, and the turn may go on.
-func TestAHandleHasItsLimits(t *testing.T) {
+// TestSinkSessionRefusesInvalidHandles, at their edges: what cannot be kept is refused, and the
+// turn may go on.
+func TestSinkSessionRefusesInvalidHandles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		said := make(map[int]error)
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
@@ -77,9 +78,9 @@ func TestAHandleHasItsLimits(t *testing.T) {
 	})
 }
 
-// TestASessionThatCannotBeStoredIsTheReason: B11, the run does not wait with it, nor with an
+// TestSessionThatCannotBeStoredFailsTheWait: B11, the run does not wait with it, nor with an
 // earlier one, and says what is wrong with it.
-func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
+func TestSessionThatCannotBeStoredFailsTheWait(t *testing.T) {
 	for attempt := 1; attempt <= 2; attempt++ {
 		synctest.Test(t, func(t *testing.T) {
 			lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, turn engine.Turn,
@@ -109,9 +110,9 @@ func TestASessionThatCannotBeStoredIsTheReason(t *testing.T) {
 	}
 }
 
-// TestNothingIsReportedAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is
+// TestSinkRefusesReportsAfterTheTurn: F8, an engine that keeps its sink is refused, and nothing is
 // stored.
-func TestNothingIsReportedAfterTheTurn(t *testing.T) {
+func TestSinkRefusesReportsAfterTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kept engine.Sink
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: sinking(func(_ context.Context, _ engine.Turn,
@@ -135,9 +136,9 @@ func TestNothingIsReportedAfterTheTurn(t *testing.T) {
 	})
 }
 
-// TestTheReportsOfATurnAreBounded: the last place is for saying that there were more; a session is
+// TestSinkBoundsTheReportsOfATurn: the last place is for saying that there were more; a session is
 // stored beyond it.
-func TestTheReportsOfATurnAreBounded(t *testing.T) {
+func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
 	worker := &turn{}
 	one := []fcmp.Payload{&fcmp.MessageIntermediate{Text: "x"}}
 	for n := 1; n <= 10_002; n++ {
@@ -177,9 +178,9 @@ func (s *refuses) Commit(ctx context.Context, batch []store.Commit) []error {
 	return s.Store.Commit(ctx, batch)
 }
 
-// TestAResultThatTheStoreRefusesFailsTheTurn: F7, once and for all, since it would be refused
+// TestOutcomeThatTheStoreRefusesFailsTheRun: F7, once and for all, since it would be refused
 // again; the operator is told.
-func TestAResultThatTheStoreRefusesFailsTheTurn(t *testing.T) {
+func TestOutcomeThatTheStoreRefusesFailsTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
 			if c.Run.State == fsm.StateSucceeded {
@@ -194,14 +195,14 @@ func TestAResultThatTheStoreRefusesFailsTheTurn(t *testing.T) {
 		require.Equal(t, fsm.CodeProtocolSchemaViolation, run.Error.Code)
 		require.Contains(t, run.Error.Message, "output is too large")
 		require.Equal(t, 1, s.asked)
-		require.Len(t, log.told(), 1)
-		require.Contains(t, log.told()[0], "ERROR turn's result refused: ")
+		require.Len(t, log.logged(), 1)
+		require.Contains(t, log.logged()[0], "ERROR turn's result refused: ")
 		stop()
 	})
 }
 
-// TestAReportThatTheStoreRefusesIsTheEnginesToHandle: once, and the turn goes on.
-func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
+// TestSinkReturnsTheStoresRefusal: once, and the turn goes on.
+func TestSinkReturnsTheStoresRefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &refuses{Store: newStore(t), which: func(c *store.Commit) error {
 			if c.Run.State == fsm.StateRunning {
@@ -224,19 +225,19 @@ func TestAReportThatTheStoreRefusesIsTheEnginesToHandle(t *testing.T) {
 	})
 }
 
-// TestReportsRaceWithTheEndOfTheirTurn: F8 I2, an engine must not report after it returned, and
+// TestSinkRacesWithTheEndOfTheTurn: F8 I2, an engine must not report after it returned, and
 // where it does all the same, each report is stored before the outcome or refused, and the outcome
 // is of a record that nobody changes meanwhile.
-func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
+func TestSinkRacesWithTheEndOfTheTurn(t *testing.T) {
 	for range 30 {
 		const reporters = 8
 		said := make(chan error, reporters)
 		lc, stop := serving(t, Config{Store: newStore(t), Engine: sinking(func(ctx context.Context, _ engine.Turn,
 			s engine.Sink) (engine.Outcome, error) {
-			begun := make(chan struct{}, reporters)
+			start := make(chan struct{}, reporters)
 			for i := range reporters {
 				go func() {
-					begun <- struct{}{}
+					start <- struct{}{}
 					if i%2 == 0 {
 						said <- s.Session(ctx, engine.SessionHandle{Engine: "agent", Data: []byte("late")})
 					} else {
@@ -244,7 +245,7 @@ func TestReportsRaceWithTheEndOfTheirTurn(t *testing.T) {
 					}
 				}()
 			}
-			<-begun
+			<-start
 			return asking("?"), nil
 		})})
 		submit(t, lc, "r")

@@ -64,7 +64,7 @@ func marshaled(t require.TestingT, v any) []byte {
 
 // The stored form is what encoding/json writes. Each field is looked at by itself, so that none can
 // be forgotten.
-func TestEveryFieldOfASpecIsWrittenAndRead(t *testing.T) {
+func TestSpecCodecHandlesEveryField(t *testing.T) {
 	empty := marshaled(t, Spec{})
 	eachField(t, func(name string, s Spec) {
 		body, err := encodeSpec(&s)
@@ -118,7 +118,7 @@ func anySpec(t *rapid.T) Spec {
 	}
 }
 
-func TestASpecIsStoredAsJSONWould(t *testing.T) {
+func TestEncodeSpecEqualsJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySpec(t)
 		run, body, err := s.record(noon)
@@ -132,7 +132,7 @@ func TestASpecIsStoredAsJSONWould(t *testing.T) {
 }
 
 // The digest of a spec is compared with that of one which was stored by an earlier version.
-func TestTheStoredFormOfASpecStaysAsItIs(t *testing.T) {
+func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
 	s.RepairRounds, s.MaxRepeats = 0, 0 // younger than the others: a spec without them is stored as it always was
 	s.Prompt = "Drop \"it\".\n<now> & here"
@@ -144,7 +144,7 @@ func TestTheStoredFormOfASpecStaysAsItIs(t *testing.T) {
 	require.Equal(t, "07fdfede5b6f492c9d184ef32ab03f27a771bf19446202d0ff2b245c107e8b61", run.SpecDigest)
 }
 
-func TestWhatIsRecordedSharesNothing(t *testing.T) {
+func TestSpecRecordSharesNothing(t *testing.T) {
 	s := whole()
 	run, body, err := s.record(noon)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestWhatIsRecordedSharesNothing(t *testing.T) {
 	require.Equal(t, whole(), got)
 }
 
-func TestASpecThatIsNoJSONIsNotRecorded(t *testing.T) {
+func TestSpecRecordRefusesInvalidJSON(t *testing.T) {
 	s := whole()
 	s.OutputSchema = json.RawMessage(`{"a":`)
 	_, body, err := s.record(noon)
@@ -170,7 +170,7 @@ func TestASpecThatIsNoJSONIsNotRecorded(t *testing.T) {
 	require.Nil(t, body)
 }
 
-func TestASpecOfAnotherHandIsReadAsJSONWould(t *testing.T) {
+func TestDecodeSpecReadsAnyJSON(t *testing.T) {
 	_, body, err := whole().record(noon)
 	require.NoError(t, err)
 	stored := string(body)
@@ -223,7 +223,7 @@ func TestASpecOfAnotherHandIsReadAsJSONWould(t *testing.T) {
 	}
 }
 
-func TestASpecCostsFewAllocations(t *testing.T) {
+func TestSpecCodecAllocations(t *testing.T) {
 	s, buf := whole(), make([]byte, 0, 8192)
 	require.Zero(t, testing.AllocsPerRun(1000, func() { buf, _ = appendSpec(buf[:0], &s) }), "into a kept buffer")
 	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { _ = digestOf(buf) }), 1.0, "its text")

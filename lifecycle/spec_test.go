@@ -109,7 +109,7 @@ func numbered(n int) map[string]string {
 	return labels
 }
 
-func TestWhatIsWrongWithASpecIsSaid(t *testing.T) {
+func TestValidateDescribesTheFault(t *testing.T) {
 	for _, c := range wrongSpecs {
 		s := whole()
 		c.change(&s)
@@ -126,7 +126,7 @@ func TestWhatIsWrongWithASpecIsSaid(t *testing.T) {
 	}
 }
 
-func TestOfSeveralWrongFieldsTheFirstIsSaid(t *testing.T) {
+func TestValidateDescribesTheFirstFault(t *testing.T) {
 	for i, c := range wrongSpecs {
 		s := whole()
 		for _, later := range slices.Backward(wrongSpecs[i:]) {
@@ -138,7 +138,7 @@ func TestOfSeveralWrongFieldsTheFirstIsSaid(t *testing.T) {
 	}
 }
 
-func TestEveryFieldOfASpecIsChecked(t *testing.T) {
+func TestValidateChecksEveryField(t *testing.T) {
 	never := []string{"AutoDecide", "Repeatable"} // both values are right
 	typ := reflect.TypeFor[Spec]()
 	for i := range typ.NumField() {
@@ -148,7 +148,7 @@ func TestEveryFieldOfASpecIsChecked(t *testing.T) {
 	}
 }
 
-func TestASpecThatIsRightIsAccepted(t *testing.T) {
+func TestValidateAcceptsAValidSpec(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"as it is":      func(*Spec) {},
 		"only a prompt": func(s *Spec) { *s = Spec{Prompt: "x"} },
@@ -187,7 +187,7 @@ func TestASpecThatIsRightIsAccepted(t *testing.T) {
 	}
 }
 
-func TestASpecThatIsRightCostsNoMemory(t *testing.T) {
+func TestValidateAllocatesNothing(t *testing.T) {
 	for _, c := range sizes {
 		s := c.spec()
 		require.NoError(t, s.Validate(), c.name) // compiles the schema
@@ -195,7 +195,7 @@ func TestASpecThatIsRightCostsNoMemory(t *testing.T) {
 	}
 }
 
-func TestNamesAreThoseOfTheirPatterns(t *testing.T) {
+func TestPatternMatches(t *testing.T) {
 	for written, p := range map[string]pattern{
 		`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`: idPattern,
 		`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`: namePattern,
@@ -228,9 +228,9 @@ func skillWith(members string) fstest.MapFS {
 	}
 }
 
-// TestASkillBecomesASpec: B7, what its folder does not say keeps the zero value, so that a person
+// TestFromSkill: B7, what its folder does not say keeps the zero value, so that a person
 // must reply unless it says otherwise.
-func TestASkillBecomesASpec(t *testing.T) {
+func TestFromSkill(t *testing.T) {
 	labels := map[string]string{"skill": "demo"}
 	for members, want := range map[string]Spec{
 		``:                                       {Prompt: "Do it.", Mode: Interactive, Labels: labels},
@@ -245,7 +245,7 @@ func TestASkillBecomesASpec(t *testing.T) {
 	}
 }
 
-func TestASkillThatCannotBeUsedSaysWhy(t *testing.T) {
+func TestFromSkillDescribesTheFault(t *testing.T) {
 	_, err := FromSkill(skillWith(``), Auto)
 	require.ErrorIs(t, err, ErrInvalidSpec)
 	require.EqualError(t, err,

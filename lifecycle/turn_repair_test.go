@@ -37,9 +37,9 @@ func repairing(tb testing.TB, lc *Lifecycle, rounds int, change ...func(*Spec)) 
 	require.NoError(tb, err)
 }
 
-// TestARepairGoesOnWithTheLatestSession: B3, told through the sink or with an outcome; what a later
+// TestRepairRoundHasTheLatestSession: B3, told through the sink or with an outcome; what a later
 // round does not tell stays as it was.
-func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
+func TestRepairRoundHasTheLatestSession(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink   string
 		rounds []string // the session that each outcome tells
@@ -84,9 +84,9 @@ func TestARepairGoesOnWithTheLatestSession(t *testing.T) {
 	}
 }
 
-// TestThereAreAsManyRoundsAsTheSpecSays: B3, and no round without a session that can be told what
+// TestRepairRoundsAreBounded: B3, and no round without a session that can be told what
 // is wrong, or with one that cannot be kept.
-func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
+func TestRepairRoundsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		rounds  int
 		session string
@@ -118,9 +118,9 @@ func TestThereAreAsManyRoundsAsTheSpecSays(t *testing.T) {
 	}
 }
 
-// TestARoundThatCannotBeStoredIsNotBegun: F8, nor one after the turn's time is over; the turn was
-// interrupted then, or took too long.
-func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
+// TestRepairRoundIsNotStartedIfItCannotBeStored: F8, nor one after the turn's time is over; the
+// turn was interrupted then, or took too long.
+func TestRepairRoundIsNotStartedIfItCannotBeStored(t *testing.T) {
 	// The node asks each whole second whether the engine has returned. The store answers between
 	// two of these moments, so that it is always the worker that settles the turn.
 	const tooLong = 2*time.Minute + time.Second/2
@@ -165,8 +165,8 @@ func TestARoundThatCannotBeStoredIsNotBegun(t *testing.T) {
 	}
 }
 
-// TestALongTextBeforeARepairIsCutAsAMessageIs, and says so.
-func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
+// TestTextBeforeARepairIsBounded, and says so.
+func TestTextBeforeARepairIsBounded(t *testing.T) {
 	for length, cut := range map[int]bool{maxMessage: false, maxMessage + 1: true, maxFinalText + 1: true} {
 		synctest.Test(t, func(t *testing.T) {
 			said := strings.Repeat("x", length)
@@ -203,8 +203,8 @@ func TestALongTextBeforeARepairIsCutAsAMessageIs(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatFailsInARepairFailsTheTurn: B1, whatever it said before.
-func TestAnEngineThatFailsInARepairFailsTheTurn(t *testing.T) {
+// TestRepairRoundThatFailsFailsTheTurn: B1, whatever it said before.
+func TestRepairRoundThatFailsFailsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{turn: func(_ context.Context,
 			turn engine.Turn) (engine.Outcome, error) {

@@ -110,7 +110,7 @@ func submit(tb testing.TB, lc *Lifecycle, id string) {
 	require.NoError(tb, err)
 }
 
-func TestOneTurnAfterTheOtherNeedsOneWorker(t *testing.T) {
+func TestDispatchReusesIdleWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: agent{}, Concurrency: 16})
 		require.Zero(t, workers())
@@ -123,9 +123,9 @@ func TestOneTurnAfterTheOtherNeedsOneWorker(t *testing.T) {
 	})
 }
 
-// TestThereAreNoMoreWorkersThanTurnsAtOneTime has many more runs than may execute here, one
-// starting when another ends.
-func TestThereAreNoMoreWorkersThanTurnsAtOneTime(t *testing.T) {
+// TestDispatchStartsNoMoreWorkersThanTurns: there are many more runs than may execute here, and one
+// starts when another ends.
+func TestDispatchStartsNoMoreWorkersThanTurns(t *testing.T) {
 	for _, concurrency := range []int{1, 3, 8} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStore(t)
@@ -161,7 +161,7 @@ func TestThereAreNoMoreWorkersThanTurnsAtOneTime(t *testing.T) {
 	}
 }
 
-func TestAPanicOfAnEngineEndsItsTurnAndNotItsWorker(t *testing.T) {
+func TestWorkerSurvivesAPanicOfTheEngine(t *testing.T) {
 	for name, faulty := range map[string]func(wrong *atomic.Bool) agent{
 		"in a turn": func(wrong *atomic.Bool) agent {
 			return agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
@@ -236,9 +236,9 @@ func (s *slow) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claim
 	return claimed, err
 }
 
-// TestATurnThatIsClaimedWhileTheNodeLeaves is executed when there is time for it, and given back
-// otherwise.
-func TestATurnThatIsClaimedWhileTheNodeLeaves(t *testing.T) {
+// TestDispatchWhileTheNodeLeaves: a turn that is claimed while the node leaves is executed if there
+// is time for it, and given back otherwise.
+func TestDispatchWhileTheNodeLeaves(t *testing.T) {
 	lasting := func(ctx context.Context, _ engine.Turn) (engine.Outcome, error) {
 		<-ctx.Done()
 		return engine.Outcome{}, context.Cause(ctx)
@@ -277,10 +277,10 @@ func TestATurnThatIsClaimedWhileTheNodeLeaves(t *testing.T) {
 	}
 }
 
-// TestALeavingNodeStartsNothing: a node that learns only while it leaves that it holds a run, whose
+// TestLeavingNodeStartsNothing: a node that learns only while it leaves that it holds a run, whose
 // claim was stored and not acknowledged, leaves it to recovery, although it goes on renewing its
 // lease for the turns that it waits for.
-func TestALeavingNodeStartsNothing(t *testing.T) {
+func TestLeavingNodeStartsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlow(newStore(t))
 		goOn := make(chan struct{})
@@ -323,7 +323,7 @@ func TestALeavingNodeStartsNothing(t *testing.T) {
 	})
 }
 
-func TestSpareTakesWhatThereIsUpToTheLimit(t *testing.T) {
+func TestReserveMoreStopsAtTheLimit(t *testing.T) {
 	for _, room := range []int64{0, 1, 2, 3, 7, 64, 255, 256, 1000} {
 		for _, taken := range []int64{0, 1, room / 2, room - 1, room} {
 			if taken < 0 || taken > room {
@@ -378,7 +378,7 @@ func (s *refusing) Commit(_ context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-func TestDeadlinesThatCannotBeStoredAreTriedOncePerPoll(t *testing.T) {
+func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &refusing{Store: newStore(t), due: make([]Run, dueBatch)}
 		for i := range s.due {
@@ -392,10 +392,10 @@ func TestDeadlinesThatCannotBeStoredAreTriedOncePerPoll(t *testing.T) {
 	})
 }
 
-// TestWhatATurnLeavesOnItsNode when it has ended: its process stays only with a run that goes on
-// here, and is never taken from the run's next turn; and a run that is still said to execute is
-// remembered as one that does not.
-func TestWhatATurnLeavesOnItsNode(t *testing.T) {
+// TestRemoveTurn: the resident process of a turn that has ended stays only with a run that goes on
+// here, and is never taken from the run's next turn. A turn whose outcome was not acknowledged is
+// noted as dropped.
+func TestRemoveTurn(t *testing.T) {
 	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
 		return store.Run{ID: "r", State: state, Profile: profile, Owner: owner, Epoch: epoch}
 	}
@@ -447,9 +447,9 @@ func TestWhatATurnLeavesOnItsNode(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatIsChosenIsNotIdle: two turns that last, after one that did not, execute at the
+// TestDispatchPicksEachIdleWorkerOnce: two turns that last, after one that did not, execute at the
 // same time.
-func TestAWorkerThatIsChosenIsNotIdle(t *testing.T) {
+func TestDispatchPicksEachIdleWorkerOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		started := make(chan string, 10)

@@ -87,8 +87,8 @@ func ensureDir(dir string) error {
 	return isFolder(dir, os.Lstat)
 }
 
-func isFolder(dir string, look func(string) (fs.FileInfo, error)) error {
-	info, err := look(dir)
+func isFolder(dir string, stat func(string) (fs.FileInfo, error)) error {
+	info, err := stat(dir)
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a folder", dir)
 	}

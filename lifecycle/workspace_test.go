@@ -26,9 +26,9 @@ func missing(t engine.Turn) (all []string) {
 	return all
 }
 
-// TestTheFoldersOfARun: H3 I3 I4, they are made for its first turn. Once the run has a session,
+// TestPrepareFolders: H3 I3 I4, they are made for its first turn. Once the run has a session,
 // what its agent worked on must be there, and is not made again.
-func TestTheFoldersOfARun(t *testing.T) {
+func TestPrepareFolders(t *testing.T) {
 	given := t.TempDir()
 	here, err := os.Getwd()
 	require.NoError(t, err)
@@ -104,9 +104,9 @@ func TestTheFoldersOfARun(t *testing.T) {
 	}
 }
 
-// TestALinkInTheWayOfAFolderFailsTheTurn: J11, nothing is made or written where it leads, also in a
+// TestPrepareFoldersRefusesALink: J11, nothing is made or written where it leads, also in a
 // later turn.
-func TestALinkInTheWayOfAFolderFailsTheTurn(t *testing.T) {
+func TestPrepareFoldersRefusesALink(t *testing.T) {
 	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {
 		t.Run(at, func(t *testing.T) {
 			dir, elsewhere := t.TempDir(), t.TempDir()
@@ -128,8 +128,8 @@ func TestALinkInTheWayOfAFolderFailsTheTurn(t *testing.T) {
 	}
 }
 
-// TestAFileInTheWayOfAFolderFailsTheTurn: I3, and says which.
-func TestAFileInTheWayOfAFolderFailsTheTurn(t *testing.T) {
+// TestPrepareFoldersRefusesAFile: I3, and says which.
+func TestPrepareFoldersRefusesAFile(t *testing.T) {
 	for _, at := range []string{"r", "r/work", "r/artifacts", "r/transcripts", "r/home"} {
 		t.Run(at, func(t *testing.T) {
 			dir := t.TempDir()
@@ -178,9 +178,9 @@ func diary(t *testing.T, who string, found map[string]string) agent {
 	}}
 }
 
-// TestTwoStoresShareNoFolder: J11, with one Config.Dir and runs of one id. Each run goes on in its
-// own folder, also after a restart.
-func TestTwoStoresShareNoFolder(t *testing.T) {
+// TestFolderIsNotSharedByTwoStores: J11, with one Config.Dir and runs of one id. Each run goes on
+// in its own folder, also after a restart.
+func TestFolderIsNotSharedByTwoStores(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	synctest.Test(t, func(t *testing.T) {
 		stores := map[string]store.Store{"A": newStore(t), "B": newStore(t)}
@@ -207,8 +207,8 @@ func TestTwoStoresShareNoFolder(t *testing.T) {
 	require.Equal(t, map[string]string{"Aorder-7": "<><A>", "Border-7": "<><B>"}, found)
 }
 
-// TestAPrunedIDFindsNoFormerHome: J11, the id is used again in the same store.
-func TestAPrunedIDFindsNoFormerHome(t *testing.T) {
+// TestFolderOfAPrunedRunIsNotReused: J11, the id is used again in the same store.
+func TestFolderOfAPrunedRunIsNotReused(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	synctest.Test(t, func(t *testing.T) {
 		lc, stop := serve(t, Config{Store: newStore(t), Engine: diary(t, "r", found), Dir: dir})
@@ -227,9 +227,9 @@ func TestAPrunedIDFindsNoFormerHome(t *testing.T) {
 	require.Equal(t, "<><r><><r>", found["rr"])
 }
 
-// TestAFolderWithoutAMarkIsTheRuns: J14, a run that was parked by an earlier release goes on in its
-// folder, and what a host put into a run's folder before its first turn is there.
-func TestAFolderWithoutAMarkIsTheRuns(t *testing.T) {
+// TestFolderWithoutOwnerBecomesTheRuns: J14, a run that was parked by an earlier release goes on in
+// its folder, and what a host put into a run's folder before its first turn is there.
+func TestFolderWithoutOwnerBecomesTheRuns(t *testing.T) {
 	dir, found := t.TempDir(), make(map[string]string)
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", "home"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "r", "home", "diary"), []byte("prepared"), 0o600))
@@ -249,8 +249,8 @@ func TestAFolderWithoutAMarkIsTheRuns(t *testing.T) {
 	require.Equal(t, "<prepared><r>", found["rr"])
 }
 
-// TestAMarkThatCannotBeReadFailsTheTurn: J11, and holds up nobody.
-func TestAMarkThatCannotBeReadFailsTheTurn(t *testing.T) {
+// TestFolderWithUnreadableOwnerFailsTheTurn: J11, and holds up nobody.
+func TestFolderWithUnreadableOwnerFailsTheTurn(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "r", ownerFile), 0o700))
 	synctest.Test(t, func(t *testing.T) {
