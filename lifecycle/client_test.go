@@ -127,41 +127,6 @@ func asksThrice() sinking {
 	}
 }
 
-// TestHistoryEndsWithTheOpenQuestion: C7, which has no resolution yet.
-func TestHistoryEndsWithTheOpenQuestion(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lc, stop := serve(t, Config{Store: newStore(t), Engine: asksThrice()})
-		submit(t, lc, "r")
-		synctest.Wait()
-		for id := 1; id <= 3; id++ {
-			question, err := lc.Pending(t.Context(), "r")
-			require.NoError(t, err)
-			require.Equal(t, id, question.ID)
-			records, err := lc.History(t.Context(), "r")
-			require.NoError(t, err)
-			require.Len(t, records, id)
-			for i, r := range records {
-				require.Equal(t, i+1, r.Question.ID)
-				require.Equal(t, r.Question.ID == id, r.Resolution == "", "only the last one is open")
-			}
-			require.Equal(t, *question, records[id-1].Question)
-			_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: id, Text: "yes"})
-			require.NoError(t, err)
-			synctest.Wait()
-		}
-		in(t, lc.Client, "r", fsm.StateSucceeded)
-		records, err := lc.History(t.Context(), "r")
-		require.NoError(t, err)
-		require.Len(t, records, 3)
-		question, err := lc.Pending(t.Context(), "r")
-		require.NoError(t, err)
-		require.Nil(t, question)
-		_, err = lc.History(t.Context(), "unknown")
-		require.ErrorIs(t, err, ErrNotFound)
-		stop()
-	})
-}
-
 // TestWaitWithoutHintsReadsOncePerPoll: I5, and its context ends its wait.
 func TestWaitWithoutHintsReadsOncePerPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

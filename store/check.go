@@ -16,10 +16,10 @@ const MaxBatch = 1000
 // limit allows it; so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
-// Check says whether the commit may be stored on the previous record, nil when it creates the run.
-// Claim says that it is made by a claim, which alone may give a run a slot and an epoch. It is what
-// every store refuses, whatever the caller does; the error matches ErrInvalid. It does not compare
-// versions and fences: those are races, not faults.
+// Check returns an error that matches ErrInvalid if no store may store the commit on prev, the
+// stored record, which is nil when the commit creates the run. The claim flag says that a claim
+// makes the commit: it alone may give a run a slot and an epoch. Check does not compare versions
+// and fences: those are races, not faults.
 func (c *Commit) Check(prev *Run, claim bool) error {
 	if err := c.CheckSelf(); err != nil {
 		return err

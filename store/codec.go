@@ -80,15 +80,16 @@ func Decode(body []byte) (Run, error) {
 	return r, nil
 }
 
-// scanRun reads what AppendRun writes, as encoding/json would read it; whatever else it meets, it
-// says false, and into means nothing.
+// scanRun reads what AppendRun writes, as encoding/json would read it. It returns false, and leaves
+// into half filled, for JSON in any other form.
 func scanRun(body []byte, into *Run) bool {
 	s := plainjson.Scanner{Body: body, Words: knownWords}
 	readRun(&s, into)
 	return s.Done()
 }
 
-// unmarshalRun stands alone so that its record, and not every one, has to be allocated.
+// unmarshalRun is a function of its own because its record escapes to the heap; that of Decode does
+// not.
 func unmarshalRun(body []byte) (Run, error) {
 	var r Run
 	err := json.Unmarshal(body, &r)

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// JoinEvents makes one text of the events' bodies, a line each, as SQL stores keep what came
-// together in one row. It also returns the events, whose bodies are parts of the text then, and
-// share nothing with the caller's.
+// JoinEvents joins the events' bodies to one text, a line each: SQL stores keep the events of one
+// commit in one row. It also returns the events with bodies that are parts of this text, and share
+// nothing with the caller's.
 func JoinEvents(events []Event) (lines []byte, parts []Event) {
 	size := 0
 	for _, e := range events {

@@ -113,8 +113,8 @@ type Confirmer interface {
 // Registry keeps the nodes that execute runs, and the pools.
 //
 // A node holds a lease on all runs that it owns. It renews it in one write, however many runs it
-// owns. Once it is expired by somebody each of its writes gets ErrStaleEpoch; it comes back under
-// another id only, and no id is ever used again.
+// owns. Once somebody has expired the node, each of its writes gets ErrStaleEpoch. The process may
+// join again under another id only; no id is ever used again.
 type Registry interface {
 	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever
 	// used and is still known.
@@ -183,8 +183,8 @@ type InteractionReader interface {
 	Interaction(ctx context.Context, id string, number int) (interaction.Record, error)
 }
 
-// Counters are what one store object has made durable since it was opened. (A Survey counts the runs
-// that a store keeps.)
+// Counters are what one store object has made durable since it was opened. (A Survey counts the
+// runs that a store keeps.)
 type Counters struct {
 	Commits uint64 // entries of Commit and runs of Claim
 	Flushes uint64 // durable transactions that they shared; 0 for a store that is not durable

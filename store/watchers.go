@@ -2,8 +2,8 @@ package store
 
 import "sync"
 
-// Watchers implement Watcher for a store: they keep the functions that want its hints. The zero value
-// is ready, and safe for concurrent use.
+// Watchers implement Watcher for a store: they keep the functions that want its hints. The zero
+// value is ready, and safe for concurrent use.
 type Watchers struct {
 	mu  sync.RWMutex
 	fns map[*func(Hint)]struct{} // guarded by mu
@@ -17,7 +17,7 @@ func (w *Watchers) Watch(fn func(Hint)) (stop func()) {
 		w.fns = make(map[*func(Hint)]struct{})
 	}
 	w.fns[&fn] = struct{}{}
-	return func() { // the lock waits for a call under way
+	return func() { // Lock waits until a call of fn that is under way has returned
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.fns, &fn)

@@ -60,8 +60,8 @@ func bit(b bool) int {
 // tenancy is a key of a pool.
 type tenancy struct{ pool, key string }
 
-// index orders and counts all records. Every change of a record goes through remove and add, except
-// that no change affects the order of creation.
+// index orders and counts all records. For every change of a record, the old one is removed and the
+// new one added; only created stays as it is, since a run's time of creation does not change.
 type index struct {
 	created   *ordered[moment]
 	waiting   *ordered[moment] // by asked_at
@@ -149,7 +149,7 @@ func decrement[K comparable](counts map[K]int, k K) {
 	}
 }
 
-// beforeMoment makes the place just at the moment, or just after it.
+// beforeMoment is the place just before the moment, for from and back; with after, just after it.
 func beforeMoment(m moment, after bool) func(moment) bool {
 	return func(o moment) bool {
 		c := compareMoments(o, m)
@@ -157,5 +157,5 @@ func beforeMoment(m moment, after bool) func(moment) bool {
 	}
 }
 
-// start is before every item.
+// start is the place before the first item.
 func start(moment) bool { return false }

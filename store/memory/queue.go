@@ -6,9 +6,8 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// readyQueue is the ready runs of one pool whose engines the node has. Each engine's runs are an
-// ordered range of their own, in which no run of another engine stands; the queue merges these
-// ranges.
+// readyQueue is the ready runs of one pool whose engines the node has. In the index, the runs of
+// each engine are a range of their own, in order; the queue merges these ranges.
 type readyQueue struct {
 	store       *Store
 	pool        string
@@ -115,8 +114,8 @@ func (q *readyQueue) Keys(priority int, last string, n int) (keys []slots.Key, _
 	return keys, nil
 }
 
-// nextKey returns the first key after the given one that has a ready run at the priority; with inclusive,
-// the given one itself counts.
+// nextKey returns the first key after the given one that has a ready run at the priority; with
+// inclusive, the given one itself counts.
 func (q *readyQueue) nextKey(priority int, after string, inclusive bool) (key string, ok bool) {
 	for _, engine := range q.engines {
 		p, found := q.seek(engine, func(p place) bool {

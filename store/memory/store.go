@@ -80,8 +80,8 @@ func (s *Store) checkOpen(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Commit implements store.Writer. Whatever does not depend on the store's content is done before the
-// lock is taken. Nobody sees a part of a batch.
+// Commit implements store.Writer. It checks and copies the commits before it locks the store, as
+// far as that does not depend on the stored records. Nobody sees a part of a batch.
 func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	errs := make([]error, len(batch))
 	var one [1]commitCopy // most batches have one commit
@@ -223,8 +223,9 @@ func (s *Store) count(c *store.Commit) {
 	}
 }
 
-// Counters implements store.Meter. Rows are records, the events of a commit, and settled interactions;
-// bytes are those of events and specs, which alone are kept as bytes. Nothing is ever flushed.
+// Counters implements store.Meter. Rows are records, the events of a commit, and settled
+// interactions; bytes are those of events and specs, which alone are kept as bytes. Nothing is ever
+// flushed.
 func (s *Store) Counters() store.Counters {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

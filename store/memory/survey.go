@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. It walks through the runs that are ready or delayed, that are due
-// and that hold a slot; the index has the other counts.
+// Survey implements store.Surveyor. It walks through the runs that are ready or delayed, that are
+// due and that hold a slot; the index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -38,9 +38,9 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	return survey, nil
 }
 
-// queued counts, by pool, what a claim at that time would find, and by engine what wants a slot at
-// that time or later. Runs whose not-before time has come are among those that are held back until
-// a claim releases them.
+// queued counts the queued runs that have no slot: by pool, those that are ready at now; by engine,
+// those that are ready and those that are held back. A run whose not-before time has come is ready,
+// though the index has it as delayed until the next claim.
 func (s *Store) queued(now time.Time) (map[string]store.PoolSurvey, map[string]store.EngineSurvey) {
 	pools, engines := make(map[string]store.PoolSurvey, len(s.pools)), make(map[string]store.EngineSurvey)
 	count := func(pool, engine string, queued moment) {
