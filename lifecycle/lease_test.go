@@ -443,7 +443,8 @@ func TestSettleUnexecuted(t *testing.T) {
 				n.settleUnexecuted(store.Hold{RunID: "held", Epoch: 1, State: fsm.StateRunning})
 				synctest.Wait()
 				require.Equal(t, c.starts, len(started) == 1)
-				require.Equal(t, c.starts, len(log.logged()) > 0 && log.logged()[0] == "WARN starting a turn whose claim "+
+				lines := log.logged()
+				require.Equal(t, c.starts, len(lines) > 0 && lines[0] == "WARN starting a turn whose claim "+
 					"was not acknowledged")
 				if !c.full {
 					require.True(t, n.permits.TryAcquire(8), "no room is kept for what does not execute")
