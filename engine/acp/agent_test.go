@@ -143,7 +143,7 @@ func remember(session string, m recollection) error {
 	if err != nil {
 		return err
 	}
-	return made(".", file(session), string(body))
+	return makeFile(".", file(session), string(body))
 }
 
 func recalled(session string) (m recollection, _ error) {
@@ -154,8 +154,8 @@ func recalled(session string) (m recollection, _ error) {
 	return m, json.Unmarshal(body, &m)
 }
 
-// made makes a file with the content, at once.
-func made(dir, name, content string) error {
+// makeFile makes a file with the content atomically.
+func makeFile(dir, name, content string) error {
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path+".new", []byte(content), 0o600); err != nil {
 		return err

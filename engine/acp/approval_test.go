@@ -73,7 +73,7 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 		// what the agent wants to do next it must be able to write down
 		r := newRun(t, can, func(c *acp.Config) { c.Grace = patience })
 		asked(r)
-		require.Contains(r, r.told("once").FinalText, ": once")
+		require.Contains(r, r.answer("once").FinalText, ": once")
 
 		for name, change := range map[string]func(path string) error{
 			"changed": func(path string) error { return os.WriteFile(path, []byte("ls"), 0o600) },
@@ -87,10 +87,10 @@ func TestLargeSubjectIsWrittenToAnArtifact(t *testing.T) {
 			path := asked(r)
 			require.NoError(r, change(path))
 			before := len(r.decisions())
-			o := r.told("once")
+			o := r.answer("once")
 			require.NotContains(r, strings.Join(r.decisions()[before:], " "), ": once", name)
 			require.Len(r, o.Questions, 1, "%s: it is asked again", name)
-			r.told("no")
+			r.answer("no")
 		}
 	}
 

@@ -130,7 +130,7 @@ func TestRunTurnLeavesNothingBehind(t *testing.T) {
 		r := newRun(t, can, func(c *acp.Config) { c.TurnLimit, c.HoldPermission = 2*time.Second, time.Hour })
 		r.does("say one", "final ok")
 		r.does(permit(removing("build")))
-		r.told("once")
+		r.answer("once")
 		for _, last := range []string{"crash", "long 3000000", "fail away", "hang"} {
 			r.turn.RunID, r.turn.Attempt, r.turn.Answers, r.turn.Session = "r-"+last[:4], 0, nil, nil
 			_, err := r.execute(t.Context(), enginetest.Script("spawn child-"+last[:4], last))

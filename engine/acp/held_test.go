@@ -28,7 +28,7 @@ func TestHeldRequestGetsTheAnswer(t *testing.T) {
 	require.Len(t, o.Questions, 1)
 	require.Empty(t, r.decisions(), "it waits")
 	require.Equal(t, []string{"before"}, r.Messages())
-	o = r.told("once")
+	o = r.answer("once")
 	require.Empty(t, o.Questions)
 	require.Equal(t, []string{"rm -r build: once"}, r.decisions())
 	require.Equal(t, []string{"before", "rm -r build: once", "after"}, r.Messages())
@@ -37,7 +37,7 @@ func TestHeldRequestGetsTheAnswer(t *testing.T) {
 
 	// It was used: the same again is asked again.
 	require.Len(t, r.does(permit(removing("build"))).Questions, 1)
-	require.Equal(t, "rm -r build: no", r.told("3").FinalText)
+	require.Equal(t, "rm -r build: no", r.answer("3").FinalText)
 }
 
 // A decision for always that went into a held request holds for later ones.
@@ -45,7 +45,7 @@ func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 	r := holding(t, time.Hour)
 	w := removing("build")
 	r.does(permit(w), permit(w))
-	require.Empty(t, r.told("always").Questions)
+	require.Empty(t, r.answer("always").Questions)
 	require.Equal(t, []string{"rm -r build: always", "rm -r build: always"}, r.decisions())
 }
 
@@ -54,7 +54,7 @@ func TestAllowAlwaysInAHeldRequestHolds(t *testing.T) {
 func TestAnswerThatIsNoOptionCancelsAHeldRequest(t *testing.T) {
 	r := holding(t, time.Hour)
 	asked := r.does(permit(removing("build")), "final done anyway").Questions[0]
-	o := r.told("rather not\n" + enginetest.Script("final I see"))
+	o := r.answer("rather not\n" + enginetest.Script("final I see"))
 	require.Equal(t, "I see", o.FinalText)
 	require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
 
@@ -72,7 +72,7 @@ func TestHeldRequestIsCanceledAfterHoldPermission(t *testing.T) {
 	require.Len(t, o.Questions, 1)
 	until(t, "the request is canceled", func() bool { return len(r.decisions()) > 0 })
 	require.Equal(t, []string{"rm -r build: canceled"}, r.decisions())
-	o = r.told("once")
+	o = r.answer("once")
 	require.Equal(t, "rm -r build: once", o.FinalText)
 }
 

@@ -61,7 +61,7 @@ func hostileMain(how, dir string) int {
 		default:
 			continue
 		}
-		if err := made(dir, "self", strconv.Itoa(os.Getpid())); err != nil {
+		if err := makeFile(dir, "self", strconv.Itoa(os.Getpid())); err != nil {
 			return 4
 		}
 		switch first {
@@ -138,7 +138,7 @@ func TestAgentThatFloodsAndDoesNotReadIsEnded(t *testing.T) {
 	r = hostile(t, "parks then floods", nil)
 	lost := make(chan string, 1)
 	t.Cleanup(r.engine.OnLoss(func(id string, _ error) { lost <- id }))
-	require.Equal(t, "hi", r.told("go").FinalText)
+	require.Equal(t, "hi", r.answer("go").FinalText)
 	select {
 	case id := <-lost: // D6
 		require.Equal(t, "r1", id)

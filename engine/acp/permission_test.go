@@ -58,7 +58,7 @@ func TestRequestWithOneAllowAndOneRejectIsARiskAck(t *testing.T) {
 	w.Options = yesOrNo
 	r := newRun(t, "load", nil)
 	require.Equal(t, interaction.RiskAck, r.does(permit(w)).Questions[0].Kind)
-	require.Equal(t, "rm -r build: ok", r.told("Yes").FinalText)
+	require.Equal(t, "rm -r build: ok", r.answer("Yes").FinalText)
 }
 
 // C3: a person answers in free text: an option's value, its label, or its number.
@@ -67,7 +67,7 @@ func TestDecisionIsAppliedToTheSameRequest(t *testing.T) {
 		for i, text := range []string{"once", " allow ONCE ", "1"} {
 			name := "folder-" + text
 			require.Len(t, r.does(permit(removing(name))).Questions, 1, "a new subject is asked")
-			o := r.told(text)
+			o := r.answer(text)
 			require.Empty(t, o.Questions)
 			require.Equal(t, "rm -r "+name+": once", o.FinalText)
 			require.Len(t, r.decisions(), 2*(i+1))
@@ -107,7 +107,7 @@ func TestNumberInAnAnswerMeansThePlaceInTheList(t *testing.T) {
 						o.Value)
 				}
 			}
-			o := r.told(tc.answer)
+			o := r.answer(tc.answer)
 			if tc.decision == "" {
 				require.Contains(t, r.transcript(2), "It was not given")
 				require.Len(t, o.Questions, 1, "asked again")
@@ -127,7 +127,7 @@ func TestAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 	o := r.does(permit(w))
 	r.turn.Session.Data = regexp.MustCompile(`,"value":"option-\d"`).ReplaceAll(o.Session.Data, nil)
 	require.NotContains(t, string(r.turn.Session.Data), "option-")
-	require.Len(t, r.told("1").Questions, 1)
+	require.Len(t, r.answer("1").Questions, 1)
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": 1")
 }
 
@@ -135,7 +135,7 @@ func TestAmbiguousAnswerToAnEarlierReleaseDecidesNothing(t *testing.T) {
 func TestRejectionIsApplied(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does(permit(removing("build")), "done without it")
-	o := r.told("reject")
+	o := r.answer("reject")
 	require.Equal(t, []string{"rm -r build: canceled", "rm -r build: no"}, r.decisions())
 	require.True(t, interaction.Read(o.FinalText, nil).Done)
 	require.Contains(t, r.transcript(2), "Do not do it")
@@ -146,7 +146,7 @@ func TestAllowOnceIsAppliedOnce(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		r.does(permit(w), permit(w))
-		o := r.told("once")
+		o := r.answer("once")
 		require.Len(t, o.Questions, 1)
 		require.Equal(t, []string{"rm -r build: once"}, r.Messages())
 		require.Equal(t, []string{"rm -r build: canceled", "rm -r build: once", "rm -r build: canceled"}, r.decisions())
@@ -158,7 +158,7 @@ func TestAllowAlwaysHoldsForTheRun(t *testing.T) {
 	everyAgent(t, func(r *run) {
 		w := removing("build")
 		r.does(permit(w))
-		require.Empty(t, r.told("always").Questions)
+		require.Empty(t, r.answer("always").Questions)
 		require.Empty(t, r.does(permit(w), permit(w)).Questions)
 		require.Len(t, r.does(permit(removing("src"))).Questions, 1, "but only for the same subject")
 	})
@@ -183,12 +183,12 @@ func TestOtherSubjectIsAskedAgain(t *testing.T) {
 			change(&other)
 			w.Then = &other
 			r.does(permit(w))
-			require.Len(t, r.told("once").Questions, 1)
+			require.Len(t, r.answer("once").Questions, 1)
 			require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 
 			// The person decides on the second; the first decision still stands, for the first
 			// subject alone.
-			require.Empty(t, r.told("no").Questions)
+			require.Empty(t, r.answer("no").Questions)
 			w.Then = nil
 			require.Empty(t, r.does(permit(w)).Questions)
 			require.Equal(t, w.Title+": once", r.decisions()[len(r.decisions())-1])
@@ -206,7 +206,7 @@ func TestSameSubjectInOtherJSONIsRecognized(t *testing.T) {
 	same.Announce = true
 	w.Then = &same
 	r.does(permit(w))
-	require.Empty(t, r.told("once").Questions)
+	require.Empty(t, r.answer("once").Questions)
 	require.Equal(t, "rm -r build: once", r.decisions()[1])
 }
 
@@ -219,7 +219,7 @@ func TestOptionOfAnotherKindIsNotChosen(t *testing.T) {
 		"reject_once"))
 	w.Then = &trick
 	r.does(permit(w))
-	require.Len(t, r.told("no").Questions, 1)
+	require.Len(t, r.answer("no").Questions, 1)
 	require.NotContains(t, strings.Join(r.decisions(), " "), ": no")
 }
 
@@ -229,7 +229,7 @@ func TestEmptySubjectIsNeverRecognized(t *testing.T) {
 	r := newRun(t, "load", nil)
 	w := wanted{Options: threeWays}
 	r.does(permit(w))
-	require.Len(t, r.told("always").Questions, 1)
+	require.Len(t, r.answer("always").Questions, 1)
 }
 
 // What is no option is no permission: it goes to the agent as text.
@@ -238,11 +238,11 @@ func TestAnswerThatIsNoOptionIsText(t *testing.T) {
 		w := removing("build")
 		for _, text := range []string{"yes", "once, but only on Sundays", "4", "0", "sure"} {
 			r.does(permit(w))
-			o := r.told(text + "\n" + enginetest.Script("final I see"))
+			o := r.answer(text + "\n" + enginetest.Script("final I see"))
 			require.Empty(t, o.Questions)
 			require.Equal(t, "I see", o.FinalText)
 			require.Len(t, r.does(permit(w)).Questions, 1, "nothing was granted by %q", text)
-			r.told("no way\n" + enginetest.Script("final I see"))
+			r.answer("no way\n" + enginetest.Script("final I see"))
 		}
 		require.NotContains(t, strings.Join(r.decisions(), " "), "once")
 		require.Contains(t, r.transcript(2), "It was not given")
@@ -256,7 +256,7 @@ func TestAutoDecisionPermitsNothing(t *testing.T) {
 		o := r.nobodyAnswers(asked) // the agent proposes it again
 		require.Len(t, o.Questions, 1)
 		r.turn.Answers[0].Text, r.turn.Answers[0].ID = "once", r.turn.Attempt
-		o, err := r.again(t.Context())
+		o, err := r.repeatTurn(t.Context())
 		require.NoError(t, err)
 		require.Len(t, o.Questions, 1)
 		require.NotContains(t, strings.Join(r.decisions(), " "), "once")
@@ -270,7 +270,7 @@ func TestRepeatedTurnGrantsNothingTwice(t *testing.T) {
 	w := removing("build")
 	r.does(permit(w), permit(w))
 	before := *r.turn.Session
-	require.Len(t, r.told("once").Questions, 1, "used for the first, asked for the second")
+	require.Len(t, r.answer("once").Questions, 1, "used for the first, asked for the second")
 	var used engine.SessionHandle // as it was stored when the decision was used, before the agent was told
 	for _, h := range r.Handles() {
 		if strings.Contains(string(h.Data), `"settled_by"`) {
@@ -281,7 +281,7 @@ func TestRepeatedTurnGrantsNothingTwice(t *testing.T) {
 
 	r.turn.Session = &used
 	r.turn.Answers[0].ID = 1 // the same answer
-	o, err := r.again(t.Context())
+	o, err := r.repeatTurn(t.Context())
 	require.NoError(t, err)
 	require.Len(t, o.Questions, 1)
 	require.Equal(t, 1, strings.Count(strings.Join(r.decisions(), "\n"), ": once"))
@@ -334,7 +334,7 @@ func TestUnusableOptionsAreLeftOut(t *testing.T) {
 	require.Len(t, o.Questions[0].Options, 20)
 	require.LessOrEqual(t, len(o.Session.Data), engine.MaxSessionHandle)
 	w.Options, w.Insistent = nil, true
-	require.Empty(t, r.told("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to ask")
+	require.Empty(t, r.answer("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to ask")
 }
 
 // I6: a run that is canceled while the agent asks ends, with its process.

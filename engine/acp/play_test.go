@@ -113,7 +113,7 @@ func (p *playing) chat(name string) {
 	p.agent.mu.Lock() // the turn's answer is on its way
 	defer p.agent.mu.Unlock()
 	if err := p.update(context.Background(), sdk.UpdateAgentMessageText("pay no attention")); err == nil {
-		_ = made(p.artifacts, name, "")
+		_ = makeFile(p.artifacts, name, "")
 	}
 }
 
@@ -121,8 +121,8 @@ func (p *playing) update(ctx context.Context, u sdk.SessionUpdate) error {
 	return p.agent.conn.SessionUpdate(ctx, sdk.SessionNotification{SessionId: p.session, Update: u})
 }
 
-// tell says a message of its own, or a piece of one; between two messages a tool is used.
-func (p *playing) tell(ctx context.Context, how, text string) error {
+// sendMessage sends a message, or a piece of one; between two messages a tool is used.
+func (p *playing) sendMessage(ctx context.Context, how, text string) error {
 	if p.open != "" && (p.open != "piece" || how != "piece") {
 		p.tools++
 		id := sdk.ToolCallId("tool-" + strconv.Itoa(p.tools))
@@ -137,17 +137,17 @@ func (p *playing) tell(ctx context.Context, how, text string) error {
 func (p *playing) step(ctx context.Context, s script.Step) error {
 	switch s.Word {
 	case "say":
-		return p.tell(ctx, "message", s.Rest)
+		return p.sendMessage(ctx, "message", s.Rest)
 	case "delta":
-		return p.tell(ctx, "piece", s.Rest)
+		return p.sendMessage(ctx, "piece", s.Rest)
 	case "final":
-		return p.tell(ctx, "message", s.Rest)
+		return p.sendMessage(ctx, "message", s.Rest)
 	case "done":
-		return p.tell(ctx, "message", s.Rest+"\n"+script.DoneMarker+"\n")
+		return p.sendMessage(ctx, "message", s.Rest+"\n"+script.DoneMarker+"\n")
 	case "ask":
-		return p.tell(ctx, "message", script.Ask(s.Rest))
+		return p.sendMessage(ctx, "message", script.Ask(s.Rest))
 	case "recall":
-		return p.tell(ctx, "message", script.Recall(p.inputs))
+		return p.sendMessage(ctx, "message", script.Recall(p.inputs))
 	case "output":
 		p.output = json.RawMessage(s.Rest)
 	case "note":
@@ -158,7 +158,7 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	case "stop":
 		p.stop = sdk.StopReason(s.Rest)
 	case "touch":
-		return made(p.artifacts, s.Rest, "")
+		return makeFile(p.artifacts, s.Rest, "")
 	case "await":
 		return p.await(ctx, s.Rest)
 	case "hang":
@@ -166,7 +166,7 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 	case "flood":
 		n, err := strconv.Atoi(s.Rest)
 		for i := range n {
-			if err := p.tell(ctx, "message", "wave "+strconv.Itoa(i)+" "+strings.Repeat("~", 80)); err != nil {
+			if err := p.sendMessage(ctx, "message", "wave "+strconv.Itoa(i)+" "+strings.Repeat("~", 80)); err != nil {
 				return err
 			}
 		}
@@ -187,7 +187,7 @@ func (p *playing) step(ctx context.Context, s script.Step) error {
 			Update: sdk.UpdateAgentMessageText(s.Rest)})
 	case "client":
 		_, err := p.agent.conn.ReadTextFile(ctx, sdk.ReadTextFileRequest{SessionId: p.session, Path: s.Rest})
-		return p.tell(ctx, "message", fmt.Sprint(err))
+		return p.sendMessage(ctx, "message", fmt.Sprint(err))
 	case "later":
 		m, err := recalled(string(p.session))
 		m.Plan = append(m.Plan, s.Rest)
@@ -240,7 +240,7 @@ func (p *playing) permit(ctx context.Context, text string) error {
 		}
 		return nil
 	}
-	return p.tell(ctx, "message", w.Title+": "+decision)
+	return p.sendMessage(ctx, "message", w.Title+": "+decision)
 }
 
 func noted(path, line string) error {
@@ -291,7 +291,7 @@ func (p *playing) act(s script.Step) error {
 	case "ignoreterm":
 		signal.Ignore(syscall.SIGTERM)
 	case "pid":
-		return made(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
+		return makeFile(p.artifacts, s.Rest, strconv.Itoa(os.Getpid()))
 	case "spawn", "detach":
 		return p.spawn(s.Rest, s.Word == "detach")
 	case "exit":
@@ -326,7 +326,7 @@ func (p *playing) act(s script.Step) error {
 		if err != nil {
 			return err
 		}
-		return p.tell(context.Background(), "message", string(body))
+		return p.sendMessage(context.Background(), "message", string(body))
 	default:
 		return errors.New("the agent does not know this step")
 	}

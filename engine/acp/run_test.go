@@ -87,11 +87,11 @@ func (r *run) execute(ctx context.Context, input string) (engine.Outcome, error)
 	} else {
 		r.turn.Answers = []interaction.Answer{{ID: r.turn.Attempt, Resolution: interaction.UserReply, Text: input}}
 	}
-	return r.again(ctx)
+	return r.repeatTurn(ctx)
 }
 
-// again does a turn with the answer that is there.
-func (r *run) again(ctx context.Context) (engine.Outcome, error) {
+// repeatTurn does another turn with the same prompt or answer.
+func (r *run) repeatTurn(ctx context.Context) (engine.Outcome, error) {
 	r.turn.Attempt++
 	o, err := r.engine.RunTurn(ctx, r.turn, r)
 	if o.Session == nil {
@@ -101,8 +101,8 @@ func (r *run) again(ctx context.Context) (engine.Outcome, error) {
 	return o, err
 }
 
-// told does the next turn, which goes well.
-func (r *run) told(input string) engine.Outcome {
+// answer does the next turn with the input, which must go well.
+func (r *run) answer(input string) engine.Outcome {
 	r.Helper()
 	o, err := r.execute(r.Context(), input)
 	require.NoError(r, err)
@@ -113,7 +113,7 @@ func (r *run) told(input string) engine.Outcome {
 // does is the next turn, by steps.
 func (r *run) does(steps ...string) engine.Outcome {
 	r.Helper()
-	return r.told(enginetest.Script(steps...))
+	return r.answer(enginetest.Script(steps...))
 }
 
 // nobodyAnswers has the next turn go on with an automatic decision.
@@ -121,7 +121,7 @@ func (r *run) nobodyAnswers(asked interaction.Question) engine.Outcome {
 	r.Helper()
 	asked.ID = r.turn.Attempt
 	r.turn.Answers = []interaction.Answer{interaction.NewAutoDecision(asked).Answer(time.Now())}
-	o, err := r.again(r.Context())
+	o, err := r.repeatTurn(r.Context())
 	require.NoError(r, err)
 	require.Equal(r, engine.OK, o.Process.Status, o.Process.Detail)
 	return o

@@ -82,7 +82,7 @@ func TestFirstTurnCanBeRepeated(t *testing.T) {
 	cancel(engine.ErrShutdown)
 	require.NoError(t, <-done)
 	r.turn.Prompt = enginetest.Script("final at last")
-	o, err := r.again(t.Context())
+	o, err := r.repeatTurn(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "at last", o.FinalText, o.Process.Detail)
 }
@@ -90,8 +90,8 @@ func TestFirstTurnCanBeRepeated(t *testing.T) {
 // An agent that announces session/resume and does not know the method is asked to load.
 func TestMissingResumeMethodFallsBackToLoad(t *testing.T) {
 	r := newRun(t, "load,unresumable", nil)
-	r.told("first\n" + enginetest.Script("ask What next?"))
-	o := r.told("second\n" + enginetest.Script("recall"))
+	r.answer("first\n" + enginetest.Script("ask What next?"))
+	o := r.answer("second\n" + enginetest.Script("recall"))
 	require.Equal(t, "first | second", o.FinalText)
 }
 
@@ -136,7 +136,7 @@ func TestThoughtsAndPlansAreNoMessages(t *testing.T) {
 func TestAnswerWithASlashIsNoCommand(t *testing.T) {
 	r := newRun(t, "load", nil)
 	r.does("ask What next?")
-	o := r.told(" /init\n" + enginetest.Script("recall"))
+	o := r.answer(" /init\n" + enginetest.Script("recall"))
 	require.Equal(t, "The input is this text, and no command: | /init", o.FinalText)
 }
 
@@ -217,7 +217,7 @@ func TestOnlyTheAgentSeesItsSecrets(t *testing.T) {
 	for _, secret := range []string{"hunter2", "swörd", "sw\\u00f6rd"} {
 		require.NotContains(t, all, secret)
 	}
-	require.Equal(t, "rm -r hunter2: once", secretly(r.told("once").FinalText), "the agent knows")
+	require.Equal(t, "rm -r hunter2: once", secretly(r.answer("once").FinalText), "the agent knows")
 }
 
 // secretly puts back what is hidden.

@@ -37,7 +37,7 @@ func scriptedAgent(context.Context) (agent.Agent, error) {
 				}
 				return nil
 			}
-			end, err := enginetest.Perform(ctx, told(ctx.Session()), turn.ArtifactDir, say)
+			end, err := enginetest.Perform(ctx, inputsOf(ctx.Session()), turn.ArtifactDir, say)
 			switch {
 			case errors.Is(err, errUnheard):
 			case err != nil:
@@ -59,8 +59,8 @@ func scriptedAgent(context.Context) (agent.Agent, error) {
 // errUnheard: nobody takes the agent's events any more.
 var errUnheard = errors.New("unheard")
 
-// told is what a person has told the session.
-func told(s session.Session) []string {
+// inputsOf are the texts of the person in the session.
+func inputsOf(s session.Session) []string {
 	var inputs []string
 	for ev := range s.Events().All() {
 		if ev.Author != "user" {

@@ -12,12 +12,12 @@ import (
 // endings: how a turn ends that does not end by itself.
 var endings = []scene{
 	{name: "I6: a canceled turn ends, and is no success", real: true, play: func(w *world) {
-		g := w.newRun("r1").begin("begun", "touch begun", "hang")
+		g := w.newRun("r1").startUntil("begun", "touch begun", "hang")
 		g.cancel(engine.ErrCanceled)
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
 	}},
 	{name: "B1: a turn that hangs ends at its time limit, and is no success", real: true, play: func(w *world) {
-		g := w.newRun("r1").begin("begun", "final I am done, or am I", "touch begun", "hang")
+		g := w.newRun("r1").startUntil("begun", "final I am done, or am I", "touch begun", "hang")
 		g.cancel(engine.ErrTurnTimeout)
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
 	}},
@@ -41,7 +41,7 @@ var endings = []scene{
 	{name: "I2: an attempt that is no longer the run's stops, though nobody canceled it", real: true,
 		play: func(w *world) {
 			r := w.newRun("r1")
-			g := r.begin("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")
+			g := r.startUntil("begun", "touch begun", "await go", "say one", "say two", "say three", "hang")
 			r.Refuse(engine.ErrStale)
 			r.touch("go")
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)

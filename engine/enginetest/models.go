@@ -45,7 +45,7 @@ var models = []scene{
 		applies: both(isModel, both(onLinux, isResumable)), play: func(w *world) {
 			r := w.newRun("r1")
 			r.waits("note first", "ask What next?")
-			g := r.begin("begun", "final half a word", "touch begun", "hang")
+			g := r.startUntil("begun", "final half a word", "touch begun", "hang")
 			r.kill(r.named("self"))
 			killed := g.finish()
 			require.NotEqual(w, engine.OK, killed.Process.Status, "interrupted, or failed where another program ran "+
@@ -83,7 +83,7 @@ var models = []scene{
 		onLinux), play: func(w *world) {
 		w.setenv("INTERLUDE_TEST_SECRET", "hunter2")
 		r := w.newRun("r1")
-		g := r.begin("begun", "touch begun", "hang")
+		g := r.startUntil("begun", "touch begun", "hang")
 		pids := r.processes()
 		require.NotEmpty(w, pids)
 		for _, pid := range pids {

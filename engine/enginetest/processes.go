@@ -22,7 +22,7 @@ var processes = []scene{
 	{name: "I6: cancel ends the whole process group, also processes that ignore TERM", applies: isProgram,
 		play: func(w *world) {
 			r := w.newRun("r1")
-			g := r.begin("begun", "ignoreterm", "pid self", "spawn child", "touch begun", "hang")
+			g := r.startUntil("begun", "ignoreterm", "pid self", "spawn child", "touch begun", "hang")
 			g.cancel(engine.ErrCanceled)
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
 			r.gone("self", "child")
@@ -30,14 +30,14 @@ var processes = []scene{
 	{name: "I6: cancel also ends what left the group and holds the output open", applies: both(isProgram, onLinux),
 		play: func(w *world) {
 			r := w.newRun("r1")
-			g := r.begin("begun", "pid self", "detach astray", "touch begun", "hang")
+			g := r.startUntil("begun", "pid self", "detach astray", "touch begun", "hang")
 			g.cancel(engine.ErrCanceled)
 			require.NotEqual(w, engine.OK, g.finish().Process.Status)
 			r.gone("self", "astray")
 		}},
 	{name: "I2: an attempt that is no longer the run's leaves no process", applies: isProgram, play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.begin("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three",
+		g := r.startUntil("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three",
 			"hang")
 		r.Refuse(engine.ErrStale)
 		r.touch("go")

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// Recorder is a Sink that keeps what it is told. The zero value is ready; it is safe for concurrent
-// use.
+// Recorder is a Sink that records what is reported. The zero value is ready; it is safe for
+// concurrent use.
 type Recorder struct {
 	mu       sync.Mutex
 	messages []engine.Message
@@ -22,29 +22,29 @@ type Recorder struct {
 
 var _ engine.Sink = (*Recorder)(nil)
 
-// Message keeps m.
+// Message records m.
 func (r *Recorder) Message(_ context.Context, m engine.Message) error {
-	return r.take(func() { r.messages = append(r.messages, m) })
+	return r.report(func() { r.messages = append(r.messages, m) })
 }
 
-// Handle keeps h.
+// Handle records h.
 func (r *Recorder) Session(_ context.Context, h engine.SessionHandle) error {
 	h.Data = append([]byte(nil), h.Data...)
-	return r.take(func() { r.handles = append(r.handles, h) })
+	return r.report(func() { r.handles = append(r.handles, h) })
 }
 
-// Warn keeps d.
+// Warn records d.
 func (r *Recorder) Warn(_ context.Context, d interaction.Diagnostic) error {
-	return r.take(func() { r.warnings = append(r.warnings, d) })
+	return r.report(func() { r.warnings = append(r.warnings, d) })
 }
 
-func (r *Recorder) take(keep func()) error {
+func (r *Recorder) report(record func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.refusal != nil {
 		return r.refusal
 	}
-	keep()
+	record()
 	if r.changed != nil {
 		close(r.changed)
 		r.changed = nil
@@ -60,7 +60,7 @@ func (r *Recorder) Refuse(err error) {
 	r.refusal = err
 }
 
-// Messages returns the texts that were told, in order.
+// Messages returns the texts of the messages, in order.
 func (r *Recorder) Messages() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +82,14 @@ func (r *Recorder) Refs() []*engine.RawRef {
 	return refs
 }
 
-// Warnings returns the diagnostics that were told.
+// Warnings returns the reported diagnostics.
 func (r *Recorder) Warnings() []interaction.Diagnostic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]interaction.Diagnostic(nil), r.warnings...)
 }
 
-// Last returns the handle that was told last, nil when there was none.
+// Last returns the newest session handle, nil when there was none.
 func (r *Recorder) Last() *engine.SessionHandle {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +100,7 @@ func (r *Recorder) Last() *engine.SessionHandle {
 	return &h
 }
 
-// Await returns when done reports true, which it is asked after each report; or with an error when
+// Await returns when done returns true; done is called after each report. It returns an error when
 // ctx ends. done may call the Recorder's methods.
 func (r *Recorder) Await(ctx context.Context, done func() bool) error {
 	for {

@@ -125,7 +125,7 @@ var residents = []scene{
 		lost := w.losses()
 		r.do(r.naming("self", "ask What next?")...)
 		self := r.named("self")
-		g := r.begin("begun", "touch begun", "hang")
+		g := r.startUntil("begun", "touch begun", "hang")
 		g.cancel(engine.ErrCanceled)
 		require.NotEqual(w, engine.OK, g.finish().Process.Status)
 		r.goneAre(self)
@@ -140,7 +140,7 @@ var residents = []scene{
 			require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 			require.Equal(w, "two", o.FinalText)
 		}},
-	{name: "a function that stopped watching is not told", applies: isResident, play: func(w *world) {
+	{name: "a function that was removed is not called", applies: isResident, play: func(w *world) {
 		r := w.newRun("r1")
 		told := make(chan string, 1)
 		stop := w.resident().OnLoss(func(id string, _ error) { told <- id })

@@ -21,9 +21,9 @@ var sessions = []scene{
 		require.Equal(w, engine.OK, o.Process.Status, o.Process.Detail)
 		require.Equal(w, "first | second | third", o.FinalText)
 	}},
-	{name: "B11: the handle is told before the turn ends", real: true, play: func(w *world) {
+	{name: "B11: the handle is stored before the turn ends", real: true, play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.begin("begun", "touch begun", "await go", "final ok")
+		g := r.startUntil("begun", "touch begun", "await go", "final ok")
 		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))
 		r.touch("go")
 		require.Equal(w, engine.OK, g.finish().Process.Status)
@@ -79,7 +79,7 @@ var sessions = []scene{
 	{name: "E4: a run goes on after its process was killed in the middle of its first turn", applies: both(isProgram,
 		isResumable), play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.begin("begun", "note first", "pid self", "touch begun", "hang")
+		g := r.startUntil("begun", "note first", "pid self", "touch begun", "hang")
 		require.NoError(w, r.Await(w.ctx, func() bool { return r.Last() != nil }))
 		r.kill(r.pid("self"))
 		killed := g.finish()

@@ -41,10 +41,10 @@ type Harness struct {
 // pause is the time between two polls of a state that nobody reports.
 const pause = 2 * time.Millisecond
 
-// scene is a promise that an engine keeps, and how it is seen.
+// scene is a case: a promise of engines, and how it is checked.
 type scene struct {
 	name    string // the promise, beginning with the requirements it comes from
-	real    bool   // a real agent can play it too
+	real    bool   // it works with a real agent, too
 	applies func(*world) bool
 	play    func(*world)
 }
@@ -83,7 +83,7 @@ func both(is ...func(*world) bool) func(*world) bool {
 	}
 }
 
-// world is one case's host.
+// world is the host of one case.
 type world struct {
 	testing.TB
 	ctx     context.Context
@@ -129,7 +129,7 @@ func (w *world) host() engine.Engine {
 	return e
 }
 
-// run is a run as its engine sees it: folders, the session handle, what was told.
+// run is a run as its engine sees it: its folders, its session handle, and what was reported.
 type run struct {
 	*world
 	Recorder
@@ -195,7 +195,7 @@ func (r *run) do(steps ...string) engine.Outcome {
 	return o
 }
 
-// waits does the next turn, after which the run must be able to wait.
+// waits does the next turn, which must end well and with a session handle.
 func (r *run) waits(steps ...string) engine.Outcome {
 	r.Helper()
 	o := r.do(steps...)
@@ -204,7 +204,7 @@ func (r *run) waits(steps ...string) engine.Outcome {
 	return o
 }
 
-// going is a turn that is under way.
+// going is a turn that is being executed.
 type going struct {
 	*run
 	cancel context.CancelCauseFunc
@@ -213,8 +213,8 @@ type going struct {
 	err    error
 }
 
-// begin starts the next turn and returns when the agent has made the file.
-func (r *run) begin(file string, steps ...string) *going {
+// startUntil starts the next turn and returns when the agent has made the file.
+func (r *run) startUntil(file string, steps ...string) *going {
 	r.Helper()
 	g := r.start(steps...)
 	g.reach(file)

@@ -24,7 +24,7 @@ import (
 // governed is a trivial agent with all that a configuration can have watched.
 func governed(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
-	cfg := telling(tb, lines...)
+	cfg := secretShell(tb, lines...)
 	cfg.TurnLimit, cfg.IdleLimit = time.Hour, time.Hour
 	if runtime.GOOS == "linux" {
 		cfg.MaxMemory = 1 << 30

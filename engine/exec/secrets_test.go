@@ -24,8 +24,8 @@ const (
 	oddly  = `s\u0033cret\"\\/<value>`
 )
 
-// telling is a shell that may tell its secret, with rules for all that it can say.
-func telling(tb testing.TB, lines ...string) exec.Config {
+// secretShell is a shell that has a secret, with rules for each way to write it.
+func secretShell(tb testing.TB, lines ...string) exec.Config {
 	tb.Helper()
 	cfg := discreet(withSet(shell(tb, lines...)))
 	for _, do := range []exec.Action{exec.Message, exec.Delta, exec.Output, exec.Warning} {
@@ -121,7 +121,7 @@ func TestSecretIsRemovedFromAllThatATurnLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var told enginetest.Recorder
 			turn := job(t)
-			o, err := started(t, telling(t, tc.lines...)).RunTurn(t.Context(), turn, &told)
+			o, err := started(t, secretShell(t, tc.lines...)).RunTurn(t.Context(), turn, &told)
 			require.NoError(t, err)
 			for _, text := range all(t, turn, o, &told) {
 				require.NotContains(t, text, secret)
@@ -134,13 +134,13 @@ func TestSecretIsRemovedFromAllThatATurnLeaves(t *testing.T) {
 
 // A text that is cut within a secret does not end with its beginning.
 func TestCutTextHasNoPartOfASecret(t *testing.T) {
-	cfg := telling(t, says(exec.Delta, `"`+asJSON+`"`))
+	cfg := secretShell(t, says(exec.Delta, `"`+asJSON+`"`))
 	cfg.MaxOutput = 12
 	o, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 	require.NoError(t, err)
 	require.Equal(t, "[redacted]", o.FinalText)
 
-	cfg = telling(t, says(exec.Delta, `"ab s3cret"`), says(exec.Delta, `"\"\\/<value> z"`))
+	cfg = secretShell(t, says(exec.Delta, `"ab s3cret"`), says(exec.Delta, `"\"\\/<value> z"`))
 	cfg.MaxOutput = 12
 	o, err = started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestCutTextHasNoPartOfASecret(t *testing.T) {
 func TestMessageRefIsRightAfterARedactedSecret(t *testing.T) {
 	var told enginetest.Recorder
 	turn := job(t)
-	_, err := started(t, telling(t, `echo "x $API_KEY"`, says(exec.Message, `"one"`), says(exec.Message,
+	_, err := started(t, secretShell(t, `echo "x $API_KEY"`, says(exec.Message, `"one"`), says(exec.Message,
 		`"two"`))).RunTurn(t.Context(), turn, &told)
 	require.NoError(t, err)
 	ref := told.Refs()[0]
@@ -164,7 +164,7 @@ func TestMessageRefIsRightAfterARedactedSecret(t *testing.T) {
 // turns.
 func TestResidentAgentIsRedactedWithTheSecretsOfItsStart(t *testing.T) {
 	t.Setenv("API_KEY", secret)
-	cfg := telling(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd,
+	cfg := secretShell(t, "read -r input", says(exec.Final, `"1 `+oddly+`"`), saysEnd,
 		`printf 'chatter s3cret"'; touch chatted`,
 		"read -r input", `printf '%s\n' '\/<value>'`, says(exec.Final, `"2 `+oddly+`"`), saysEnd, "read -r input")
 	cfg.Resident, cfg.Stdin, cfg.StdinJSON = true, "{input}", true
@@ -200,7 +200,7 @@ func TestErrorHasNoSecret(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := telling(t, saysOK)
+			cfg := secretShell(t, saysOK)
 			cfg.Prepare = func(context.Context, engine.Turn) error { return prepare() }
 			_, err := started(t, cfg).RunTurn(t.Context(), job(t), &enginetest.Recorder{})
 			require.ErrorContains(t, err, "[redacted]")
@@ -211,11 +211,11 @@ func TestErrorHasNoSecret(t *testing.T) {
 			require.Equal(t, fsm.CodeEngineUnavailable, f.Code)
 		})
 	}
-	cfg := telling(t, `echo "$API_KEY"; echo "$API_KEY" >&2; exit $STATUS`)
+	cfg := secretShell(t, `echo "$API_KEY"; echo "$API_KEY" >&2; exit $STATUS`)
 	answer, err := started(t, cfg).Query(t.Context(), cfg.Args...)
 	require.NoError(t, err)
 	require.Equal(t, "[redacted]\n", answer)
-	cfg = telling(t)
+	cfg = secretShell(t)
 	_, err = started(t, cfg).Query(t.Context(), "-c", `echo "$API_KEY" >&2; exit 3`)
 	require.ErrorContains(t, err, "[redacted]")
 	require.NotContains(t, err.Error(), "s3cret")
@@ -223,7 +223,7 @@ func TestErrorHasNoSecret(t *testing.T) {
 
 // A secret that cannot be kept is refused before anything is started, by its name.
 func TestUnusableSecretIsRefused(t *testing.T) {
-	cfg := telling(t, saysOK)
+	cfg := secretShell(t, saysOK)
 	cfg.Secrets = []string{"TOKEN"}
 	_, err := exec.New(cfg)
 	require.ErrorContains(t, err, `"TOKEN" is in neither Env nor Set`)

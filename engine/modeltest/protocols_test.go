@@ -21,8 +21,8 @@ func started(tb testing.TB, cfg modeltest.Config) *modeltest.Server {
 	return s
 }
 
-// told are the texts of a user, one after another.
-func told(texts ...string) []modelagent.Entry {
+// userTexts are texts of a user, one after another.
+func userTexts(texts ...string) []modelagent.Entry {
 	var all []modelagent.Entry
 	for _, t := range texts {
 		all = append(all, modelagent.Entry{Role: modeltest.User, Text: t})
@@ -58,7 +58,7 @@ func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) mo
 func TestAnswerFollowsTheScriptOfTheLastUserText(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		say := func(steps ...string) string {
-			return asked(t, q, told(":: final the wrong one", "Please do:\n"+script.Script(steps...)+
+			return asked(t, q, userTexts(":: final the wrong one", "Please do:\n"+script.Script(steps...)+
 				"Thank you.\n")...).Text
 		}
 		require.Equal(t, "three", say("final one", "delta two", "final three"))
@@ -80,7 +80,7 @@ func TestAnswerFollowsTheScriptOfTheLastUserText(t *testing.T) {
 
 func TestRecallRepeatsTheHistory(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
-		a := asked(t, q, told("Begin.\n:: note first", ":: note second\n:: ask What?",
+		a := asked(t, q, userTexts("Begin.\n:: note first", ":: note second\n:: ask What?",
 			"third\n:: note \"third\"\n:: recall")...)
 		require.Equal(t, "first | second | third", a.Text, "the notes, and nothing of what agents may have written "+
 			"beside them")
@@ -92,17 +92,17 @@ func TestTextIsStreamedInPieces(t *testing.T) {
 		if !q.Stream {
 			return
 		}
-		a := asked(t, q, told(":: flood 500")...)
+		a := asked(t, q, userTexts(":: flood 500")...)
 		require.Equal(t, 500, a.Pieces)
 		require.Equal(t, 500, strings.Count(a.Text, "wave "))
-		a = asked(t, q, told(":: slow 7\n:: final a longer text")...)
+		a = asked(t, q, userTexts(":: slow 7\n:: final a longer text")...)
 		require.Equal(t, 7, a.Pieces)
 	})
 }
 
 func TestScriptContinuesAfterAToolResult(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
-		session := told(":: say one\n:: tool echo hello\n:: delta \"it said \"\n:: result\n")
+		session := userTexts(":: say one\n:: tool echo hello\n:: delta \"it said \"\n:: result\n")
 		a := asked(t, q, session...)
 		require.Equal(t, "one", a.Text, "a message that is to be seen at once comes with a call")
 		require.NotNil(t, a.Call)
@@ -125,9 +125,9 @@ func TestScriptContinuesAfterAToolResult(t *testing.T) {
 func TestToolStepWithoutToolsFails(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.NoTools = true
-		require.Equal(t, "one\n\ntwo", asked(t, q, told(":: say one\n:: delta two")...).Text)
-		require.Contains(t, asked(t, q, told(":: tool echo hello")...).Text, "no tool is offered")
-		require.Contains(t, asked(t, q, told(":: write /tmp/x hello")...).Text, "no tool is offered")
+		require.Equal(t, "one\n\ntwo", asked(t, q, userTexts(":: say one\n:: delta two")...).Text)
+		require.Contains(t, asked(t, q, userTexts(":: tool echo hello")...).Text, "no tool is offered")
+		require.Contains(t, asked(t, q, userTexts(":: write /tmp/x hello")...).Text, "no tool is offered")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestFailStepAnswersWithTheErrorOfTheAPI(t *testing.T) {
 			":: dance": {Status: 400, Message: "modeltest: the model does not know " +
 				"the step dance"},
 		} {
-			q.Session = told(steps)
+			q.Session = userTexts(steps)
 			_, err := modelagent.Ask(t.Context(), q)
 			var got *modelagent.APIError
 			require.ErrorAs(t, err, &got)
@@ -152,18 +152,18 @@ func TestBrokenAnswers(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		for _, steps := range []string{":: final half a\n:: drop", ":: final half a\n:: cut",
 			`:: raw "data: {\"type\": oops\n\n"`} {
-			q.Session = told(steps)
+			q.Session = userTexts(steps)
 			_, err := modelagent.Ask(t.Context(), q)
 			require.Error(t, err, steps)
 		}
-		require.Equal(t, "f\uFFFD\uFFFDx", asked(t, q, told(`:: final "f\xff\xfex"`)...).Text,
+		require.Equal(t, "f\uFFFD\uFFFDx", asked(t, q, userTexts(`:: final "f\xff\xfex"`)...).Text,
 			"what is no UTF-8 arrives as it was")
 	})
 }
 
 func TestRetryAfterAFailureSucceeds(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
-		q.Session = told(string(q.API) + "\n:: first 1 fail 529 overloaded\n:: first 2 drop\n:: final here\n")
+		q.Session = userTexts(string(q.API) + "\n:: first 1 fail 529 overloaded\n:: first 2 drop\n:: final here\n")
 		if q.Stream {
 			q.Session[0].Text += ":: note streamed\n"
 		}
@@ -180,7 +180,7 @@ func TestRetryAfterAFailureSucceeds(t *testing.T) {
 func TestSideCallsGetAHarmlessAnswer(t *testing.T) {
 	everyWay(t, func(t *testing.T, q modelagent.Question) {
 		q.NoTools = true
-		title := asked(t, q, told("Generate a title for this conversation:\n", ":: hang")...)
+		title := asked(t, q, userTexts("Generate a title for this conversation:\n", ":: hang")...)
 		require.Equal(t, "A test", title.Text)
 
 		q.Schema = map[string]any{"type": "object", "required": []string{"reason", "score", "next", "deep", "all",
@@ -194,11 +194,11 @@ func TestSideCallsGetAHarmlessAnswer(t *testing.T) {
 			"either": map[string]any{"anyOf": []any{map[string]any{"type": "string"}}},
 			"more":   map[string]any{"type": "string"},
 		}}
-		routed := asked(t, q, told(":: hang")...)
+		routed := asked(t, q, userTexts(":: hang")...)
 		require.JSONEq(t, `{"reason":"test","score":3,"next":"user","deep":{"x":{}},"all":[7],"sure":false,"none":null,"either":"test"}`, routed.Text)
 
 		q.NoTools = false
-		require.Equal(t, `{"mine":1}`, asked(t, q, told(`:: output {"mine":1}`)...).Text,
+		require.Equal(t, `{"mine":1}`, asked(t, q, userTexts(`:: output {"mine":1}`)...).Text,
 			"a conversation may have a schema too")
 	})
 }

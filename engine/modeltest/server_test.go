@@ -21,7 +21,7 @@ import (
 
 // chatting is a question in one of the protocols.
 func chatting(s *modeltest.Server, texts ...string) modelagent.Question {
-	return modelagent.Question{API: modeltest.Chat, URL: s.URL, Stream: true, Session: told(texts...)}
+	return modelagent.Question{API: modeltest.Chat, URL: s.URL, Stream: true, Session: userTexts(texts...)}
 }
 
 func TestHangingAnswerEndsWithItsRequest(t *testing.T) {
@@ -98,7 +98,7 @@ func TestConfigAnswerReplacesTheScript(t *testing.T) {
 	q := chatting(s, "Do it.")
 	for _, reply := range []string{"red", "blue"} {
 		q.Session = append(q.Session, modelagent.Entry{Role: modeltest.Assistant, Text: asked(t, q, q.Session...).Text})
-		q.Session = append(q.Session, told(reply)...)
+		q.Session = append(q.Session, userTexts(reply)...)
 	}
 	require.Equal(t, "You said blue to "+script.Ask("Question 2?")+"\n__SKILL_DONE__\n", asked(t, q, q.Session...).Text)
 }
@@ -110,10 +110,10 @@ func TestLogHasEachRequest(t *testing.T) {
 	require.NoError(t, err, "a log without a request is empty")
 	require.Empty(t, none)
 
-	asked(t, chatting(s, ""), told("<environment_context>not the user's</environment_context>", "one",
+	asked(t, chatting(s, ""), userTexts("<environment_context>not the user's</environment_context>", "one",
 		":: final ok")...)
 	call := modelagent.Entry{Role: modeltest.ToolCall, Text: "echo x", ID: "c1"}
-	asked(t, chatting(s, ""), append(told(":: tool echo x"), call, modelagent.Entry{Role: modeltest.ToolResult,
+	asked(t, chatting(s, ""), append(userTexts(":: tool echo x"), call, modelagent.Entry{Role: modeltest.ToolResult,
 		Text: "x", ID: "c1"})...)
 	want := []modeltest.Request{
 		{

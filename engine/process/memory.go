@@ -14,7 +14,7 @@ var ErrNoMemoryLimit = errors.New("process: memory cannot be limited on this sys
 
 // MemoryError is how a process ended that was ended because of its memory, see Command.MaxMemory.
 type MemoryError struct {
-	// Used is what its processes held when it was noticed, and Limit what they may, in bytes.
+	// Used is the memory that its processes held when the limit was found exceeded, in bytes.
 	Used, Limit int64
 	// Err is how the process ended then, nil for status 0.
 	Err error
@@ -45,7 +45,8 @@ func (p *Process) limitMemory(m *meter, limit int64) {
 	}
 }
 
-// noteExceeded notes that the process is ended because of its memory, unless it has ended already.
+// noteExceeded records that the process is ended because of its memory. It returns false when the
+// process has ended already.
 func (p *Process) noteExceeded(used, limit int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +57,7 @@ func (p *Process) noteExceeded(used, limit int64) bool {
 	return true
 }
 
-// withMemory is how the process ended: err, or a MemoryError around it when that was the reason.
+// withMemory returns err, or a MemoryError that wraps it when the process was ended for its memory.
 func (p *Process) withMemory(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

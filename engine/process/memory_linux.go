@@ -22,13 +22,13 @@ type meter struct {
 	tokens   map[living]string // guarded by mu; a token is read once in the life of a process
 }
 
-// living tells processes of this boot apart.
+// living identifies a process of this boot.
 type living struct {
 	pid     int
 	started string
 }
 
-// sample is a process as it was seen.
+// sample is a process at the time of a scan.
 type sample struct {
 	living
 	parent, group int
@@ -80,8 +80,8 @@ func (m *meter) scan() {
 		if !ok {
 			continue
 		}
-		token, known := before[s.living]
-		if !known {
+		token, cached := before[s.living]
+		if !cached {
 			token = tokenOf(pid)
 		}
 		m.tokens[s.living] = token
@@ -110,7 +110,7 @@ func sampleOf(pid int) (sample, bool) {
 		bytes: pages * int64(os.Getpagesize())}, true
 }
 
-// tokenOf is the token that a process was started with, "" when it has none or cannot be looked at.
+// tokenOf is the token in a process's environment, "" when it has none or cannot be read.
 func tokenOf(pid int) string {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {

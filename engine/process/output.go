@@ -79,14 +79,14 @@ func (l *LineReader) Next() (Line, error) {
 	}
 }
 
-// Skip drops what was read ahead, and then p, which the caller took from the stream itself. A
+// Skip discards what was read ahead, and then p, which the caller took from the stream itself. A
 // secret that begins there is still found, as far as it is still to come.
 func (l *LineReader) Skip(p []byte) {
 	l.source.Pass(p)
 	l.r.Reset(l.source)
 }
 
-// trimSplitRune takes off the part of a character that a cut left at the end.
+// trimSplitRune removes an incomplete character at the end.
 func trimSplitRune(text []byte) []byte {
 	for n := len(text) - 1; n >= 0 && n >= len(text)-utf8.UTFMax; n-- {
 		if utf8.RuneStart(text[n]) {
@@ -99,30 +99,30 @@ func trimSplitRune(text []byte) []byte {
 	return text
 }
 
-// MaxDiagnostics bounds how many oddities of a turn are listed.
+// MaxDiagnostics is how many diagnostics of a turn are listed.
 const MaxDiagnostics = 20
 
-// Diagnostics collects what is odd about an agent's output in a turn. The zero value is empty. It
-// is not safe for concurrent use.
+// Diagnostics collects the diagnostics about an agent's output in a turn. The zero value is empty.
+// It is not safe for concurrent use.
 type Diagnostics struct {
 	list  []interaction.Diagnostic
 	count int
 }
 
-// Count counts an oddity, and reports whether it is still to be listed.
+// Count counts a diagnostic, and reports whether it is within the limit.
 func (d *Diagnostics) Count() bool {
 	d.count++
 	return d.count <= MaxDiagnostics
 }
 
-// Add counts an oddity and lists it, unless there are too many.
+// Add counts a diagnostic, and lists it when it is within the limit.
 func (d *Diagnostics) Add(code fsm.Warning, detail string) {
 	if d.Count() {
 		d.list = append(d.list, interaction.Diagnostic{Code: code, Detail: detail})
 	}
 }
 
-// ValidUTF8 replaces invalid UTF-8 in s, which is an oddity.
+// ValidUTF8 replaces invalid UTF-8 in s, and adds a diagnostic when there is any.
 func (d *Diagnostics) ValidUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -131,7 +131,7 @@ func (d *Diagnostics) ValidUTF8(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// List returns the oddities, and last how many are not listed.
+// List returns the diagnostics. When there are more, the last one says how many are not listed.
 func (d *Diagnostics) List() []interaction.Diagnostic {
 	if d.count <= MaxDiagnostics {
 		return d.list

@@ -82,8 +82,8 @@ type Process struct {
 
 	mu      sync.Mutex
 	cleaned bool         // guarded by mu; nothing that carries the token is left
-	retired bool         // guarded by mu; the process number may be anybody's
-	memory  *MemoryError // guarded by mu; it was ended for it
+	retired bool         // guarded by mu; the process number may be that of another process
+	memory  *MemoryError // guarded by mu; set when the process is ended for its memory
 }
 
 // start runs the command. The goroutine that starts it keeps its thread until the process has
@@ -172,8 +172,8 @@ func (p *Process) wait(errR *os.File) {
 	close(p.ended)
 }
 
-// retire ends what is left of the group. From then on no signal is sent to its number, which may
-// become that of another process.
+// retire kills what is left of the group. From then on no signal is sent to its number, which the
+// system may give to another process.
 func (p *Process) retire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +181,7 @@ func (p *Process) retire() {
 	p.retired = true
 }
 
-// signal sends a signal to the group, unless its number may be that of another one.
+// signal sends a signal to the group, unless the process is retired.
 func (p *Process) signal(send func(pid int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -264,9 +264,9 @@ func (p *Process) Err() error {
 // ErrorText is the end of what the process wrote to its error output so far.
 func (p *Process) ErrorText() string { return p.stderr.String() }
 
-// Release gives back what is kept for an ended process: the reading end of its output and its
-// record, once nothing is left that it started. It waits for the end. Where a process cannot be
-// ended, its record stays for a later host.
+// Release frees what belongs to an ended process: the reading end of its output, and its record
+// once nothing is left that it started. It waits for the end. Where a process cannot be ended, its
+// record stays for a later host.
 func (p *Process) Release() {
 	<-p.ended
 	clean := p.clean()
@@ -294,7 +294,7 @@ func Killed(err error) bool {
 	return slices.Contains([]int{137, 143}, exit.ExitCode())
 }
 
-// tail keeps the end of a stream, for the failure's text.
+// tail is a writer that keeps the end of what is written, for the text of a failure.
 type tail struct {
 	mu   sync.Mutex
 	last []byte // guarded by mu

@@ -91,15 +91,15 @@ func (t *Table) endRecorded(ctx context.Context, runID string, gone func(worker 
 	if broken == nil {
 		t.removePartial(runID, gone)
 	}
-	known := make(map[string]bool) // by worker, which has many processes
+	hostGone := make(map[string]bool) // by worker, since one worker may have many records
 	for _, r := range records {
 		if ctx.Err() != nil {
 			return errors.Join(broken, context.Cause(ctx))
 		}
-		if _, asked := known[r.Worker]; !asked {
-			known[r.Worker] = gone(r.Worker)
+		if _, cached := hostGone[r.Worker]; !cached {
+			hostGone[r.Worker] = gone(r.Worker)
 		}
-		if !known[r.Worker] {
+		if !hostGone[r.Worker] {
 			continue
 		}
 		ended := procid.OfEarlierBoot(r.Worker) || endByToken(r.Token, endGroup(r))

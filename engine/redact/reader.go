@@ -58,5 +58,5 @@ func (r *Reader) Pass(p []byte) {
 		r.out = r.s.feed(r.out[:0], p[:n])
 		p = p[n:]
 	}
-	r.s.forget()
+	r.s.discard()
 }

@@ -1,13 +1,13 @@
 package redact
 
-// chunk is how much of a stream is taken at a time, in bytes.
+// chunk is how many bytes of a stream are read or fed at a time.
 const chunk = 32 << 10
 
 // stream redacts what comes in pieces. Positions count from the stream's beginning.
 type stream struct {
 	r     *Redactor
 	state int32
-	held  []byte // what was taken and not given on: from base to pos
+	held  []byte // what was fed and not released yet: the bytes from base to pos
 	base  int64
 	pos   int64
 	found []span // secrets in what is held: in order, disjoint; the first may have begun before base
@@ -15,7 +15,7 @@ type stream struct {
 
 type span struct{ from, to int64 }
 
-// feed takes p and appends to out what is certain. It keeps no reference to p.
+// feed adds p to the stream and appends to out what can be released. It keeps no reference to p.
 func (s *stream) feed(out, p []byte) []byte {
 	s.held = append(s.held, p...)
 	for i := 0; i < len(p); i++ {
@@ -37,7 +37,7 @@ func (s *stream) feed(out, p []byte) []byte {
 	return s.release(out, s.pos-int64(s.r.nodes[s.state].depth))
 }
 
-// find notes a secret that ends where the search is. What overlaps it is one with it.
+// find adds a secret that ends at the current position. It is merged with those that it overlaps.
 func (s *stream) find(secret span) {
 	for n := len(s.found); n > 0 && s.found[n-1].to > secret.from; n-- {
 		secret.from = min(secret.from, s.found[n-1].from)
@@ -46,39 +46,39 @@ func (s *stream) find(secret span) {
 	s.found = append(s.found, secret)
 }
 
-// release gives on what lies before safe: no secret that is still to be found begins there.
+// release appends to out what lies before safe: no secret that is still to be found begins there.
 func (s *stream) release(out []byte, safe int64) []byte {
-	given := 0 // of what is held
+	released := 0 // bytes of held
 	for s.base < safe {
 		upTo := safe
 		switch {
 		case len(s.found) == 0:
-			out = append(out, s.held[given:given+int(upTo-s.base)]...)
+			out = append(out, s.held[released:released+int(upTo-s.base)]...)
 		case s.found[0].from > s.base:
 			upTo = min(safe, s.found[0].from)
-			out = append(out, s.held[given:given+int(upTo-s.base)]...)
+			out = append(out, s.held[released:released+int(upTo-s.base)]...)
 		case s.found[0].to <= safe:
 			upTo = s.found[0].to
 			out = append(out, Mask...)
 			s.found = s.found[1:]
 		default: // another secret may overlap it: its bytes can go, its mask comes later
 		}
-		given += int(upTo - s.base)
+		released += int(upTo - s.base)
 		s.base = upTo
 	}
-	s.held = append(s.held[:0], s.held[given:]...)
+	s.held = append(s.held[:0], s.held[released:]...)
 	return out
 }
 
-// finish gives on the rest; the stream begins anew.
+// finish appends the rest to out, and resets the search.
 func (s *stream) finish(out []byte) []byte {
 	out = s.release(out, s.pos)
 	s.state = 0
 	return out
 }
 
-// forget passes over what is held. A secret that began there is still found, as far as it is still
-// to come.
-func (s *stream) forget() {
+// discard discards what is held. A secret that began there is still found: the rest of it is
+// replaced.
+func (s *stream) discard() {
 	s.base, s.held, s.found = s.pos, s.held[:0], nil
 }

@@ -12,7 +12,7 @@ type Writer struct {
 // Writer returns a writer to target. Close it, so that what it holds back is written.
 func (r *Redactor) Writer(target io.Writer) *Writer { return &Writer{target: target, s: stream{r: r}} }
 
-// Write hands on what is certain. It reports p as written when target took that.
+// Write writes to target what can be released. It reports p as written when target took that.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.s.r == nil {
 		return w.target.Write(p)
@@ -20,7 +20,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	for taken := 0; taken < len(p); {
 		n := min(len(p)-taken, chunk)
 		w.out = w.s.feed(w.out[:0], p[taken:taken+n])
-		if err := w.give(); err != nil {
+		if err := w.flush(); err != nil {
 			return taken, err
 		}
 		taken += n
@@ -34,17 +34,17 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.out = w.s.finish(w.out[:0])
-	return w.give()
+	return w.flush()
 }
 
 // Drop passes over what is held back, so that no beginning of a secret is left where a text is cut.
 func (w *Writer) Drop() {
 	if w.s.r != nil {
-		w.s.forget()
+		w.s.discard()
 	}
 }
 
-func (w *Writer) give() error {
+func (w *Writer) flush() error {
 	if len(w.out) == 0 {
 		return nil
 	}
