@@ -334,7 +334,8 @@ func TestUnusableOptionsAreLeftOut(t *testing.T) {
 	require.Len(t, o.Questions[0].Options, 20)
 	require.LessOrEqual(t, len(o.Session.Data), engine.MaxSessionHandle)
 	w.Options, w.Insistent = nil, true
-	require.Empty(t, r.answer("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to ask")
+	require.Empty(t, r.answer("none\n"+enginetest.Script(permit(w))).Questions, "without options there is nothing to "+
+		"ask")
 }
 
 // I6: a run that is canceled while the agent asks ends, with its process.

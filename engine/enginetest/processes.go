@@ -37,7 +37,8 @@ var processes = []scene{
 		}},
 	{name: "I2: an attempt that is no longer the run's leaves no process", applies: isProgram, play: func(w *world) {
 		r := w.newRun("r1")
-		g := r.startUntil("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two", "say three",
+		g := r.startUntil("begun", "pid self", "spawn child", "touch begun", "await go", "say one", "say two",
+			"say three",
 			"hang")
 		r.Refuse(engine.ErrStale)
 		r.touch("go")
