@@ -83,7 +83,7 @@ func ServeEarlierData(t *testing.T, s store.Store, path string) {
 		requireUnchanged(t, s, want)
 	}
 	clock := &shiftedClock{}
-	clock.offset.Store(int64(latest.Add(time.Minute).Sub(time.Now())))
+	clock.offset.Store(int64(time.Until(latest.Add(time.Minute))))
 	l, err := lifecycle.New(lifecycle.Config{Store: s, Engine: engine.Func(paint),
 		Engines: map[string]engine.Engine{"resident": NewAgent(fsm.ProfileStickyProcess)},
 		Clock:   clock, Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
