@@ -15,3 +15,5 @@
 // Neighbours: lifecycle calls engines; interaction gives questions and answers, fsm profiles and
 // codes. An engine knows no store.
 package engine
+
+//go:generate go run ../internal/modelgen

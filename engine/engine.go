@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 )
 
@@ -34,9 +33,9 @@ type Engine interface {
 
 // Profile is an engine's way to continue after a wait and why, and how it is to be understood.
 type Profile struct {
-	// Kind is fsm.ProfileResumable or fsm.ProfileStickyProcess. Without it no turn is executed: the
+	// Kind is Resumable or StickyProcess. Without it no turn is executed: the
 	// run fails with ENGINE_UNAVAILABLE.
-	Kind   fsm.Profile
+	Kind   ProfileKind
 	Reason string
 	// Plain: the engine is plain code and no language model. It gets the host's prompt, replies and
 	// reasons for repair as they are, without instructions; it says by Done, Questions and Output
@@ -51,25 +50,19 @@ type Profile struct {
 	Signed bool
 }
 
-// SessionHandle is how an engine finds its session again when a run goes on.
-type SessionHandle = interaction.SessionHandle
-
-// MaxSessionHandle is the largest SessionHandle.Data in bytes.
-const MaxSessionHandle = interaction.MaxSessionHandle
-
 // Turn is one attempt to execute.
 type Turn struct {
 	RunID   string
 	Attempt int    // from 1
 	Epoch   uint64 // the fencing epoch of this attempt
-	Mode    fsm.Mode
+	Mode    Mode
 
 	// Prompt is the run's full prompt with the instructions of its mode (section H); without them
 	// where the engine is plain.
 	Prompt string
 	// Answers are the answers that this turn goes on with; empty in the first turn. Version 1 has
 	// at most one.
-	Answers []interaction.Answer
+	Answers []Answer
 	// Plain says that the engine is plain code, as its Profile does: Input leaves replies as they
 	// are.
 	Plain bool
@@ -134,7 +127,7 @@ type Sink interface {
 	// Session stores the session handle as soon as it is known, before the turn ends.
 	Session(ctx context.Context, h SessionHandle) error
 	// Warn stores a diagnostic as an event.
-	Warn(ctx context.Context, d interaction.Diagnostic) error
+	Warn(ctx context.Context, d Diagnostic) error
 }
 
 // Message is an intermediate message of the assistant.

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
-
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // Func is an engine in the host's own process: a function that does one turn. It is plain code
@@ -20,7 +17,7 @@ import (
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
-//			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+//			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 //		}
 //		return engine.Done("shipped"), nil
 //	})
@@ -28,7 +25,7 @@ type Func func(ctx context.Context, t Turn, s Sink) (Outcome, error)
 
 // Profile is resumable.
 func (Func) Profile(context.Context) (Profile, error) {
-	return Profile{Kind: fsm.ProfileResumable, Reason: "a function of the host is called anew for each turn",
+	return Profile{Kind: Resumable, Reason: "a function of the host is called anew for each turn",
 		Plain: true}, nil
 }
 
@@ -77,8 +74,8 @@ func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 }
 
 // Ask is the outcome of a turn that asks a person.
-func Ask(q interaction.Question) Outcome {
-	return Outcome{Process: Process{Status: OK}, Questions: []interaction.Question{q}}
+func Ask(q Question) Outcome {
+	return Outcome{Process: Process{Status: OK}, Questions: []Question{q}}
 }
 
 // Say is the outcome of a turn that ends with a message. In an interactive run it does not complete

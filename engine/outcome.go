@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // Reasons for which a turn's context is canceled, found with context.Cause, and answers of a Sink
@@ -36,7 +33,7 @@ type Process struct {
 	// Code is the error code when Status is not OK; empty stands for the status's own code. One
 	// that the contract does not allow at a turn's end stands in the run's error message, beside
 	// ENGINE_FAILED.
-	Code fsm.Code
+	Code Code
 	// Detail says what happened, for a person.
 	Detail   string
 	ExitCode int
@@ -56,13 +53,13 @@ type Outcome struct {
 	Done bool
 	// Questions are explicit questions that the engine hands over; those in the FinalText of an
 	// engine that is not plain are found by the library.
-	Questions []interaction.Question
+	Questions []Question
 	// Session is the session to resume; nil leaves the one that the Sink was given, or that the
 	// run has from an earlier turn.
 	Session *SessionHandle
 	Usage   Usage
 	// Diagnostics become warnings of the turn, a thousand at most.
-	Diagnostics []interaction.Diagnostic
+	Diagnostics []Diagnostic
 }
 
 // Usage is what the turn cost, as far as the agent tells.
@@ -74,7 +71,7 @@ type Usage struct {
 
 // Failure is an error that carries the code a failed turn ends with.
 type Failure struct {
-	Code   fsm.Code
+	Code   Code
 	Detail string
 	Err    error
 }

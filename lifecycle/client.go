@@ -11,18 +11,8 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
-
-// Run is the stored record of a run.
-type Run = store.Run
-
-// Query filters and pages a listing of runs.
-type Query = store.Query
-
-// Page is one page of a listing.
-type Page = store.Page
 
 // Client has all calls of a Lifecycle but Serve, for processes that execute no runs: web front
 // ends, command lines. It is safe for concurrent use. Close ends its watch on the store; the store
@@ -196,17 +186,17 @@ func (c *Client) Runs(ctx context.Context, q Query) (Page, error) { return c.sto
 func (c *Client) Inbox(ctx context.Context, q Query) (Page, error) { return c.store.Inbox(ctx, q) }
 
 // Pending returns the question that the run waits with, nil when it waits for nobody.
-func (c *Client) Pending(ctx context.Context, id string) (*interaction.Question, error) {
+func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
 	r, err := c.store.Run(ctx, id)
 	return r.Pending, err
 }
 
 // History returns every question of the run and how it was settled, in order; the open one, without
 // a resolution, comes last (C7).
-func (c *Client) History(ctx context.Context, id string) ([]interaction.Record, error) {
+func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 	run, records, err := c.store.History(ctx, id)
 	if err == nil && run.Pending != nil {
-		records = append(records, interaction.Record{Question: *run.Pending})
+		records = append(records, Record{Question: *run.Pending})
 	}
 	return records, err
 }
@@ -250,9 +240,6 @@ func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 		}
 	}
 }
-
-// Stats are the figures of all nodes' queues, waits and pools at one moment.
-type Stats = store.Survey
 
 // ErrNoStats is the error of Stats if the store cannot count its runs. The stores of this project
 // can.

@@ -27,3 +27,5 @@
 // and replies), slots (who may execute) and fsm (what follows from what), generated from contract.
 // No package of this module imports lifecycle.
 package lifecycle
+
+//go:generate go run ../internal/modelgen

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -66,7 +65,7 @@ func (e *SpecError) Unwrap() error { return e.Err }
 type WaitError struct {
 	RunID string
 	ID    int
-	State fsm.State
+	State State
 	// Pending is the interaction the run waits for; 0 when it waits for none.
 	Pending int
 	// Asked is how many interactions the run has asked so far.
@@ -95,8 +94,8 @@ func (e *WaitError) Is(target error) bool { return target == ErrNotWaiting }
 type SettledError struct {
 	RunID      string
 	ID         int
-	Resolution interaction.Resolution
-	State      fsm.State
+	Resolution Resolution
+	State      State
 }
 
 func (e *SettledError) Error() string {
@@ -110,7 +109,7 @@ func (e *SettledError) Is(target error) bool { return target == ErrSettled }
 // TerminalError says that the run has ended, and how.
 type TerminalError struct {
 	RunID string
-	State fsm.State
+	State State
 }
 
 func (e *TerminalError) Error() string {

@@ -12,9 +12,6 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Event is one FCMP event of a run.
-type Event = fcmp.Event
-
 // eventPage is how many events a follower reads at a time: enough to make a long replay cheap, few
 // enough to keep its memory small.
 const eventPage = 256

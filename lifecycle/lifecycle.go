@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
@@ -32,8 +31,8 @@ type Config struct {
 	Engine  engine.Engine
 	Engines map[string]engine.Engine
 	// Pools are created or changed in the store by New. The default pool exists in any case, with
-	// slots.DefaultCapacity when nobody said otherwise.
-	Pools []slots.Pool
+	// DefaultCapacity when nobody said otherwise.
+	Pools []Pool
 	// Dir is where runs have their folders: DIR/<run id>/work, artifacts, transcripts and home, for
 	// this user alone. A folder that is another run's, of another store or of one that was pruned,
 	// is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in the same
@@ -202,10 +201,10 @@ func (l *Lifecycle) setPools() error {
 		return fmt.Errorf("lifecycle: read pools: %w", err)
 	}
 	pools := l.cfg.Pools
-	isDefault := func(p slots.Pool) bool { return p.Name == slots.DefaultPool }
+	isDefault := func(p Pool) bool { return p.Name == DefaultPool }
 	if !slices.ContainsFunc(pools, isDefault) &&
 		!slices.ContainsFunc(known, func(p store.PoolUse) bool { return isDefault(p.Pool) }) {
-		pools = append([]slots.Pool{{Name: slots.DefaultPool, Capacity: slots.DefaultCapacity}}, pools...)
+		pools = append([]Pool{{Name: DefaultPool, Capacity: DefaultCapacity}}, pools...)
 	}
 	for _, p := range pools {
 		if err := l.store.SetPool(ctx, p); err != nil {

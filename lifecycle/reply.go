@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -18,15 +17,15 @@ import (
 // question, or not yet), ErrSettled (a *SettledError: somebody was first), ErrKeyConflict. After
 // any other error, of the context too, the reply may or may not have been accepted: call again with
 // the same Key.
-func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) (interaction.Receipt, error) {
+func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
 	if err := reply.Validate(); err != nil {
-		return interaction.Receipt{}, err
+		return Receipt{}, err
 	}
 	digest := reply.Digest()
 	for {
 		status, err := c.replyStatus(ctx, id, reply, digest)
 		if err != nil {
-			return interaction.Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
+			return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", id, err)
 		}
 		if !status.pending {
 			return status.receipt, status.refusal
@@ -43,7 +42,7 @@ func (c *Client) Reply(ctx context.Context, id string, reply interaction.Reply) 
 type replyStatus struct {
 	run     Run
 	pending bool
-	receipt interaction.Receipt // of the accepted reply with the same key and body
+	receipt Receipt // of the accepted reply with the same key and body
 	refusal error
 	// settled: the receipt or the refusal says how the question was settled. The caller will not
 	// retry then, so what it is told must be durable (J8).
@@ -52,8 +51,7 @@ type replyStatus struct {
 
 // replyStatus reads the status of a reply. A status that says how the question was settled is read
 // again through Confirm: the first read may show a commit that is not durable.
-func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.Reply, digest string) (
-	replyStatus, error) {
+func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, digest string) (replyStatus, error) {
 	status, err := readReplyStatus(ctx, c.store, id, reply, digest)
 	if err != nil || !status.settled {
 		return status, err
@@ -67,8 +65,7 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply interaction.R
 
 // readReplyStatus reads the run, and the interactions that were settled before as far as they
 // matter. The error says that the store could not be read.
-func readReplyStatus(ctx context.Context, r store.Reader, id string, reply interaction.Reply, digest string) (
-	replyStatus, error) {
+func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, digest string) (replyStatus, error) {
 	run, err := r.Run(ctx, id)
 	if err != nil {
 		return replyStatus{}, err
@@ -93,26 +90,25 @@ func readReplyStatus(ctx context.Context, r store.Reader, id string, reply inter
 
 // acceptReply settles the pending question with the reply. The error is store.ErrConflict if
 // somebody else has changed the run since it was read: another reply, a deadline or a cancel.
-func (c *Client) acceptReply(ctx context.Context, run Run, reply interaction.Reply, digest string) (
-	interaction.Receipt, error) {
+func (c *Client) acceptReply(ctx context.Context, run Run, reply Reply, digest string) (Receipt, error) {
 	cm, err := decideReply(&run, reply, digest, commitTime(c.clock))
 	if err != nil {
-		return interaction.Receipt{}, err
+		return Receipt{}, err
 	}
 	if err := c.commit(ctx, cm); err != nil {
-		return interaction.Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
+		return Receipt{}, fmt.Errorf("lifecycle: reply to run %s: %w", run.ID, err)
 	}
-	return interaction.Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
+	return Receipt{RunID: run.ID, ID: reply.ID, Key: reply.Key, AcceptedAt: cm.Settled.ResolvedAt}, nil
 }
 
 // replayedReceipt is the receipt that the accepted reply with this key was given. The error is
 // ErrKeyConflict if that reply had another body.
-func replayedReceipt(id string, accepted interaction.Record, digest string) (interaction.Receipt, error) {
+func replayedReceipt(id string, accepted Record, digest string) (Receipt, error) {
 	if accepted.Digest != digest {
-		return interaction.Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
+		return Receipt{}, fmt.Errorf("%w: key %q settled interaction %d of run %s", ErrKeyConflict,
 			accepted.Key, accepted.Question.ID, id)
 	}
-	return interaction.Receipt{RunID: id, ID: accepted.Question.ID, Key: accepted.Key,
+	return Receipt{RunID: id, ID: accepted.Question.ID, Key: accepted.Key,
 		AcceptedAt: accepted.ResolvedAt, Replayed: true}, nil
 }
 
@@ -141,18 +137,18 @@ func refusedReply(ctx context.Context, r store.Reader, run Run, interactionID in
 
 // settledInteraction reads one settled interaction of a run. A store that is no
 // store.InteractionReader reads the whole history for it.
-func settledInteraction(ctx context.Context, r store.Reader, id string, number int) (interaction.Record, error) {
+func settledInteraction(ctx context.Context, r store.Reader, id string, number int) (Record, error) {
 	if s, ok := r.(store.InteractionReader); ok {
 		return s.Interaction(ctx, id, number)
 	}
 	_, records, err := r.History(ctx, id)
 	if err != nil {
-		return interaction.Record{}, err
+		return Record{}, err
 	}
 	for _, record := range records {
 		if record.Question.ID == number {
 			return record, nil
 		}
 	}
-	return interaction.Record{}, store.ErrNotFound
+	return Record{}, store.ErrNotFound
 }

@@ -18,19 +18,7 @@ import (
 	"github.com/interlude-go/interlude/internal/plainjson"
 	"github.com/interlude-go/interlude/internal/schema"
 	"github.com/interlude-go/interlude/lifecycle/skill"
-	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
-)
-
-// Mode says whether a run may ask a person.
-type Mode = fsm.Mode
-
-// The modes of a run.
-const (
-	// Interactive runs may end a turn with a question.
-	Interactive = fsm.ModeInteractive
-	// Auto runs decide everything by themselves and never wait (A6).
-	Auto = fsm.ModeAuto
 )
 
 // Defaults and limits of a Spec.
@@ -125,7 +113,7 @@ func (s Spec) withDefaults() Spec {
 		s.MaxAutoDecisions = DefaultMaxAutoDecisions
 	}
 	if s.Pool == "" {
-		s.Pool = slots.DefaultPool
+		s.Pool = DefaultPool
 	}
 	s.NotBefore = s.NotBefore.UTC().Truncate(time.Microsecond)
 	return s

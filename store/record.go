@@ -30,7 +30,8 @@ type Run struct {
 	Pool             string        `json:"pool" plain:"own"`
 	Key              string        `json:"key,omitempty" plain:"own"`
 	Priority         int           `json:"priority,omitempty"` // higher first
-	// moves when an interrupted turn goes back to the queue
+	// NotBefore is the time until which the run stays in the queue in any case. It moves when an
+	// interrupted turn goes back to the queue.
 	NotBefore time.Time         `json:"not_before,omitzero"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	CreatedAt time.Time         `json:"created_at"`
