@@ -1,5 +1,5 @@
 // Package interlude is the door to durable human-in-the-loop runs for Go. It holds no code of its
-// own: a host imports the packages below.
+// own: a host imports lifecycle, engine and a store.
 //
 // A host hands a job for an agent to lifecycle. The agent works in turns; when a turn ends with a
 // question, the run parks in state waiting_user for minutes or weeks at no cost, its execution slot

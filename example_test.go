@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -15,7 +13,7 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
-			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 		}
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	})
@@ -35,14 +33,14 @@ func Example() {
 			panic(err)
 		}
 		if ev.Type == "user.input.required" {
-			_, err = lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
 			if err != nil {
 				panic(err)
 			}
 		}
 	}
 	run, err = lc.Get(ctx, run.ID)
-	fmt.Println(run.State == fsm.StateSucceeded, run.FinalText, err)
+	fmt.Println(run.State == lifecycle.StateSucceeded, run.FinalText, err)
 	stop()
 	fmt.Println(<-served)
 	// Output:

@@ -57,3 +57,27 @@ func TestTheReadmeSaysWhatToGet(t *testing.T) {
 		}
 	}
 }
+
+// The README's first code is examples/hello, without what every program needs: each of its lines is
+// one of the program's, but for the comment. A line that ends with {… } stands for a block.
+func TestTheReadmesCodeIsTheProgramHello(t *testing.T) {
+	code := func(line string) string {
+		line, _, _ = strings.Cut(line, " // ")
+		return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), "… }"))
+	}
+	source, err := os.ReadFile("examples/hello/main.go")
+	require.NoError(t, err)
+	var program []string
+	for line := range strings.Lines(string(source)) {
+		program = append(program, code(line))
+	}
+	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(readme(t))
+	require.NotNil(t, block)
+	for line := range strings.Lines(block[1]) {
+		want := strings.TrimPrefix(code(line), "go ") // Serve runs in a goroutine, which the program waits for
+		found := slices.ContainsFunc(program, func(have string) bool {
+			return have == want || strings.HasPrefix(want, "lc.Serve(") && strings.Contains(have, "lc.Serve(")
+		})
+		require.True(t, found, "the README's line is not in examples/hello:\n%s", want)
+	}
+}

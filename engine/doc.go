@@ -12,8 +12,9 @@
 // Func is an engine in the host's process; agents has the command lines that people use by name,
 // exec any other; acp, eino and adk are modules of their own. enginetest proves any of them.
 //
-// Neighbours: lifecycle calls engines; interaction gives questions and answers, fsm profiles and
-// codes. An engine knows no store.
+// Neighbours: lifecycle calls engines. Questions and answers are defined in interaction, profiles
+// and codes in fsm; those that an engine needs have a name here too (model.list). An engine knows no
+// store.
 package engine
 
 //go:generate go run ../internal/modelgen

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -24,7 +23,7 @@ func Example_cancel() {
 	must(lc.Cancel(ctx, run.ID, "no longer needed"))
 	run, err = lc.Get(ctx, run.ID)
 	must(err)
-	_, err = lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes"})
+	_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes"})
 	fmt.Println(run.State, "- the reply came too late:", errors.Is(err, lifecycle.ErrSettled))
 	// Output: canceled - the reply came too late: true
 }

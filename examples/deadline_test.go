@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -16,7 +15,7 @@ func Example_deadline() {
 	careful := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		switch {
 		case len(t.Answers) == 0:
-			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 		case t.Answers[0].Auto != nil: // the agent is told that nobody has answered
 			return engine.Done("nobody answered: not shipped"), nil
 		default:

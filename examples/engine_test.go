@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -18,7 +16,7 @@ type counter struct{}
 
 // Profile says that a session can be resumed by another process.
 func (counter) Profile(context.Context) (engine.Profile, error) {
-	return engine.Profile{Kind: fsm.ProfileResumable, Reason: "the handle is all there is", Plain: true}, nil
+	return engine.Profile{Kind: engine.Resumable, Reason: "the handle is all there is", Plain: true}, nil
 }
 
 // RunTurn asks for numbers until the sum is 10.
@@ -37,7 +35,7 @@ func (counter) RunTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.
 	if sum >= 10 {
 		return engine.Output(map[string]int{"sum": sum})
 	}
-	outcome := engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: fmt.Sprintf("%d so far. And?", sum)})
+	outcome := engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: fmt.Sprintf("%d so far. And?", sum)})
 	outcome.Session = &engine.SessionHandle{Engine: "counter", Data: []byte(fmt.Sprint(sum))}
 	return outcome, nil
 }
@@ -56,7 +54,7 @@ func Example_engine() {
 			q, err := lc.Pending(ctx, run.ID)
 			must(err)
 			fmt.Println(q.Prompt, 4)
-			_, err = lc.Reply(ctx, run.ID, interaction.Reply{ID: q.ID, Text: "4"})
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: q.ID, Text: "4"})
 			must(err)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -22,7 +21,7 @@ func must(err error) {
 // shipper is an agent that asks before it ships.
 var shipper = engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
-		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 	}
 	return engine.Done("You said: " + t.Answers[0].Text), nil
 })

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
@@ -82,7 +81,7 @@ func Example_twoNodes() {
 	must(err)
 	untilAsked(ctx, two, run.ID)
 	leaveOne() // the node that was submitted to goes, the run does not
-	_, err = two.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes"})
+	_, err = two.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes"})
 	must(err)
 	run, err = two.Wait(ctx, run.ID)
 	fmt.Println(run.State, run.FinalText, err)

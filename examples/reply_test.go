@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -21,7 +20,7 @@ func Example_idempotentReply() {
 	must(err)
 	untilAsked(ctx, lc, run.ID)
 
-	reply := interaction.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: "ada"}
+	reply := lifecycle.Reply{ID: 1, Text: "yes", Key: "msg-42", Actor: "ada"}
 	first, err := lc.Reply(ctx, run.ID, reply)
 	must(err)
 	run, err = lc.Wait(ctx, run.ID)

@@ -23,6 +23,10 @@
 // Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front
 // ends.
 //
+// A host imports this package, engine (or the package of another engine) and a store. What it
+// touches of the packages below has a name here too: Run, Question, Reply, State, Event and so on
+// (model.list).
+//
 // Below it stand engine (who executes a turn), store (who keeps the truth), interaction (questions
 // and replies), slots (who may execute) and fsm (what follows from what), generated from contract.
 // No package of this module imports lifecycle.

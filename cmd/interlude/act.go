@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/engine"
 )
 
 // act is what the demo agent and the scripted model do with any skill: they ask two questions,
@@ -21,18 +21,18 @@ type act struct {
 
 // asked are the questions, with the answers that are assumed if nobody replies.
 var asked = []struct {
-	interaction.Question
+	engine.Question
 	otherwise string
 }{
-	{interaction.Question{Kind: interaction.ChooseOne, Prompt: "How shall it sound?", Options: []interaction.Option{
+	{engine.Question{Kind: engine.ChooseOne, Prompt: "How shall it sound?", Options: []engine.Option{
 		{Label: "Friendly", Value: "friendly"}, {Label: "Formal", Value: "formal"}, {Label: "Like a pirate",
 			Value: "pirate"},
 	}}, "friendly"},
-	{interaction.Question{Kind: interaction.Confirm, Prompt: "May I write it into a file?"}, "no"},
+	{engine.Question{Kind: engine.Confirm, Prompt: "May I write it into a file?"}, "no"},
 }
 
 // next is the next question, nil when all are answered.
-func (a act) next() *interaction.Question {
+func (a act) next() *engine.Question {
 	if n := len(a.given); !a.alone && n < len(asked) {
 		return &asked[n].Question
 	}

@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract/fcmp"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -27,12 +24,12 @@ type conversation struct {
 	served <-chan error // how the serving ended, once; then closed
 	leave  func()       // ends the serving
 
-	open  *fcmp.InputRequired // the question that waits for a reply
-	quiet bool                // there are no more replies
-	turn  int                 // the one that runs; 0: none
-	here  bool                // it began here
+	open  *lifecycle.InputRequired // the question that waits for a reply
+	quiet bool                     // there are no more replies
+	turn  int                      // the one that runs; 0: none
+	here  bool                     // it began here
 
-	warned map[fcmp.Warning]bool // what was warned of here
+	warned map[lifecycle.Warning]bool // what was warned of here
 	times
 }
 
@@ -53,7 +50,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 	for {
 		lines := c.in.lines
 		switch {
-		case c.open != nil && c.quiet && c.open.OnDeadline == string(fsm.DeadlineKeepWaiting):
+		case c.open != nil && c.quiet && c.open.OnDeadline == string(lifecycle.DeadlineKeepWaiting):
 			c.screen.line(plain, "")
 			return c.end(ctx)
 		case c.quiet, c.open == nil && !c.in.types():
@@ -103,7 +100,7 @@ func (c *conversation) follow(ctx context.Context) (int, error) {
 
 // followed is an event, or the reason why there are no more.
 type followed struct {
-	fcmp.Event
+	lifecycle.Event
 	err error
 }
 
@@ -133,7 +130,7 @@ func (c *conversation) reply(ctx context.Context, text string) error {
 		c.screen.prompt()
 		return nil
 	}
-	_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: c.open.InteractionID, Text: choose(c.open, text),
+	_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: c.open.InteractionID, Text: choose(c.open, text),
 		Actor: "terminal"})
 	switch {
 	case errors.Is(err, lifecycle.ErrSettled), errors.Is(err, lifecycle.ErrTerminal):
@@ -154,13 +151,13 @@ func (c *conversation) unanswered() {
 	if c.quiet && c.open != nil && c.in.err != nil {
 		c.screen.line(amber, "\n! the reply cannot be read: "+c.in.err.Error())
 	}
-	if c.quiet && c.open != nil && c.open.OnDeadline != string(fsm.DeadlineKeepWaiting) {
+	if c.quiet && c.open != nil && c.open.OnDeadline != string(lifecycle.DeadlineKeepWaiting) {
 		c.screen.line(dim, "\n  no more replies: waiting for the deadline")
 	}
 }
 
 // choose replaces the number of an option by its value. Every other text is the reply itself.
-func choose(q *fcmp.InputRequired, text string) string {
+func choose(q *lifecycle.InputRequired, text string) string {
 	for i, o := range q.Options {
 		if text == fmt.Sprint(i+1) {
 			return o.Value

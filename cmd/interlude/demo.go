@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
 )
 
 // demo is the name of the agent that needs nothing installed.
@@ -15,10 +14,10 @@ const demo = "demo"
 // demoAgent is an agent in this process. Its memory is its session handle, which is committed with
 // the run's state.
 func demoAgent(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
-	a := act{alone: t.Mode == fsm.ModeAuto, folder: t.ArtifactDir, schema: t.OutputSchema}
+	a := act{alone: t.Mode == engine.Auto, folder: t.ArtifactDir, schema: t.OutputSchema}
 	if t.Session != nil {
 		if err := json.Unmarshal(t.Session.Data, &a.given); err != nil {
-			return engine.Outcome{}, &engine.Failure{Code: fsm.CodeSessionResumeFailed,
+			return engine.Outcome{}, &engine.Failure{Code: engine.CodeSessionResumeFailed,
 				Detail: "the session cannot be read", Err: err}
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
@@ -36,7 +35,7 @@ func (c *conversation) end(ctx context.Context) (int, error) {
 // stands prints the state of the run.
 func (c *conversation) stands(r lifecycle.Run) int {
 	switch {
-	case r.State == fsm.StateSucceeded:
+	case r.State == lifecycle.StateSucceeded:
 		c.screen.line(green, "✓ succeeded: "+many(r.Attempt, "turn")+", "+c.took())
 		if c.screen.events == nil {
 			c.results(r)
@@ -52,10 +51,10 @@ func (c *conversation) stands(r lifecycle.Run) int {
 		c.screen.line(dim, "  after "+many(r.Attempt, "turn")+", "+c.took()+"; transcripts are in "+
 			near(filepath.Join(c.dir, r.ID, "transcripts")))
 		return failed
-	case r.State == fsm.StateWaitingUser && r.Profile == fsm.ProfileStickyProcess:
+	case r.State == lifecycle.StateWaitingUser && r.Profile == lifecycle.ProfileStickyProcess:
 		c.screen.line(red, "✗ cannot go on: this agent waits in its process, which has ended with this program")
 		return failed
-	case r.State == fsm.StateWaitingUser:
+	case r.State == lifecycle.StateWaitingUser:
 		c.screen.line(green, "‖ parked: the question waits")
 	default:
 		c.screen.line(green, "‖ interrupted: the turn will be repeated")

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine/modeltest"
-	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/lifecycle/skill"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -71,9 +70,9 @@ func (o *options) job() (*job, error) {
 // read creates the spec from the folder, in the mode of the command line or else in one that the
 // skill allows.
 func (o *options) read(folder fs.FS) (lifecycle.Spec, error) {
-	modes := []fsm.Mode{o.mode}
+	modes := []lifecycle.Mode{o.mode}
 	if o.mode == "" {
-		modes = []fsm.Mode{lifecycle.Interactive, lifecycle.Auto}
+		modes = []lifecycle.Mode{lifecycle.Interactive, lifecycle.Auto}
 	}
 	var spec lifecycle.Spec
 	var err error
@@ -145,7 +144,7 @@ func (j *job) resumeOrSubmit(ctx context.Context, lc *lifecycle.Lifecycle) (_ li
 		return r, false, err
 	}
 	if !j.another {
-		open := []fsm.State{fsm.StateQueued, fsm.StateRunning, fsm.StateWaitingUser}
+		open := []lifecycle.State{lifecycle.StateQueued, lifecycle.StateRunning, lifecycle.StateWaitingUser}
 		page, err := lc.Runs(ctx, lifecycle.Query{States: open, Newest: true, Limit: 1})
 		if err != nil || len(page.Runs) > 0 {
 			return first(page.Runs), false, err

@@ -24,7 +24,7 @@ type options struct {
 	data, work, run string
 	another         bool
 
-	mode       fsm.Mode
+	mode       lifecycle.Mode
 	timeout    time.Duration
 	autoDecide bool
 
@@ -112,7 +112,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		folders, args = append(folders, flags.Arg(0)), flags.Args()[1:]
 	}
 	flags.Visit(func(f *flag.Flag) { o.given[f.Name] = true })
-	o.mode = fsm.Mode(mode)
+	o.mode = lifecycle.Mode(mode)
 	return o, o.check(folders)
 }
 

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // person returns the replies one by one: first those of the command line, then the lines of
@@ -27,12 +27,12 @@ func newPerson(replies []string, in *os.File) *person {
 			p.lines <- text
 		}
 		s := bufio.NewScanner(in)
-		s.Buffer(nil, 2*interaction.MaxReplyText)
+		s.Buffer(nil, 2*lifecycle.MaxReplyText)
 		for s.Scan() {
 			p.lines <- s.Text()
 		}
 		if p.err = s.Err(); errors.Is(p.err, bufio.ErrTooLong) {
-			p.err = fmt.Errorf("a line is longer than %d bytes", 2*interaction.MaxReplyText)
+			p.err = fmt.Errorf("a line is longer than %d bytes", 2*lifecycle.MaxReplyText)
 		}
 	}()
 	return p

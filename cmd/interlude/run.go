@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store"
@@ -71,7 +70,7 @@ func (o *options) play(ctx context.Context, c call) (_ int, err error) {
 		lc: lc, run: r, dir: j.dir, death: death, resume: resumeCommand(c.program, c.args),
 		in:     newPerson(o.replies, c.in),
 		screen: newScreen(c.out, c.side, o.json), past: r.Seq,
-		served: served, leave: end, warned: make(map[fcmp.Warning]bool),
+		served: served, leave: end, warned: make(map[lifecycle.Warning]bool),
 	}
 	talk.opening(j, begun)
 	return talk.follow(ctx)
@@ -86,6 +85,6 @@ func (o *options) logger(to io.Writer) *slog.Logger {
 }
 
 var _ interface { // what the program's store must be
-	store.Store
+	lifecycle.Store
 	store.Watcher
 } = (*sqlite.Store)(nil)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // screen shows lines, and on a terminal a last line with the present status.
@@ -78,7 +78,7 @@ func (s *screen) clear() {
 }
 
 // event prints an event as JSON, with -json.
-func (s *screen) event(e fcmp.Event) error {
+func (s *screen) event(e lifecycle.Event) error {
 	if s.events == nil {
 		return nil
 	}

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // C3: the number of an option stands for its value; any other text is the reply.
 func TestChoose(t *testing.T) {
-	q := &fcmp.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
+	q := &lifecycle.InputRequired{Options: []fcmp.Option{{Label: "A", Value: "a"}, {Label: "B", Value: "b"}}}
 	for text, want := range map[string]string{"1": "a", "2": "b", "3": "3", "the first": "the first"} {
 		require.Equal(t, want, choose(q, text))
 	}
@@ -42,7 +43,7 @@ func TestAgain(t *testing.T) {
 // A hint says what sort of reply is expected.
 func TestHint(t *testing.T) {
 	at := time.Now().Add(time.Minute)
-	for want, q := range map[string]fcmp.InputRequired{
+	for want, q := range map[string]lifecycle.InputRequired{
 		"in your own words":                 {Kind: "open_text"},
 		"yes or no":                         {Kind: "confirm"},
 		"yes accepts the risk, no does not": {Kind: "risk_ack"},

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/cmd/internal/terminal"
-	"github.com/interlude-go/interlude/contract/fcmp"
-	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
 )
 
 // opening prints which run this is.
@@ -22,9 +21,9 @@ func (c *conversation) opening(j *job, begun bool) {
 		return
 	}
 	switch c.run.State {
-	case fsm.StateWaitingUser:
+	case lifecycle.StateWaitingUser:
 		c.screen.line(green, "↻ goes on: it has been waiting for "+span(time.Since(c.run.Pending.AskedAt)))
-	case fsm.StateQueued, fsm.StateRunning:
+	case lifecycle.StateQueued, lifecycle.StateRunning:
 		c.screen.line(green, fmt.Sprintf("↻ goes on: it was interrupted in turn %d", c.run.Attempt))
 	default:
 	}
@@ -39,31 +38,31 @@ func (c *conversation) opening(j *job, begun bool) {
 }
 
 // show shows an event. Events from before this program started are not shown, but counted.
-func (c *conversation) show(e fcmp.Event) error {
+func (c *conversation) show(e lifecycle.Event) error {
 	if err := c.screen.event(e); err != nil {
 		return err
 	}
 	fresh := e.Seq > c.past
 	switch e.Type {
-	case fcmp.TypeStateChanged:
-		return read(e, func(s fcmp.StateChanged) { c.changed(e, s, fresh) })
-	case fcmp.TypeInputRequired:
-		return read(e, func(q fcmp.InputRequired) { c.ask(q, fresh) })
-	case fcmp.TypeReplyAccepted:
-		return read(e, func(r fcmp.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
-	case fcmp.TypeAutoDecided:
-		return read(e, func(a fcmp.AutoDecided) {
+	case lifecycle.TypeStateChanged:
+		return read(e, func(s lifecycle.StateChanged) { c.changed(e, s, fresh) })
+	case lifecycle.TypeInputRequired:
+		return read(e, func(q lifecycle.InputRequired) { c.ask(q, fresh) })
+	case lifecycle.TypeReplyAccepted:
+		return read(e, func(r lifecycle.ReplyAccepted) { c.settled(r.AcceptedAt, "✓ answered after ", green, fresh) })
+	case lifecycle.TypeAutoDecided:
+		return read(e, func(a lifecycle.AutoDecided) {
 			c.settled(a.AcceptedAt, "! the agent decides: nobody replied in ", amber, fresh)
 		})
-	case fcmp.TypeMessageIntermediate, fcmp.TypeMessageFinal:
-		return read(e, func(m fcmp.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
-	case fcmp.TypeWarning:
-		return read(e, func(w fcmp.Warning) { c.warn(w, fresh) })
+	case lifecycle.TypeMessageIntermediate, lifecycle.TypeMessageFinal:
+		return read(e, func(m lifecycle.MessageFinal) { c.say(plain, handedOver.ReplaceAllString(m.Text, ""), fresh) })
+	case lifecycle.TypeWarning:
+		return read(e, func(w lifecycle.Warning) { c.warn(w, fresh) })
 	}
 	return nil
 }
 
-func read[T any](e fcmp.Event, use func(T)) error {
+func read[T any](e lifecycle.Event, use func(T)) error {
 	var data T
 	err := e.Decode(&data)
 	if err == nil {
@@ -76,8 +75,8 @@ func read[T any](e fcmp.Event, use func(T)) error {
 var handedOver = regexp.MustCompile("(?s)```json\n.*?```")
 
 // warn shows a warning. One that every turn has is shown once.
-func (c *conversation) warn(w fcmp.Warning, fresh bool) {
-	if w.Code == string(fsm.WarnTurnRepeated) || c.warned[w] {
+func (c *conversation) warn(w lifecycle.Warning, fresh bool) {
+	if w.Code == string(lifecycle.WarnTurnRepeated) || c.warned[w] {
 		return // the state says so, too
 	}
 	if fresh {
@@ -100,25 +99,25 @@ func (c *conversation) note(style, text string, fresh bool) {
 }
 
 // changed shows a change of the run's state.
-func (c *conversation) changed(e fcmp.Event, s fcmp.StateChanged, fresh bool) {
-	if fsm.State(s.From) == fsm.StateRunning && c.turn > 0 {
-		if fsm.Event(s.Trigger) != fsm.EventRestartRequeue { // nobody knows when it was interrupted
+func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fresh bool) {
+	if lifecycle.State(s.From) == lifecycle.StateRunning && c.turn > 0 {
+		if lifecycle.Trigger(s.Trigger) != lifecycle.TriggerRestartRequeue { // nobody knows when it was interrupted
 			c.work += e.TS.Sub(c.turnBegan)
 		}
 		c.turn = 0
 	}
-	if fsm.State(s.To) != fsm.StateWaitingUser {
+	if lifecycle.State(s.To) != lifecycle.StateWaitingUser {
 		c.open = nil
 	}
-	switch fsm.Event(s.Trigger) {
-	case fsm.EventTurnStarted:
+	switch lifecycle.Trigger(s.Trigger) {
+	case lifecycle.TriggerTurnStarted:
 		c.turn, c.turnBegan, c.here = e.Meta.Attempt, e.TS, fresh
 		c.note(bold, fmt.Sprintf("▸ turn %d", c.turn), fresh)
-	case fsm.EventRestartPreserveWaiting:
+	case lifecycle.TriggerRestartPreserveWaiting:
 		c.note(green, "↻ its host died; the question still stands", fresh)
-	case fsm.EventRestartRequeue:
+	case lifecycle.TriggerRestartRequeue:
 		c.note(green, "↻ the turn was interrupted and is repeated", fresh)
-	case fsm.EventInteractionProcessLost:
+	case lifecycle.TriggerInteractionProcessLost:
 		c.note(amber, "! the agent's process ended while it was waiting", fresh)
 	default:
 	}
@@ -135,7 +134,7 @@ func (c *conversation) settled(at time.Time, text, style string, fresh bool) {
 }
 
 // ask asks the person a question. One from before this program started may be settled already.
-func (c *conversation) ask(q fcmp.InputRequired, fresh bool) {
+func (c *conversation) ask(q lifecycle.InputRequired, fresh bool) {
 	c.asked = q.AskedAt
 	if !fresh && (c.run.Pending == nil || c.run.Pending.ID != q.InteractionID) {
 		return
@@ -157,7 +156,7 @@ func (c *conversation) ask(q fcmp.InputRequired, fresh bool) {
 }
 
 // hint says what sort of reply is expected, and until when.
-func hint(q fcmp.InputRequired) string {
+func hint(q lifecycle.InputRequired) string {
 	text := "in your own words"
 	switch {
 	case q.Kind == "risk_ack":
@@ -171,13 +170,13 @@ func hint(q fcmp.InputRequired) string {
 		text = "a number, or " + strings.TrimPrefix(text, "in ")
 	}
 	if !q.WaitDeadlineAt.IsZero() {
-		then := map[string]string{string(fsm.DeadlineAutoDecide): "then the agent decides",
-			string(fsm.DeadlineFail): "then the run fails"}[q.OnDeadline]
+		then := map[string]string{string(lifecycle.DeadlineAutoDecide): "then the agent decides",
+			string(lifecycle.DeadlineFail): "then the run fails"}[q.OnDeadline]
 		if then != "" {
 			text += "; until " + q.WaitDeadlineAt.Local().Format("15:04:05") + ", " + then
 		}
 	}
-	if q.Profile == string(fsm.ProfileStickyProcess) {
+	if q.Profile == string(lifecycle.ProfileStickyProcess) {
 		text += "; Ctrl-C ends the run"
 	}
 	return text

@@ -9,7 +9,6 @@ import (
 	"log"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -23,7 +22,7 @@ func main() {
 func host(ctx context.Context) error {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
-			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 		}
 		return engine.Done("You said: " + t.Answers[0].Text), nil
 	})
@@ -50,8 +49,8 @@ func host(ctx context.Context) error {
 			return err
 		}
 		fmt.Println(ev.Seq, ev.Type)
-		if ev.Type == "user.input.required" { // the reply may come in three weeks, and from another process
-			_, err = lc.Reply(ctx, run.ID, interaction.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
+		if ev.Type == lifecycle.TypeInputRequired { // the reply may come in three weeks, and from another process
+			_, err = lc.Reply(ctx, run.ID, lifecycle.Reply{ID: 1, Text: "yes, ship it", Key: "msg-42", Actor: "ada"})
 			if err != nil {
 				return err
 			}

@@ -7,20 +7,19 @@ import (
 	"strings"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // questions are what the agent asks, one a turn, with what it decides where nobody answers.
 var questions = []struct {
 	title, own string
-	interaction.Question
+	engine.Question
 }{
-	{"Place", "garden", interaction.Question{
-		Kind: interaction.ChooseOne, Prompt: "Where shall the party be?",
-		Options: []interaction.Option{{Label: "In the garden", Value: "garden"}, {Label: "On the roof", Value: "roof"}},
+	{"Place", "garden", engine.Question{
+		Kind: engine.ChooseOne, Prompt: "Where shall the party be?",
+		Options: []engine.Option{{Label: "In the garden", Value: "garden"}, {Label: "On the roof", Value: "roof"}},
 	}},
-	{"Music", "no", interaction.Question{Kind: interaction.Confirm, Prompt: "Shall there be live music?"}},
-	{"Wish", "lanterns", interaction.Question{Kind: interaction.OpenText, Prompt: "What must not be missing?"}},
+	{"Music", "no", engine.Question{Kind: engine.Confirm, Prompt: "Shall there be live music?"}},
+	{"Wish", "lanterns", engine.Question{Kind: engine.OpenText, Prompt: "What must not be missing?"}},
 }
 
 // planner is the agent: Go code that does one turn each time it is called, here or on another day in

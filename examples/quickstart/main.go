@@ -29,10 +29,7 @@ import (
 	"unicode"
 
 	"github.com/interlude-go/interlude/contract"
-	"github.com/interlude-go/interlude/contract/fcmp"
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -123,8 +120,8 @@ type chat struct {
 	lc     *lifecycle.Lifecycle
 	run    lifecycle.Run // as it was found
 	out    *os.File
-	open   chan *interaction.Question // the open question, once
-	typed  bool                       // on a terminal, which shows what is typed
+	open   chan *lifecycle.Question // the open question, once
+	typed  bool                     // on a terminal, which shows what is typed
 	colour bool
 }
 
@@ -132,7 +129,7 @@ type chat struct {
 const bold, dim, red, green, amber = "1", "2", "31", "32", "33"
 
 func newChat(lc *lifecycle.Lifecycle, run lifecycle.Run) *chat {
-	c := &chat{lc: lc, run: run, out: os.Stdout, open: make(chan *interaction.Question, 1)}
+	c := &chat{lc: lc, run: run, out: os.Stdout, open: make(chan *lifecycle.Question, 1)}
 	if *events {
 		c.out = os.Stderr
 	}
@@ -184,17 +181,17 @@ func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 		return err
 	}
 	switch {
-	case data.Trigger == string(fsm.EventTurnStarted):
+	case data.Trigger == string(lifecycle.TriggerTurnStarted):
 		c.say(bold, fmt.Sprintf("\n▸ Turn %d", ev.Meta.Attempt))
-	case data.Trigger == string(fsm.EventRestartRequeue):
+	case data.Trigger == string(lifecycle.TriggerRestartRequeue):
 		c.say(amber, "↻ The turn was interrupted, and is repeated.")
-	case ev.Type == fcmp.TypeMessageIntermediate:
+	case ev.Type == lifecycle.TypeMessageIntermediate:
 		c.say("", "  "+data.Text)
-	case ev.Type == fcmp.TypeReplyAccepted:
+	case ev.Type == lifecycle.TypeReplyAccepted:
 		c.say(green, "✓ Your answer is stored.")
-	case ev.Type == fcmp.TypeAutoDecided:
+	case ev.Type == lifecycle.TypeAutoDecided:
 		c.say(amber, "\n! Nobody has answered in time: the agent decides.")
-	case ev.Type == fcmp.TypeInputRequired:
+	case ev.Type == lifecycle.TypeInputRequired:
 		run, err := c.lc.Get(ctx, c.run.ID)
 		if err != nil || run.Pending == nil { // somebody else was faster
 			return err
@@ -214,8 +211,8 @@ func (c *chat) show(ctx context.Context, ev lifecycle.Event) error {
 func (c *chat) ask(run lifecycle.Run) {
 	q := run.Pending
 	c.say(bold, "\n  "+q.Prompt)
-	hint := map[interaction.Kind]string{interaction.Confirm: "yes or no", interaction.OpenText: "in your own words",
-		interaction.ChooseOne: "a number, or your own words"}[q.Kind]
+	hint := map[lifecycle.Kind]string{lifecycle.Confirm: "yes or no", lifecycle.OpenText: "in your own words",
+		lifecycle.ChooseOne: "a number, or your own words"}[q.Kind]
 	for i, option := range q.Options {
 		c.say("", fmt.Sprintf("    %d  %s", i+1, option.Label))
 	}
@@ -234,7 +231,7 @@ func (c *chat) ask(run lifecycle.Run) {
 // answer replies with the lines of standard input. When there are no more, a run that would wait for
 // one is left.
 func (c *chat) answer(ctx context.Context, leave func()) {
-	var q *interaction.Question
+	var q *lifecycle.Question
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		if q == nil {
 			q = <-c.open
@@ -246,7 +243,7 @@ func (c *chat) answer(ctx context.Context, leave func()) {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 && n <= len(q.Options) {
 			text = q.Options[n-1].Value
 		}
-		_, err := c.lc.Reply(ctx, c.run.ID, interaction.Reply{ID: q.ID, Text: text, Actor: "quickstart"})
+		_, err := c.lc.Reply(ctx, c.run.ID, lifecycle.Reply{ID: q.ID, Text: text, Actor: "quickstart"})
 		if errors.Is(err, lifecycle.ErrInvalidReply) {
 			fmt.Fprint(c.out, "  That is no answer. Once more, please:\n  > ")
 			continue
@@ -275,7 +272,7 @@ func (c *chat) ending(ctx context.Context) (ended bool, _ error) {
 		c.say(green, fmt.Sprintf("\n✓ The party is planned, in %d turns.", run.Attempt))
 		c.say("", "  "+strings.ReplaceAll(run.FinalText, "\n", "\n  "))
 		return true, nil
-	case run.State == fsm.StateWaitingUser:
+	case run.State == lifecycle.StateWaitingUser:
 		c.say(green, "\n\n‖ Parked. The question waits, for weeks if need be; nothing runs meanwhile.")
 	default:
 		c.say(green, "\n‖ Interrupted. The turn will be repeated.")

@@ -157,6 +157,20 @@ func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
 	}
 }
 
+// A host reads one package's documentation: what it touches of store, interaction, slots, fsm and
+// fcmp is in lifecycle, and in engine for who writes one.
+func TestExamplesImportLifecycleEngineAndAStoreOnly(t *testing.T) {
+	for _, p := range packages(t, "examples") {
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for _, inner := range []string{"contract", "fsm", "interaction", "slots"} {
+				require.False(t, within(imported, house+"/"+inner), "%s imports %s: what a host needs of it is in "+
+					"lifecycle or engine (model.list)", p.ImportPath, imported)
+			}
+			require.NotEqual(t, house+"/store", imported, "%s: lifecycle has what a host needs of it", p.ImportPath)
+		}
+	}
+}
+
 // The script that installs PostgreSQL looks for it where the tests will.
 func TestScriptsAndTestsFindPostgreSQLInTheSamePlaces(t *testing.T) {
 	source, err := os.ReadFile("../../store/postgres/pglocal/programs.go")
