@@ -315,7 +315,7 @@ func appendSpec(dst []byte, s *Spec) ([]byte, error) {
 var knownWords = func() plainjson.Words {
 	words := plainjson.Words{}
 	plainjson.Learn(words, Interactive, Auto)
-	plainjson.Learn(words, DefaultEngine, slots.DefaultPool)
+	plainjson.Learn(words, DefaultEngine, DefaultPool)
 	return words
 }()
 

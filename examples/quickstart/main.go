@@ -28,7 +28,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -41,19 +40,21 @@ var (
 	strike = flag.String("kill-after", "", "kill -9 itself right after an `event` of that type")
 )
 
+// eventTypes are those that -kill-after knows.
+var eventTypes = []string{
+	lifecycle.TypeStarted, lifecycle.TypeStateChanged, lifecycle.TypeReplyAccepted, lifecycle.TypeAutoDecided,
+	lifecycle.TypeInputRequired, lifecycle.TypeMessageFinal, lifecycle.TypeMessageIntermediate, lifecycle.TypeWarning,
+}
+
 func main() {
 	flag.Parse()
-	types := make([]string, 0, 16)
-	for _, p := range contract.Load().Payloads {
-		types = append(types, p.Type)
-	}
 	switch {
 	case flag.NArg() > 0:
 		misusedf("there is no argument %q, only flags; see -help", flag.Arg(0))
 	case *decide < 0 || *decide%time.Second != 0:
 		misusedf("-decide is %s, want whole seconds", *decide)
-	case *strike != "" && !slices.Contains(types, *strike):
-		misusedf("-kill-after is %q, want one of %s", *strike, strings.Join(types, ", "))
+	case *strike != "" && !slices.Contains(eventTypes, *strike):
+		misusedf("-kill-after is %q, want one of %s", *strike, strings.Join(eventTypes, ", "))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait
