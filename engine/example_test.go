@@ -6,14 +6,13 @@ import (
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/engine/enginetest"
-	"github.com/interlude-go/interlude/interaction"
 )
 
 // A function is an engine: it asks in the first turn, and is done when it was answered.
 func ExampleFunc() {
 	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) == 0 {
-			return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
+			return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
 		}
 		return engine.Done("You said: " + t.Input()), nil
 	})
@@ -21,10 +20,39 @@ func ExampleFunc() {
 	ctx, sink := context.Background(), &enginetest.Recorder{}
 	asked, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 1, Prompt: "Release v2."}, sink)
 	fmt.Println(asked.Questions[0].Prompt)
-	answer := []interaction.Answer{{ID: 1, Text: "yes"}}
+	answer := []engine.Answer{{ID: 1, Text: "yes"}}
 	done, _ := agent.RunTurn(ctx, engine.Turn{RunID: "r1", Attempt: 2, Answers: answer, Session: asked.Session}, sink)
 	fmt.Println(done.FinalText, done.Done)
 	// Output:
 	// Ship it?
 	// You said: yes true
+}
+
+// A function keeps what it needs between its turns as a state, which is stored with the run.
+func ExampleOutcome_WithState() {
+	agent := engine.Func(func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+		switch {
+		case len(t.Answers) == 0:
+			return engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "Which colour?"}), nil
+		case t.State() == nil:
+			ask := engine.Ask(engine.Question{Kind: engine.OpenText, Prompt: "Which size?"})
+			return ask.WithState([]byte(t.Input())), nil
+		}
+		return engine.Done(fmt.Sprintf("%s, size %s", t.State(), t.Input())), nil
+	})
+
+	ctx, sink := context.Background(), &enginetest.Recorder{}
+	turn := engine.Turn{RunID: "r1", Attempt: 1}
+	for _, answer := range []string{"green", "L"} {
+		asked, _ := agent.RunTurn(ctx, turn, sink)
+		fmt.Println(asked.Questions[0].Prompt)
+		turn.Attempt, turn.Session = turn.Attempt+1, asked.Session // a host does this, over weeks
+		turn.Answers = []engine.Answer{{ID: turn.Attempt - 1, Text: answer}}
+	}
+	done, _ := agent.RunTurn(ctx, turn, sink)
+	fmt.Println(done.FinalText)
+	// Output:
+	// Which colour?
+	// Which size?
+	// green, size L
 }

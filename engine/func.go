@@ -10,10 +10,14 @@ import (
 // Func is an engine in the host's own process: a function that does one turn. It is plain code
 // (Profile.Plain): it gets the run's prompt without instructions, signals by Done, Output and Ask,
 // and nothing in its texts is read as a signal. Model is the form for a function that calls a
-// language model and wants its text read. It is resumable: the function itself stores what it needs
-// to go on, under Turn.RunID or in the Outcome's handle. A run without a handle gets one that names
-// the run, so that it may wait (B11). The function must be safe for concurrent use by different
-// runs, and return soon after ctx ends.
+// language model and wants its text read. It is resumable: what the function needs to go on it
+// returns with Outcome.WithState and finds in Turn.State. A run that has no session handle gets one
+// that names it, so that it may wait (B11). The function must be safe for concurrent use by
+// different runs, and return soon after ctx ends.
+//
+// A turn that goes on after a deadline has an answer too (Spec.AutoDecide): its Resolution is
+// AutoDecideTimeout, its Text is an instruction to decide, and Auto says how. Nobody has agreed to
+// anything then: a function that acts on an answer looks at its Resolution first.
 //
 //	agent := engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 //		if len(t.Answers) == 0 {
@@ -52,7 +56,7 @@ func (f Func) RunTurn(ctx context.Context, t Turn, s Sink) (Outcome, error) {
 		o.Process.Status = OK
 	}
 	if err == nil && o.Session == nil && t.Session == nil && !seen.stored.Load() {
-		o.Session = &SessionHandle{Engine: "func", Data: []byte(t.RunID)}
+		o.Session = &SessionHandle{Engine: funcEngine, Data: []byte(t.RunID)}
 	}
 	return o, err
 }
@@ -71,6 +75,30 @@ func (s *handleSeen) Session(ctx context.Context, h SessionHandle) error {
 		s.stored.Store(true)
 	}
 	return err
+}
+
+// The session handle of a Func: what it names, and the version of one whose bytes are a state.
+const (
+	funcEngine   = "func"
+	stateVersion = "state"
+)
+
+// WithState returns the outcome with what a Func is to find in Turn.State in the turns to come,
+// until another outcome has a state: 1 to MaxSessionHandle bytes, stored in the commit that ends
+// the turn. Without any, the state stays what it was.
+func (o Outcome) WithState(state []byte) Outcome {
+	if len(state) > 0 {
+		o.Session = &SessionHandle{Engine: funcEngine, Version: stateVersion, Data: state}
+	}
+	return o
+}
+
+// State is what an earlier turn of the run left with Outcome.WithState; nil if none has.
+func (t Turn) State() []byte {
+	if t.Session == nil || t.Session.Engine != funcEngine || t.Session.Version != stateVersion {
+		return nil
+	}
+	return t.Session.Data
 }
 
 // Ask is the outcome of a turn that asks a person.

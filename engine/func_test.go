@@ -48,6 +48,23 @@ func TestFuncAlwaysGivesAHandle(t *testing.T) {
 	require.Equal(t, own, told.Last())
 }
 
+// A function finds the state that it has left, and nothing else.
+func TestFuncFindsItsOwnStateOnly(t *testing.T) {
+	o, err := returning(engine.Say("hello").WithState([]byte("42")), nil).RunTurn(t.Context(),
+		engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
+	require.NoError(t, err)
+	require.Equal(t, []byte("42"), engine.Turn{Session: o.Session}.State())
+	require.Nil(t, engine.Say("hello").WithState(nil).Session, "the run keeps the one that it has")
+
+	unnamed, err := returning(engine.Say("hello"), nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"},
+		&enginetest.Recorder{})
+	require.NoError(t, err)
+	foreign := &engine.SessionHandle{Engine: "mine", Version: "state", Data: []byte("1")}
+	for _, h := range []*engine.SessionHandle{nil, unnamed.Session, foreign} {
+		require.Nil(t, engine.Turn{Session: h}.State())
+	}
+}
+
 func TestFuncOutcomeIsOKByDefault(t *testing.T) {
 	o, err := returning(engine.Outcome{}, nil).RunTurn(t.Context(), engine.Turn{RunID: "r1"}, &enginetest.Recorder{})
 	require.NoError(t, err)

@@ -228,7 +228,10 @@ func (c *Client) newPoller(f *follower) poller {
 }
 
 // Prune deletes runs that ended before the given time, with their events and history, and returns
-// how many. It works in batches, so that it never holds up others for long; their folders stay.
+// how many. It works in batches, so that it never holds up others for long.
+//
+// The folders of the runs in Config.Dir stay, and nobody uses them again: list the runs that are to
+// be pruned, and remove the folder that Lifecycle.Folder names for each, before they are pruned.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 500
 	total := 0

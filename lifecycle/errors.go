@@ -70,6 +70,8 @@ type WaitError struct {
 	Pending int
 	// Asked is how many interactions the run has asked so far.
 	Asked int
+	// Failure is why the run failed or was canceled; nil when it did not.
+	Failure *Failure
 }
 
 func (e *WaitError) Error() string {
@@ -83,8 +85,12 @@ func (e *WaitError) Error() string {
 	case 1:
 		asked = "1 interaction"
 	}
-	return fmt.Sprintf("lifecycle: run %s is %s and has asked %s; it is not waiting for %d", e.RunID, e.State, asked,
-		e.ID)
+	var why string
+	if e.Failure != nil {
+		why = fmt.Sprintf(" (%s: %s)", e.Failure.Code, e.Failure.Message)
+	}
+	return fmt.Sprintf("lifecycle: run %s is %s%s and has asked %s; it is not waiting for %d", e.RunID, e.State, why,
+		asked, e.ID)
 }
 
 // Is makes errors.Is(err, ErrNotWaiting) true.

@@ -38,6 +38,9 @@ type Config struct {
 	// is not used: see Lifecycle.Folder. Empty: turns get no folders, which engines in the same
 	// process do not need and those with child processes refuse. New makes the folder where it is
 	// missing, and returns an error when nothing can be written to it.
+	//
+	// Nodes on several machines share the folder, or a run goes on only where it has begun: a node
+	// without the run's folders fails the turn with WORKSPACE_MISSING.
 	Dir string
 
 	// Concurrency is how many turns this process executes at one time; 64 when zero.
@@ -47,7 +50,7 @@ type Config struct {
 	Lease time.Duration
 	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative. Those
 	// that have not by then are interrupted: whatever they still bring is no success (B1). Serve
-	// ends at most 45 s after Grace, whatever engines do.
+	// ends at most 43 s after Grace, whatever engines do.
 	Grace time.Duration
 	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
 	// when zero.
@@ -221,7 +224,7 @@ func (l *Lifecycle) setPools() error {
 // otherwise.
 //
 // Serve waits for everything that it has started, except for engine code that ignores its context:
-// it returns at most 45 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not
+// it returns at most 43 s after Grace. A *StuckError (ErrStuck) then lists the calls that have not
 // returned; whatever they still do changes no run. Serve returns ErrServing if the Lifecycle serves
 // already, an error if the node cannot join the store, and store.ErrClosed (wrapped) if the store
 // was closed. Other errors of the store, a lost lease among them, are logged and retried.

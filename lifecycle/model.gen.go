@@ -505,7 +505,7 @@ type EngineSurvey = store.EngineSurvey
 // higher one. What must not wait for them gets a pool of its own.
 //
 //	type Pool struct {
-//		// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
+//		// Name is 1 to MaxName of [A-Za-z0-9._/-], beginning with a letter or digit.
 //		Name string
 //		// Capacity is how many runs of the pool may hold a slot at one time; 1 to MaxCapacity.
 //		Capacity int
@@ -770,11 +770,13 @@ const (
 	DefaultCapacity = slots.DefaultCapacity
 	// MaxCapacity is the largest capacity of a pool.
 	MaxCapacity = slots.MaxCapacity
+	// MaxName is the longest name of a pool, and of an engine, in bytes.
+	MaxName = slots.MaxName
 )
 
 // Limits of a Reply, in bytes.
 const (
-	MaxReplyText = interaction.MaxReplyText
-	MaxKey       = interaction.MaxKey
-	MaxActor     = interaction.MaxActor
+	MaxReplyText  = interaction.MaxReplyText
+	MaxReplyKey   = interaction.MaxKey
+	MaxReplyActor = interaction.MaxActor
 )

@@ -115,7 +115,8 @@ func replayedReceipt(id string, accepted Record, digest string) (Receipt, error)
 // refusedReply is the status of a reply to an interaction that the run does not wait with. The
 // refusal is a SettledError if the interaction was settled, and a WaitError if it was never asked.
 func refusedReply(ctx context.Context, r store.Reader, run Run, interactionID int) (replyStatus, error) {
-	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions}
+	notWaiting := &WaitError{RunID: run.ID, ID: interactionID, State: run.State, Asked: run.Interactions,
+		Failure: run.Error}
 	if run.Pending != nil {
 		notWaiting.Pending = run.Pending.ID
 	}

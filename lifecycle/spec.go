@@ -30,12 +30,18 @@ const (
 	DefaultMaxRepeats       = 3
 	MaxRepairRounds         = 10
 	MaxPrompt               = 1 << 20 // bytes
+	MaxRunID                = 128     // bytes
+	MaxKey                  = 255     // bytes of Spec.Key
+	MaxPriority             = 1000    // and its negative is the lowest
 	MaxLabels               = 32
+	MaxLabelKey             = 63   // bytes
+	MaxLabelValue           = 255  // bytes
+	MaxWorkDir              = 4096 // bytes
 )
 
 // Spec is the job that a host submits. Only Prompt is required.
 type Spec struct {
-	// ID is the caller's own id for the run, 1 to 128 of [A-Za-z0-9._-] beginning with a letter or
+	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a letter or
 	// digit. Submitting the same id and spec again returns the run; another spec is a conflict.
 	// Empty: one is made, sortable by time.
 	ID string `json:"-"`
@@ -83,7 +89,7 @@ type Spec struct {
 	// the default pool.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders runs of one pool, higher first; -1000 to 1000. It is strict: a run does not
+	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. It is strict: a run does not
 	// age, and waits for as long as runs of a higher priority keep the pool's slots taken. Work
 	// that must go on beside more urgent work wants a pool of its own. Stats shows for each pool
 	// since when its oldest ready run has waited.
@@ -154,8 +160,8 @@ type pattern struct {
 }
 
 var (
-	idPattern   = pattern{"._-", 128}
-	namePattern = pattern{"._/-", 63}
+	idPattern   = pattern{"._-", MaxRunID}
+	namePattern = pattern{"._/-", MaxName}
 )
 
 // matches reports whether the whole text is such a name.
@@ -180,7 +186,7 @@ func (s Spec) Validate() error {
 		return fault
 	}
 	for k, v := range s.Labels {
-		if k == "" || len(k) > 63 || len(v) > 255 || !utf8.ValidString(k) || !utf8.ValidString(v) {
+		if k == "" || len(k) > MaxLabelKey || len(v) > MaxLabelValue || !utf8.ValidString(k) || !utf8.ValidString(v) {
 			return &SpecError{"Labels", quote(k), "keys of 1 to 63 bytes and values of at most 255, valid UTF-8", nil}
 		}
 	}
@@ -232,10 +238,10 @@ func (s *Spec) findFault() *SpecError {
 	if s.Pool != "" && !namePattern.matches(s.Pool) {
 		return &SpecError{"Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]", nil}
 	}
-	if len(s.Key) > 255 || !utf8.ValidString(s.Key) {
+	if len(s.Key) > MaxKey || !utf8.ValidString(s.Key) {
 		return &SpecError{"Key", bytesOf(len(s.Key)), "at most 255 bytes of UTF-8", nil}
 	}
-	if s.Priority < -1000 || s.Priority > 1000 {
+	if s.Priority < -MaxPriority || s.Priority > MaxPriority {
 		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
 	}
 	if !inCalendar(s.NotBefore) {
@@ -245,7 +251,7 @@ func (s *Spec) findFault() *SpecError {
 	if len(s.Labels) > MaxLabels {
 		return &SpecError{"Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
 	}
-	if len(s.WorkDir) > 4096 {
+	if len(s.WorkDir) > MaxWorkDir {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}
 	}
 	if !utf8.ValidString(s.WorkDir) || strings.IndexByte(s.WorkDir, 0) >= 0 {

@@ -15,16 +15,19 @@ const DefaultCapacity = 16
 // MaxCapacity is the largest capacity of a pool.
 const MaxCapacity = 1_000_000
 
+// MaxName is the longest name of a pool, and of an engine, in bytes.
+const MaxName = 63
+
 // ErrInvalidPool is matched by every error of Pool.Validate.
 var ErrInvalidPool = errors.New("slots: invalid pool")
 
-var poolName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,62}$`)
+var poolName = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,%d}$`, MaxName-1))
 
 // Pool is a set of execution slots that runs share. Among the runs that wait for one, priority is
 // strict: nobody ages, and a run of a low priority waits for as long as there are others of a
 // higher one. What must not wait for them gets a pool of its own.
 type Pool struct {
-	// Name is 1 to 63 of [A-Za-z0-9._/-], beginning with a letter or digit.
+	// Name is 1 to MaxName of [A-Za-z0-9._/-], beginning with a letter or digit.
 	Name string `json:"name"`
 	// Capacity is how many runs of the pool may hold a slot at one time; 1 to MaxCapacity.
 	Capacity int `json:"capacity"`

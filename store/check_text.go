@@ -9,6 +9,7 @@ import (
 
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/internal/plainjson"
+	"github.com/interlude-go/interlude/slots"
 )
 
 // MaxSeq is the largest number of events of a run.
@@ -171,7 +172,7 @@ func (n Node) Check() error {
 const MaxEngines = 1000
 
 // maxEngineName is the longest engine name in bytes.
-const maxEngineName = 63
+const maxEngineName = slots.MaxName
 
 // checkEngines says whether these can be the engines of a node, or of its claim.
 func checkEngines(names []string) error {

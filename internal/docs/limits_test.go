@@ -37,20 +37,28 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 		require.Contains(t, units, found[2], "%s", r)
 		n *= units[found[2]]
 
-		holder := strings.Split(strings.Trim(r[2], "`"), ".")
-		switch p := load(t, holder[0]); {
-		case len(holder) == 2:
-			got, exact := constant.Int64Val(p.value(t, ast.NewIdent(holder[1])))
-			assert.True(t, exact)
-			assert.Equal(t, got, n, "%s of docs/limits.md", r[0])
-		case holder[1] == "Spec":
-			require.NoError(t, withSize(t, holder[2], int(n)).Validate(), r[0])
-			require.ErrorIs(t, withSize(t, holder[2], int(n)+1).Validate(), lifecycle.ErrInvalidSpec, r[0])
-		default:
-			got, exact := constant.Int64Val(p.otherwise(t, holder[2]))
-			assert.True(t, exact)
-			assert.Equal(t, got, n, "%s of docs/limits.md", r[0])
+		for cell := range strings.SplitSeq(r[2], ", ") {
+			checkLimit(t, r[0], strings.Split(strings.Trim(cell, "`"), "."), n)
 		}
+	}
+}
+
+// checkLimit checks that the limit is n where it is held: in a constant, a field of Spec that is
+// checked, or a field that has a default.
+func checkLimit(t *testing.T, limit string, holder []string, n int64) {
+	t.Helper()
+	switch p := load(t, holder[0]); {
+	case len(holder) == 2:
+		got, exact := constant.Int64Val(p.value(t, ast.NewIdent(holder[1])))
+		assert.True(t, exact)
+		assert.Equal(t, got, n, "%s of docs/limits.md", limit)
+	case holder[1] == "Spec":
+		require.NoError(t, withSize(t, holder[2], int(n)).Validate(), limit)
+		require.ErrorIs(t, withSize(t, holder[2], int(n)+1).Validate(), lifecycle.ErrInvalidSpec, limit)
+	default:
+		got, exact := constant.Int64Val(p.otherwise(t, holder[2]))
+		assert.True(t, exact)
+		assert.Equal(t, got, n, "%s of docs/limits.md", limit)
 	}
 }
 

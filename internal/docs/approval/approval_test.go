@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
-	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/lifecycle"
-	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/memory"
 )
 
@@ -17,15 +15,15 @@ import (
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	switch {
 	case len(t.Answers) == 0:
-		return engine.Ask(interaction.Question{Kind: interaction.Confirm, Prompt: "Ship it?"}), nil
-	case t.Answers[0].Resolution == interaction.AutoDecideTimeout:
+		return engine.Ask(engine.Question{Kind: engine.Confirm, Prompt: "Ship it?"}), nil
+	case t.Answers[0].Resolution == engine.AutoDecideTimeout:
 		return engine.Done("nobody answered: not shipped"), nil
 	}
 	return engine.Done("shipped"), nil
 }
 
 // serve starts a host on the store. Stop ends it as a deployment does; a test must call it.
-func serve(t *testing.T, st store.Store) (lc *lifecycle.Lifecycle, stop func()) {
+func serve(t *testing.T, st lifecycle.Store) (lc *lifecycle.Lifecycle, stop func()) {
 	t.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: st, Engine: engine.Func(agent),
@@ -79,7 +77,7 @@ func TestAnAnswerAfterTwoWeeks(t *testing.T) {
 		defer stop()
 		run := submit(t, lc, lifecycle.Spec{})
 		time.Sleep(14 * 24 * time.Hour) // takes no time
-		if _, err := lc.Reply(t.Context(), run.ID, interaction.Reply{ID: 1, Text: "yes"}); err != nil {
+		if _, err := lc.Reply(t.Context(), run.ID, lifecycle.Reply{ID: 1, Text: "yes"}); err != nil {
 			t.Fatal(err)
 		}
 		ended(t, lc, run.ID, "shipped")
@@ -108,7 +106,7 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 		time.Sleep(time.Hour)
 		lc, stop = serve(t, st)
 		defer stop()
-		if _, err := lc.Reply(t.Context(), run.ID, interaction.Reply{ID: 1, Text: "yes"}); err != nil {
+		if _, err := lc.Reply(t.Context(), run.ID, lifecycle.Reply{ID: 1, Text: "yes"}); err != nil {
 			t.Fatal(err)
 		}
 		ended(t, lc, run.ID, "shipped")
