@@ -85,7 +85,7 @@ const (
 	Abandoned         Resolution = interaction.Abandoned
 )
 
-// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied
+// AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
 // in time (C6).
 //
 //	type AutoDecision struct {
@@ -96,7 +96,7 @@ const (
 //		Instruction   string
 //	}
 //
-//	// Answer is the decision as a turn is resumed with it, through the same entry as a reply.
+//	// Answer is the decision as the next turn gets it, in the same form as a reply.
 //	func (a AutoDecision) Answer(now time.Time) Answer
 type AutoDecision = interaction.AutoDecision
 

@@ -352,7 +352,7 @@ type Receipt = interaction.Receipt
 //	}
 type Answer = interaction.Answer
 
-// AutoDecision is the envelope of an automatic decision: what an engine is told when nobody replied
+// AutoDecision is the envelope of an automatic decision, which an engine gets when nobody replied
 // in time (C6).
 //
 //	type AutoDecision struct {
@@ -363,7 +363,7 @@ type Answer = interaction.Answer
 //		Instruction   string
 //	}
 //
-//	// Answer is the decision as a turn is resumed with it, through the same entry as a reply.
+//	// Answer is the decision as the next turn gets it, in the same form as a reply.
 //	func (a AutoDecision) Answer(now time.Time) Answer
 type AutoDecision = interaction.AutoDecision
 
