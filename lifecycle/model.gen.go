@@ -461,6 +461,9 @@ type Page = store.Page
 //		// Engines are the engines, by name, of which runs are ready or held back (J4).
 //		Engines []EngineSurvey
 //	}
+//
+//	// AddEngines adds the engines with their figures, by name, and counts for each the nodes that have it.
+//	func (s *Stats) AddEngines(engines map[string]EngineSurvey, nodes []store.Node)
 type Stats = store.Survey
 
 // PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
@@ -474,6 +477,9 @@ type Stats = store.Survey
 //		Ready       int
 //		OldestReady time.Time
 //	}
+//
+//	// AddReady counts ready runs, the oldest of which was queued at that time.
+//	func (p *PoolSurvey) AddReady(runs int, oldest time.Time)
 type PoolSurvey = store.PoolSurvey
 
 // PoolUse is a pool and the slots that are held in it.
@@ -498,6 +504,9 @@ type PoolUse = store.PoolUse
 //		// runs: they stay queued.
 //		Nodes int
 //	}
+//
+//	// AddReady counts ready runs, the oldest of which was queued at that time.
+//	func (e *EngineSurvey) AddReady(runs int, oldest time.Time)
 type EngineSurvey = store.EngineSurvey
 
 // Pool is a set of execution slots that runs share. Among the runs that wait for one, priority is
