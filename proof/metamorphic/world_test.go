@@ -64,8 +64,9 @@ const third = 10*time.Second + 337*time.Millisecond
 
 func newWorld(ctx context.Context, node, second keeper) (*world, error) {
 	w := &world{
-		ctx: ctx, gate: &gate{Store: silent{node, node}}, second: silent{second, second}, agents: make(map[string]*agent),
-		nodes: map[string]string{"": ""}, next: make(map[string]string),
+		ctx: ctx, gate: &gate{Store: silent{node, node}}, second: silent{second, second},
+		agents: make(map[string]*agent),
+		nodes:  map[string]string{"": ""}, next: make(map[string]string),
 	}
 	engines := make(map[string]engine.Engine)
 	for _, kind := range []fsm.Profile{fsm.ProfileResumable, fsm.ProfileStickyProcess} {

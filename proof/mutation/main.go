@@ -41,7 +41,8 @@ func run(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&h.coefficient, "coefficient", 5, "a mutant may take so many times what the tests take")
 	flags.BoolVar(&h.together, "together", false, "compile all mutants into one test program, which is told which "+
 		"one is meant: minutes in place of hours")
-	flags.IntVar(&h.sample, "sample", 0, "try so many mutants of each package, chosen at random; 0 is all; needs -together")
+	flags.IntVar(&h.sample, "sample", 0,
+		"try so many mutants of each package, chosen at random; 0 is all; needs -together")
 	flags.Uint64Var(&h.seed, "seed", 1, "seed of the sample")
 	flags.Func("files", "only files whose name has a match of this regular expression", func(s string) (err error) {
 		h.files, err = regexp.Compile(s)
@@ -152,7 +153,7 @@ func (h hunt) draw(src *source, all []mutant) []mutant {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(m mutant) bool { return src.check(m.file, m.source) != nil })
-	r := rand.New(rand.NewPCG(h.seed, 0)) //nolint:gosec // a sample that can be repeated
+	r := rand.New(rand.NewPCG(h.seed, 0)) // a sample that can be repeated
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:min(h.sample, len(all))]
 }

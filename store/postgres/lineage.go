@@ -54,6 +54,7 @@ func (l *lineage) configure(config *pgxpool.Config) {
 		return l.validate(ctx, conn)
 	}
 	prepare := config.PrepareConn
+	//lint:ignore SA1019 as the directive that golangci-lint reads says
 	acquire := config.BeforeAcquire //nolint:staticcheck // deprecated; a host that sets it still expects its call
 	config.PrepareConn = func(ctx context.Context, conn *pgx.Conn) (bool, error) {
 		switch {

@@ -104,7 +104,8 @@ func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 			tb.Helper()
 			number, handles := cases.Add(1), new(atomic.Int64)
 			handles.Store(number)
-			return open(tb, postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true}, number, handles)
+			o := postgres.Options{Schema: "t_" + rand.Text(), NoListen: true, NoNotify: true}
+			return open(tb, o, number, handles)
 		},
 		Reopen: func(tb testing.TB, s store.Store) store.Store {
 			tb.Helper()

@@ -36,6 +36,7 @@ func TestStoreWithEveryOption(t *testing.T) {
 		databases[i] = isolated(t, isolation)
 	}
 	inTurn(func(number, handle int64) string {
-		return pgtest.With(databases[int(number)%len(databases)], "default_query_exec_mode="+modes[int(handle)%len(modes)])
+		mode := modes[int(handle)%len(modes)]
+		return pgtest.With(databases[int(number)%len(databases)], "default_query_exec_mode="+mode)
 	}).Run(t)
 }
