@@ -20,6 +20,14 @@ func (b bad) MarshalJSON() ([]byte, error) { return b() }
 
 type link struct{ Next *link }
 
+// hidden has a chain that JSON leaves out.
+type hidden struct{ next *hidden }
+
+// brief encodes itself, whatever it holds.
+type brief struct{ Ring *link }
+
+func (brief) MarshalJSON() ([]byte, error) { return []byte(`"brief"`), nil }
+
 // TestNormalizeHintsOfAnyShape: C2 J10, an engine in the host's process may hand over any Go value as hints.
 // What JSON cannot hold within the limits is left out with a diagnostic; nothing of it ends the
 // process.
@@ -37,6 +45,10 @@ func TestNormalizeHintsOfAnyShape(t *testing.T) {
 	for range million {
 		chain = &link{chain}
 	}
+	secret := &hidden{}
+	for range interaction.MaxDepth {
+		secret = &hidden{secret}
+	}
 	round := map[string]any{}
 	round["self"] = round
 	ring := &link{}
@@ -47,6 +59,7 @@ func TestNormalizeHintsOfAnyShape(t *testing.T) {
 		"maps a million deep":      maps,
 		"lists a million deep":     {"x": lists},
 		"pointers a million deep":  {"x": chain},
+		"a chain beyond the limit": {"x": secret},
 		"a map that holds itself":  round,
 		"a ring of structs":        {"x": ring},
 		"a pointer to itself":      {"x": pointer},
@@ -70,11 +83,11 @@ func TestNormalizeHintsOfAnyShape(t *testing.T) {
 	q, told := interaction.Normalize(interaction.Question{Kind: interaction.OpenText, Prompt: "Which?",
 		UIHints: map[string]any{
 			"at": now, "list": [2]int{1, 2}, "struct": struct{ Wide bool }{true}, "bytes": []byte("x"),
-			"none": (*link)(nil),
+			"none": (*link)(nil), "brief": brief{ring},
 		}})
 	require.Empty(t, told)
 	require.Equal(t, map[string]any{
 		"at": "2026-01-02T03:04:05Z", "list": []any{1.0, 2.0}, "struct": map[string]any{"Wide": true}, "bytes": "eA==",
-		"none": nil,
+		"none": nil, "brief": "brief",
 	}, q.UIHints)
 }

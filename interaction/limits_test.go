@@ -178,8 +178,17 @@ func TestLimitsAreUnchanged(t *testing.T) {
 	require.Equal(t, []int{32768, 32768, 100, 1024, 100, 8192},
 		[]int{interaction.MaxPromptText, interaction.MaxContext, interaction.MaxOptions, interaction.MaxLabel,
 			interaction.MaxRequiredFields, interaction.MaxUIHints})
-	require.Equal(t, []int{65536, 16, 1048576}, []int{interaction.MaxAskUser, interaction.MaxDepth,
-		interaction.MaxOutput})
+	require.Equal(t, []int{65536, 16, 1048576, 65536}, []int{interaction.MaxAskUser, interaction.MaxDepth,
+		interaction.MaxOutput, interaction.MaxSessionHandle})
+}
+
+func TestSessionHandleClone(t *testing.T) {
+	require.Nil(t, (*interaction.SessionHandle)(nil).Clone())
+	h := &interaction.SessionHandle{Engine: "e", Version: "1", Data: []byte("data")}
+	copied := h.Clone()
+	require.Equal(t, h, copied)
+	copied.Data[0] = 'x'
+	require.Equal(t, "data", string(h.Data), "the copy shares nothing")
 }
 
 // I11: an output of an engine is accepted up to its limit.

@@ -98,6 +98,29 @@ func echoCountsForNothing(t *testing.T, text string) {
 	}
 }
 
+// J12: an ask_user block without the nonce is no question, and a diagnostic says so. Other text without
+// the nonce has none.
+func TestReadSignedReportsABlockWithoutTheNonce(t *testing.T) {
+	r := interaction.ReadSigned("```ask_user\nprompt: Which?\n```", nil, "n1")
+	require.Nil(t, r.Question)
+	require.Len(t, r.Diagnostics, 1)
+	require.Equal(t, fsm.WarnAskUserMalformed, r.Diagnostics[0].Code)
+	r = interaction.ReadSigned("Text.\n```json\n{}\n```\nMore.", nil, "n1")
+	require.Empty(t, r.Diagnostics)
+}
+
+// J12: the text of plain code has no signals, and its output is the JSON that it returns.
+func TestReadPlainReadsNoSignals(t *testing.T) {
+	r := interaction.ReadPlain(" __SKILL_DONE__\n", json.RawMessage(` {"a":1} `))
+	require.False(t, r.Done)
+	require.Equal(t, "__SKILL_DONE__", r.Text)
+	require.JSONEq(t, `{"a":1}`, string(r.Output))
+	require.Nil(t, interaction.ReadPlain("", json.RawMessage("null")).Output)
+	r = interaction.ReadPlain("", json.RawMessage("{"))
+	require.Nil(t, r.Output)
+	require.Equal(t, fsm.WarnEngineOutputMalformed, r.OutputFault.Code)
+}
+
 func TestReadIgnoresAnEchoOfThePrompt(t *testing.T) {
 	for _, a := range forms {
 		for _, b := range forms {

@@ -20,6 +20,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
+// J10: hosts rely on the limits of engine calls.
+func TestEngineCallsHaveTheirLimits(t *testing.T) {
+	require.Equal(t, []time.Duration{10 * time.Second, 2 * time.Second}, []time.Duration{turnReturnLimit, callReturnLimit})
+	require.Equal(t, []time.Duration{time.Minute, 10 * time.Second, 10 * time.Second, 5 * time.Second},
+		[]time.Duration{reapLimit, checkLimit, endLimit, lossLimit})
+}
+
 // faultyEngine is an agent with every optional ability, each a function that may be left out.
 type faultyEngine struct {
 	agent

@@ -78,6 +78,7 @@ var wrongSpecs = []wrongSpec{
 	{"WorkDir", func(s *Spec) { s.WorkDir = strings.Repeat("/x", 3000) }, "is 6000 bytes, want at most 4096 bytes"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},
+	{"WorkDir", func(s *Spec) { s.WorkDir = "\x00a" }, `is "\x00a", want valid UTF-8 without NUL`},
 	{"Labels", func(s *Spec) {
 		s.Labels = map[string]string{"": "x"}
 	}, `is "", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
