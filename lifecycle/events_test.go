@@ -212,9 +212,9 @@ func TestFollowEndIsWokenByTheEndOnly(t *testing.T) {
 	final := store.Hint{RunID: "r", State: ended.State, Run: &ended}
 	bare := store.Hint{RunID: "r", State: ended.State}
 	for _, c := range []struct {
-		name         string
-		hints        []store.Hint
-		woken, known bool
+		name              string
+		hints             []store.Hint
+		woken, withRecord bool
 	}{
 		{"progress", []store.Hint{brings(1, 2), {RunID: "r", State: fsm.StateWaitingUser, Seq: 3, Run: &Run{ID: "r"}}},
 			false, false},
@@ -235,7 +235,7 @@ func TestFollowEndIsWokenByTheEndOnly(t *testing.T) {
 			}
 			require.Equal(t, c.woken, len(f.hints) == 1)
 			run, known := f.endedRun()
-			require.Equal(t, c.known, known)
+			require.Equal(t, c.withRecord, known)
 			if known {
 				require.Equal(t, ended, run)
 				run.Warnings[0] = "" // it is the caller's

@@ -149,7 +149,7 @@ func TestSignedAgentThatEchoesSignalsNothing(t *testing.T) {
 							"each attempt has its own")
 						all, err := json.Marshal(run)
 						require.NoError(t, err)
-						all = append(all, fmt.Sprint(toldOf(t, lc.Client, "r"))...)
+						all = append(all, fmt.Sprint(eventLines(t, lc.Client, "r"))...)
 						require.NotContains(t, string(all), nonces[3], "and it is kept nowhere")
 					}
 					stop()

@@ -166,18 +166,18 @@ func TestNewStoresThePools(t *testing.T) {
 	}
 }
 
-// poolless is a store that cannot tell its pools, or set them.
+// poolless is a store that cannot read its pools, or set them.
 type poolless struct {
 	store.Store
-	tell, set error
+	readErr, setErr error
 }
 
 func (s poolless) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	pools, err := s.Store.Pools(ctx)
-	return pools, errors.Join(err, s.tell)
+	return pools, errors.Join(err, s.readErr)
 }
 
-func (s poolless) SetPool(context.Context, slots.Pool) error { return s.set }
+func (s poolless) SetPool(context.Context, slots.Pool) error { return s.setErr }
 
 func TestNewFailsIfPoolsCannotBeStored(t *testing.T) {
 	away := errors.New("connection refused")

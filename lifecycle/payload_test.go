@@ -16,8 +16,8 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// toldOf are the types and data of the run's events.
-func toldOf(tb testing.TB, c *Client, id string) (lines []string) {
+// eventLines are the types and data of the run's events.
+func eventLines(tb testing.TB, c *Client, id string) (lines []string) {
 	tb.Helper()
 	for event, err := range c.Events(tb.Context(), id, 0) {
 		require.NoError(tb, err)
@@ -139,7 +139,7 @@ func TestEventPayloadsOfARun(t *testing.T) {
 				_, err = lc.Reply(t.Context(), "r", c.reply)
 				require.NoError(t, err)
 				synctest.Wait()
-				requireEvents(t, c.want, toldOf(t, lc.Client, "r"))
+				requireEvents(t, c.want, eventLines(t, lc.Client, "r"))
 				stop()
 			})
 		})
@@ -165,7 +165,7 @@ func TestOutcomeDiagnosticsAreBounded(t *testing.T) {
 		run := in(t, lc.Client, "r", fsm.StateSucceeded)
 		require.Len(t, run.Warnings, 51)
 		require.Equal(t, fsm.WarnEngineOutputTruncated, run.Warnings[50])
-		all := toldOf(t, lc.Client, "r")
+		all := eventLines(t, lc.Client, "r")
 		require.Len(t, all, 1005, "submitted, started, what was said, the warnings and the end")
 		require.Contains(t, fmt.Sprint(all[1003]), "1001 diagnostics in one outcome; the first 1000 are kept")
 		stop()

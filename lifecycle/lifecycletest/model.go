@@ -59,8 +59,8 @@ func newLives(t *testing.T, open Opener, v variant) *lives {
 	return ls
 }
 
-// begin submits a run whose questions wait for d, longer than all crashes of its life take.
-func (ls *lives) begin(d time.Duration) *life {
+// newLife submits a run whose questions wait for d, longer than all crashes of its life take.
+func (ls *lives) newLife(d time.Duration) *life {
 	ls.count++
 	l := &life{lives: ls, id: fmt.Sprintf("life-%d", ls.count), turns: make(chan Step)}
 	ls.agent.Plan(l.id, func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
@@ -208,7 +208,7 @@ func (l *life) end() {
 func (ls *lives) walk(path []fsm.Event, length int) {
 	ls.Helper()
 	for _, event := range fsm.Events() {
-		l := ls.begin(2 * time.Minute)
+		l := ls.newLife(2 * time.Minute)
 		for _, e := range path {
 			require.True(ls, l.step(e))
 		}
@@ -238,7 +238,7 @@ var sequences = []testCase{
 			worlds[i] = newLives(t, open, v)
 		}
 		rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // a bubble has no deadline to ask for
-			l := worlds[rapid.IntRange(0, len(worlds)-1).Draw(rt, "policy")].begin(15 * time.Minute)
+			l := worlds[rapid.IntRange(0, len(worlds)-1).Draw(rt, "policy")].newLife(15 * time.Minute)
 			for range rapid.IntRange(6, 60).Draw(rt, "length") {
 				l.step(rapid.SampledFrom(lasting).Draw(rt, "event"))
 			}

@@ -41,7 +41,7 @@ func submit(id string) store.Commit {
 	})
 }
 
-func begin(r store.Run, _ []byte) (store.Commit, error) {
+func startTurn(r store.Run, _ []byte) (store.Commit, error) {
 	return step(r, func(r *store.Run) {
 		r.State = fsm.StateRunning
 		r.Attempt++
@@ -81,7 +81,7 @@ func put(tb testing.TB, s store.Store, batch ...store.Commit) {
 
 func claim(tb testing.TB, s store.Store, limit int) []store.Claimed {
 	tb.Helper()
-	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: limit, Start: begin})
+	claimed, err := s.Claim(tb.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: limit, Start: startTurn})
 	require.NoError(tb, err)
 	return claimed
 }

@@ -77,7 +77,7 @@ func (s *Store) confirmOnce(ctx context.Context, read func(store.Reader) error) 
 	onConn := func(context.Context) (querier, context.Context, func(), error) {
 		return conn, ctx, func() {}, ctx.Err()
 	}
-	view := &reader{texts: s.texts, schema: s.schema, begin: onConn}
+	view := &reader{texts: s.texts, schema: s.schema, beginRead: onConn}
 	if refused := read(view); refused != nil {
 		return refused, nil
 	}

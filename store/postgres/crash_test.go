@@ -22,13 +22,13 @@ import (
 type author struct {
 	*world
 
-	run      store.Run
-	unsure   bool              // an earlier commit may still be on its way
-	n        int               // commits that were tried
-	told     map[uint64]string // by seq: the body of the acknowledged event
-	written  atomic.Int64      // commits that were acknowledged
-	unknown  atomic.Int64      // those of which the outcome was not known
-	mistaken error             // what must not be
+	run          store.Run
+	unsure       bool              // an earlier commit may still be on its way
+	n            int               // commits that were tried
+	acknowledged map[uint64]string // by seq: the body of the acknowledged event
+	written      atomic.Int64      // commits that were acknowledged
+	unknown      atomic.Int64      // those of which the outcome was not known
+	mistaken     error             // what must not be
 }
 
 // write makes one commit, and finds out what became of it.
@@ -40,12 +40,12 @@ func (a *author) write(s *postgres.Store) error {
 	err := s.Commit(a.Context(), []store.Commit{c})[0]
 	if err == nil {
 		a.run, a.unsure = c.Run, false
-		a.told[c.Run.Seq] = body
+		a.acknowledged[c.Run.Seq] = body
 		a.written.Add(1)
 		return nil
 	}
 	if errors.Is(err, store.ErrConflict) && a.unsure { // what was on its way has arrived
-		return a.look(s, func(r store.Run) error {
+		return a.awaitRun(s, func(r store.Run) error {
 			if r.Version != a.run.Version+1 {
 				return fmt.Errorf("%w, and it is at version %d", err, r.Version)
 			}
@@ -63,7 +63,7 @@ func (a *author) write(s *postgres.Store) error {
 		a.unsure = true
 		a.unknown.Add(1)
 	}
-	return a.look(s, func(r store.Run) error {
+	return a.awaitRun(s, func(r store.Run) error {
 		switch {
 		case r.Version == a.run.Version:
 			return nil
@@ -74,8 +74,8 @@ func (a *author) write(s *postgres.Store) error {
 	})
 }
 
-// look reads the run as soon as the server is there.
-func (a *author) look(s *postgres.Store, judge func(store.Run) error) error {
+// awaitRun reads the run as soon as the server is there.
+func (a *author) awaitRun(s *postgres.Store, judge func(store.Run) error) error {
 	for late := time.Now().Add(patience); ; {
 		r, err := s.Run(a.Context(), a.run.ID)
 		if err == nil {
@@ -95,7 +95,7 @@ func (w *world) authors(s *postgres.Store, trouble func(progress func())) (unkno
 	w.Helper()
 	all := make([]*author, 24)
 	for i := range all {
-		all[i] = &author{world: w, run: w.commit(s, created(fmt.Sprintf("run-%d", i))), told: make(map[uint64]string)}
+		all[i] = &author{world: w, run: w.commit(s, created(fmt.Sprintf("run-%d", i))), acknowledged: make(map[uint64]string)}
 	}
 	var writing sync.WaitGroup
 	var stop atomic.Bool
@@ -147,13 +147,13 @@ func (a *author) check(s *postgres.Store) {
 			require.Equal(a, last, e.Seq)
 			require.False(a, seen[string(e.Body)], "%s is there twice", e.Body)
 			seen[string(e.Body)] = true
-			if told, ok := a.told[e.Seq]; ok {
+			if told, ok := a.acknowledged[e.Seq]; ok {
 				require.Equal(a, told, string(e.Body))
-				delete(a.told, e.Seq)
+				delete(a.acknowledged, e.Seq)
 			}
 		}
 	}
-	require.Empty(a, a.told, "acknowledged, and lost")
+	require.Empty(a, a.acknowledged, "acknowledged, and lost")
 }
 
 // F8: the server is killed with kill -9 and restarted while commits are under way. Each

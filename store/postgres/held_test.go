@@ -34,7 +34,7 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 			s := w.open(postgres.Options{NoListen: true, NoNotify: true}, "pool_max_conns=6")
-			tx := w.begin(pgx.ReadCommitted)
+			tx := w.beginTx(pgx.ReadCommitted)
 			const runs, waiting = 8, 5
 			held := w.holds(s, tx, runs)
 			var waiters sync.WaitGroup
@@ -82,7 +82,7 @@ func TestLockedRunDelaysNoOtherCommit(t *testing.T) {
 func TestCommitOfLockedRunTimesOut(t *testing.T) {
 	w, _ := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	s := w.open(postgres.Options{NoListen: true, NoNotify: true, Timeout: time.Second})
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	held := w.holds(s, tx, 1)[0]
 	began := time.Now()
 	err := w.try(s, cancel(held))
@@ -109,7 +109,7 @@ func (w *world) sessions(condition string) (n int) {
 // meanwhile.
 func TestCommitsOfLockedRunKeepOrder(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	held := w.holds(s, tx, 1)[0]
 	first := report(held)
 	second := report(first.Run)
@@ -136,7 +136,7 @@ func TestConcurrentCreateOfOneIDStoresOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 			other := w.open(postgres.Options{NoListen: true, NoNotify: true})
-			tx := w.begin(pgx.ReadCommitted)
+			tx := w.beginTx(pgx.ReadCommitted)
 			inside := created("same")
 			inside.Spec = []byte(`"inside"`)
 			w.commit(s.In(tx), inside)

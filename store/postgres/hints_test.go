@@ -102,7 +102,7 @@ func TestWatchInSchemaWithLongName(t *testing.T) {
 	here, there := hints(t, worlds[0].open(postgres.Options{})), hints(t, worlds[1].open(postgres.Options{}))
 	worlds[0].hearsOf(nodes[0], here)
 	worlds[1].hearsOf(nodes[1], there)
-	tx := worlds[0].begin("")
+	tx := worlds[0].beginTx("")
 	worlds[0].commit(nodes[0].In(tx), created("r"))
 	require.NoError(t, tx.Commit(t.Context()))
 	worlds[0].hear(here, "r")

@@ -19,7 +19,7 @@ func TestInUnderRepeatableRead(t *testing.T) {
 			w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 			first := w.commit(s, created("r"))
 			look := func() (pgx.Tx, store.Store) {
-				tx := w.begin(level)
+				tx := w.beginTx(level)
 				in := s.In(tx)
 				require.Equal(t, first, w.load(in, "r"))
 				return tx, in
@@ -37,7 +37,7 @@ func TestInUnderRepeatableRead(t *testing.T) {
 			require.ErrorIs(t, w.try(in, cancel(first)), postgres.ErrSerialization)
 			require.ErrorIs(t, w.try(taken, created("new")), postgres.ErrSerialization)
 
-			tx = w.begin(level)
+			tx = w.beginTx(level)
 			w.commit(s.In(tx), cancel(second))
 			require.NoError(t, tx.Commit(t.Context()))
 		})
@@ -48,7 +48,7 @@ func TestInUnderRepeatableRead(t *testing.T) {
 func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	x, y := w.commit(s, created("x")), w.commit(s, created("y"))
-	one, other := w.begin(pgx.ReadCommitted), w.begin(pgx.ReadCommitted)
+	one, other := w.beginTx(pgx.ReadCommitted), w.beginTx(pgx.ReadCommitted)
 	w.commit(s.In(one), report(x))
 	w.commit(s.In(other), report(y))
 	late := make(chan error, 1)
@@ -85,9 +85,9 @@ func TestDeadlockOfHostsTransactionsIsReported(t *testing.T) {
 // The host's context, and not Options.Timeout, bounds a call in its transaction.
 func TestHostsContextBoundsCallsOfIn(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true, Timeout: 10 * time.Second})
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	held := w.holds(s, tx, 1)[0]
-	other := w.begin(pgx.ReadCommitted)
+	other := w.beginTx(pgx.ReadCommitted)
 	_, err := other.Exec(t.Context(), `SET LOCAL lock_timeout = '50ms'`)
 	require.NoError(t, err)
 	require.ErrorIs(t, w.try(s.In(other), cancel(held)), postgres.ErrTimeout)

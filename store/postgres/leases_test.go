@@ -88,7 +88,7 @@ func TestExpiredNodeCannotWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)
 
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	w.commit(s.In(tx), fenced(report(claimed[0].Run), "n"))
 	inVain("while a write of the node goes on")
 	require.NoError(t, tx.Commit(t.Context()))

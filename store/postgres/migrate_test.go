@@ -213,7 +213,7 @@ func TestFailedMigrationChangesNothing(t *testing.T) {
 // statements on the table do not wait as long.
 func TestMigrationWaitsForTablesInTurns(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
-	tx := w.begin("")
+	tx := w.beginTx("")
 	var n int
 	require.NoError(t, tx.QueryRow(t.Context(), w.inSchema(`SELECT count(*) FROM interlude.nodes`)).Scan(&n))
 	done := make(chan error, 1)

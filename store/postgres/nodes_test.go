@@ -76,7 +76,7 @@ func TestHostsTransactionsOnTwoNodes(t *testing.T) {
 			// in does something in a transaction together with an order, and commits or rolls back.
 			in := func(commit bool, do func(c *lifecycle.Client) error) {
 				t.Helper()
-				tx := w.begin(pgx.ReadCommitted)
+				tx := w.beginTx(pgx.ReadCommitted)
 				name := fmt.Sprintf("order-%d", time.Now().UnixNano())
 				w.order(tx, name)
 				require.NoError(t, do(front.On(a.In(tx))))

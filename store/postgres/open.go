@@ -155,7 +155,7 @@ func newWith(ctx context.Context, pool *pgxpool.Pool, o Options, known []Migrati
 		cache:    newRunCache(), locked: newLockedRuns(pool.Stat().MaxConns()),
 		confirmPermits: make(chan struct{}, maxConfirms),
 	}
-	s.reader = reader{texts: textsIn(o.Schema), schema: o.Schema, begin: s.beginRead, planner: true}
+	s.reader = reader{texts: textsIn(o.Schema), schema: o.Schema, beginRead: s.beginRead, planner: true}
 	s.live, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	s.notifier = newNotifier(s)
 	err = s.prepareSchema(ctx)
@@ -283,8 +283,8 @@ func (c *calls) close(closed chan struct{}) {
 	c.pending.Wait()
 }
 
-// begin counts a call; false when the store is closed.
-func (c *calls) begin(closed <-chan struct{}) bool {
+// add counts a call; false when the store is closed.
+func (c *calls) add(closed <-chan struct{}) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	select {
@@ -301,7 +301,7 @@ func (s *Store) beginCall(ctx context.Context) (_ context.Context, done func(), 
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
-	if !s.calls.begin(s.closed) {
+	if !s.calls.add(s.closed) {
 		return nil, nil, store.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)

@@ -20,7 +20,7 @@ type reader struct {
 	schema string
 	// begin begins a call: it returns what to query and the context that bounds the query. Done ends
 	// the call.
-	begin func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
+	beginRead func(ctx context.Context) (q querier, within context.Context, done func(), _ error)
 	// planner says that each query sends the planner's settings before it. Otherwise they are those
 	// of the transaction that it is in.
 	planner bool
@@ -32,7 +32,7 @@ type reader struct {
 // readRows executes one query.
 func readRows[T any](ctx context.Context, r *reader, text string, scan func(pgx.CollectableRow) (T, error),
 	args ...any) ([]T, error) {
-	q, within, done, err := r.begin(ctx)
+	q, within, done, err := r.beginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ var ErrInTransaction = errors.New("postgres: not inside a caller's transaction")
 // the transaction is, and needs no Close.
 func (s *Store) In(tx pgx.Tx) store.Store {
 	t := &txStore{Store: s, tx: tx}
-	t.reader = reader{texts: s.texts, schema: s.o.Schema, begin: t.beginRead}
+	t.reader = reader{texts: s.texts, schema: s.o.Schema, beginRead: t.beginRead}
 	return t
 }
 

@@ -77,7 +77,7 @@ func TestInCommitsWithHostsTransaction(t *testing.T) {
 			w.hearsOf(a, onA)
 			w.hearsOf(a, onB)
 
-			rolledBack := w.begin(pgx.ReadCommitted)
+			rolledBack := w.beginTx(pgx.ReadCommitted)
 			w.order(rolledBack, "r")
 			in := a.In(rolledBack)
 			w.commit(in, next)
@@ -89,7 +89,7 @@ func TestInCommitsWithHostsTransaction(t *testing.T) {
 			w.requireStands(a, prev)
 			require.False(t, w.ordered("r"))
 
-			tx := w.begin(pgx.ReadCommitted)
+			tx := w.beginTx(pgx.ReadCommitted)
 			w.order(tx, "r")
 			w.commit(a.In(tx), next)
 			w.requireSilence(a, "r", onA, onB)
@@ -134,7 +134,7 @@ func (w *world) requireStands(s store.Store, want store.Run) {
 func TestRollbackLeavesNothingInCache(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	in := s.In(tx)
 	w.commit(in, cancel(first))
 	w.load(in, "r")
@@ -156,7 +156,7 @@ func TestRollbackLeavesNothingInCache(t *testing.T) {
 func TestHostsCommitReplacesCachedRun(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	first := w.commit(s, created("r"))
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	second := w.commit(s.In(tx), report(first))
 	require.NoError(t, tx.Commit(t.Context()))
 	require.ErrorIs(t, w.try(s, cancel(first)), store.ErrConflict)
@@ -176,7 +176,7 @@ func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 	asked := w.commit(s, ask(claimed[0].Run))
 	require.Equal(t, taken.ID, asked.ID)
 
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	in := s.In(tx)
 	w.order(tx, "first")
 	w.commit(in, created("own"))
@@ -232,7 +232,7 @@ func second[T any](_ T, err error) error { return err }
 // Calls that make a transaction of their own are refused inside a host's transaction.
 func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	in := s.In(tx)
 	for name, err := range map[string]error{
 		"Claim":   second(in.Claim(t.Context(), store.ClaimRequest{Node: "n", Now: noon, Max: 1, Start: start})),
@@ -254,7 +254,7 @@ func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 func TestInAnswersErrClosedAfterClose(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	w.orders()
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	in := s.In(tx)
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, w.try(in, created("r")), store.ErrClosed)
@@ -275,7 +275,7 @@ func TestInWritesWholeRuns(t *testing.T) {
 		c.Events = append(c.Events, store.Event{Seq: c.Run.Seq, Body: fmt.Appendf(nil, `{"n":%d,"text":%q}`, i,
 			strings.Repeat("é", 300))})
 	}
-	tx := w.begin(pgx.ReadCommitted)
+	tx := w.beginTx(pgx.ReadCommitted)
 	w.commit(s.In(tx), c)
 	require.NoError(t, tx.Commit(t.Context()))
 	require.Equal(t, c.Run, w.load(s, "r"))

@@ -65,9 +65,9 @@ func (w *world) connect() *pgx.Conn {
 	return conn
 }
 
-// begin begins a transaction of the host's own; it is rolled back with the test unless it ended
+// beginTx begins a transaction of the host's own; it is rolled back with the test unless it ended
 // before.
-func (w *world) begin(level pgx.TxIsoLevel) pgx.Tx {
+func (w *world) beginTx(level pgx.TxIsoLevel) pgx.Tx {
 	w.Helper()
 	tx, err := w.connect().BeginTx(w.Context(), pgx.TxOptions{IsoLevel: level})
 	require.NoError(w, err)

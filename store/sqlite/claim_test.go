@@ -124,7 +124,7 @@ func TestClaimSkipsRunWhoseStartFails(t *testing.T) {
 // A specification of any size is returned unchanged by a claim, by the next claim of the same
 // run and by a read, also after the file is opened again.
 func TestSpecIsReturnedUnchanged(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	given := map[string][]byte{"kept": []byte("{}")}
 	var s *sqlite.Store
 	again := func() {

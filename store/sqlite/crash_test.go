@@ -130,24 +130,24 @@ func drive(ctx context.Context, lc *lifecycle.Lifecycle, id string) error {
 	return nil
 }
 
-// noisy is a store that tells the parent before and after each write, and may kill its process.
+// noisy is a store that reports to the parent before and after each write, and may kill its process.
 type noisy struct {
 	*sqlite.Store
-	die  int
-	told atomic.Int64
+	die     int
+	reports atomic.Int64
 }
 
-func (n *noisy) tell() { fmt.Println(n.told.Add(1)) }
+func (n *noisy) report() { fmt.Println(n.reports.Add(1)) }
 
 func (n *noisy) Commit(ctx context.Context, batch []store.Commit) []error {
-	n.tell()
+	n.report()
 	errs := n.Store.Commit(ctx, batch)
 	for i, c := range batch {
 		if errs[i] == nil {
 			n.mayDie(c)
 		}
 	}
-	n.tell()
+	n.report()
 	return errs
 }
 
@@ -159,14 +159,14 @@ func (n *noisy) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 		made = append(made, c)
 		return c, err
 	}
-	n.tell()
+	n.report()
 	claimed, err := n.Store.Claim(ctx, req)
 	if err == nil && len(claimed) > 0 {
 		for _, c := range made {
 			n.mayDie(c)
 		}
 	}
-	n.tell()
+	n.report()
 	return claimed, err
 }
 

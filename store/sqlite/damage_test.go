@@ -32,8 +32,8 @@ func newRun(id string, size int) store.Commit {
 		Events: []store.Event{{Seq: 1, Body: []byte(`"` + strings.Repeat("x", size) + `"`)}}}
 }
 
-// made is a closed file with one run in it.
-func made(t *testing.T) string {
+// closedFile is a closed file with one run in it.
+func closedFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s, err := sqlite.Open(t.Context(), path, quiet)
@@ -61,7 +61,7 @@ func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 	}
 	change := func(t *testing.T, do func([]byte) []byte) string {
 		t.Helper()
-		path := made(t)
+		path := closedFile(t)
 		body, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, do(body), 0o600))
@@ -119,7 +119,7 @@ func TestOpenLeavesRefusedFileAsItIs(t *testing.T) {
 
 // I10: a read reports a corrupt record as ErrCorrupt and does not return it.
 func TestCorruptRecordIsReported(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	db, err := sql.Open("sqlite", path)
 	require.NoError(t, err)
 	_, err = db.ExecContext(t.Context(), `UPDATE runs SET record = '{"id":"kept"'`)
@@ -135,7 +135,7 @@ func TestCorruptRecordIsReported(t *testing.T) {
 // F8: on a full disk commits fail with an error that says so, what was stored stays readable, and
 // commits work again when there is room.
 func TestCommitReportsFullDisk(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	full := quiet
@@ -173,7 +173,7 @@ func TestCommitReportsFullDisk(t *testing.T) {
 // F8: Open refuses a file that may only be read with an error that says so, and leaves it as it
 // is.
 func TestOpenRefusesReadOnlyFile(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
 	body[18] = 3 // the file format that SQLite may read and not write; permissions do not bind a superuser
@@ -188,7 +188,7 @@ func TestOpenRefusesReadOnlyFile(t *testing.T) {
 // F8: while another process locks the file, Open and commits wait, and then return ErrBusy;
 // reads go on.
 func TestCommitReportsLockedFile(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
 	require.NoError(t, err)
 	defer s.Close()
@@ -213,7 +213,7 @@ func TestCommitReportsLockedFile(t *testing.T) {
 // E6 I13: two stores on one file, as in two processes: no commit is lost, and capacity is never
 // exceeded.
 func TestTwoProcessesShareFile(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	var two [2]*sqlite.Store
 	for i := range two {
 		s, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: 5 * time.Millisecond})

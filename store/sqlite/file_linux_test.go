@@ -97,7 +97,7 @@ func TestOpenRefusesBadPath(t *testing.T) {
 
 // J8: the error names a file or folder that this user may not write.
 func TestOpenReportsUnwritableFolder(t *testing.T) {
-	existing := made(t)
+	existing := closedFile(t)
 	folder := filepath.Dir(existing)
 	// whom no permission binds: the thread goes on as somebody else, as far as files are concerned
 	if os.Getuid() == 0 {

@@ -17,7 +17,7 @@ import (
 // openMade opens a file with the run "kept" in it.
 func openMade(t *testing.T, o sqlite.Options) (s *sqlite.Store, path string) {
 	t.Helper()
-	path = made(t)
+	path = closedFile(t)
 	s, err := sqlite.Open(t.Context(), path, o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

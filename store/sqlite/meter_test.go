@@ -31,7 +31,7 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 	require.NoError(t, s.SetPool(t.Context(), slots.Pool{Name: slots.DefaultPool, Capacity: 1}))
 	large := newRun("large", 0)
 	large.Spec = bytes.Repeat([]byte("s"), 2*sqlite.MaxInline)
-	loud := tells(store.Run{ID: "loud"}, full, 1)
+	loud := withEvents(store.Run{ID: "loud"}, full, 1)
 	var run store.Run // "small", as it stands
 	var claimed []store.Claimed
 	for _, c := range []struct {
@@ -72,25 +72,25 @@ func TestCountersCountWhatWasWritten(t *testing.T) {
 		}, 1, 2, func() uint64 { return written(t, db, "loud") + full + 2 }},
 		{"a report that goes beside the others", func(t *testing.T) {
 			t.Helper()
-			c := tells(run, 100, 200)
+			c := withEvents(run, 100, 200)
 			put(t, s, c)
 			run = c.Run
 		}, 1, 1, func() uint64 { return written(t, db, "small") }},
 		{"a report for which the others make room", func(t *testing.T) {
 			t.Helper()
-			c := tells(run, full-50)
+			c := withEvents(run, full-50)
 			put(t, s, c)
 			run = c.Run
 		}, 1, 2, func() uint64 { return written(t, db, "small") + 12 + 1 + 100 + 1 + 200 }},
 		{"a report that goes to the log with them", func(t *testing.T) {
 			t.Helper()
-			c := tells(run, 2*full)
+			c := withEvents(run, 2*full)
 			put(t, s, c)
 			run = c.Run
 		}, 1, 3, func() uint64 { return written(t, db, "small") + full - 50 + 2*full }},
 		{"a change without events", func(t *testing.T) {
 			t.Helper()
-			c := tells(run)
+			c := withEvents(run)
 			put(t, s, c)
 			run = c.Run
 		}, 1, 1, func() uint64 { return written(t, db, "small") }},

@@ -36,7 +36,7 @@ const kills = 200
 // that ignore TERM, and some that leave their group. In the end every run has come to its end, and
 // no process of any is left.
 func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
-	c := newHavoc(t)
+	c := newHostWorld(t)
 	c.start()
 	people, gone := context.WithCancel(t.Context())
 	var answering sync.WaitGroup
@@ -68,7 +68,7 @@ func TestNoProcessIsLeftAndNoRunIsStuck(t *testing.T) {
 // E7, J11: what a killed host left is ended when a host starts on its machine, also when its runs
 // are no orphans any more: somebody canceled them meanwhile.
 func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
-	c := newHavoc(t)
+	c := newHostWorld(t)
 	c.start()
 	for range 4 { // of both kinds of agents, in all likelihood
 		c.submit()
@@ -104,7 +104,7 @@ func TestWhatAKilledHostLeftIsFoundWhateverBecameOfItsRuns(t *testing.T) {
 
 // records are the names of what is on record of processes, but of those that only tell their
 // version.
-func (c *havoc) records() (left []string) {
+func (c *hostWorld) records() (left []string) {
 	c.Helper()
 	all, err := os.ReadDir(filepath.Join(c.dir, "processes"))
 	require.NoError(c, err)
@@ -118,7 +118,7 @@ func (c *havoc) records() (left []string) {
 
 // cleaned waits until a host that serves, and whose runs have all ended, has ended what is left of
 // them.
-func (c *havoc) cleaned() {
+func (c *hostWorld) cleaned() {
 	c.Helper()
 	require.Eventually(c, func() bool {
 		return len(c.records()) == 0 && len(processesOf(c, c.mine)) == 0
@@ -126,8 +126,8 @@ func (c *havoc) cleaned() {
 		"records %v", c.records())
 }
 
-// havoc is the story's host, and what is known of its runs.
-type havoc struct {
+// hostWorld is the story's host, and what is known of its runs.
+type hostWorld struct {
 	*testing.T
 	dir    string
 	store  *sqlite.Store
@@ -142,11 +142,11 @@ type havoc struct {
 	ended map[string]bool // guarded by mu
 }
 
-func newHavoc(t *testing.T) *havoc {
+func newHostWorld(t *testing.T) *hostWorld {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	c := &havoc{T: t, dir: t.TempDir(), dice: rand.New(rand.NewPCG(seed, 7)), ended: make(map[string]bool)}
+	c := &hostWorld{T: t, dir: t.TempDir(), dice: rand.New(rand.NewPCG(seed, 7)), ended: make(map[string]bool)}
 	var err error
 	c.store, err = sqlite.Open(t.Context(), filepath.Join(c.dir, "runs.db"), sqlite.Options{})
 	require.NoError(t, err)
@@ -172,7 +172,7 @@ func hostConfig(tb testing.TB, dir string, s *sqlite.Store) lifecycle.Config {
 }
 
 // start starts a host.
-func (c *havoc) start() {
+func (c *hostWorld) start() {
 	c.Helper()
 	self, err := os.Executable()
 	require.NoError(c, err)
@@ -185,7 +185,7 @@ func (c *havoc) start() {
 }
 
 // kill kills the host with SIGKILL.
-func (c *havoc) kill() {
+func (c *hostWorld) kill() {
 	if c.host == nil {
 		return
 	}
@@ -196,7 +196,7 @@ func (c *havoc) kill() {
 }
 
 // leave has the host end in good order.
-func (c *havoc) leave() {
+func (c *hostWorld) leave() {
 	c.Helper()
 	require.NoError(c, c.in.Close())
 	require.NoError(c, c.host.Wait(), "%s", &c.errs)
@@ -204,13 +204,13 @@ func (c *havoc) leave() {
 }
 
 // killAgent kills a process of some run, whichever; there may be none.
-func (c *havoc) killAgent() bool {
+func (c *hostWorld) killAgent() bool {
 	c.Helper()
 	all := processesOf(c, c.mine)
 	return len(all) > 0 && syscall.Kill(all[c.dice.IntN(len(all))], syscall.SIGKILL) == nil
 }
 
-func (c *havoc) pause(d time.Duration) {
+func (c *hostWorld) pause(d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-c.Context().Done():
@@ -218,7 +218,7 @@ func (c *havoc) pause(d time.Duration) {
 }
 
 // submit adds a run: of either kind of agent, which asks twice.
-func (c *havoc) submit() {
+func (c *hostWorld) submit() {
 	c.Helper()
 	c.mu.Lock()
 	id := fmt.Sprintf("run-%d", len(c.runs))
@@ -233,7 +233,7 @@ func (c *havoc) submit() {
 }
 
 // answer answers whatever is asked until ctx ends.
-func (c *havoc) answer(ctx context.Context) {
+func (c *hostWorld) answer(ctx context.Context) {
 	next := []string{
 		enginetest.Script("spawn second", "say going on", "ask Two?"),
 		enginetest.Script("detach third", "done well"),
@@ -259,7 +259,7 @@ func (c *havoc) answer(ctx context.Context) {
 }
 
 // open counts the runs that have not ended.
-func (c *havoc) open() int {
+func (c *hostWorld) open() int {
 	c.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -278,7 +278,7 @@ func (c *havoc) open() int {
 }
 
 // mine says whether a run is of this story, by the folder that its process was told.
-func (c *havoc) mine(env []string) bool {
+func (c *hostWorld) mine(env []string) bool {
 	for _, v := range env {
 		if v == "ORPHANS="+c.dir {
 			return true
@@ -288,7 +288,7 @@ func (c *havoc) mine(env []string) bool {
 }
 
 // judge puts every log before the contract's invariants, and counts how the runs ended.
-func (c *havoc) judge(hosts, agents int) {
+func (c *hostWorld) judge(hosts, agents int) {
 	c.Helper()
 	states, codes := make(map[fsm.State]int), make(map[fsm.Code]int)
 	for _, id := range c.runs {

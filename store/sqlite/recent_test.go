@@ -68,7 +68,7 @@ func TestCacheSeesCommitsOfOtherProcess(t *testing.T) {
 	accepted, refused := 0, 0
 	for range 400 {
 		one, id := random.IntN(2), fmt.Sprint("r", random.IntN(3))
-		c := tells(saw[one][id], 1+random.IntN(900))
+		c := withEvents(saw[one][id], 1+random.IntN(900))
 		err := commit(stores[one], c)
 		if saw[one][id].Version != now[id].Version {
 			require.ErrorIs(t, err, store.ErrConflict)
@@ -273,7 +273,7 @@ func TestCommitOnFullDiskChangesNothing(t *testing.T) {
 	old := newRun("old", sqlite.MaxTail*25)
 	put(t, s, old)
 	put(t, s, end(old.Run))
-	batch := []store.Commit{report(a.Run), tells(b.Run, sqlite.MaxTail*20)}
+	batch := []store.Commit{report(a.Run), withEvents(b.Run, sqlite.MaxTail*20)}
 	var err error
 	for i := 0; err == nil; i++ {
 		err = commit(s, newRun(fmt.Sprint("filler", i), 4000))

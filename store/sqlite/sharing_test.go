@@ -67,19 +67,19 @@ func settledQuestion(c *store.Commit) *interaction.Question {
 	return &c.Settled.Question
 }
 
-// hints keeps what watchers are told.
+// hints has what watchers got.
 type hints struct {
 	sync.Mutex
-	told map[string]store.Hint // the last of each run
+	last map[string]store.Hint // by run
 }
 
 func watched(t *testing.T, s *sqlite.Store) *hints {
 	t.Helper()
-	h := &hints{told: map[string]store.Hint{}}
+	h := &hints{last: map[string]store.Hint{}}
 	t.Cleanup(s.Watch(func(hint store.Hint) {
 		h.Lock()
 		defer h.Unlock()
-		h.told[hint.RunID] = hint
+		h.last[hint.RunID] = hint
 	}))
 	return h
 }
@@ -90,7 +90,7 @@ func (h *hints) of(t *testing.T, run string, seq uint64) (hint store.Hint) {
 	require.Eventually(t, func() bool {
 		h.Lock()
 		defer h.Unlock()
-		hint = h.told[run]
+		hint = h.last[run]
 		return hint.Seq == seq
 	}, 10*time.Second, 100*time.Microsecond)
 	return hint
@@ -129,7 +129,7 @@ func story(t *testing.T, s *sqlite.Store) func() []store.Commit {
 		created := newRun("new", 10)
 		created.Spec = []byte(`{"prompt":"a spec of its own"}`)
 		created.Run.Labels = map[string]string{"team": "red"}
-		told := tells(newRun("told", 10).Run, 20, 5000, 30)
+		told := withEvents(newRun("told", 10).Run, 20, 5000, 30)
 		told.Run.Output = json.RawMessage(`{"a":1}`)
 		return []store.Commit{answered, created, told}
 	}

@@ -14,7 +14,7 @@ import (
 // spoiled is a store in which the records of some runs were spoiled from outside.
 func spoiled(t *testing.T, runs ...string) *sqlite.Store {
 	t.Helper()
-	path := made(t)
+	path := closedFile(t)
 	s, err := sqlite.Open(t.Context(), path, quiet)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })

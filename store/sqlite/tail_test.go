@@ -32,8 +32,8 @@ func number(t require.TestingT, db *sql.DB, query string, args ...any) (n int) {
 	return n
 }
 
-// tells is a commit with events of these sizes, and no other change. A run's first is its creation.
-func tells(prev store.Run, sizes ...int) store.Commit {
+// withEvents is a commit with events of these sizes, and no other change. A run's first is its creation.
+func withEvents(prev store.Run, sizes ...int) store.Commit {
 	c := report(prev)
 	if prev.Version == 0 {
 		c = newRun(prev.ID, 0)
@@ -73,30 +73,30 @@ func sizeOf(events []store.Event) (size int) {
 	return size
 }
 
-// teller is a few runs that tell of themselves, beside what they told. The file is that of all
+// eventWriter commits events of a few runs, and has what was committed. The file is that of all
 // checks: to make one takes longest.
-type teller struct {
-	t     require.TestingT
-	draw  *rapid.T
-	ids   []string
-	path  string
-	db    *sql.DB
-	store *sqlite.Store
-	runs  map[string]store.Run // as they stand
-	told  map[string][]store.Event
-	reads int
+type eventWriter struct {
+	t         require.TestingT
+	draw      *rapid.T
+	ids       []string
+	path      string
+	db        *sql.DB
+	store     *sqlite.Store
+	runs      map[string]store.Run // as they stand
+	committed map[string][]store.Event
+	reads     int
 }
 
-// begin makes new runs of names that no check had before.
-func (w *teller) begin(t *rapid.T, name string) {
+// reset makes new runs of names that no check had before.
+func (w *eventWriter) reset(t *rapid.T, name string) {
 	w.t, w.draw, w.ids = t, t, []string{name + "a", name + "b", name + "c"}
-	w.runs, w.told = map[string]store.Run{}, map[string][]store.Event{}
+	w.runs, w.committed = map[string]store.Run{}, map[string][]store.Event{}
 	for _, id := range w.ids {
 		w.runs[id] = store.Run{ID: id}
 	}
 }
 
-func (w *teller) open() {
+func (w *eventWriter) open() {
 	s, err := sqlite.Open(context.Background(), w.path, quick)
 	require.NoError(w.t, err)
 	w.store = s
@@ -104,7 +104,7 @@ func (w *teller) open() {
 
 // sizes are those of one commit's events: none, a few of any size, or what fills the run's row to
 // the byte.
-func (w *teller) sizes(prev store.Run) []int {
+func (w *eventWriter) sizes(prev store.Run) []int {
 	size := rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(400, 1600),
 		rapid.SampledFrom([]int{sqlite.MaxTail - 1, sqlite.MaxTail, sqlite.MaxTail + 1, 2 * sqlite.MaxTail}))
 	if prev.Version > 0 && rapid.IntRange(0, 3).Draw(w.draw, "fill") == 0 {
@@ -117,9 +117,9 @@ func (w *teller) sizes(prev store.Run) []int {
 
 // next is a commit of one of the runs, and what it must be answered: now and then it is one that
 // must be refused.
-func (w *teller) next() (c store.Commit, want error) {
+func (w *eventWriter) next() (c store.Commit, want error) {
 	prev := w.runs[rapid.SampledFrom(w.ids).Draw(w.draw, "run")]
-	c = tells(prev, w.sizes(prev)...)
+	c = withEvents(prev, w.sizes(prev)...)
 	switch rapid.IntRange(0, 9).Draw(w.draw, "refused") {
 	case 0: // decided on an older or a newer record, or made twice
 		if prev.Version > 0 {
@@ -159,14 +159,14 @@ func (w *teller) next() (c store.Commit, want error) {
 }
 
 // commits stores a batch, some of which is refused.
-func (w *teller) commits() {
+func (w *eventWriter) commits() {
 	batch := make([]store.Commit, rapid.IntRange(1, 3).Draw(w.draw, "batch"))
 	want := make([]error, len(batch))
 	for i := range batch {
 		batch[i], want[i] = w.next()
 		if want[i] == nil { // later entries follow up on it
 			w.runs[batch[i].Run.ID] = batch[i].Run.Clone()
-			w.told[batch[i].Run.ID] = append(w.told[batch[i].Run.ID], batch[i].Events...)
+			w.committed[batch[i].Run.ID] = append(w.committed[batch[i].Run.ID], batch[i].Events...)
 		}
 	}
 	for i, err := range w.store.Commit(context.Background(), batch) {
@@ -175,20 +175,20 @@ func (w *teller) commits() {
 }
 
 // restart has the store forget what it holds in memory.
-func (w *teller) restart() {
+func (w *eventWriter) restart() {
 	require.NoError(w.t, w.store.Close())
 	w.open()
 }
 
 // check reads every run from every cursor, with one limit after the other.
-func (w *teller) check() {
+func (w *eventWriter) check() {
 	for _, id := range w.ids {
 		if w.runs[id].Version == 0 {
 			_, err := w.store.Events(context.Background(), id, 0, 1)
 			require.ErrorIs(w.t, err, store.ErrNotFound)
 			continue
 		}
-		told := w.told[id]
+		told := w.committed[id]
 		requireEvents(w.t, w.store, id, told, 0, 1000)
 		for after := range len(told) + 2 {
 			requireEvents(w.t, w.store, id, told, after, 1+(after+w.reads)%5)
@@ -200,7 +200,7 @@ func (w *teller) check() {
 
 // prune ends one run and deletes it: nothing of it stays in the log, and everything of the others
 // does.
-func (w *teller) prune(id string) {
+func (w *eventWriter) prune(id string) {
 	if w.runs[id].Version == 0 {
 		return
 	}
@@ -215,21 +215,21 @@ func (w *teller) prune(id string) {
 	require.Equal(w.t, 1, pruned)
 	require.Zero(w.t, logged("="))
 	require.Equal(w.t, others, logged("<>"))
-	w.runs[id], w.told[id] = store.Run{ID: id}, nil
+	w.runs[id], w.committed[id] = store.Run{ID: id}, nil
 }
 
 // F8: wherever the events of a run are stored, in its row, in the log or in both, a reader gets
 // exactly those that were committed, from every cursor; also after the run left the cache,
 // beside refused commits, and when its id is used again.
 func TestEventsReadsTailAndLog(t *testing.T) {
-	path := made(t)
-	w := &teller{t: t, path: path, db: plain(t, path)}
+	path := closedFile(t)
+	w := &eventWriter{t: t, path: path, db: plain(t, path)}
 	w.open()
 	defer func() { require.NoError(t, w.store.Close()) }()
 	checks := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		checks++
-		w.begin(rt, fmt.Sprint("check-", checks))
+		w.reset(rt, fmt.Sprint("check-", checks))
 		for range rapid.IntRange(1, 6).Draw(rt, "steps") {
 			switch rapid.IntRange(0, 11).Draw(rt, "do") {
 			case 0:
@@ -273,7 +273,7 @@ func TestCommitMovesFullTailToLog(t *testing.T) {
 			run := store.Run{ID: strings.ReplaceAll(c.name, " ", "-")}
 			var told []store.Event
 			for _, sizes := range c.commits {
-				next := tells(run, sizes...)
+				next := withEvents(run, sizes...)
 				put(t, s, next)
 				run, told = next.Run, append(told, next.Events...)
 				for after := range len(told) + 2 {
@@ -293,12 +293,12 @@ func TestCommitMovesFullTailToLog(t *testing.T) {
 // the caller's: what it appends to one of them does not change the next.
 func TestEventsGivesCallerOwnPage(t *testing.T) {
 	s, _ := openMade(t, quick)
-	first := tells(store.Run{ID: "r"}, 10, 10, 10)
+	first := withEvents(store.Run{ID: "r"}, 10, 10, 10)
 	put(t, s, first)
 	run := first.Run
 	told := first.Events
 	for range 3 {
-		c := tells(run, store.MinPage/2, 10, store.MinPage)
+		c := withEvents(run, store.MinPage/2, 10, store.MinPage)
 		put(t, s, c)
 		run, told = c.Run, append(told, c.Events...)
 	}

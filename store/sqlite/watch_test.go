@@ -13,7 +13,7 @@ import (
 // Section F, F8: a watcher gets hints of the commits of other processes, also of those before
 // its first poll.
 func TestWatchReportsCommitsOfOtherProcess(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
 	require.NoError(t, err)
 	defer watching.Close()
@@ -52,7 +52,7 @@ func TestWatchReportsCommitsOfOtherProcess(t *testing.T) {
 // runs do not read. A transaction that changes no run gives no hint. A poll that missed too much
 // reports that anything may have changed.
 func TestWatchNamesRunsOfOtherProcess(t *testing.T) {
-	path := made(t)
+	path := closedFile(t)
 	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
 	require.NoError(t, err)
 	defer watching.Close()
