@@ -95,7 +95,8 @@ func (w *world) authors(s *postgres.Store, trouble func(progress func())) (unkno
 	w.Helper()
 	all := make([]*author, 24)
 	for i := range all {
-		all[i] = &author{world: w, run: w.commit(s, created(fmt.Sprintf("run-%d", i))), acknowledged: make(map[uint64]string)}
+		all[i] = &author{world: w, run: w.commit(s, created(fmt.Sprintf("run-%d", i))),
+			acknowledged: make(map[uint64]string)}
 	}
 	var writing sync.WaitGroup
 	var stop atomic.Bool
