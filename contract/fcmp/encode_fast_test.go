@@ -72,6 +72,19 @@ func TestEncodingAcceptsWhatTheSchemasDo(t *testing.T) {
 	}
 }
 
+// F7: a list that is nil is written as an empty one; a refusal for another reason does not name it.
+func TestEncodeDoesNotBlameNilList(t *testing.T) {
+	change := StateChanged{From: "running", To: "gone", Trigger: "turn.succeeded", UpdatedAt: header().TS,
+		Terminal: &Terminal{Status: "succeeded"}}
+	_, err := Encode(header(), &change)
+	require.ErrorContains(t, err, "/to: value must be one of")
+	require.NotContains(t, err.Error(), "warnings")
+	change.To = "succeeded"
+	body, err := Encode(header(), &change)
+	require.NoError(t, err)
+	require.Contains(t, string(body), `"warnings":[]`)
+}
+
 // Events that good runs leave are encoded to the bytes in which they were recorded.
 func TestRecordedEventsAreEncodedAgain(t *testing.T) {
 	t.Parallel()

@@ -165,6 +165,9 @@ func explain(p Payload, why error) error {
 	if err != nil {
 		return err
 	}
+	if end, ok := data["terminal"].(map[string]any); ok && end["warnings"] == nil {
+		end["warnings"] = []any{} // a list that is nil is written as an empty one
+	}
 	if err := schemas().payloads[p.Type()].Validate(data); err != nil {
 		return err
 	}
