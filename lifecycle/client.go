@@ -221,8 +221,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
 	}
 }
 
-// newPoller returns what a follower waits with: for a hint, or until a poll has passed since it
-// last read the store.
+// newPoller returns a poller that waits for a hint to the follower, or until a poll interval is
+// over.
 func (c *Client) newPoller(f *follower) poller {
 	return poller{clock: c.clock, wake: f.hints, interval: c.poll}
 }

@@ -52,7 +52,9 @@ func (t *turn) commit(decide decision) (store.Run, error) {
 // Every commit of a worker carries its epoch as a fence. Once the run was canceled or taken over,
 // the store refuses the commit with ErrStaleEpoch, and the turn is interrupted. As long as the
 // store fails and the node is alive, the commit is tried again with backoff. A try that failed may
-// have been stored nevertheless, so findCommitted looks for it before the next one.
+// have been stored nevertheless, so findCommitted looks for it before the next one. For the same
+// reason ErrStaleEpoch is not the end after a failed try: perhaps that try was stored, and the run
+// went on from there.
 func (t *turn) commitLocked(decide decision) (store.Run, error) {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
@@ -107,7 +109,8 @@ const firstBackoff = 20 * time.Millisecond
 // counts as interrupted.
 var errCommitsLost = fmt.Errorf("%w: the store has lost commits that it had acknowledged", engine.ErrStale)
 
-// commitOutcome is what the store shows of a commit whose acknowledgement did not come.
+// commitOutcome is what the store shows of a commit whose acknowledgement did not come. (The method
+// turn.commitOutcome is something else: it commits the outcome of a turn.)
 type commitOutcome int
 
 const (
@@ -117,9 +120,10 @@ const (
 	runChanged                           // somebody else has changed the run
 )
 
-// findCommitted looks for a commit of unknown outcome: this try of it, or an earlier one, which
-// differs in its time alone. Version and state tell: under the worker's epoch nobody else changes
-// the run before it waits, except to end it. The error is errCommitsLost or nil.
+// findCommitted finds out whether a commit of unknown outcome was stored. Any try of it counts:
+// they differ in their time alone. It recognizes the commit by version and state, which is enough:
+// under the worker's epoch nobody else changes the run before it waits, except to end it. The error
+// is errCommitsLost or nil.
 func (t *turn) findCommitted(run *store.Run) (commitOutcome, error) {
 	stored, err := t.node.store.Run(t.node.live, run.ID)
 	if err != nil {

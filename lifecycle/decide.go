@@ -32,8 +32,8 @@ import (
 // pure: the time is an argument, and no store, engine or clock is asked. Runs and details are
 // large, so they are passed by reference; neither is changed.
 //
-// Every error is a *fsm.Refusal or a *fcmp.SchemaViolation, and means that nothing of the change is
-// stored (A7, F7).
+// Every error means that nothing of the change is stored (A7, F7). It is a *fsm.Refusal or a
+// *fcmp.SchemaViolation; decideDeadline also refuses a record that contradicts itself.
 
 // creation is what the contract says of a new run.
 var creation = fsm.Submit()
@@ -194,8 +194,8 @@ func decideLostTurn(run *store.Run, d *details, why string) (store.Commit, error
 }
 
 // repeatTurn returns the run to the queue, for the same turn to be executed again. The error is a
-// *fsm.Refusal where that is not allowed. Of the details, it leaves out what a failure would
-// record.
+// *fsm.Refusal where that is not allowed. It passes on only those of the details that matter for a
+// repeat; the others are what failLostTurn would record.
 func repeatTurn(run *store.Run, d *details, why string) (store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
 	return transition(run, fsm.EventRestartRequeue, &details{

@@ -16,9 +16,10 @@ import (
 // enough to keep its memory small.
 const eventPage = 256
 
-// recheckAfter is after how many reads without an event a reader checks again whether the run has
-// ended. It need not be often: a run ends with an event, which the reader gets. Only if the run was
-// pruned and submitted again under its id, the new run may end before the cursor.
+// recheckAfter is the number of reads without an event after which a reader checks again whether
+// the run has ended. It may be large: a run ends with an event, which the reader gets. The
+// exception is a run that was pruned and submitted again under its id: the new run may end before
+// the cursor.
 const recheckAfter = 16
 
 // Events yields the run's events after the cursor (0: from the first), in order and without a gap,
@@ -70,7 +71,8 @@ type reader struct {
 	fromStore bool // the next read is from the store; otherwise it waits for a hint
 	ended     bool // the run has ended, and the cursor stands at its last event
 	// checkEnd: the next read from the store also finds out whether the run has ended. It is false
-	// as long as the last event must still come after the cursor.
+	// once the reader knows that the run's last event comes after the cursor: it will read that
+	// one.
 	checkEnd   bool
 	emptyReads int // reads from the store in a row that found no event
 }

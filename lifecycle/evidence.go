@@ -131,7 +131,8 @@ func (d dialect) read(o engine.Outcome) interaction.Reading {
 }
 
 // findQuestion finds the question that the run waits with, if the gate decides that it waits: the
-// engine's, the one in its text, or the baseline (C2).
+// engine's, the one in its text, or the baseline (C2). The first two are left in the reading, as
+// questions that were asked; the baseline is not.
 func (t *turnEvidence) findQuestion(o engine.Outcome) {
 	t.questionWarnings = slices.Clip(t.reading.Diagnostics)
 	if len(o.Questions) > 0 {

@@ -30,8 +30,8 @@ type node struct {
 	// shutdown ends it only when the turns have ended, or have taken too long.
 	live context.Context
 	die  context.CancelCauseFunc
-	// endCtx is for the calls that end the resident process of a single run. It ends before live
-	// does: endResidents then ends what is left.
+	// endCtx is for the calls that end the resident process of a single run. It ends before
+	// endResidents, at the end of the node, ends all processes that are left.
 	endCtx    context.Context
 	cancelEnd context.CancelFunc
 
@@ -40,15 +40,17 @@ type node struct {
 	leavingCh   chan struct{}   // closed when leaving is set: idle workers end
 
 	mu          sync.Mutex
-	idleWorkers int // guarded by mu; workers that were given no assignment yet
-	// guarded by mu; hints start no goroutine any more, since workers is being waited for
+	idleWorkers int // guarded by mu; workers that wait and that dispatch has not chosen yet
+	// guarded by mu; the node is ending: workers is being waited for, so a hint must not add to it
+	// any more
 	leaving   bool
 	turns     map[string]*turn    // guarded by mu; executing here, by run id
 	residents map[string]resident // guarded by mu; the processes that engines here may hold, by run id
-	// guarded by mu; the runs that the store's answer to the last heartbeat had as running on this
-	// node, while no turn of theirs was here
+	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
+	// though no turn of theirs was here
 	unexecuted map[store.Hold]bool
-	// guarded by mu; turns that ended here, while nobody acknowledged that their outcome was stored
+	// guarded by mu; the runs whose turn has ended here, but its outcome was not acknowledged as
+	// stored
 	dropped map[store.Hold]bool
 }
 
@@ -171,9 +173,11 @@ func (n *node) shutDown() {
 	}
 }
 
-// afterGrace is the most that Serve takes beyond Config.Grace: for interrupted turns to return, for
-// their outcome to be stored, and for resident processes and the lease to be ended. Serve returns
-// without the engine calls that take longer.
+// afterGrace is the most that Serve takes beyond Config.Grace: for the engine calls of the loops to
+// return, for interrupted turns to return and for their outcomes to be stored, for calls that end
+// single resident processes to return, for endResidents, for unsubscribe, and for the store to
+// learn of ended processes and of the lease's end. Serve returns without the engine calls that take
+// longer.
 const afterGrace = callReturnLimit + turnReturnLimit + storeLimit + callReturnLimit + endLimit + callReturnLimit +
 	lossLimit + callReturnLimit + storeLimit
 
@@ -282,9 +286,9 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 	}
 }
 
-// findUnexecuted returns the runs that do not execute here although this node holds them as
-// running: those that the last heartbeat found, too, and those whose turn was dropped. The caller
-// holds mu.
+// findUnexecuted returns the runs that this node holds as running and that do not execute here,
+// provided that the heartbeat before this one found the same, or that their turn was dropped here.
+// The caller holds mu.
 func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	for _, h := range held {

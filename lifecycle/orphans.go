@@ -18,8 +18,8 @@ import (
 const engineWait = time.Second
 
 // collectEvidence returns the evidence about each of the orphans. All engines are asked at the same
-// time. The evidence is nil if an engine has not answered within engineWait; the orphan is then
-// settled by itself as soon as it has.
+// time. The evidence is nil if an engine has not answered within engineWait; settleLate then
+// settles the orphan alone as soon as it has.
 func (s *orphanSettler) collectEvidence(ctx context.Context, orphans []Run) []*orphanEvidence {
 	answers := &engineAnswers{evidence: make([]*orphanEvidence, len(orphans)), all: make(chan struct{})}
 	var asked []int
@@ -98,7 +98,7 @@ func (a *engineAnswers) close() []*orphanEvidence {
 	return a.evidence
 }
 
-// asksEngine reports whether inspectOrphan calls the run's engine.
+// asksEngine reports whether inspectOrphan may call the run's engine.
 func (c *Client) asksEngine(run *Run) bool {
 	e := c.engines[run.Engine]
 	_, reaps := e.(engine.Reaper)

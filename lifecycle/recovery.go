@@ -67,7 +67,8 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 
 // orphanSettler settles orphans: in one pass for Recover, or in pass after pass for a node. A pass
 // asks the engines about its orphans, and waits engineWait for their answers. An orphan whose
-// engine answers later is settled then, by itself, so that a hung engine delays no other run (J10).
+// engine answers later is settled then and alone (settleLate), so that a hung engine delays no
+// other run (J10).
 type orphanSettler struct {
 	client  *Client
 	node    string          // on whose behalf orphans are settled; empty: none
@@ -105,11 +106,12 @@ func (s *orphanSettler) runPass(ctx context.Context) error {
 }
 
 // settleOrphans settles orphans until only those are left whose engines have not answered. It goes
-// through the list page by page, and at the end of the list from its beginning again: there stand
-// the orphans that could not be settled, and those that moved up while others were settled.
+// through the list page by page. An orphan that is settled leaves the list, and those behind it
+// move up; so pages that were read may have missed some, and others could not be settled. At the
+// end of the list it therefore starts at its beginning again.
 //
-// It returns an error when it makes no progress, because the store refuses the commits, for
-// instance; the caller tries again later.
+// It returns an error when it comes to the same orphan again and has settled nothing in between,
+// because the store refuses the commits, for instance; the caller tries again later.
 func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.client.store}
 	var last position
@@ -204,7 +206,8 @@ func (l *orphanList) skipPage(ctx context.Context) error {
 	return l.read(ctx, l.skipped)
 }
 
-// readNext reads the page after this one, whose orphans leave the list as they are settled.
+// readNext reads the page after this one, while the orphans of this one are being settled. These
+// leave the list, so, unlike in skipPage, they are not counted as skipped.
 func (l *orphanList) readNext(ctx context.Context) error { return l.read(ctx, l.skipped+len(l.page)) }
 
 func (l *orphanList) read(ctx context.Context, skip int) (err error) {
@@ -246,9 +249,9 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 	if err != nil {
 		return nil, err
 	}
-	var dead []string
+	var dead []string // Expire needs their ids, since their leases may still go on
 	now := c.leaseTime()
-	ended := false
+	ended := false // a lease has ended: Expire finds such nodes by the time
 	for _, n := range nodes {
 		over := n.Until.Before(now)
 		switch {

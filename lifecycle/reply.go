@@ -37,8 +37,9 @@ func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, er
 	}
 }
 
-// replyStatus is what the store shows about a reply. Either the run waits with the question that it
-// answers, or Reply returns the receipt and the refusal, of which one is set.
+// replyStatus is what the store shows about a reply. If pending is set, the run waits with the very
+// question that the reply answers. Otherwise the reply is a duplicate or is refused, and Reply
+// returns what is set: the receipt or the refusal.
 type replyStatus struct {
 	run     Run
 	pending bool
@@ -63,8 +64,9 @@ func (c *Client) replyStatus(ctx context.Context, id string, reply Reply, digest
 	return status, err
 }
 
-// readReplyStatus reads the run, and the interactions that were settled before as far as they
-// matter. The error says that the store could not be read.
+// readReplyStatus reads the run, and the settled interaction of which the reply may be a duplicate
+// (by its key) or for which it may be late (by its number). The error says that the store could not
+// be read; why the reply is refused is in the status.
 func readReplyStatus(ctx context.Context, r store.Reader, id string, reply Reply, digest string) (replyStatus, error) {
 	run, err := r.Run(ctx, id)
 	if err != nil {

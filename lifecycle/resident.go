@@ -37,7 +37,9 @@ func (n *node) endResidentOfEndedRun(runID string) {
 }
 
 // endResidentAfterTurn ends the resident process of a run that needs it no more. The worker of its
-// turn does not wait for that. At the end of the node, endResidents does it, in less time.
+// turn does not wait for that. Unlike a hint, it may start a goroutine while the node is leaving,
+// since its caller is itself counted in workers. Once endCtx has ended, endResidents ends the
+// process, in less time.
 func (n *node) endResidentAfterTurn(runID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -143,7 +145,8 @@ func (n *node) subscribeToLosses(name string, r engine.Resident) *lossSubscripti
 	return s
 }
 
-// unsubscribe ends a subscription, unless OnLoss has not returned yet.
+// unsubscribe ends a subscription by the function that OnLoss returned. If OnLoss has not returned
+// yet, it only logs that.
 func (n *node) unsubscribe(s *lossSubscription) {
 	err := s.err
 	select {

@@ -32,8 +32,10 @@ type details struct {
 	session     *engine.SessionHandle // the engine's; nil: as recorded
 	sessionLost bool                  // the engine has changed to a session that cannot be stored
 
-	code     fsm.Code // why the run fails, if the contract allows this code here; otherwise message names it
-	message  string   // why the run fails, for a person
+	// code is why the run fails. Where the contract does not allow this code, endRun uses that of
+	// the transition, and writes this one in front of the message.
+	code     fsm.Code
+	message  string // why the run fails, for a person
 	warnings []interaction.Diagnostic
 	final    *finalMessage
 	output   []byte
@@ -76,9 +78,9 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(repeatsExhausted && !d.shutdown, fsm.FactRepeatsExhausted)
 }
 
-// transition returns the commit of the transition that the contract has for the event, in the run's
-// state and with these facts. It holds the run as it becomes, and the events in the contract's
-// order. The error is a *fsm.Refusal if the contract has none.
+// transition finds the contract's transition for the event, in the run's state and with these
+// facts, and returns its commit: the run as it stands afterwards, and the events in the contract's
+// order. The error is a *fsm.Refusal if the contract has no such transition.
 func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, error) {
 	row, err := fsm.Next(run.State, event, factsOf(run, d))
 	if err != nil {
@@ -205,7 +207,8 @@ func withWarning(codes []fsm.Warning, code fsm.Warning) []fsm.Warning {
 	return append(slices.Clip(codes), code)
 }
 
-// cause is why the events of a transition are published.
+// cause is the transition whose events are published: the state that it leaves, its event and its
+// details. It has nothing to do with the cause of an interruption, which is an error.
 type cause struct {
 	from  fsm.State
 	event fsm.Event

@@ -53,8 +53,9 @@ func (n *node) newTurn(run store.Run) *turn {
 // age is how long the turn has been executing.
 func (t *turn) age() time.Duration { return monotonicNow(t.node.clock).Sub(t.started) }
 
-// execute has the engine execute the turn. What keeps the engine from executing it is evidence too:
-// a failed process.
+// execute prepares the turn (engine, profile, folders), and has the engine execute it in one or
+// more rounds. What keeps the engine from executing it is evidence too, of a process that has
+// failed or was interrupted.
 func (t *turn) execute(ctx context.Context) *turnEvidence {
 	e := t.node.engines[t.call.Engine]
 	if e == nil {
@@ -202,8 +203,8 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
-// failureOf copies an error of an engine, whose methods are code of the engine: they must not be
-// called outside of guarded. The code is used if the error has none of its own.
+// failureOf copies an error. One that comes from an engine must be copied within guarded, since its
+// methods are code of the engine. The code is used if the error has none of its own.
 func failureOf(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
 	var f *engine.Failure

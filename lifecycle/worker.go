@@ -47,9 +47,9 @@ func (t *turn) end(ev *turnEvidence) {
 	t.settle(cause, ev)
 }
 
-// closeReports refuses the engine's reports from now on. Worker and watcher both call it when they
-// are about to settle the turn, the watcher with the call in which the worker is stuck. Whoever
-// calls it first settles the turn.
+// closeReports decides who settles the turn: whoever calls it first. That is its worker, or the
+// watcher of an interrupted turn (waitForEngine), which passes the call in which the worker is
+// stuck. From then on the engine's reports are refused.
 func (t *turn) closeReports(stuck *stuckCall) (first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,10 +212,10 @@ func (n *node) removeTurn(t *turn, run store.Run) {
 		delete(n.turns, run.ID)
 	}
 	if latest == t && !t.acknowledged {
-		// What the store shows now may not be durable: a failover may show the run executing again.
-		// Its turn then counts as interrupted, and is not simply started as one that never was
-		// here. findUnexecuted forgets this at the first heartbeat that does not list the run as
-		// running.
+		// The end of the turn may not be durable. If a failover undoes it, a heartbeat lists the
+		// run as running here again. This entry then says that its turn was interrupted; without
+		// it, settleUnexecuted would take the turn for one that has not started yet. findUnexecuted
+		// forgets the entry at the first heartbeat that does not list the run as running.
 		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
 	}
 	processLost := t.processLost

@@ -172,7 +172,7 @@ func (l *Lifecycle) claimFolder(run Run) (string, error) {
 		if own {
 			return base, isFolder(base, os.Lstat)
 		}
-		if run.Session != nil && filepath.Base(base) != run.ID { // it is not there
+		if run.Session != nil && filepath.Base(base) != run.ID { // a session, but no folder
 			return "", fmt.Errorf("%s belongs to another run of this id, and %s, this run's, is missing",
 				filepath.Join(l.cfg.Dir, run.ID), base)
 		}

@@ -12,8 +12,8 @@ import (
 // MaxBatch is the largest limit of a listing and of a claim.
 const MaxBatch = 1000
 
-// MinPage is how many bytes of events a store returns at least, when there are as many and the
-// limit allows it; so that a reader of large events needs little memory.
+// MinPage is the size in bytes from which on a store may end a page of events although more would
+// follow within the limit, so that a reader of large events needs little memory.
 const MinPage = 256 << 10
 
 // Check returns an error that matches ErrInvalid if no store may store the commit on prev, the
@@ -102,7 +102,7 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 	return r.checkQuestion(prev)
 }
 
-// changes are the pairs of states that a transition of the contract leads between.
+// changes are the pairs of states, from and to, for which the contract has a transition.
 var changes = func() map[[2]fsm.State]bool {
 	pairs := make(map[[2]fsm.State]bool)
 	for _, t := range fsm.Transitions() {
@@ -192,7 +192,8 @@ func CheckSkip(skip, limit int) error {
 	return CheckLimit(limit)
 }
 
-// Claim is the record as it is given to Start: with slot, owner and the next epoch.
+// Claim returns the record as it is given to Start: with slot, owner and the next epoch. It claims
+// nothing by itself.
 func (r Run) Claim(node string) Run {
 	r.Slot, r.Owner = true, node
 	r.Epoch++

@@ -38,8 +38,8 @@ type EventPage struct {
 // Full reports whether the page takes no more.
 func (p *EventPage) Full() bool { return len(p.Events) == p.Limit || p.size > MinPage }
 
-// Add adds those of some events that belong to the page. First is the number of the first line's
-// event. The bodies stay parts of lines.
+// Add adds those events that belong to the page, of the given lines with an event each. First is
+// the number of the first line's event. The bodies stay parts of lines.
 func (p *EventPage) Add(first uint64, lines []byte) {
 	for len(lines) > 0 && !p.Full() {
 		body, rest, _ := bytes.Cut(lines, []byte{'\n'})

@@ -46,8 +46,8 @@ func (q Query) Matches(r *Run) bool {
 	return true
 }
 
-// NewPage makes a page of the runs that a listing found, of which stores read one more than the
-// limit: that one says that another page follows. Key is the time that the listing is ordered by.
+// NewPage makes a page of the runs that a listing found. Stores look for one run more than the
+// limit: if it is there, another page follows. Key is the time that the listing is ordered by.
 func NewPage(found []Run, limit int, key func(*Run) time.Time) Page {
 	if len(found) <= limit {
 		return Page{Runs: found}

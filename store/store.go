@@ -100,11 +100,11 @@ type Reader interface {
 // replies silently.
 type Confirmer interface {
 	// Confirm calls read with a view of the store, and returns nil only when everything that read
-	// was shown is as durable as what Commit acknowledges. What it shows and what it makes durable
-	// are in the same place: a failover between the two is an error. The view is for read alone,
-	// for one goroutine, and until read returns. An error of read is returned as it is, and nothing
-	// is confirmed then. After any other error nothing that read saw may be acknowledged; the
-	// caller may try again.
+	// was shown is as durable as what Commit acknowledges. It makes durable what the same server
+	// has shown: a failover between the two is an error. The view is for read alone, for one
+	// goroutine, and until read returns. An error of read is returned as it is, and nothing is
+	// confirmed then. After any other error nothing that read saw may be acknowledged; the caller
+	// may try again.
 	//
 	// A store that shows nothing before it is durable calls read and is done.
 	Confirm(ctx context.Context, read func(Reader) error) error
@@ -116,8 +116,8 @@ type Confirmer interface {
 // owns. Once somebody has expired the node, each of its writes gets ErrStaleEpoch. The process may
 // join again under another id only; no id is ever used again.
 type Registry interface {
-	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when the id was ever
-	// used and is still known.
+	// Join registers a node with a lease that ends at now + n.Lease. ErrExists when a node with
+	// this id is registered.
 	Join(ctx context.Context, n Node, now time.Time) error
 	// Renew extends the node's lease from now and returns the runs that it owns and that hold a
 	// slot (not the parked ones, of which there may be a million), so that a worker of a run that
@@ -218,9 +218,9 @@ type Fence struct {
 
 // ClaimRequest asks for runs to execute.
 //
-// Which: first the queued runs that already hold a slot and are owned by the node (a sticky run's
-// next turn, no new capacity), oldest first; then, per pool, as slots.Select says, queued runs
-// whose NotBefore is at or before Now.
+// The claim picks first the queued runs that the node owns and that hold a slot already, oldest
+// first: each is the next turn of a sticky run, and takes no new capacity. Then it picks in each
+// pool, as slots.Select says, from the queued runs whose NotBefore is at or before Now.
 type ClaimRequest struct {
 	Node string
 	Now  time.Time

@@ -11,8 +11,8 @@ import (
 // this process has written is counted by a Meter.) The stores of this project are Surveyors, and
 // storetest requires it of every store.
 type Surveyor interface {
-	// Survey counts the runs that have not ended, as they stand at one moment. Now judges what is
-	// delayed and what is due.
+	// Survey counts the runs that have not ended, as they stand at one moment. What is delayed and
+	// what is due depends on now.
 	//
 	// Its cost grows at most with the number of those runs: it does not read finished runs, and
 	// there may be millions of them. Callers call it every ten seconds or so, not for each request.

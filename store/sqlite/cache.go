@@ -15,10 +15,11 @@ const (
 // maxCachedNodes bounds how many nodes are known to be registered, or not.
 const maxCachedNodes = 1000
 
-// writeCache holds the runs that the writing connection wrote last, and the nodes and pools, so that
-// the next commit of a run need not read and decode its record again. It is true as long as nobody
-// else writes to the file: it is emptied, under the file's write lock, as soon as somebody else has
-// written or a transaction has failed, as SQLite's own page cache is.
+// writeCache holds the runs that the writing connection wrote last, and the nodes and pools, so
+// that the next commit of a run need not read and decode its record again. It agrees with the file
+// as long as nobody else writes to it: a transaction empties it when it has got the write lock and
+// somebody else has written since the last one, and when it fails. SQLite does the same with its
+// page cache.
 type writeCache struct {
 	version int64 // PRAGMA data_version, which the commits of others change
 	runs    cache.Runs[storedRun]
@@ -38,8 +39,8 @@ func newWriteCache() writeCache {
 	return writeCache{runs: cache.New[storedRun](cachedRuns, cachedBytes)}
 }
 
-// validate empties the cache if somebody else has written to the file. A transaction does so when it
-// has the write lock.
+// validate empties the cache if somebody else has written to the file. A transaction calls it once
+// it has the write lock.
 func (c *writeCache) validate(conn *conn) error {
 	r, err := conn.one("PRAGMA data_version")
 	if err != nil {
@@ -57,7 +58,8 @@ func (c *writeCache) clear() {
 	c.pools, c.nodes = nil, nil
 }
 
-// put keeps a run that was written with so many bytes. A finished one is not written again.
+// put keeps a run that was just written; size is how many bytes of the cache it counts for. A
+// finished run is removed instead, since nobody writes it again.
 func (c *writeCache) put(s storedRun, size int) {
 	if s.run.State.Terminal() {
 		c.runs.Delete(s.run.ID)

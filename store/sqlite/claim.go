@@ -27,7 +27,8 @@ func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, errors.Join(failed, err)
 }
 
-// claimOnce makes one transaction, or a part of one. Failed are the errors of single runs.
+// claimOnce serves the request in one transaction, which it may share with other calls. Failed are
+// the errors of single runs; the last result is the error of the whole claim.
 func (s *Store) claimOnce(ctx context.Context, req store.ClaimRequest) (claimed []store.Claimed, failed, _ error) {
 	c := &claimTx{req: req}
 	err := s.write(ctx, req.Max, func(w *writer) ([]store.Hint, error) {
@@ -54,7 +55,8 @@ type claimTx struct {
 	refused  error
 }
 
-// run claims the node's own sticky runs first, and then from one pool after the other.
+// run makes the claim: of the node's own sticky runs first, and then from one pool after the other.
+// (The run methods of writer and conn, which claimTx embeds, are something else.)
 func (c *claimTx) run() ([]store.Hint, error) {
 	registered, err := c.registered(c.req.Node)
 	if err != nil {
@@ -111,7 +113,8 @@ func (c *claimTx) stickyRuns() (ids []string, _ error) {
 	return ids, err
 }
 
-// claimFrom claims from one pool.
+// claimFrom claims from one pool. Pick chooses from the pool's readyQueue, by the policy of package
+// slots.
 func (c *claimTx) claimFrom(p slots.Pool) error {
 	held, err := c.count(`SELECT count(*) FROM runs WHERE slot = 1 AND pool = ?`, p.Name)
 	if err != nil || held >= p.Capacity {

@@ -32,7 +32,9 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	if !valid {
 		return errs
 	}
-	refusals := make([]error, len(batch)) // the writer's until the job is done
+	// The writer sets refusals. When ctx ends, write returns an error while the writer may still do
+	// so: then they must not be read.
+	refusals := make([]error, len(batch))
 	err := s.write(ctx, len(batch), func(w *writer) ([]store.Hint, error) {
 		hints := make([]store.Hint, 0, len(entries))
 		for i, e := range entries {

@@ -60,8 +60,8 @@ const maxStatements = 128
 // errNoRow says that a query for one row found none.
 var errNoRow = errors.New("sqlite: no row")
 
-// stmt returns the prepared statement of a text. No LIMIT is a bare parameter: SQLite would plan
-// the statement anew each time that it is bound; "? + 0" it leaves alone.
+// stmt returns the prepared statement of a text. Texts have "LIMIT ? + 0" instead of "LIMIT ?": a
+// statement with the latter is planned anew by SQLite each time that the parameter is bound.
 func (c *conn) stmt(text string) (statement, error) {
 	if s := c.stmts[text]; s != nil {
 		return s, nil
@@ -162,8 +162,8 @@ func (c *conn) each(ctx context.Context, scan func(row) error, text string, args
 	}
 }
 
-// one returns the first row of a query, errNoRow when there is none. The row is valid until the next
-// query of the connection.
+// one returns the first row of a query, errNoRow when there is none. The row is valid until the
+// next query of the connection; a text or blob that was taken from it may be kept.
 func (c *conn) one(text string, args ...driver.Value) (row, error) {
 	s, err := c.stmt(text)
 	if err != nil {
@@ -200,8 +200,8 @@ func (c *conn) exists(text string, args ...driver.Value) (bool, error) {
 	return err == nil, err
 }
 
-// row is the columns of one row. What is not of the type that is asked for is that type's zero
-// value.
+// row is the columns of one row. A column that has another type than is asked for, or is NULL,
+// reads as the zero value.
 type row []driver.Value
 
 func (r row) int(i int) int64 {

@@ -17,7 +17,8 @@ const (
 	maxInline = 1 << 10 // bytes of a spec in a run's row
 )
 
-// seqBits is how much of a key of the log is the number of an event.
+// seqBits is how many bits of a key of the log, the lowest ones, are the number of an event. The
+// others are the number of the run's row.
 const seqBits = 28
 
 const maxSeq = store.MaxSeq

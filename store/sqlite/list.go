@@ -141,7 +141,7 @@ func filterOf(q store.Query, column string) (f filter, _ error) {
 // The labels of a run are indexed by a hash of name and value, so that the index is small however
 // long they are. A hash is a hint: a run that is found by it is checked against its record.
 
-// hashLabel is the label's number in the index, for ever: files hold it.
+// hashLabel is the label's number in the index. It must never change, since files hold it.
 func hashLabel(name, value string) int64 {
 	body := binary.AppendUvarint(nil, uint64(len(name)))
 	sum := sha256.Sum256(append(append(body, name...), value...))
@@ -201,7 +201,8 @@ func fillLabels(c *conn) error {
 // a query, a walk through all runs in their order meets enough of them soon.
 const fewRuns = 1000
 
-// rarest returns the label that the fewest runs have, as far as fewRuns, and how many have it.
+// rarest returns the label that the fewest runs have, and how many have it. It does not count
+// beyond fewRuns + 1, which it also returns if there are no labels.
 func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	runs = fewRuns + 1
 	for i, hash := range labels {
@@ -219,7 +220,7 @@ func (c *conn) rarest(labels []int64) (label int64, runs int, _ error) {
 	return label, runs, nil
 }
 
-// hasLabels adds the condition that a run has the labels, all but one.
+// hasLabels adds the condition that a run has the labels, without those that except names.
 func (f *filter) hasLabels(labels []int64, except func(int64) bool) {
 	for _, hash := range labels {
 		if !except(hash) {

@@ -73,12 +73,12 @@ var (
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its
-// folder must exist: a path that is wrong would otherwise go unnoticed, and the runs with it; the
-// error matches fs.ErrNotExist. A name of SQLite's own (":memory:", "file:…") is store.ErrInvalid:
-// it would be a file of that name. It matches ErrReadOnly when the file or its folder cannot be
-// written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt for a file that is not
-// this package's, or not of this version, or is damaged; such a file is left as it is. Close the
-// store when done.
+// folder must exist, or the error matches fs.ErrNotExist: otherwise a mistyped path would go
+// unnoticed, and the runs would seem to be gone. A name of SQLite's own (":memory:", "file:…") is
+// store.ErrInvalid: it would be a file of that name. The error matches ErrReadOnly when the file or
+// its folder cannot be written, and ErrNotDatabase, ErrForeign, ErrNewer, ErrSchema or ErrCorrupt
+// for a file that is not this package's, or not of this version, or is damaged; such a file is left
+// as it is. Close the store when done.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 )
 
 // readyQueue is the ready runs of one pool that a claim may pick: those of the claim's engines. The
-// index of ready runs is by engine, so that the runs of other engines cost nothing (J4); each answer
-// here is merged from one seek an engine. A seek is a step down an index in this process, so the
-// queue makes its answers of many small seeks and needs no statement that does it all.
+// index of ready runs is by engine, so that the runs of other engines cost nothing (J4); each
+// answer here is merged from one seek for each engine. A seek is a step down an index in this
+// process, so many small ones are cheap, and no single statement has to find it all.
 type readyQueue struct {
 	*claimTx
 
@@ -70,7 +70,8 @@ func (c *claimTx) queryReady(query string, args ...driver.Value) (runs []readyRu
 	return runs, err
 }
 
-// merge orders the runs of all engines, each engine's being in order already.
+// merge returns the ids of the runs of all engines in order. Those of a single engine are given in
+// order already.
 func (q readyQueue) merge(runs []readyRun) (ids []string) {
 	if len(q.engines) > 1 {
 		slices.SortFunc(runs, compareReady)

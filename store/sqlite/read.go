@@ -244,11 +244,12 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 }
 
 const (
-	// holdingOrphans are at most as many as there are slots.
+	// holdingOrphans finds the orphans that hold a slot: at most as many as there are slots.
 	holdingOrphans = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
 		ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
 	countHoldingOrphans = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
-	// parkedOrphans may be a million runs: it finds their owners by one seek an owner.
+	// parkedOrphans finds the other orphans. There may be a million parked runs, so it steps from
+	// owner to owner, with one seek for each, and passes over the runs of registered nodes.
 	parkedOrphans = `WITH RECURSIVE owners(owner) AS (
 			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
 			UNION ALL
@@ -262,10 +263,13 @@ const (
 )
 
 // Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous
-// already: a writer makes its commit visible only after the flush, the frames of one that was
-// killed or failed before that are seen by nobody and overwritten by the next, and those that a
-// recovery finds at the first open are flushed by the write that every Open makes (migrate), before
-// anything is read.
+// already:
+//
+//   - A writer makes its commit visible only after the flush.
+//   - What a writer has put into the WAL, and did not commit because it was killed or failed, is
+//     seen by nobody, and the next writer overwrites it.
+//   - What SQLite recovers from the WAL at the first open is flushed by the write that every Open
+//     makes (migrate), before anything is read.
 func (s *Store) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	select {
 	case <-s.closed:

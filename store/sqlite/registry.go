@@ -75,10 +75,10 @@ func (s *Store) Renew(ctx context.Context, id string, now time.Time) ([]store.Ho
 			refused = refuse.NotRegistered(id)
 			return nil, nil
 		}
+		// INDEXED BY, or the planner walks through all runs instead of those that hold a slot
 		err = w.each(context.Background(), func(r row) error {
 			holds = append(holds, store.Hold{RunID: r.text(0), Epoch: uint64(r.int(1)), State: fsm.State(r.text(2))})
 			return nil
-			// or the planner walks through all
 		}, `SELECT id, epoch, state FROM runs INDEXED BY runs_held WHERE slot = 1 AND owner = ?`, id)
 		slices.SortFunc(holds, func(a, b store.Hold) int { return strings.Compare(a.RunID, b.RunID) })
 		return nil, err

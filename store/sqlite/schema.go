@@ -60,7 +60,7 @@ func migrate(c *conn) (err error) {
 	return c.run("COMMIT")
 }
 
-// apply makes one version of the one before it.
+// apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {
 	text, err := files.ReadFile(migrations[version])
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Survey implements store.Surveyor. Each figure is counted in the index that holds only what it
-// counts; what holds a slot, and what is delayed no longer, is looked at in its rows.
+// Survey implements store.Surveyor. Each figure is counted in an index that holds only what it
+// counts. Rows are read only of runs that hold a slot, and of those that are delayed no longer.
 func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {

@@ -14,9 +14,10 @@ import (
 // those of other processes' without.
 func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Watch(fn) }
 
-// pollChanges looks for commits of other processes while somebody watches. On the writing connection
-// data_version changes by the commits of others only, and the table changes names their runs. The
-// first poll always reports that anything may have changed, because it cannot know what came before.
+// pollChanges looks for commits of other processes while somebody watches. On the writing
+// connection data_version changes by the commits of others only; which runs those changed is in the
+// table "changes". The first poll always reports that anything may have changed, because it cannot
+// know what came before.
 func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -57,7 +58,7 @@ func (s *Store) pollChanges(interval time.Duration) {
 	}
 }
 
-// Each transaction that changes runs inserts a row into changes that names them, for the polls of
+// Each transaction that changes runs inserts a row into "changes" that names them, for the polls of
 // other processes: these then wake the followers of those runs only. The row costs no flush of its
 // own. Only the last rows are kept; a poll that missed some wakes everybody.
 

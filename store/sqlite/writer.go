@@ -14,7 +14,7 @@ import (
 // maxBatch bounds how many entries share one transaction.
 const maxBatch = 512
 
-// work is what one call does on the writing connection: one of the two.
+// work is what one call does on the writing connection: either write or inspect is set.
 type work struct {
 	// write runs in a transaction, which it may share with other calls. Its error fails the whole
 	// transaction, so it is only for what the database itself could not do; what the call alone is
@@ -42,7 +42,7 @@ type writer struct {
 	name     string // tells the changes of this store from those of others
 	changes  []byte // reused from transaction to transaction
 	cache    writeCache
-	rotation claim.Rotation
+	rotation claim.Rotation // where the last claims ended, so that pools and keys take turns
 }
 
 func newWriter(c *conn, ws *store.Watchers, grouped bool) *writer {
@@ -96,8 +96,8 @@ func (w *writer) flush(batch []*job) {
 	w.watchers.Notify(hints)
 }
 
-// transactPresent makes the transaction, unless the file has gone from its path: before the
-// transaction, or until it is acknowledged.
+// transactPresent makes the transaction, unless the file was found gone from its path before. If it
+// is gone afterwards, the transaction is not acknowledged.
 func (w *writer) transactPresent(batch []*job) ([]store.Hint, error) {
 	if err := w.present.err(); err != nil {
 		return nil, err
