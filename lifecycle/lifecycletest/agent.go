@@ -103,8 +103,9 @@ func (a *Agent) Refuse(runID string) {
 // endWith ends the turn with this outcome, and the session of the run.
 func endWith(o engine.Outcome) Step {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
-		o.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
-		return o, nil
+		end := o // many turns may use the step at one time
+		end.Session = &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session-" + t.RunID)}
+		return end, nil
 	}
 }
 
