@@ -143,7 +143,7 @@ func detail(spec *lifecycle.SpecError, waits *lifecycle.WaitError, settled *life
 		text += fmt.Sprint(spec.Field, spec.Value, spec.Want)
 	}
 	if waits != nil {
-		text += fmt.Sprint(*waits)
+		text += fmt.Sprint(waits.State, waits.Asked, waits.Pending, waits) // a Failure is in the error's text
 	}
 	if settled != nil {
 		text += fmt.Sprint(*settled)
