@@ -98,6 +98,39 @@ func echoCountsForNothing(t *testing.T, text string) {
 	}
 }
 
+// B4 J12: an object in the text is output only where its field has the nonce, up to the size of an
+// output; the nonce elsewhere in it counts for nothing.
+func TestReadSignedObjectInText(t *testing.T) {
+	object := func(size int) string {
+		head := `{"__SKILL_DONE__":"` + nonce + `","a":"`
+		return head + strings.Repeat("x", size-len(head)-len(`"}`)) + `"}`
+	}
+	r := interaction.ReadSigned(object(interaction.MaxOutput), nil, nonce)
+	require.True(t, r.Done, "as large as an output may be")
+	require.NotEmpty(t, r.Output)
+	for name, text := range map[string]string{
+		"a byte too large":     object(interaction.MaxOutput + 1),
+		"the nonce in a value": `{"a":"` + nonce + `"}`,
+		"the nonce as a name":  `{"` + nonce + `":1}`,
+		"a list":               `["__SKILL_DONE__","` + nonce + `"]`,
+	} {
+		r := interaction.ReadSigned(text, nil, nonce)
+		require.False(t, r.Done, name)
+		require.Empty(t, r.Output, name)
+		require.Nil(t, r.OutputFault, name)
+	}
+}
+
+// B8 J12: false as the field of structured output says that it is not done, and is in order.
+func TestReadSignedFalseIsInOrder(t *testing.T) {
+	r := interaction.ReadSigned("", json.RawMessage(`{"a":1,"__SKILL_DONE__":false}`), nonce)
+	require.True(t, r.NotDone)
+	require.Empty(t, r.Diagnostics)
+	r = interaction.ReadSigned("", json.RawMessage(`{"a":1,"__SKILL_DONE__":"false"}`), nonce)
+	require.True(t, r.NotDone)
+	require.Len(t, r.Diagnostics, 1)
+}
+
 // J12: an ask_user block without the nonce is no question, and a diagnostic says so. Other text without
 // the nonce has none.
 func TestReadSignedReportsABlockWithoutTheNonce(t *testing.T) {
