@@ -92,7 +92,7 @@ func TestReadSeparatesQuestionAndOutputOfOneObject(t *testing.T) {
 	})
 }
 
-// C2: of a question that cannot be read, the person sees the text.
+// C2: when a question cannot be read, the person is shown the text as the agent wrote it.
 func TestReadShowsTheTextOfAMalformedQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

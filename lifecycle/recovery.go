@@ -110,8 +110,8 @@ func (s *orphanSettler) runPass(ctx context.Context) error {
 // move up; so pages that were read may have missed some, and others could not be settled. At the
 // end of the list it therefore starts at its beginning again.
 //
-// It returns an error when it comes to the same orphan again and has settled nothing in between,
-// because the store refuses the commits, for instance; the caller tries again later.
+// It returns an error when it comes to the same orphan again and has settled nothing in between.
+// That happens when the store refuses the commits, for instance. The caller tries again later.
 func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 	list := orphanList{store: s.client.store}
 	var last position
@@ -272,9 +272,9 @@ func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, err
 	return c.store.Expire(ctx, now, dead...)
 }
 
-// settleBatch settles a batch of orphans, except those whose engines do not answer soon. It fails
-// only if it could do nothing for any of them; otherwise failures are logged, and the next pass
-// tries again.
+// settleBatch settles a batch of orphans. It skips those whose engines have not answered yet. If
+// there is no commit to make, or none of them settled a run and no engine is awaited, it returns
+// what failed. Otherwise it logs what failed, and the next pass tries again.
 func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 	batch, awaited, failures := s.decideBatch(ctx, orphans)
 	if len(batch) == 0 {
@@ -358,7 +358,8 @@ func (s *orphanSettler) setAwaited(id string, awaited bool) {
 	s.awaited[id] = true
 }
 
-// count counts a run that was settled, by the state that it has now.
+// count notes the deadline of a settled run, and adds the run to the figures of the pass under its
+// new state.
 func (s *orphanSettler) count(run *Run) {
 	s.client.due.noteRun(run)
 	switch run.State {

@@ -41,7 +41,8 @@ func agentNames() []string {
 	return append(names, acpPrefix+"CMD", demo)
 }
 
-// engine creates the engine of the agent; with -offline the scripted model answers the agent.
+// engine creates the engine for the chosen agent. With -offline, a scripted model stands in for the
+// agent's language model.
 func (j *job) engine(d *death) (engine.Engine, error) {
 	if j.agent == demo {
 		if j.sticky {

@@ -77,7 +77,8 @@ func (h *held) open() bool {
 	}
 }
 
-// dismiss cancels the held requests, and reports whether the prompt ended within the grace.
+// dismiss answers the held permission requests as canceled. It reports whether the agent then ended
+// its prompt within the grace.
 func (h *held) dismiss(a *agent, grace time.Duration) bool {
 	a.handling.Lock()
 	h.cancel(a)

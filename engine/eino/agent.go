@@ -132,8 +132,8 @@ func (l *listener) result(ctx context.Context) (result, error) {
 	return result{end: end}, nil
 }
 
-// completeCalls returns the messages without tool calls that have no result and without results
-// that have no call: a model refuses a conversation with either.
+// completeCalls drops tool calls without a result, and results without a tool call. Models refuse a
+// conversation that has either.
 func completeCalls(said []*schema.Message) []*schema.Message {
 	called, returned := make(map[string]bool), make(map[string]bool)
 	for _, m := range said {

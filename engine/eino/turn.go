@@ -46,8 +46,8 @@ func (p *activeTurn) say(ctx context.Context, text string) error {
 	return err
 }
 
-// Say stores an intermediate message of the assistant, from within a node or tool; ctx is the one
-// that it was given. A node that gets an error should return it: the attempt is no longer the run's
+// Say stores an intermediate message of the assistant. Call it from within a node or tool, with the
+// context that the call was given. A node that gets an error should return it: the attempt is no longer the run's
 // (engine.ErrStale), or the store has failed.
 func Say(ctx context.Context, text string) error {
 	p, err := turnOf(ctx)

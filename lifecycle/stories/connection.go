@@ -103,7 +103,8 @@ func (c *connection) claimsNothing() bool {
 	return c.standby || c.starting
 }
 
-// holdNext has the next call of the kind stop just before the store; none, when it is empty.
+// holdNext makes the next call of this kind wait just before it reaches the store. An empty kind
+// takes an earlier holdNext back.
 func (c *connection) holdNext(kind string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -83,7 +83,8 @@ func (w *walk) startTurn(s *State, i int, epoch uint8) string {
 	return ""
 }
 
-// turn takes the steps of a node's worker, and of a node that owns a running run without a worker.
+// turn explores the steps that a node can take on the run now: those of its worker, or the start of
+// one, where the node owns the running run and has no worker for it.
 func (w *walk) turn(i int) {
 	n := &w.from.Nodes[i]
 	r := &w.from.Run

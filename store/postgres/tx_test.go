@@ -229,7 +229,8 @@ func TestRefusedCommitLeavesTransactionUsable(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Calls that make a transaction of their own are refused inside a host's transaction.
+// The store that In returns refuses the calls that need a transaction of their own: claims, leases,
+// pruning and pools.
 func TestInRefusesCallsOutsideTransactions(t *testing.T) {
 	w, s := newWorld(t, postgres.Options{})
 	tx := w.beginTx(pgx.ReadCommitted)

@@ -13,12 +13,13 @@ import (
 	"runtime"
 )
 
-// Backup copies the store to a new file at path, as it is at one moment, while hosts work on it. The
-// copy stands alone, is private to its user, is checked page by page, and is on the disk when Backup
-// returns nil; otherwise there is no file at path. It takes a read transaction for as long as it
-// writes: commits go on meanwhile, and the WAL grows by them. A file that exists is never written
-// over: the error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and what
-// engines keep elsewhere are not in it.
+// Backup copies the store to a new file at path, as it is at one moment, while hosts work on it.
+// The copy stands alone, is private to its user, is checked page by page, and is on the disk when
+// Backup returns nil. On an error there is no file at path, or a whole one whose name may not
+// survive the loss of power. It takes a read transaction for as long
+// as it writes: commits go on meanwhile, and the WAL grows by them. A file that exists is never
+// written over: the error matches fs.ErrExist. When ctx ends, the copy is given up. Run folders and
+// what engines keep elsewhere are not in it.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.backup(ctx, path); err != nil {
 		return fmt.Errorf("sqlite: backup to %s: %w", path, explain(err))
@@ -63,7 +64,7 @@ func Restore(ctx context.Context, backup, path string) error {
 
 func restore(ctx context.Context, backup, path string) error {
 	for _, left := range []string{backup + "-wal", backup + "-journal", path + "-wal", path + "-shm"} {
-		if err := absent(left); err != nil {
+		if err := requireAbsent(left); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,7 @@ func restore(ctx context.Context, backup, path string) error {
 		if err != nil {
 			return err
 		}
-		n, err := io.Copy(to, readerOf(ctx, from))
+		n, err := io.Copy(to, reader{ctx, from})
 		if err == nil && n == 0 {
 			err = ErrNotDatabase
 		}
@@ -85,10 +86,11 @@ func restore(ctx context.Context, backup, path string) error {
 	})
 }
 
-// place makes a file at path: fill writes a database into an empty file beside it, which is checked,
-// flushed to the disk, and gets its name last, so that a file of that name is always whole.
+// place makes a file at path: fill writes a database into an empty file beside it, which is
+// checked, flushed to the disk, and gets its name last, so that a file of that name is always
+// whole.
 func place(path string, fill func(partial string) error) (err error) {
-	if err := absent(path); err != nil {
+	if err := requireAbsent(path); err != nil {
 		return err
 	}
 	partial := path + ".partial-" + rand.Text()
@@ -97,7 +99,7 @@ func place(path string, fill func(partial string) error) (err error) {
 	}
 	defer func() {
 		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-			err = errors.Join(err, removed(partial+suffix))
+			err = errors.Join(err, removeIfThere(partial+suffix))
 		}
 	}()
 	if err := fill(partial); err != nil {
@@ -109,7 +111,7 @@ func place(path string, fill func(partial string) error) (err error) {
 	if err := flushFile(partial); err != nil {
 		return err
 	}
-	if err := absent(path); err != nil {
+	if err := requireAbsent(path); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, path); err != nil {
@@ -137,8 +139,8 @@ func checkWhole(path string) error {
 	return errors.Join(found, err, c.close())
 }
 
-// absent returns fs.ErrExist when something stands at path.
-func absent(path string) error {
+// requireAbsent returns fs.ErrExist when something stands at path.
+func requireAbsent(path string) error {
 	_, err := os.Lstat(path)
 	switch {
 	case err == nil:
@@ -149,8 +151,8 @@ func absent(path string) error {
 	return err
 }
 
-// removed removes a file, if there is one.
-func removed(path string) error {
+// removeIfThere removes a file; that there is none is no error.
+func removeIfThere(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -177,9 +179,7 @@ func flushFolder(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// readerOf reads from r until ctx ends.
-func readerOf(ctx context.Context, r io.Reader) io.Reader { return reader{ctx, r} }
-
+// reader reads from r until ctx ends.
 type reader struct {
 	ctx context.Context //nolint:containedctx // of the one call that reads
 	r   io.Reader

@@ -12,11 +12,11 @@ import (
 // removed or replaced while it is open, and so does the operating system: commits would be
 // acknowledged, and be gone with the process. So the writer compares the paths with the files that
 // were opened before it acknowledges a transaction (J9), at the cost of two calls of stat for each
-// flush. Once a file is missing, the store refuses every call for good: what stands at the path now
-// is another database, which only Open may judge.
+// flush. Once a file is found missing or replaced, the store refuses every call for good: what
+// stands at the path now is another database, which only Open may judge.
 type present struct {
-	files  []openedFile
-	absent atomic.Pointer[string] // the path of the first file that was found missing
+	files []openedFile
+	lost  atomic.Pointer[string] // the path of the first file that was found missing or replaced
 }
 
 type openedFile struct {
@@ -27,8 +27,8 @@ type openedFile struct {
 // committed is how many of the files hold what was committed; the last one is shared memory.
 const committed = 2
 
-// newPresent notes the files of an open database: its own, and those that SQLite keeps beside it for
-// as long as anybody has it open.
+// newPresent notes the files of an open database: its own, and those that SQLite keeps beside it
+// for as long as anybody has it open.
 func newPresent(path string) (*present, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *present) compare(files []openedFile, id *fileID) error {
 			continue // it tells nothing of the file: its folder may not be searched, say
 		}
 		if err != nil || !f.id.same(id) {
-			p.absent.CompareAndSwap(nil, &f.path)
+			p.lost.CompareAndSwap(nil, &f.path)
 			break
 		}
 	}
@@ -69,7 +69,7 @@ func (p *present) compare(files []openedFile, id *fileID) error {
 
 // err returns ErrReplaced once a file was found missing. It costs nothing.
 func (p *present) err() error {
-	path := p.absent.Load()
+	path := p.lost.Load()
 	if path == nil {
 		return nil
 	}

@@ -76,7 +76,7 @@ func (o Options) configuration() string {
 	return strings.Join(lines, "")
 }
 
-// ErrMissing says that PostgreSQL's programs are not installed, and what to install, in one line.
+// ErrMissing: PostgreSQL's programs are not installed. The text says in one line what to install.
 var ErrMissing = errors.New("PostgreSQL's programs initdb and postgres are missing: install them (Debian, Ubuntu: " +
 	"apt-get install -y postgresql; macOS: brew install postgresql), or name their folder in INTERLUDE_PG_BIN")
 
