@@ -90,7 +90,8 @@ func (a *agent) describeInput(t engine.Turn) string {
 	return fmt.Sprintf("%q, in its session", t.Input())
 }
 
-// enter finds the turn's resident process or session, which must be there when the turn goes on.
+// enter finds the resident process or the session that the turn goes on with. It is an error when
+// neither is there, when the session is another run's, and when the story let it expire.
 func (a *agent) enter(t engine.Turn) error {
 	a.mu.Lock()
 	refused := t.Session != nil && a.expired[t.RunID]
@@ -157,7 +158,7 @@ func (a *agent) work(ctx context.Context, t engine.Turn, on bool) error {
 	}
 }
 
-// finish lets the turn of the run go on, on the node if one is named.
+// finish ends the `work` step of the run's turn. With a node it means the turn on that node.
 func (a *agents) finish(runID, node string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

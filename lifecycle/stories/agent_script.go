@@ -19,12 +19,11 @@ type agentStep struct {
 	named map[string]string
 }
 
-// turnScript is what an agent does each time that it is called: steps, of which the last one ends
-// the turn.
+// turnScript has the steps that an agent takes in one turn. The last step ends the turn.
 type turnScript []agentStep
 
-// verbs are what an agent can do, with the most words that each takes and the options that it
-// knows.
+// verbs lists what a step can tell an agent to do. Each verb has the largest number of words that
+// it takes, and its options.
 var verbs = map[string]struct {
 	words int
 	named []string

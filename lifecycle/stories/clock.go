@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// clock is the story's time for one process.
+// clock is the lifecycle.Clock of one process in a story. Time stands still until the story
+// advances it.
 type clock struct {
 	timers *timers
 	conn   *connection
@@ -24,7 +25,7 @@ func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	return t.c, func() { c.timers.remove(t) }
 }
 
-// timer is one that a process waits for.
+// timer is a timer of a process, with the moment at which it fires.
 type timer struct {
 	conn *connection
 	due  time.Time

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// command is one that stories know.
+// command describes a command that a story may use.
 type command struct {
 	doc   string   // what it does, for README.md
 	words []string // its words, in order; those that end with ? may be left out
@@ -19,7 +19,7 @@ type command struct {
 	do    func(w *world, a *args) (string, error)
 }
 
-// commands are all of them, by name.
+// commands has every command that a story may use, by its name.
 var commands = func() map[string]command {
 	all := make(map[string]command)
 	for _, group := range []map[string]command{clientCommands, nodeCommands, queryCommands, contractCommands} {

@@ -42,7 +42,7 @@ type world struct {
 	reported map[string]store.Run // each run as it was when it was last reported
 }
 
-// newWorld is called in a bubble.
+// newWorld creates the world of one story. Call it inside the story's testing/synctest bubble.
 func newWorld(tb testing.TB, open Opener, dir string) *world {
 	tb.Helper()
 	w := &world{

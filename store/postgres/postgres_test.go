@@ -84,8 +84,9 @@ func (s suite) run(t *testing.T) {
 	storetest.Harness{Open: s.open, Reopen: reopen, Crash: also, Also: also, Parallel: true}.Run(t)
 }
 
-// inTurn is a harness in which each handle of a case has the way that follows on the one before, and
-// each case begins with the next.
+// inTurn is a harness that spreads its stores over several ways to the database: dsn returns the one
+// for a handle. The first handle of case n gets number n, and each further handle of that case the
+// number after it.
 func inTurn(dsn func(number, handle int64) string) storetest.Harness {
 	var cases atomic.Int64
 	open := func(tb testing.TB, o postgres.Options, number int64, handles *atomic.Int64) store.Store {
