@@ -217,31 +217,34 @@ func (w *world) pass(now time.Time) bool {
 	return true
 }
 
-// abort ends a world in which a promise was broken: all processes die.
+// abort ends a world in which a promise was broken: all processes die. Whoever is let go on may leave
+// what it asked for, so the world is quiescent again before the next one is looked at.
 func (w *world) abort() {
 	if w.step > maxSteps {
 		w.fault(fmt.Sprintf("%d steps were not enough: %s", maxSteps, w.unsettled()))
 	}
 	w.goHome()
 	for range maxSteps {
+		synctest.Wait()
 		for _, v := range w.all() {
 			w.kill(v)
 		}
-		synctest.Wait()
 		w.collect()
 		if w.gone() {
 			return
 		}
+		moved := len(w.waiting) > 0
 		for _, r := range w.waiting {
 			if !r.left {
 				w.answer(r, errCrashed)
+				synctest.Wait()
 			}
 		}
-		moved := len(w.waiting) > 0
 		w.waiting = nil
 		for _, v := range w.all() {
 			v.touched = w.step
 			moved = v.tick(time.Now(), w.step) || moved
+			synctest.Wait()
 		}
 		if !moved {
 			time.Sleep(time.Second) // deadlines of contexts
