@@ -1,6 +1,9 @@
 package interaction
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // An agent whose engine asks for it (engine.Profile.Signed) is given a random word for each
 // attempt, the nonce. The agent puts it into its marker, and into the first lines of its question
@@ -49,8 +52,7 @@ func GoOnText(nonce string) string {
 // that is the whole text and holds neither marker nor question.
 func Quoted(text string) string {
 	r := Read(text, nil)
-	whole := strings.TrimSpace(text)
-	block := r.Output != nil && whole != "" && whole[0] != '{' && whole[0] != '['
+	block := r.Output != nil && !json.Valid([]byte(text))
 	asks := false
 	for _, d := range r.Diagnostics {
 		asks = asks || d.Code.Question()

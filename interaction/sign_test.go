@@ -166,6 +166,7 @@ func TestReadIgnoresAnEchoOfThePrompt(t *testing.T) {
 		require.Equal(t, same, interaction.Quoted(same), "what signals nothing is left alone")
 	}
 	require.Equal(t, "> a\n> __SKILL_DONE__", interaction.Quoted("a\n__SKILL_DONE__\n"))
+	echoCountsForNothing(t, "{says:\n```\n[1]\n```") // like JSON, and only its block is
 }
 
 // FuzzEcho: whatever people write, repeated it signals nothing; and the agent's own signals after
