@@ -70,7 +70,7 @@ var forms = []string{
 	"```ask_user\nprompt: x\n```\n",
 	"<ASK_USER_YAML>\nprompt: x\n</ASK_USER_YAML>\n", "<ASK_USER_YAML>\n", `{"ask_user":{"prompt":"x"}}`,
 	"```json\n{\"ask_user\":{\"prompt\":\"x\"}}\n```\n", "```ask_user\n", "~~~json zzz\n[]\n~~~\n", "words\n", "> ",
-	"    ", "```",
+	"    ", "```", "{says:\n", "[says:\n",
 }
 
 // echoCountsForNothing is the law of J12 for a text of somebody else's that the agent repeats.
