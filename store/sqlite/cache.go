@@ -15,16 +15,17 @@ const (
 // maxCachedNodes bounds how many nodes are known to be registered, or not.
 const maxCachedNodes = 1000
 
-// writeCache holds the runs that the writing connection wrote last, and the nodes and pools, so
-// that the next commit of a run need not read and decode its record again. It agrees with the file
-// as long as nobody else writes to it: a transaction empties it when it has got the write lock and
-// somebody else has written since the last one, and when it fails. SQLite does the same with its
-// page cache.
+// writeCache holds the runs that the writing connection wrote last, the nodes, pools and watchers,
+// so that the next commit of a run need not read and decode its record again. It agrees with the
+// file as long as nobody else writes to it: a transaction empties it when it has got the write lock
+// and somebody else has written since the last one, and when it fails. SQLite does the same with
+// its page cache.
 type writeCache struct {
 	version int64 // PRAGMA data_version, which the commits of others change
 	runs    cache.Runs[storedRun]
 	pools   []slots.Pool    // by name; nil when not loaded
 	nodes   map[string]bool // whether a node is registered, of those that were asked for
+	watched *bool           // whether another open store watches; nil when not loaded
 }
 
 // storedRun is a run as it stands in the file.
@@ -55,7 +56,7 @@ func (c *writeCache) validate(conn *conn) error {
 
 func (c *writeCache) clear() {
 	c.runs.Clear()
-	c.pools, c.nodes = nil, nil
+	c.pools, c.nodes, c.watched = nil, nil, nil
 }
 
 // put keeps a run that was just written; size is how many bytes of the cache it counts for. A

@@ -17,11 +17,11 @@
 // Options.Synchronous can opt down.
 //
 // Two processes on one file are safe; the file's lock orders them. A commit of the other process is
-// noticed by PRAGMA data_version while somebody watches, and a short table of changes says which
-// runs it changed (watch.go). The file must be on a local disk, and its folder writable:
-// FILE-wal and FILE-shm stand beside it. Copy it with Backup while hosts work, and put a copy in
-// place with Restore. A file that is removed or replaced under an open store is noticed before
-// anything more is acknowledged (present.go).
+// noticed by PRAGMA data_version while somebody watches, and a short table of changes, which is
+// written for as long as another process watches, says which runs it changed (watch.go). The file
+// must be on a local disk, and its folder writable: FILE-wal and FILE-shm stand beside it. Copy it
+// with Backup while hosts work, and put a copy in place with Restore. A file that is removed or
+// replaced under an open store is noticed before anything more is acknowledged (present.go).
 //
 // The file is private to its user (0600) unless Options.FileMode says otherwise.
 //

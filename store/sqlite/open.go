@@ -57,6 +57,8 @@ type Store struct {
 	present  *present
 	watchers store.Watchers
 
+	registered bool // as a watcher; of the poll for changes, and of Close after it
+
 	closing sync.Once
 	closed  chan struct{}
 	ended   sync.WaitGroup // the writer and the poll for changes
@@ -175,6 +177,17 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
+// leaveWatchers unregisters a store that is closed. What stays because somebody has the write lock
+// just now is removed by the next watcher, once this process has ended.
+func (s *Store) leaveWatchers() {
+	if !s.registered || s.present.check() != nil {
+		return
+	}
+	if s.writer.conn.run("PRAGMA busy_timeout = 0") == nil {
+		_, _ = s.writer.unregisterWatcher()
+	}
+}
+
 // closeConns closes the connections; that of the writer last, since the last one closes the WAL.
 func (s *Store) closeConns() {
 	for _, conns := range []chan *conn{s.readers, s.listers} {
@@ -210,6 +223,7 @@ func (s *Store) Close() error {
 		close(s.closed)
 		s.writer.queue.Close()
 		s.ended.Wait()
+		s.leaveWatchers()
 		for _, conns := range []chan *conn{s.readers, s.listers} {
 			for range cap(conns) { // those in use come back
 				s.keepErr((<-conns).close())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -16,8 +17,9 @@ func (s *Store) Watch(fn func(store.Hint)) (stop func()) { return s.watchers.Wat
 
 // pollChanges looks for commits of other processes while somebody watches. On the writing
 // connection data_version changes by the commits of others only; which runs those changed is in the
-// table "changes". The first poll always reports that anything may have changed, because it cannot
-// know what came before.
+// table "changes", as long as this store is registered as a watcher. The first poll of a
+// registration always reports that anything may have changed, because it cannot know what came
+// before.
 func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -30,7 +32,14 @@ func (s *Store) pollChanges(interval time.Duration) {
 		}
 		if !s.watchers.Any() {
 			version = 0 // no file has it: the next poll reports that anything may have changed
+			if s.registered {
+				s.registered = s.write(context.Background(), 1, (*writer).unregisterWatcher) != nil
+			}
 			continue
+		}
+		if !s.registered {
+			s.registered = s.write(context.Background(), 1, (*writer).registerWatcher) == nil
+			version = 0
 		}
 		var hints []store.Hint
 		err := s.inspectWriter(func(w *writer) error {
@@ -42,9 +51,13 @@ func (s *Store) pollChanges(interval time.Duration) {
 				return err
 			}
 			seen := r.int(0)
+			s.registered, err = w.exists(`SELECT 1 FROM watchers WHERE writer = ?`, w.name)
+			if err != nil {
+				return err
+			}
 			var complete bool
 			hints, last, complete, err = w.changesAfter(last)
-			if err == nil && (!complete || version == 0) {
+			if err == nil && (!complete || !s.registered || version == 0) {
 				hints = []store.Hint{{}}
 			}
 			if err == nil {
@@ -58,9 +71,49 @@ func (s *Store) pollChanges(interval time.Duration) {
 	}
 }
 
-// Each transaction that changes runs inserts a row into "changes" that names them, for the polls of
-// other processes: these then wake the followers of those runs only. The row costs no flush of its
-// own. Only the last rows are kept; a poll that missed some wakes everybody.
+// registerWatcher registers this store as a watcher and removes what watchers of dead processes left.
+func (w *writer) registerWatcher() ([]store.Hint, error) {
+	var dead []string
+	err := w.each(context.Background(), func(r row) error {
+		if procid.Alive(r.text(1)) == procid.Dead {
+			dead = append(dead, r.text(0))
+		}
+		return nil
+	}, `SELECT writer, identity FROM watchers`)
+	for _, name := range dead {
+		if err == nil {
+			_, err = w.exec(`DELETE FROM watchers WHERE writer = ?`, name)
+		}
+	}
+	if err == nil {
+		_, err = w.exec(`INSERT OR REPLACE INTO watchers (writer, identity) VALUES (?, ?)`, w.name, procid.Self())
+	}
+	w.cache.watched = nil
+	return nil, err
+}
+
+func (w *writer) unregisterWatcher() ([]store.Hint, error) {
+	_, err := w.exec(`DELETE FROM watchers WHERE writer = ?`, w.name)
+	return nil, err
+}
+
+// watchedByOthers reports whether another open store is registered as a watcher.
+func (w *writer) watchedByOthers() (bool, error) {
+	if w.cache.watched == nil {
+		watched, err := w.exists(`SELECT 1 FROM watchers WHERE writer <> ? LIMIT 1`, w.name)
+		if err != nil {
+			return false, err
+		}
+		w.cache.watched = &watched
+	}
+	return *w.cache.watched, nil
+}
+
+// While another process watches, each transaction that changes runs inserts a row into "changes"
+// that names them: the other's poll then wakes the followers of those runs only. Whether somebody
+// watches is read under the write lock, so no transaction after the watcher's own is left out. The
+// row costs no flush of its own, but a page. Only the last rows are kept; a poll that missed some
+// wakes everybody.
 
 // keptChanges is how many rows are kept at least, and changesBetween how many transactions go by
 // until the rest is deleted.
@@ -73,6 +126,9 @@ const (
 func (w *writer) insertChanges(hints []store.Hint) error {
 	if len(hints) == 0 {
 		return nil
+	}
+	if watched, err := w.watchedByOthers(); err != nil || !watched {
+		return err
 	}
 	w.changes = w.changes[:0]
 	for i := range hints {

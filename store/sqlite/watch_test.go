@@ -1,11 +1,14 @@
 package sqlite_test
 
 import (
+	"database/sql"
+	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
@@ -104,6 +107,7 @@ func TestWatchNamesRunsOfOtherProcess(t *testing.T) {
 func TestChangesTableIsBounded(t *testing.T) {
 	s, path := openMade(t, quick)
 	db := plain(t, path)
+	watchFromOutside(t, db, procid.Self())
 	next := newRun("r", 1)
 	for range sqlite.KeptChanges + 3*sqlite.ChangesBetween {
 		put(t, s, next)
@@ -112,4 +116,86 @@ func TestChangesTableIsBounded(t *testing.T) {
 	kept := number(t, db, `SELECT count(*) FROM changes`)
 	require.GreaterOrEqual(t, kept, sqlite.KeptChanges)
 	require.LessOrEqual(t, kept, sqlite.KeptChanges+sqlite.ChangesBetween)
+}
+
+// watchFromOutside registers a watcher of a process.
+func watchFromOutside(t *testing.T, db *sql.DB, identity string) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), `INSERT INTO watchers VALUES ('another', ?)`, identity)
+	require.NoError(t, err)
+}
+
+// F8: changes are written down for as long as another open store watches, and for nobody else.
+func TestChangesAreWrittenWhileAnotherStoreWatches(t *testing.T) {
+	s, path := openMade(t, quick)
+	db := plain(t, path)
+	next := newRun("r", 1)
+	changes := func() int {
+		put(t, s, next)
+		next = report(next.Run)
+		return number(t, db, `SELECT count(*) FROM changes`)
+	}
+	watchers := func(n int) func() bool {
+		return func() bool { return number(t, db, `SELECT count(*) FROM watchers`) == n }
+	}
+	require.Zero(t, changes())
+
+	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
+	require.NoError(t, err)
+	defer watching.Close()
+	require.Zero(t, changes(), "it is open, and watches nothing")
+	stop := watching.Watch(func(store.Hint) {})
+	require.Eventually(t, watchers(1), time.Minute, time.Millisecond)
+	require.Equal(t, 1, changes())
+	put(t, watching, newRun("own", 1))
+	require.Equal(t, 2, changes(), "its own are for nobody")
+	stop()
+	require.Eventually(t, watchers(0), time.Minute, time.Millisecond)
+	require.Equal(t, 2, changes())
+
+	defer watching.Watch(func(store.Hint) {})()
+	require.Eventually(t, watchers(1), time.Minute, time.Millisecond)
+	require.Equal(t, 3, changes(), "it watches again")
+	require.NoError(t, watching.Close())
+	require.True(t, watchers(0)(), "closed")
+	require.Equal(t, 3, changes())
+}
+
+// F8: what a watcher left that was killed is removed by the next one, and a watcher whose row is
+// gone hears of changes all the same.
+func TestWatcherReplacesTheRowsOfDeadOnes(t *testing.T) {
+	s, path := openMade(t, quick)
+	db := plain(t, path)
+	killed := exec.Command("sleep", "600")
+	require.NoError(t, killed.Start())
+	identity, err := procid.Of(killed.Process.Pid)
+	require.NoError(t, killed.Process.Kill())
+	require.Error(t, killed.Wait())
+	require.NoError(t, err)
+	watchFromOutside(t, db, identity)
+
+	watching, err := sqlite.Open(t.Context(), path, sqlite.Options{WatchInterval: time.Millisecond})
+	require.NoError(t, err)
+	defer watching.Close()
+	hints := make(chan store.Hint, 100)
+	defer watching.Watch(func(h store.Hint) { hints <- h })()
+	next := func() store.Hint {
+		select {
+		case h := <-hints:
+			return h
+		case <-time.After(time.Minute):
+			require.FailNow(t, "no hint came")
+			return store.Hint{}
+		}
+	}
+	require.Equal(t, store.Hint{}, next())
+	require.Zero(t, number(t, db, `SELECT count(*) FROM watchers WHERE writer = 'another'`))
+	require.Equal(t, 1, number(t, db, `SELECT count(*) FROM watchers`))
+
+	_, err = db.ExecContext(t.Context(), `DELETE FROM watchers`)
+	require.NoError(t, err)
+	put(t, s, newRun("r", 1))
+	require.Equal(t, store.Hint{}, next(), "nobody wrote down what changed")
+	require.Eventually(t, func() bool { return number(t, db, `SELECT count(*) FROM watchers`) == 1 }, time.Minute,
+		time.Millisecond)
 }
