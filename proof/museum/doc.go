@@ -9,4 +9,8 @@
 // the go command is given in place of the real ones (-overlay): the tree is never touched. The
 // check must pass without the patch, and with it compile and fail; a patch that fits the tree no
 // more is a failure, too.
+//
+// Compiling takes most of the time, so it is done once for all bugs that change only the bodies of
+// functions: such a function gets the changed body beside its own, and an environment variable says
+// which bug a program has. The few others, in tables and texts of SQL, have a program each.
 package main

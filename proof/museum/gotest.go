@@ -22,9 +22,9 @@ type tree struct {
 // patience is how long a check may take; one that hangs has not failed.
 const patience = 2 * time.Minute
 
-// overlay writes what the go command reads instead of the tree's files, and returns the name of the
-// file that says so.
-func (t tree) overlay(name string, files map[string]string) (string, error) {
+// writeOverlay writes what the go command reads instead of the tree's files, and returns the name of
+// the file that says so.
+func (t tree) writeOverlay(name string, files map[string]string) (string, error) {
 	replace := make(map[string]string)
 	dir := filepath.Join(t.temp, name)
 	for file, text := range files {
@@ -45,33 +45,33 @@ func (t tree) overlay(name string, files map[string]string) (string, error) {
 	return path, os.WriteFile(path, body, 0o600)
 }
 
-// build makes the check's test program; the overlay may be empty.
-func (t tree) build(ctx context.Context, name, overlay string, c check) (string, error) {
-	program := filepath.Join(t.temp, name+".test")
-	dir := filepath.Join(t.root, filepath.FromSlash(c.pkg))
+// program is a test program, and what it was compiled with.
+type program struct{ path, overlay string }
+
+// build makes the test program of a package.
+func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, error) {
+	p := program{filepath.Join(t.temp, name+".test"), overlay}
+	dir := filepath.Join(t.root, filepath.FromSlash(pkg))
 	// Nobody debugs it: a third less to link. A bug is to be seen by its check, not by vet, which would
 	// read every package above the bug again.
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.path, ".")
 	cmd.Dir, cmd.Env = dir, environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s does not compile: %w\n%s", c.pkg, err, out)
+		return p, fmt.Errorf("%s does not compile: %w\n%s", pkg, err, out)
 	}
-	return program, nil
+	return p, nil
 }
 
 // environment is that of the go command, and of tests that call it themselves. Each module stands
 // for itself, with the others of the tree beside it.
 func environment(overlay string) []string {
-	env := append(os.Environ(), "GOWORK=off")
-	if overlay != "" {
-		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
-	}
-	return env
+	return append(os.Environ(), "GOWORK=off", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 }
 
-// run runs the check. Failed says that a test said no, and said is how it said so. An error is that
-// the check could not be made.
-func (t tree) run(ctx context.Context, program, overlay string, c check) (failed bool, said string, _ error) {
+// run runs the check with a program that has the bug, or that has several and is told which one.
+// Failed says that a test said no, and said is how it said so. An error is that the check could not
+// be made.
+func (t tree) run(ctx context.Context, p program, bug string, c check) (failed bool, said string, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	args := []string{"-test.failfast"}
@@ -82,9 +82,10 @@ func (t tree) run(ctx context.Context, program, overlay string, c check) (failed
 		}
 		args = append(args, f)
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(c.pkg))
-	cmd.Env = append(environment(overlay), "TMPDIR="+t.temp) // whatever a test that fails leaves behind
+	// whatever a test that fails leaves behind goes into the temporary folder
+	cmd.Env = append(environment(p.overlay), "TMPDIR="+t.temp, chosenBug+"="+bug)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,68 @@ func TestReadBugNeedsStoryCheckAndDiff(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, bug{"bug", "Once upon a time.", check{"./x", []string{"-run", "TestX", "-short"}},
 		"--- a/x\n+++ b/x\n"}, b)
+}
+
+// Bugs in bodies of functions are compiled together, and each is there when it is chosen only.
+func TestWeaveAddsBugsToFunctions(t *testing.T) {
+	const plain = `package p
+
+import "fmt"
+
+// F says so.
+func F() string { return "f" }
+
+func (T) F(n int) { fmt.Println(n) }
+
+type T int
+`
+	bodies := make(map[string]body)
+	imports := make(map[string]string)
+	for _, change := range []struct{ from, to string }{
+		{`{ return "f" }`, `{ return os.TempDir() }`}, {`{ fmt.Println(n) }`, `{}`},
+		{`import "fmt"`, `import ("fmt"; "os")`},
+	} {
+		d, complete, err := differenceOf(plain, strings.Replace(plain, change.from, change.to, 1))
+		require.NoError(t, err)
+		require.True(t, complete)
+		for name, text := range d.bodies {
+			bodies[name] += body("if chosen {" + text + "}\n")
+		}
+		maps.Copy(imports, d.imports)
+	}
+	g, err := parseGoFile(plain)
+	require.NoError(t, err)
+	require.Equal(t, `package p; import "os"
+
+import "fmt"
+
+// F says so.
+func F() string {if chosen { return os.TempDir() }
+ return "f" }
+
+func (T) F(n int) {if chosen {
+return}
+ fmt.Println(n) }
+
+type T int
+`, g.woven(bodies, imports))
+	for _, change := range []struct{ from, to string }{
+		{"type T int", "type T uint"}, {"F() string", "G() string"}, {"(n int)", "(n uint)"},
+		{`{ return "f" }`, "{ again: goto again }"}, {"type T int", "type T int\nvar x T"},
+	} {
+		_, complete, err := differenceOf(plain, strings.Replace(plain, change.from, change.to, 1))
+		require.NoError(t, err)
+		require.False(t, complete, "%s needs a program of its own", change.to)
+	}
+}
+
+// Most bugs need no program of their own.
+func TestMostBugsAreWovenIn(t *testing.T) {
+	root, err := rootOf(".")
+	require.NoError(t, err)
+	bugs, err := readBugs("bugs", "")
+	require.NoError(t, err)
+	w, err := newWeave(root, bugs)
+	require.NoError(t, err)
+	require.Greater(t, len(w.bugs), len(bugs)*3/4)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +31,10 @@ func show(ctx context.Context, root string, bugs []bug) (_ []finding, err error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	m := museum{tree: tree{root, temp}, sound: make(map[string]*once)}
+	m := museum{tree: tree{root, temp}, outcomes: make(map[string]*once)}
+	if err := m.weave(bugs); err != nil {
+		return nil, err
+	}
 	all := make([]finding, len(bugs))
 	var work errgroup.Group
 	work.SetLimit(lanes)
@@ -43,40 +47,66 @@ func show(ctx context.Context, root string, bugs []bug) (_ []finding, err error)
 	return all, work.Wait()
 }
 
-// museum remembers what it knows of checks without a bug.
+// museum tries bugs. Each package's test program is compiled once with all the bugs that can be
+// woven in, and has none of them unless it is told which one.
 type museum struct {
 	tree
 
-	mu    sync.Mutex
-	sound map[string]*once // guarded by mu; by package or check
+	woven   map[string]bool // by the bug's name
+	overlay string          // with the bugs that are woven in
+
+	mu       sync.Mutex
+	outcomes map[string]*once // guarded by mu; by package or check
 }
 
 // once is something that is found out once.
 type once struct {
 	do      sync.Once
-	program string
+	program program
 	err     error
 }
 
-func (m *museum) outcomeOf(name string) *once {
+func (m *museum) once(name string) *once {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.sound[name] == nil {
-		m.sound[name] = &once{}
+	if m.outcomes[name] == nil {
+		m.outcomes[name] = &once{}
 	}
-	return m.sound[name]
+	return m.outcomes[name]
 }
 
-// passes says whether the check passes on the tree as it is.
-func (m *museum) passes(ctx context.Context, c check) error {
-	whole := m.outcomeOf(c.pkg)
-	whole.do.Do(func() { whole.program, whole.err = m.build(ctx, fmt.Sprintf("tree-%p", whole), "", c) })
-	if whole.err != nil {
-		return whole.err
+func (m *museum) weave(bugs []bug) error {
+	w, err := newWeave(m.root, bugs)
+	if err != nil {
+		return err
 	}
-	outcome := m.outcomeOf(c.String())
+	files, err := w.woven()
+	if err != nil {
+		return err
+	}
+	m.woven = w.bugs
+	m.overlay, err = m.writeOverlay("woven", files)
+	return err
+}
+
+// program is the test program of a package with all the bugs that are woven in.
+func (m *museum) program(ctx context.Context, pkg string) (program, error) {
+	whole := m.once(pkg)
+	whole.do.Do(func() {
+		whole.program, whole.err = m.build(ctx, strings.ReplaceAll(pkg, "/", "_"), m.overlay, pkg)
+	})
+	return whole.program, whole.err
+}
+
+// passes says whether the check passes without a bug.
+func (m *museum) passes(ctx context.Context, c check) error {
+	outcome := m.once(c.String())
 	outcome.do.Do(func() {
-		failed, said, err := m.run(ctx, whole.program, "", c)
+		var p program
+		if p, outcome.err = m.program(ctx, c.pkg); outcome.err != nil {
+			return
+		}
+		failed, said, err := m.run(ctx, p, "", c)
 		if outcome.err = err; failed {
 			outcome.err = fmt.Errorf("%s fails without the bug: %s", c, said)
 		}
@@ -97,21 +127,30 @@ func (m *museum) try(ctx context.Context, b bug) finding {
 }
 
 func (m *museum) seen(ctx context.Context, b bug) (said string, _ error) {
-	files, err := patched(m.root, b.diff)
+	p, err := m.programWith(ctx, b)
 	if err != nil {
 		return "", err
 	}
-	overlay, err := m.overlay(b.name, files)
-	if err != nil {
-		return "", err
-	}
-	program, err := m.build(ctx, b.name, overlay, b.check)
-	if err != nil {
-		return "", err
-	}
-	failed, said, err := m.run(ctx, program, overlay, b.check)
+	failed, said, err := m.run(ctx, p, b.name, b.check)
 	if err == nil && !failed {
 		err = fmt.Errorf("%s passes with the bug: nobody sees it", b.check)
 	}
 	return said, err
+}
+
+// programWith is a test program that has the bug when it is told so. One that changes more than the
+// bodies of functions has a program of its own.
+func (m *museum) programWith(ctx context.Context, b bug) (program, error) {
+	if m.woven[b.name] {
+		return m.program(ctx, b.check.pkg)
+	}
+	files, err := patched(m.root, b.diff)
+	if err != nil {
+		return program{}, err
+	}
+	overlay, err := m.writeOverlay(b.name, files)
+	if err != nil {
+		return program{}, err
+	}
+	return m.build(ctx, b.name, overlay, b.check.pkg)
 }
