@@ -21,7 +21,18 @@ const (
 	cutting  harm = "cut"     // a node's connections are ended
 	halting  harm = "restart" // the server is shut down and started again
 	crashing harm = "crash"   // the server is killed with -9 and started again
+
+	// What befalls a primary, in whose place a standby is promoted.
+	lagging   harm = "primary lost after its standbys" // these do not have what it did last
+	hanging   harm = "primary hung"                    // nothing passes to it or from it
+	severing  harm = "primary cut off"                 // its connections break
+	muting    harm = "primary mute"                    // it is told everything, and its answers are lost
+	returning harm = "old primary came back"           // it was cut off, and comes back beside the new one
+	losing    harm = "primary lost"                    // kill -9
 )
+
+// failovers are the harms after which a standby is promoted.
+var failovers = []harm{lagging, hanging, returning, losing, severing, muting}
 
 // disturbance is a harm, and for how long it lasts.
 type disturbance struct {
@@ -68,7 +79,12 @@ func newChaos(o options, s *server, f *fleet) *chaos {
 			d.long += o.lease
 		}
 		at := (2*i + 1) * len(c.todo) / (2 * o.restarts)
-		c.todo = append(c.todo[:at], append([]disturbance{d}, c.todo[at:]...)...)
+		c.todo = slices.Insert(c.todo, at, d)
+	}
+	for i := range o.failovers { // of each kind in turn, spread over the others
+		d := disturbance{harm: failovers[i%len(failovers)], long: time.Duration(r.Int64N(int64(o.lease))),
+			gap: o.lease / 2}
+		c.todo = slices.Insert(c.todo, (2*i+1)*len(c.todo)/(2*o.failovers), d)
 	}
 	return c
 }
@@ -166,6 +182,10 @@ func (c *chaos) insist(ctx context.Context) error {
 // do begins a disturbance. Those of nodes go on beside each other, as long as one node is well; the
 // server's is waited for.
 func (c *chaos) do(ctx context.Context, d disturbance) {
+	if slices.Contains(failovers, d.harm) {
+		c.record(d.harm, c.server.during(func() error { return c.server.replicas.failover(ctx, d.harm, d.long) }))
+		return
+	}
 	if d.harm == halting || d.harm == crashing {
 		c.record(d.harm, c.server.bounce(ctx, d.harm == crashing, d.long))
 		return

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
@@ -60,6 +61,12 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	}
 	if c.client, err = lifecycle.NewClient(lifecycle.ClientConfig{Store: c.store}); err != nil {
 		return err
+	}
+	if r := c.server.replicas; r != nil {
+		r.accepted = c.ledger.replies.Load
+		r.works = func(ctx context.Context) error { // the pool is for nothing else
+			return c.store.SetPool(ctx, slots.Pool{Name: "failover", Capacity: 1})
+		}
 	}
 	c.fleet = newFleet(c.dir, nodeConfig{DSN: c.server.dsn, Schema: c.server.schema, Lease: c.o.lease}, c.o.nodes)
 	c.chaos = newChaos(c.o, c.server, c.fleet)
@@ -125,6 +132,10 @@ func (c *cluster) settle(ctx context.Context) error {
 		if d.plan.kind == parked {
 			waiting = append(waiting, d)
 		}
+	}
+	patience := patience
+	if c.o.asynchronous { // what waits for something that was lost waits for ever
+		patience = 10 * time.Second
 	}
 	if err := c.load.drain(ctx, patience); err != nil {
 		return err

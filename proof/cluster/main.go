@@ -1,11 +1,14 @@
 // Command cluster has several nodes, each a process of its own, share one PostgreSQL, and does to
 // them what a bad week does: it kills them, stops them for longer than their lease, cuts their
 // connections, and takes the server away, also with kill -9, while runs are submitted, answered,
-// canceled and time out. Then it checks everything that is left, and says how it went.
+// canceled and time out. With -standbys the server is a primary with standbys, any one of which
+// commits wait for; the primary is lost, hangs, is cut off, or comes back after a standby was
+// promoted. Then it checks everything that is left, and says how it went.
 //
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos
 //	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos -dsn postgres://user@host/database
+//	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -standbys 2 -failovers 30
 //	go run ./proof/cluster -nodes 3 -runs 20000                        without chaos: how fast is it?
 //	go run ./proof/cluster -nodes 2 -runs 200 -break event             do the checks find what is wrong?
 //
@@ -38,6 +41,8 @@ type options struct {
 	chaos      bool
 	kills      int
 	restarts   int
+	standbys   int
+	failovers  int
 	seed       uint64
 	dsn        string
 	schema     string
@@ -45,6 +50,8 @@ type options struct {
 	lease      time.Duration
 	spoil      string
 	asJSON     bool
+
+	asynchronous bool
 }
 
 func parse(args []string) (options, error) {
@@ -56,6 +63,12 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.kills, "kills", 30, "how many times a node is killed, stopped or cut off")
 	f.IntVar(&o.restarts, "restarts", 3, "how many times the server is restarted, every other one by kill -9; only "+
 		"one of its own, without -dsn")
+	f.IntVar(&o.standbys, "standbys", 0, "how many standbys the server has, any one of which commits wait for; "+
+		"2 or more, or 0 for a server alone")
+	f.IntVar(&o.failovers, "failovers", 0,
+		"how many times the primary is lost, hangs, is cut off or comes back, and a "+
+			"standby takes over")
+	f.BoolVar(&o.asynchronous, "asynchronous", false, "commits wait for no standby: the checks must find what is lost")
 	f.Uint64Var(&o.seed, "seed", 0, "what the chaos follows from; 0: a new one")
 	f.StringVar(&o.dsn, "dsn", "", "the PostgreSQL `database`; a private server when empty")
 	f.StringVar(&o.schema, "schema", "", "the schema; one of its own when empty. It is dropped at the end")
@@ -73,6 +86,12 @@ func parse(args []string) (options, error) {
 	case o.nodes < 1 || o.nodes > 16 || o.runs < 1 || o.kills < 0 || o.restarts < 0:
 		return o, fmt.Errorf("-nodes is %d (want 1 to 16), -runs %d (at least 1), -kills %d and -restarts %d (at "+
 			"least 0)", o.nodes, o.runs, o.kills, o.restarts)
+	case o.standbys < 0 || o.standbys == 1 || o.standbys > 8 || o.failovers < 0:
+		return o, fmt.Errorf("-standbys is %d (want 0, or 2 to 8: with one, whoever loses it loses the primary's "+
+			"commits too) and -failovers %d (at least 0)", o.standbys, o.failovers)
+	case o.standbys == 0 && (o.failovers > 0 || o.asynchronous), o.standbys > 0 && o.dsn != "":
+		return o, errors.New("-failovers and -asynchronous need -standbys, which are of servers of its own, without " +
+			"-dsn")
 	case o.lease < time.Second:
 		return o, fmt.Errorf("-lease is %s, want at least 1s", o.lease)
 	case o.spoil != "" && breaks[o.spoil].do == nil:

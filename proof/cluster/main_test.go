@@ -81,6 +81,32 @@ func TestNothingIsLostInChaos(t *testing.T) {
 	require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool { return v.Check == checkTakeover }))
 }
 
+// J9 J8: the primary is lost when its standbys are behind, hangs, and comes back after a standby was
+// promoted. With standbys that commits wait for, nothing that was acknowledged is lost, and nodes and
+// people go on by themselves.
+func TestNothingIsLostInFailovers(t *testing.T) {
+	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "3")
+	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.Empty(t, a.violations, "%s", left(t, a))
+	v := a.verdict()
+	for _, h := range []harm{lagging, hanging, returning} {
+		require.Equal(t, 1, v.Disturbances[h], h)
+	}
+	require.Positive(t, v.FailoverMS)
+	require.Positive(t, v.Replies)
+}
+
+// J9: standbys that commits do not wait for lose what was acknowledged, and the checks find it.
+func TestLossOfAsynchronousStandbysIsFound(t *testing.T) {
+	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "1",
+		"-asynchronous")
+	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool { return v.Check == checkReplies }),
+		"%s", left(t, a))
+}
+
 // Each check finds what it is there to find.
 func TestWhatIsSpoiledIsFound(t *testing.T) {
 	c := bring(t, "-nodes", "2", "-runs", "150", "-seed", "1") // whose runs are of every kind, and enough of each
@@ -192,6 +218,8 @@ func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
 		"-nodes 0":       "-nodes is 0",
 		"-runs 0":        "-runs 0",
 		"-kills -1":      "-kills -1",
+		"-standbys 1":    "-standbys is 1 (want 0, or 2 to 8",
+		"-failovers 1":   "-failovers and -asynchronous need -standbys",
 		"-lease 10ms":    "-lease is 10ms, want at least 1s",
 		"-break nothing": `-break is "nothing", want one of answer, end, event`,
 		"now":            `unexpected argument "now"`,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -18,7 +19,8 @@ import (
 // be killed.
 type server struct {
 	dsn, schema string
-	own         *pglocal.Server // nil: it is somebody's
+	own         *pglocal.Server // nil: it is somebody's, or one of replicas
+	replicas    *replicas       // nil: there is one server
 	keepSchema  bool
 
 	mu   sync.Mutex
@@ -33,6 +35,17 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	}
 	if s.dsn != "" {
 		return s, s.unused(ctx)
+	}
+	if o.standbys > 0 {
+		r, err := startReplicas(ctx, o.standbys, o.asynchronous)
+		if err != nil {
+			return nil, err
+		}
+		s.replicas = r
+		if s.dsn, err = r.dsn(); err != nil {
+			return nil, errors.Join(err, r.stop())
+		}
+		return s, nil
 	}
 	own, err := pglocal.Start(ctx, pglocal.Options{Settings: map[string]string{"shared_buffers": "256MB",
 		"max_wal_size": "2GB"}})
@@ -64,21 +77,28 @@ func (s *server) unused(ctx context.Context) error {
 
 // bounce takes the server down for a while: in order, or by kill -9. It is ours.
 func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) error {
+	return s.during(func() error {
+		end := s.own.Halt
+		if crash {
+			end = s.own.Kill
+		}
+		if err := end(); err != nil {
+			return err
+		}
+		rest(ctx, down)
+		return s.own.Resume(context.WithoutCancel(ctx))
+	})
+}
+
+// during does what takes the server away, and notes for how long.
+func (s *server) during(do func() error) error {
 	s.mu.Lock()
 	s.away = append(s.away, span{from: time.Now()})
 	s.mu.Unlock()
-	end := s.own.Halt
-	if crash {
-		end = s.own.Kill
-	}
-	if err := end(); err != nil {
-		return err
-	}
-	rest(ctx, down)
-	err := s.own.Resume(context.WithoutCancel(ctx))
+	err := do()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.away[len(s.away)-1].to = time.Now()
-	s.mu.Unlock()
 	return err
 }
 
@@ -124,6 +144,9 @@ func (s *server) cut(ctx context.Context, name string) error {
 
 // leave removes what was made.
 func (s *server) leave() error {
+	if s.replicas != nil {
+		return s.replicas.stop()
+	}
 	if s.own != nil {
 		if s.keepSchema {
 			fmt.Fprintln(os.Stderr, "the server ends with this program: -keep keeps the schema of one that is named "+

@@ -44,6 +44,8 @@ type verdict struct {
 	Takeovers    int          `json:"takeovers"`
 	LongestMS    int64        `json:"longest_takeover_ms"`
 
+	FailoverMS int64 `json:"longest_failover_ms,omitempty"`
+
 	Samples int            `json:"capacity_samples"`
 	Changes int            `json:"capacity_changes"`
 	Held    map[string]int `json:"most_slots_held"`
@@ -63,6 +65,9 @@ func (a *findings) verdict() *verdict {
 		Disturbances: a.chaos.counts(),
 		LeasesLost:   a.fenced, StaleRefused: a.refused, Takeovers: a.takeovers, LongestMS: a.longest.Milliseconds(),
 		Samples: a.capacity.samples, Changes: a.capacity.changes, Held: a.capacity.held, Events: a.events,
+	}
+	if r := a.server.replicas; r != nil {
+		v.FailoverMS = r.longest.Milliseconds()
 	}
 	for _, x := range a.executions {
 		v.ByNode[a.fleet.process(x.process).name]++
@@ -103,6 +108,10 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 	row("leases lost", "%d; stale writes tried again and refused: %d", v.LeasesLost, v.StaleRefused)
 	row("takeovers", "%d runs; the longest %s after its node came to harm", v.Takeovers,
 		time.Duration(v.LongestMS)*time.Millisecond)
+	if v.FailoverMS > 0 {
+		row("failovers", "the longest time from a promotion until the library wrote again: %s",
+			time.Duration(v.FailoverMS)*time.Millisecond)
+	}
 	row("slots", "%d samples, %d changes of capacity; most held: %s", v.Samples, v.Changes, counts(v.Held))
 	row("events", "%d checked", v.Events)
 	by := make(map[string]int)

@@ -78,10 +78,11 @@ func (h host) distance(f *pgconn.FallbackConfig) int {
 	return 1
 }
 
-// observe notes the host that the connection is made to. The driver tries one after the other.
+// observe notes the host that the connection is made to. The driver tries one after the other, and
+// cancels what a host that it gave up was asked, by a connection beside the others: so the address
+// is taken from the connection that was let in.
 func (h *hosts) observe(c *pgx.ConnConfig) {
-	var dialed string
-	lookup, dial, validate := c.LookupFunc, c.DialFunc, c.ValidateConnect
+	lookup, validate := c.LookupFunc, c.ValidateConnect
 	c.LookupFunc = func(ctx context.Context, name string) ([]string, error) {
 		addresses, err := lookup(ctx, name)
 		h.mu.Lock()
@@ -91,17 +92,13 @@ func (h *hosts) observe(c *pgx.ConnConfig) {
 		}
 		return addresses, err
 	}
-	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		dialed = address
-		return dial(ctx, network, address)
-	}
 	c.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		if validate != nil {
 			if err := validate(ctx, conn); err != nil {
 				return err
 			}
 		}
-		h.connected(dialed)
+		h.connected(conn.Conn().RemoteAddr().String())
 		return nil
 	}
 }
