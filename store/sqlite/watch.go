@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/fsm"
-	"github.com/interlude-go/interlude/internal/procid"
 	"github.com/interlude-go/interlude/store"
 )
 
@@ -24,6 +23,7 @@ func (s *Store) pollChanges(interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	var version, last int64
+	var renewal time.Time // when the registration is to be renewed
 	for {
 		select {
 		case <-tick.C:
@@ -37,9 +37,12 @@ func (s *Store) pollChanges(interval time.Duration) {
 			}
 			continue
 		}
-		if !s.registered {
+		if now := time.Now(); !s.registered || now.After(renewal) {
+			if !s.registered {
+				version = 0
+			}
 			s.registered = s.write(context.Background(), 1, (*writer).registerWatcher) == nil
-			version = 0
+			renewal = now.Add(registration / 4)
 		}
 		var hints []store.Hint
 		err := s.inspectWriter(func(w *writer) error {
@@ -51,7 +54,8 @@ func (s *Store) pollChanges(interval time.Duration) {
 				return err
 			}
 			seen := r.int(0)
-			s.registered, err = w.exists(`SELECT 1 FROM watchers WHERE writer = ?`, w.name)
+			s.registered, err = w.exists(`SELECT 1 FROM watchers WHERE writer = ? AND until > ?`, w.name,
+				time.Now().UnixMicro())
 			if err != nil {
 				return err
 			}
@@ -71,22 +75,18 @@ func (s *Store) pollChanges(interval time.Duration) {
 	}
 }
 
-// registerWatcher registers this store as a watcher and removes what watchers of dead processes left.
+// registration is how long a watcher is registered, unless it renews that. One whose process was
+// killed costs the others a page in each transaction until then.
+const registration = 2 * time.Minute
+
+// registerWatcher registers this store as a watcher, or renews that, and removes those whose time
+// is over.
 func (w *writer) registerWatcher() ([]store.Hint, error) {
-	var dead []string
-	err := w.each(context.Background(), func(r row) error {
-		if procid.Alive(r.text(1)) == procid.Dead {
-			dead = append(dead, r.text(0))
-		}
-		return nil
-	}, `SELECT writer, identity FROM watchers`)
-	for _, name := range dead {
-		if err == nil {
-			_, err = w.exec(`DELETE FROM watchers WHERE writer = ?`, name)
-		}
-	}
+	now := time.Now()
+	_, err := w.exec(`DELETE FROM watchers WHERE until <= ?`, now.UnixMicro())
 	if err == nil {
-		_, err = w.exec(`INSERT OR REPLACE INTO watchers (writer, identity) VALUES (?, ?)`, w.name, procid.Self())
+		_, err = w.exec(`INSERT OR REPLACE INTO watchers (writer, until) VALUES (?, ?)`, w.name,
+			now.Add(registration).UnixMicro())
 	}
 	w.cache.watched = nil
 	return nil, err
@@ -100,13 +100,14 @@ func (w *writer) unregisterWatcher() ([]store.Hint, error) {
 // watchedByOthers reports whether another open store is registered as a watcher.
 func (w *writer) watchedByOthers() (bool, error) {
 	if w.cache.watched == nil {
-		watched, err := w.exists(`SELECT 1 FROM watchers WHERE writer <> ? LIMIT 1`, w.name)
+		r, err := w.one(`SELECT coalesce(max(until), 0) FROM watchers WHERE writer <> ?`, w.name)
 		if err != nil {
 			return false, err
 		}
-		w.cache.watched = &watched
+		until := time.UnixMicro(r.int(0))
+		w.cache.watched = &until
 	}
-	return *w.cache.watched, nil
+	return time.Now().Before(*w.cache.watched), nil
 }
 
 // While another process watches, each transaction that changes runs inserts a row into "changes"
