@@ -68,8 +68,20 @@ func (c *soundness) endings() {
 
 // payloads: each type has its schema, and no schema is left over (F7).
 func (c *soundness) payloads() {
-	if spoken := envelopeProtocol(); c.l.Protocol != spoken {
-		c.faultf("protocol is %q, the schema of the envelope asks for %q", c.l.Protocol, spoken)
+	if spoken := envelopeProtocols(); !slices.Equal(c.l.Protocols(), spoken) {
+		c.faultf("protocols are %q, the schema of the envelope allows %q", c.l.Protocols(), spoken)
+	}
+	for _, e := range c.l.Extensions {
+		for _, typ := range e.Types {
+			if !c.l.HasPayload(typ) {
+				c.faultf("%s: there is no event type %q", e.ID, typ)
+			}
+		}
+		for _, trigger := range e.Triggers {
+			if !slices.Contains(Names(c.l.Events), trigger) {
+				c.faultf("%s: there is no event %q", e.ID, trigger)
+			}
+		}
 	}
 	for _, p := range c.l.Payloads {
 		if p.Schema != "events/"+p.Type+schemaSuffix {

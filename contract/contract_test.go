@@ -64,7 +64,7 @@ func TestParseRefusesFaultsOfTheFile(t *testing.T) {
 		{"doc without a point", replaced(`"doc": "Finished with its output."`, `"doc": "Finished with its output"`),
 			"/doc"},
 		{"other protocol", replaced(`"protocol": "fcmp/1.0",`, `"protocol": "fcmp/9.0",`),
-			"the schema of the envelope asks for"},
+			"the schema of the envelope allows"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,16 +23,16 @@ func EventSchema(typ string) (raw []byte, ok bool) {
 	return raw, err == nil
 }
 
-// envelopeProtocol is the protocol version that the envelope's schema asks for.
-func envelopeProtocol() string {
+// envelopeProtocols are the protocol versions that the envelope's schema allows.
+func envelopeProtocols() []string {
 	raw, _ := EventSchema("")
 	var schema struct {
 		Properties struct {
-			Version struct{ Const string } `json:"protocol_version"`
+			Version struct{ Enum []string } `json:"protocol_version"`
 		}
 	}
 	_ = json.Unmarshal(raw, &schema) // embedded; what cannot be read names no version
-	return schema.Properties.Version.Const
+	return schema.Properties.Version.Enum
 }
 
 // countPayloadSchemas returns how many schemas of payloads there are.

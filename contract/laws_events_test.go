@@ -49,6 +49,8 @@ func eventLaws() []law {
 			"]")},
 		{"E1 what a restart preserves tells nothing", expect("restart.preserve_waiting", "[]")},
 		{"E4 what is queued again may come with warnings", expect("restart.requeue", "["+warnings+changed+"]")},
+		{"J2 what is put off stands directly before its change, and may come with warnings", expect("turn.yielded",
+			"["+warnings+"turn.yielded "+changed+"]")},
 		{"A2 a start tells its state", expect("turn.started", "["+changed+"]")},
 		{"F3 a reply stands directly before its change", expect("interaction.reply.accepted",
 			"[interaction.reply.accepted "+changed+"]")},
@@ -63,7 +65,7 @@ func eventLaws() []law {
 		{"F7 every type has its schema", func(l *Lifecycle) string {
 			return same(l.PayloadTypes(), "conversation.started", changed, "interaction.reply.accepted",
 				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
-				"assistant.message.intermediate", "diagnostic.warning")
+				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

@@ -80,6 +80,8 @@ var arrows = []arrow{
 		"sticky"}, nil, "failed", "release", "INTERACTION_PROCESS_LOST"},
 	{"E4 a repeatable turn is queued again", "running", "restart.requeue", []string{"worker_gone", "repeatable"},
 		[]string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
+	{"J2 a turn that failed for a passing reason is put off", "running", "turn.yielded", []string{"passing"},
+		[]string{"repeats_exhausted", "sticky"}, "queued", "release", ""},
 }
 
 // arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of
@@ -179,11 +181,11 @@ func stateLaws() []law {
 		{"A2 a run begins in the queue, without a slot", func(l *Lifecycle) string {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
-		{"A3 twelve events", func(l *Lifecycle) string {
+		{"A3 twelve events, and J2 one more", func(l *Lifecycle) string {
 			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
-				"restart.reconcile_failed", "restart.requeue")
+				"restart.reconcile_failed", "restart.requeue", "turn.yielded")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {

@@ -93,3 +93,14 @@ func (l *Lifecycle) Terminal(state string) bool {
 	}
 	return false
 }
+
+// Protocols are the versions of the protocol that events may have, the first one first. Each event
+// has the lowest that can express it, so a reader of an older version reads every run that uses
+// nothing new.
+func (l *Lifecycle) Protocols() []string {
+	all := []string{l.Protocol}
+	for _, e := range l.Extensions {
+		all = append(all, e.Protocol)
+	}
+	return all
+}

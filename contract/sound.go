@@ -141,6 +141,9 @@ func (c *soundness) ids() {
 		id(p.ID)
 	}
 	unique("event type", l.PayloadTypes())
+	for _, e := range l.Extensions {
+		id(e.ID)
+	}
 	for _, v := range l.Invariants {
 		id(v.ID)
 	}

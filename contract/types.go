@@ -26,6 +26,7 @@ type Lifecycle struct {
 	Warnings    []Code       `json:"warnings"`
 	OwnWarnings OwnWarnings  `json:"own_warnings"`
 	Payloads    []Payload    `json:"payloads"`
+	Extensions  []Extension  `json:"extensions"`
 	Invariants  []Invariant  `json:"invariants"`
 }
 
@@ -148,6 +149,17 @@ type Payload struct {
 	ID           string   `json:"id"`
 	Type         string   `json:"type"`
 	Schema       string   `json:"schema"`
+	Doc          string   `json:"doc"`
+	Requirements []string `json:"requirements"`
+}
+
+// Extension is what a later version of the protocol than the Lifecycle's adds: event types, and
+// events of the contract as triggers of a change of state.
+type Extension struct {
+	ID           string   `json:"id"`
+	Protocol     string   `json:"protocol"`
+	Types        []string `json:"types"`
+	Triggers     []string `json:"triggers"`
 	Doc          string   `json:"doc"`
 	Requirements []string `json:"requirements"`
 }

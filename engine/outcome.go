@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Reasons for which a turn's context is canceled, found with context.Cause, and answers of a Sink
@@ -37,6 +38,12 @@ type Process struct {
 	// Detail says what happened, for a person.
 	Detail   string
 	ExitCode int
+	// Transient says that the failure passes by itself: a rate limit, an overloaded model, a broken
+	// connection. The turn is tried again where the run has a retry policy, with the same prompt or
+	// answer, and After later at the earliest (J2). What the agent has done in the turn must then
+	// be fit to be done again.
+	Transient bool
+	After     time.Duration
 }
 
 // Outcome is the evidence that a turn leaves; the completion gate decides what follows from it.
@@ -69,11 +76,21 @@ type Usage struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
-// Failure is an error that carries the code a failed turn ends with.
+// Failure is an error that carries the code a failed turn ends with. Transient and After are those
+// of a Process.
 type Failure struct {
-	Code   Code
-	Detail string
-	Err    error
+	Code      Code
+	Detail    string
+	Err       error
+	Transient bool
+	After     time.Duration
+}
+
+// Later returns the error of a turn that cannot be executed now, and can be after the given time: a
+// passing failure. Zero leaves the time to the run's retry policy. A run that has none fails with
+// ENGINE_FAILED and the reason.
+func Later(after time.Duration, reason string) error {
+	return &Failure{Code: CodeEngineFailed, Detail: reason, Transient: true, After: after}
 }
 
 func (f *Failure) Error() string {

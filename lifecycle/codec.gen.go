@@ -17,6 +17,10 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.Int(`,"max_auto_decisions":`, int64(v.MaxAutoDecisions))
 	w.FlagIf(`,"repeatable":`, v.Repeatable)
 	w.IntIf(`,"max_repeats":`, v.MaxRepeats)
+	if v.Retry != nil {
+		w.Put(`,"retry":`)
+		writeRetry(w, v.Retry)
+	}
 	w.DurationIf(`,"turn_timeout":`, v.TurnTimeout)
 	w.IntIf(`,"repair_rounds":`, v.RepairRounds)
 	w.Text(`,"pool":`, v.Pool)
@@ -25,6 +29,14 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.TimeIf(`,"not_before":`, v.NotBefore)
 	w.LabelsIf(`,"labels":`, v.Labels)
 	w.TextIf(`,"work_dir":`, v.WorkDir)
+	w.Put(`}`)
+}
+
+func writeRetry(w *plainjson.Writer, v *Retry) {
+	w.Int(`{"max":`, int64(v.Max))
+	w.DurationIf(`,"backoff":`, v.Backoff)
+	w.DurationIf(`,"max_backoff":`, v.MaxBackoff)
+	w.DurationIf(`,"jitter":`, v.Jitter)
 	w.Put(`}`)
 }
 
@@ -40,6 +52,10 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Int(`,"max_auto_decisions":`, &v.MaxAutoDecisions)
 	s.Flag(`,"repeatable":`, &v.Repeatable)
 	s.Int(`,"max_repeats":`, &v.MaxRepeats)
+	if s.Member(`,"retry":`) {
+		v.Retry = new(Retry)
+		readRetry(s, v.Retry)
+	}
 	s.Duration(`,"turn_timeout":`, &v.TurnTimeout)
 	s.Int(`,"repair_rounds":`, &v.RepairRounds)
 	plainjson.Word(s, `,"pool":`, &v.Pool)
@@ -48,5 +64,14 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Time(`,"not_before":`, &v.NotBefore)
 	s.Labels(`,"labels":`, &v.Labels)
 	s.Text(`,"work_dir":`, &v.WorkDir)
+	s.Need(`}`)
+}
+
+func readRetry(s *plainjson.Scanner, v *Retry) {
+	s.Need(`{"max":`)
+	v.Max = s.AnInt()
+	s.Duration(`,"backoff":`, &v.Backoff)
+	s.Duration(`,"max_backoff":`, &v.MaxBackoff)
+	s.Duration(`,"jitter":`, &v.Jitter)
 	s.Need(`}`)
 }

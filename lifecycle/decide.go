@@ -90,7 +90,7 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 
 // decideTurn ends a turn by the evidence of its outcome. A turn that was interrupted through no
 // fault of its own, by a shutdown of its host or by the loss of its agent, is executed again where
-// the spec allows it (E4, J3).
+// the spec allows it (E4, J3), and one that failed for a passing reason is tried again later (J2).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
 	switch {
 	case errors.Is(turn.interruption, engine.ErrShutdown):
@@ -98,6 +98,8 @@ func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) 
 		return decideLostTurn(run, &d, "the host shut down during the turn")
 	case turn.interruption == nil && turn.process.Status == engine.Interrupted:
 		return decideLostAgent(run, turn, node, now)
+	case turn.retry != nil && turn.process.Status == engine.Failed && turn.process.Transient:
+		return decidePassingFailure(run, turn, node, now)
 	default:
 		return decideByGate(run, turn, node, now)
 	}

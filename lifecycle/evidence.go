@@ -22,6 +22,7 @@ type turnEvidence struct {
 	process engine.Process
 	// interruption is why the library ended the turn; nil when it ended by itself.
 	interruption error
+	retry        *Retry // how the turn is tried again if it failed for a passing reason; nil: it is not
 
 	reading          interaction.Reading
 	question         interaction.Question // see findQuestion
@@ -70,7 +71,8 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	t.mu.Lock()
 	profile, d := t.profile, t.dialect
 	t.mu.Unlock()
-	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics)}
+	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
+		retry: t.spec.Retry}
 	ev.session, ev.sessionFault = storable(o.Session)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,

@@ -46,9 +46,14 @@ import (
 //		QueuedAt time.Time
 //		// Attempt is the number of the current or last turn; 0 before the first.
 //		Attempt int
-//		// Repeats is how often a turn was repeated after it lost its worker since a turn last ended
-//		// well.
+//		// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
+//		// for a passing reason, since a turn last ended well.
 //		Repeats int
+//		// Yielded is how many of the attempts were put off for a passing reason (J2). They do not count
+//		// towards MaxAttempts.
+//		Yielded int
+//		// Block says why the run cannot go on now; nil when it can.
+//		Block *store.Block
 //		// Slot says that the run holds an execution slot of its pool.
 //		Slot bool
 //		// Owner is the node that executes the run, holds its process, or parked it; empty when none has
@@ -641,6 +646,8 @@ const (
 	TriggerRestartReconcileFailed Trigger = fsm.EventRestartReconcileFailed
 	// TriggerRestartRequeue: Recovery, or a shutdown, returns an interrupted turn that may be repeated. (EV-12: E4)
 	TriggerRestartRequeue Trigger = fsm.EventRestartRequeue
+	// TriggerTurnYielded: The turn failed for a passing reason, and is tried again later. (EV-13: J2)
+	TriggerTurnYielded Trigger = fsm.EventTurnYielded
 )
 
 // Terminal: How the run ended; there exactly when the new state is terminal.

@@ -77,6 +77,9 @@ type Spec struct {
 	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends well starts the count again; an orderly shutdown
 	// of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
+	// Retry says how a turn that failed for a passing reason is tried again (J2). Nil: it is not,
+	// and the run fails.
+	Retry *Retry `json:"retry,omitempty"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
 	// RepairRounds is how often, in one attempt, an agent whose output fails OutputSchema is told
@@ -228,6 +231,9 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if s.MaxRepeats < 0 {
 		return &SpecError{"MaxRepeats", fmt.Sprint(s.MaxRepeats), "an integer of at least 1, or 0 for the default", nil}
+	}
+	if fault := s.Retry.findFault(); fault != nil {
+		return fault
 	}
 	if s.TurnTimeout < 0 {
 		return &SpecError{"TurnTimeout", s.TurnTimeout.String(), "0 or more", nil}

@@ -60,6 +60,13 @@ var wrongSpecs = []wrongSpec{
 	}, "is 1.5s, want whole seconds, at least 1s"},
 	{"MaxAutoDecisions", func(s *Spec) { s.MaxAutoDecisions = -2 }, "is -2, want an integer of at least 0"},
 	{"MaxRepeats", func(s *Spec) { s.MaxRepeats = -1 }, "is -1, want an integer of at least 1, or 0 for the default"},
+	{"Retry", func(s *Spec) { s.Retry = &Retry{Max: -1} }, "is with Max -1, want an integer of at least 0"},
+	{"Retry", func(s *Spec) {
+		s.Retry = &Retry{Jitter: -1}
+	}, "is with a pause of -1ns, want 0s to 720h0m0s"},
+	{"Retry", func(s *Spec) {
+		s.Retry = &Retry{Backoff: MaxRetryPause + 1}
+	}, "is with a pause of 720h0m0.000000001s, want 0s to 720h0m0s"},
 	{"TurnTimeout", func(s *Spec) { s.TurnTimeout = -1 }, "is -1ns, want 0 or more"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = -1 }, "is -1, want 0 to 10"},
 	{"RepairRounds", func(s *Spec) { s.RepairRounds = 11 }, "is 11, want 0 to 10"},

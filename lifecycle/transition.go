@@ -44,6 +44,8 @@ type details struct {
 	answer   *interaction.Answer   // that the run goes on with
 	settled  *interaction.Record   // of the question that the event closes
 
+	passing *passingFailure // after which the turn is put off; nil: it is not
+
 	recovery store.RecoveryState // what recovery does to the run; empty: it has no part in this
 	reason   string              // of a recovery or a cancel
 }
@@ -66,6 +68,9 @@ func factIf(holds bool, fact fsm.Facts) fsm.Facts {
 // factsOf are the facts that the run's record and the details give together.
 func factsOf(r *store.Run, d *details) fsm.Facts {
 	repeatsExhausted := r.Repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
+	if d.passing != nil {
+		repeatsExhausted = r.Repeats >= d.passing.retry.Max
+	}
 	return d.facts |
 		factIf(r.Slot, fsm.FactSlotHeld) |
 		factIf(r.Mode == fsm.ModeInteractive, fsm.FactInteractive) |
@@ -74,7 +79,7 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf(r.Strict, fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
 		factIf(r.Repeatable, fsm.FactRepeatable) |
-		factIf(r.MaxAttempts > 0 && r.Attempt >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
+		factIf(r.MaxAttempts > 0 && r.Attempt-r.Yielded >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
 		factIf(repeatsExhausted && !d.shutdown, fsm.FactRepeatsExhausted)
 }
 
@@ -92,6 +97,7 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To
+	next.Block = nil
 	if d.profile != "" {
 		next.Profile = d.profile
 	}
@@ -135,12 +141,15 @@ func enterState(next *store.Run, from fsm.State, row *fsm.Transition, d *details
 	}
 }
 
-// enterQueue puts the run into the queue: with the answer to its question, or for a repeat of its
-// turn.
+// enterQueue puts the run into the queue: with the answer to its question, or for its turn to be
+// executed again.
 func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 	next.QueuedAt = now
 	if !next.Slot {
 		next.Owner = ""
+	}
+	if d.passing != nil {
+		putOff(next, d.passing, now)
 	}
 	if event == fsm.EventRestartRequeue && !d.shutdown {
 		next.Repeats++
@@ -239,6 +248,8 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 		return addEvent(c, autoDecided(e.answer, &c.Run))
 	case fcmp.TypeInputRequired:
 		return addEvent(c, inputRequired(&c.Run))
+	case fcmp.TypeYielded:
+		return addEvent(c, yielded(&c.Run))
 	case fcmp.TypeMessageFinal:
 		if f := e.final; f != nil {
 			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
@@ -322,6 +333,12 @@ func inputRequired(r *store.Run) *fcmp.InputRequired {
 		asked.Options = append(asked.Options, fcmp.Option{Label: o.Label, Value: o.Value})
 	}
 	return asked
+}
+
+func yielded(r *store.Run) *fcmp.Yielded {
+	return &fcmp.Yielded{
+		Code: string(r.Block.Code), Message: r.Block.Reason, Retry: r.Repeats, NotBefore: r.NotBefore,
+	}
 }
 
 func intermediate(text string, truncated bool, ref *engine.RawRef) *fcmp.MessageIntermediate {

@@ -207,18 +207,23 @@ func (t *turn) noteCall(method string) EngineCall {
 // methods are code of the engine. The code is used if the error has none of its own.
 func failureOf(code fsm.Code, err error) *engine.Failure {
 	detail := err.Error()
+	failure := &engine.Failure{Code: code, Detail: detail}
 	var f *engine.Failure
-	if errors.As(err, &f) && f.Code != "" {
-		code = f.Code
-		detail = strings.TrimPrefix(detail, string(code)+": ")
+	if errors.As(err, &f) {
+		failure.Transient, failure.After = f.Transient, f.After
+		if f.Code != "" {
+			failure.Code, failure.Detail = f.Code, strings.TrimPrefix(detail, string(f.Code)+": ")
+		}
 	}
-	return &engine.Failure{Code: code, Detail: detail}
+	return failure
 }
 
 // failedOutcome is the outcome of a turn that has failed with the error.
 func failedOutcome(code fsm.Code, err error) engine.Outcome {
 	f := failureOf(code, err)
-	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Code: f.Code, Detail: f.Detail}}
+	return engine.Outcome{Process: engine.Process{
+		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, After: f.After,
+	}}
 }
 
 // interruptedProcess is how a process ended that the library interrupted for the given cause.

@@ -87,6 +87,9 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "only a claim gives a slot")
 	case r.Epoch != prev.Epoch && !claim:
 		return invalid(r, "only a claim gives an epoch")
+	case r.Yielded != prev.Yielded && (r.Yielded != prev.Yielded+1 || prev.State != fsm.StateRunning ||
+		r.State != fsm.StateQueued):
+		return invalid(r, "yielded grows by one, and only when a turn goes back to the queue")
 	case r.Interactions < prev.Interactions || r.UpdatedAt.Before(prev.UpdatedAt):
 		return invalid(r, "interactions and updated_at do not go back")
 	case !sameSubmission(prev, r):
@@ -126,8 +129,11 @@ func sameSubmission(a, b *Run) bool {
 func (r *Run) Coherent() error {
 	waiting, running := r.State == fsm.StateWaitingUser, r.State == fsm.StateRunning
 	switch {
-	case r.Repeats < 0 || r.MaxRepeats < 0:
-		return invalid(r, "repeats and max_repeats are at least 0")
+	case r.Repeats < 0 || r.MaxRepeats < 0 || r.Yielded < 0 || r.Yielded > r.Attempt:
+		return invalid(r, "repeats and max_repeats are at least 0, and yielded is from 0 to attempt")
+	case r.Block != nil && (r.State != fsm.StateQueued || r.Slot || r.Block.Kind == "" ||
+		!r.Block.Until.Equal(r.NotBefore)):
+		return invalid(r, "a block has a kind and belongs to a queued run without a slot, until its not_before")
 	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
 		return invalid(r, "id, version, pool, created_at and updated_at must be set")
 	case (r.Pending != nil) != waiting:
@@ -148,6 +154,9 @@ func (r *Run) Coherent() error {
 		return invalid(r, "the pending question has number %d and asked_at %s, want the last number, %d, and a time "+
 			"in UTC in microseconds",
 			r.Pending.ID, r.Pending.AskedAt, r.Interactions)
+	}
+	if r.Block != nil && !kept(r.Block.Until) {
+		return invalid(r, "times are UTC in microseconds, not %s", r.Block.Until)
 	}
 	for _, t := range []time.Time{r.NotBefore, r.CreatedAt, r.UpdatedAt, r.QueuedAt, r.Deadline, r.LastAutoDecisionAt,
 		r.RecoveredAt, r.FinishedAt} {

@@ -26,6 +26,10 @@ func (r Run) Clone() Run {
 		}
 		r.Answer = &a
 	}
+	if r.Block != nil {
+		b := *r.Block
+		r.Block = &b
+	}
 	if r.Error != nil {
 		e := *r.Error
 		r.Error = &e

@@ -65,6 +65,11 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.TimeIf(`,"queued_at":`, v.QueuedAt)
 	w.Int(`,"attempt":`, int64(v.Attempt))
 	w.IntIf(`,"repeats":`, v.Repeats)
+	w.IntIf(`,"yielded":`, v.Yielded)
+	if v.Block != nil {
+		w.Put(`,"block":`)
+		writeBlock(w, v.Block)
+	}
 	w.FlagIf(`,"slot":`, v.Slot)
 	w.TextIf(`,"owner":`, v.Owner)
 	w.UintIf(`,"epoch":`, v.Epoch)
@@ -99,6 +104,14 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	plainjson.WriteTexts(w, `,"warnings":`, v.Warnings)
 	w.TextIf(`,"cancel_reason":`, v.CancelReason)
 	w.TimeIf(`,"finished_at":`, v.FinishedAt)
+	w.Put(`}`)
+}
+
+func writeBlock(w *plainjson.Writer, v *Block) {
+	w.Text(`{"kind":`, string(v.Kind))
+	w.TimeIf(`,"until":`, v.Until)
+	w.TextIf(`,"code":`, string(v.Code))
+	w.TextIf(`,"reason":`, v.Reason)
 	w.Put(`}`)
 }
 
@@ -193,6 +206,11 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Time(`,"queued_at":`, &v.QueuedAt)
 	s.Int(`,"attempt":`, &v.Attempt)
 	s.Int(`,"repeats":`, &v.Repeats)
+	s.Int(`,"yielded":`, &v.Yielded)
+	if s.Member(`,"block":`) {
+		v.Block = new(Block)
+		readBlock(s, v.Block)
+	}
 	s.Flag(`,"slot":`, &v.Slot)
 	s.Text(`,"owner":`, &v.Owner)
 	s.Uint(`,"epoch":`, &v.Epoch)
@@ -227,6 +245,15 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	plainjson.ReadWords(s, `,"warnings":`, &v.Warnings)
 	s.Text(`,"cancel_reason":`, &v.CancelReason)
 	s.Time(`,"finished_at":`, &v.FinishedAt)
+	s.Need(`}`)
+}
+
+func readBlock(s *plainjson.Scanner, v *Block) {
+	s.Need(`{"kind":`)
+	v.Kind = BlockKind(s.AWord())
+	s.Time(`,"until":`, &v.Until)
+	plainjson.Word(s, `,"code":`, &v.Code)
+	s.Text(`,"reason":`, &v.Reason)
 	s.Need(`}`)
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -26,6 +27,7 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, fsm.Codes()...)
 	plainjson.Learn(words, fsm.Warnings()...)
 	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
+	plainjson.Learn(words, BlockRetry)
 	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
 		interaction.RiskAck)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
@@ -45,12 +47,40 @@ func Encode(r Run) ([]byte, error) {
 // shares nothing with the record.
 func AppendRun(dst []byte, r *Run) ([]byte, error) {
 	w := plainjson.Writer{Buf: dst}
+	if r.extended() {
+		w.Put(extendedPrefix)
+	}
 	writeRun(&w, r)
+	if r.extended() {
+		w.Put(extendedSuffix)
+	}
 	if w.Err != nil {
 		return dst, fmt.Errorf("%w: run %.128s cannot be encoded: %w", ErrInvalid, r.ID, w.Err)
 	}
 	return w.Buf, nil
 }
+
+// A record that says something which the first form of records did not know stands in a list, after
+// the number of the form. An older version of this package takes the list for a corrupt record: so
+// it refuses the run, and never stores it without what it does not know. All other records have the
+// first form.
+const (
+	extendedPrefix = "[2,"
+	extendedSuffix = "]"
+)
+
+// firstForm returns a record without the list that it may stand in.
+func firstForm(body []byte) []byte {
+	if inner, ok := bytes.CutPrefix(body, []byte(extendedPrefix)); ok {
+		if inner, ok = bytes.CutSuffix(inner, []byte(extendedSuffix)); ok {
+			return inner
+		}
+	}
+	return body
+}
+
+// extended reports whether the record needs more than the first form.
+func (r *Run) extended() bool { return r.Block != nil || r.Yielded > 0 }
 
 // AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst
 // and returns the longer buffer. An entry that cannot be encoded is ErrInvalid, and dst is returned
@@ -65,8 +95,9 @@ func AppendRecord(dst []byte, r *interaction.Record) ([]byte, error) {
 }
 
 // Decode reads a stored record. What does not decode or does not agree with itself is ErrCorrupt.
-// Unknown fields are passed over: a newer version may have written them.
+// Unknown fields are passed over: a newer version may have written them that an older one may drop.
 func Decode(body []byte) (Run, error) {
+	body = firstForm(body)
 	var r Run
 	if !scanRun(body, &r) {
 		var err error

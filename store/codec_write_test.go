@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/store"
 )
@@ -24,7 +25,7 @@ func TestEncodeWritesEveryField(t *testing.T) {
 		fields++
 		got, err := store.AppendRun(nil, &r)
 		require.NoError(t, err, path)
-		require.Equal(t, marshaled(t, r), string(got), path)
+		require.Equal(t, stored(t, r), string(got), path)
 		require.NotEqual(t, string(empty), string(got), path)
 	})
 	require.Greater(t, fields, 60, "the fields were found")
@@ -39,13 +40,41 @@ func TestEncodeWritesEveryField(t *testing.T) {
 	})
 }
 
-// stored is a run as encoding/json writes it, but for its output, which stands there as it is.
+// stored is a run as encoding/json writes it, but for its output, which stands there as it is, and
+// for the list around a run that the first form of records did not know.
 func stored(t require.TestingT, r store.Run) string {
 	output := string(r.Output)
 	if output != "" {
 		r.Output = json.RawMessage(`"the output"`)
 	}
-	return strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
+	body := strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
+	if r.Block != nil || r.Yielded > 0 {
+		return "[2," + body + "]"
+	}
+	return body
+}
+
+// J2 J14: a record that says something new is refused by an older version of this package, which
+// would otherwise store it again without that. All others have the form that they always had.
+func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	r := submitted()
+	body, err := store.Encode(r)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(body, &store.Run{}))
+
+	until := r.UpdatedAt.Add(time.Minute)
+	r.NotBefore, r.Attempt, r.Yielded, r.Repeats = until, 1, 1, 1
+	r.Block = &store.Block{Kind: store.BlockRetry, Until: until, Code: fsm.CodeEngineFailed, Reason: "503"}
+	body, err = store.Encode(r)
+	require.NoError(t, err)
+	require.Error(t, json.Unmarshal(body, &store.Run{}), "which is how an older version reads it")
+	got, err := store.Decode(body)
+	require.NoError(t, err)
+	require.Equal(t, r, got)
+	for _, damaged := range []string{string(body[:len(body)-1]), "[3," + string(body[3:]), "[2,]", "[2," + string(body) + "]"} {
+		_, err = store.Decode([]byte(damaged))
+		require.ErrorIs(t, err, store.ErrCorrupt, damaged)
+	}
 }
 
 func TestEncodeMatchesJSON(t *testing.T) {

@@ -43,9 +43,14 @@ type Run struct {
 	QueuedAt time.Time `json:"queued_at,omitzero"`
 	// Attempt is the number of the current or last turn; 0 before the first.
 	Attempt int `json:"attempt"`
-	// Repeats is how often a turn was repeated after it lost its worker since a turn last ended
-	// well.
+	// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
+	// for a passing reason, since a turn last ended well.
 	Repeats int `json:"repeats,omitempty"`
+	// Yielded is how many of the attempts were put off for a passing reason (J2). They do not count
+	// towards MaxAttempts.
+	Yielded int `json:"yielded,omitempty"`
+	// Block says why the run cannot go on now; nil when it can.
+	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
 	// Owner is the node that executes the run, holds its process, or parked it; empty when none has
@@ -82,6 +87,26 @@ type Run struct {
 	CancelReason string          `json:"cancel_reason,omitempty"`
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
+
+// Block is why a run cannot go on now, though it has not ended. It is in the queue, and no slot is
+// taken for it.
+type Block struct {
+	Kind BlockKind `json:"kind"`
+	// Until is when it goes on by itself.
+	Until time.Time `json:"until,omitzero"`
+	// Code and Reason say what keeps it from going on.
+	Code   fsm.Code `json:"code,omitempty"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// BlockKind is the kind of a Block.
+type BlockKind string
+
+// The kinds of blocks.
+const (
+	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
+	BlockRetry BlockKind = "retry"
+)
 
 // Failure is why a run failed or was canceled.
 type Failure struct {

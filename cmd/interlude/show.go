@@ -117,6 +117,8 @@ func (c *conversation) changed(e lifecycle.Event, s lifecycle.StateChanged, fres
 		c.note(green, "↻ its host died; the question still stands", fresh)
 	case lifecycle.TriggerRestartRequeue:
 		c.note(green, "↻ the turn was interrupted and is repeated", fresh)
+	case lifecycle.TriggerTurnYielded:
+		c.note(amber, "↻ the turn failed for a passing reason and is tried again later", fresh)
 	case lifecycle.TriggerInteractionProcessLost:
 		c.note(amber, "! the agent's process ended while it was waiting", fresh)
 	default:

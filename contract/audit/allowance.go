@@ -73,7 +73,7 @@ var skippedWithout = map[[2]string][]string{
 
 // demanded is what a log must have even when it is read leniently: what says whose event it is and
 // where it stands, and what the protocol fixes for a change of state, a reply, a decision, a
-// question, a message and a warning.
+// question, a message, a warning and a turn that is put off.
 var demanded = map[string][]string{
 	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
@@ -83,6 +83,7 @@ var demanded = map[string][]string{
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},
+	fcmp.TypeYielded:             {"code", "message", "retry", "not_before"},
 }
 
 // named are the members whose value may be a name that this contract does not have.

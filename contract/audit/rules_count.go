@@ -138,7 +138,8 @@ func (r *atMost) judge(v *view, s *step) string {
 	return ""
 }
 
-// below is IV-16: at the events, the field is below the limit of the run.
+// below is IV-16: at the events, the field is below the limit of the run, not counting the turns
+// that were put off.
 type below struct {
 	Event pattern `json:"event"`
 	Field string  `json:"field"`
@@ -158,7 +159,10 @@ func (r *below) judge(v *view, s *step) string {
 	case v.started.data.MaxAttempt == 0:
 		return ""
 	}
-	if got, limit := s.number(r.Field), v.started.data.MaxAttempt; got >= limit {
+	if v.partial && s.number(r.Field) >= v.started.data.MaxAttempt {
+		return s.skip() // turns may have been put off before the log begins
+	}
+	if got, limit := s.number(r.Field)-v.yielded, v.started.data.MaxAttempt; got >= limit {
 		return fmt.Sprintf("%s at %s %d, but %s is %d", describe(s), r.Field, got, r.Limit, limit)
 	}
 	return ""

@@ -132,6 +132,7 @@ type view struct {
 	asked         int // the last question's number
 	askedUnknown  bool
 	autoDecisions int
+	yielded       int // turns that were put off
 }
 
 // newView is the view of a run without events.
@@ -184,6 +185,8 @@ func (v *view) advance(s *step) {
 			v.turn = max(s.Meta.Attempt, 0)
 		case fcmp.TypeAutoDecided:
 			v.autoDecisions++
+		case fcmp.TypeYielded:
+			v.yielded++
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (b *builder) use(t thing, by string) { b.used[t] = append(b.used[t], by) }
 // names has the keys of the contract under which there are names, and of which kind they are.
 var names = map[string]string{
 	"from": "state", "to": "state", "state": "state", "states": "state",
-	"event": "event", "events": "event", "trigger": "event", "outcome": "event",
+	"event": "event", "events": "event", "trigger": "event", "triggers": "event", "outcome": "event",
 	"all": "fact", "none": "fact",
 	"error": "error code", "also": "error code", "warnings": "warning code",
 	"profile": "profile", "mode": "mode",
@@ -119,6 +119,10 @@ func (b *builder) messages(l *contract.Lifecycle) {
 		" bytes"), o.Requirements, o)
 	for _, p := range l.Payloads {
 		b.add("event type", p.Type, p.ID, p.Doc, fields("schema", "contract/"+p.Schema), p.Requirements, p)
+	}
+	for _, e := range l.Extensions {
+		b.add("protocol version", "", e.ID, e.Doc, fields("version", e.Protocol, "event types", strings.Join(e.Types, ", "), "triggers",
+			strings.Join(e.Triggers, ", ")), e.Requirements, e)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 type Entry struct {
 	ID string `json:"id"`
 	// Kind is state, event, mode, profile, fact, submission, transition, rejection, gate rule,
-	// waiting rule, error code, warning code, event type, invariant or requirement.
+	// waiting rule, error code, warning code, event type, protocol version, invariant or
+	// requirement.
 	Kind string `json:"kind"`
 	// Name is its name in the contract and in events. Empty if it has only an id.
 	Name string `json:"name,omitempty"`

@@ -15,7 +15,9 @@ func decodeFast(body []byte) (Event, bool) {
 // scanEvent is decodeFast; it also returns the time as it stands there.
 func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	c := cursor{rest: body}
-	c.skip(`{"protocol_version":"` + Protocol + `","run_id":"`)
+	c.skip(`{"protocol_version":"`)
+	protocol := knownProtocol(c.text())
+	c.skip(`,"run_id":"`)
 	run := c.text()
 	c.skip(`,"seq":`)
 	seq := c.number()
@@ -32,17 +34,27 @@ func scanEvent(body []byte) (e Event, ts []byte, ok bool) {
 	c.skip(`,"local_seq":`)
 	localSeq := c.number()
 	c.skip(`}}`)
-	if c.lost || len(c.rest) > 0 || typ == "" || at(data, 0) != '{' || attempt > math.MaxInt {
+	if c.lost || len(c.rest) > 0 || typ == "" || protocol == "" || at(data, 0) != '{' || attempt > math.MaxInt {
 		return Event{}, nil, false
 	}
 	e = Event{
-		ProtocolVersion: Protocol, RunID: string(run), Seq: seq, Engine: string(engine), Type: typ,
+		ProtocolVersion: protocol, RunID: string(run), Seq: seq, Engine: string(engine), Type: typ,
 		Data: bytes.Clone(data), Meta: Meta{Attempt: int(attempt), LocalSeq: localSeq},
 	}
 	if e.TS.UnmarshalText(ts) != nil || e.header().check() != nil {
 		return Event{}, nil, false
 	}
 	return e, ts, true
+}
+
+// knownProtocol returns the version as a text that need not be allocated, empty for an unknown one.
+func knownProtocol(version []byte) string {
+	for _, known := range protocols {
+		if string(version) == known {
+			return known
+		}
+	}
+	return ""
 }
 
 // cursor reads from the front of what is left. Once it has met something unexpected it is lost, and

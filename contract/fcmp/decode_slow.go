@@ -35,9 +35,9 @@ func decodeSlow(body []byte) (Event, error) {
 	if err := exactNames(body); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
-	if e.ProtocolVersion != Protocol {
+	if knownProtocol([]byte(e.ProtocolVersion)) == "" {
 		return Event{}, fmt.Errorf("%w: protocol_version is %.40q, this reader knows %q", ErrEvent, e.ProtocolVersion,
-			Protocol)
+			protocols)
 	}
 	if err := e.header().check(); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)

@@ -61,6 +61,7 @@ func samples() map[string]map[string]any {
 			"raw_ref": map[string]any{"file": "1.jsonl", "offset": 0, "length": 12}},
 		TypeMessageIntermediate: {"text": "<working & thinking>\u2028"},
 		TypeWarning:             {"code": "ENGINE_DIAGNOSTIC", "detail": "slow"},
+		TypeYielded:             {"code": "ENGINE_FAILED", "message": "503", "retry": 1, "not_before": at},
 	}
 }
 
@@ -84,7 +85,7 @@ func TestEveryTypeGoesRound(t *testing.T) {
 		require.NotContains(t, string(body), "\n", typ)
 		e, err := Verify(body)
 		require.NoError(t, err, typ)
-		require.Equal(t, Event{ProtocolVersion: Protocol, RunID: "run-1", Seq: 7,
+		require.Equal(t, Event{ProtocolVersion: ProtocolOf(typ, ""), RunID: "run-1", Seq: 7,
 			TS: epoch.UTC().Truncate(time.Microsecond), Engine: "demo", Type: typ,
 			Data: e.Data, Meta: Meta{Attempt: 2, LocalSeq: 3}}, e)
 		var again map[string]any
@@ -102,7 +103,7 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeStarted: &Started{}, TypeStateChanged: &StateChanged{}, TypeReplyAccepted: &ReplyAccepted{},
 		TypeAutoDecided:   &AutoDecided{},
 		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{},
-		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{},
+		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

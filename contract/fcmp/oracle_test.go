@@ -102,7 +102,7 @@ func dataOf(p Payload) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"accepted_at", "asked_at", "updated_at", "wait_deadline_at"} {
+	for _, name := range []string{"accepted_at", "asked_at", "not_before", "updated_at", "wait_deadline_at"} {
 		if text, ok := data[name].(string); ok {
 			at, err := time.Parse(time.RFC3339Nano, text)
 			if err != nil || at.Year() < 1 {
@@ -149,7 +149,7 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(wire{
-		ProtocolVersion: Protocol, RunID: h.RunID, Seq: h.Seq, TS: FormatTime(h.TS), Engine: h.Engine,
+		ProtocolVersion: lowestProtocol(typ, plain), RunID: h.RunID, Seq: h.Seq, TS: FormatTime(h.TS), Engine: h.Engine,
 		Type: typ, Data: plain, Meta: Meta{Attempt: h.Attempt, LocalSeq: h.LocalSeq},
 	}); err != nil {
 		return nil, err
@@ -158,6 +158,18 @@ func encodeSlow(h Header, typ string, data map[string]any) ([]byte, error) {
 		return nil, fmt.Errorf("%d bytes encoded, at most %d", buf.Len(), MaxEvent)
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte{'\n'}), unambiguous(buf.Bytes())
+}
+
+// lowestProtocol is the version that the contract's extensions say.
+func lowestProtocol(typ string, data map[string]any) string {
+	l := contract.Load()
+	for _, e := range l.Extensions {
+		trigger, _ := data["trigger"].(string)
+		if slices.Contains(e.Types, typ) || typ == TypeStateChanged && slices.Contains(e.Triggers, trigger) {
+			return e.Protocol
+		}
+	}
+	return l.Protocol
 }
 
 // requireSame holds Encode to encodeSlow, and reports whether the payload is valid.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/fsm"
@@ -41,6 +42,7 @@ var verbs = map[string]struct {
 	"output":  {words: 1, named: []string{"handle"}, ends: true},
 	"fail":    {words: 2, named: []string{"text"}, ends: true},
 	"error":   {words: 1, ends: true},
+	"later":   {words: 1, named: []string{"after"}, ends: true},
 	"killed":  {words: 1, ends: true},
 }
 
@@ -178,6 +180,9 @@ func (s agentStep) outcome() (engine.Outcome, error) {
 		o.FinalText = s.named["text"]
 	case "killed":
 		o.Process = engine.Process{Status: engine.Interrupted, Detail: s.word(0)}
+	case "later":
+		after, _ := time.ParseDuration(s.named["after"]) // missing: none
+		return o, engine.Later(after, s.word(0))
 	case "error":
 		return o, fmt.Errorf("%s", s.word(0))
 	}

@@ -20,7 +20,7 @@ var clientCommands = map[string]command{
 		words: []string{"RUN"}, flags: []string{"auto-decide", "repeatable", "held"},
 		named: []string{
 			"mode", "profile", "session-timeout", "max-attempts", "max-repeats", "max-auto-decisions",
-			"turn-timeout", "repair-rounds",
+			"turn-timeout", "repair-rounds", "retries", "backoff",
 			"pool", "key", "priority", "not-before", "label", "work-dir", "as",
 		},
 		body: "the agent's turns", do: submit,
@@ -54,6 +54,9 @@ func submit(w *world, a *args) (string, error) {
 	}
 	if profile := a.named["profile"]; profile != "resumable" {
 		spec.Engine = profile
+	}
+	if a.named["retries"] != "" {
+		spec.Retry = &lifecycle.Retry{Max: a.number("retries"), Backoff: a.duration("backoff")}
 	}
 	if later := a.duration("not-before"); later != 0 {
 		spec.NotBefore = time.Now().Add(later)

@@ -133,6 +133,10 @@ func showRun(w *world, a *args) (string, error) {
 		w.formatTime(r.UpdatedAt),
 		w.formatTime(r.QueuedAt), r.Version, r.Epoch, r.Seq)
 	add(r.Repeats > 0, "repeats=%d not_before=%s", r.Repeats, w.formatTime(r.NotBefore))
+	add(r.Yielded > 0, "yielded=%d", r.Yielded)
+	if b := r.Block; b != nil {
+		add(true, "block: %s until %s, %s %q", b.Kind, w.formatTime(b.Until), b.Code, b.Reason)
+	}
 	if r.Pending != nil {
 		add(true, "pending: %s", formatQuestion(r.Pending))
 	}

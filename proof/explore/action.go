@@ -31,6 +31,7 @@ const (
 	startsOwned
 	finishes
 	interrupted
+	putsOff
 	finishesDisconnected
 	delivered
 	undelivered
@@ -72,6 +73,7 @@ var actionTexts = [...]string{
 	startsOwned:          "%a owns the run and has no worker for it: it starts turn %n",
 	finishes:             "%a's turn ends: %v",
 	interrupted:          "%a's turn is interrupted by a shutdown",
+	putsOff:              "%a's turn fails for a passing reason, and is put off",
 	finishesDisconnected: "%a's turn ends: %v, and the connection breaks while it is stored",
 	delivered:            "the commit that %a sent arrives at the store",
 	undelivered:          "the commit that %a sent is lost",

@@ -25,7 +25,8 @@ type Bounds struct {
 	// agent asks nothing and nothing breaks.
 	Attempts int
 	// Faults is how many faults happen at most, of any kinds: a crash, a lease that runs out, a
-	// lost acknowledgement or connection, a resident process that dies, a shutdown during a turn.
+	// lost acknowledgement or connection, a resident process that dies, a shutdown during a turn,
+	// a turn that fails for a passing reason.
 	Faults int
 	// Rival says that another run competes for the pool's only slot.
 	Rival bool
@@ -57,8 +58,8 @@ type Scenario struct {
 	Sticky bool
 	// Repeatable says that an interrupted turn may be executed again.
 	Repeatable bool
-	// NoRepeatLeft says that the run was already repeated as often as it may be. The limit itself
-	// is not modelled.
+	// NoRepeatLeft says that turns were already executed again as often as the run allows, after
+	// lost workers and passing failures. The limit itself is not modelled.
 	NoRepeatLeft bool
 	// MaxAttempt is the declared one, 0 for none.
 	MaxAttempt int

@@ -38,7 +38,7 @@ func (m *model) facts(r *Run) facts {
 	return when(r.Slot, slotHeld) | when(sc.Interactive, interactive) | when(r.Profile && sc.Sticky, sticky) |
 		when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
-		when(sc.MaxAttempt > 0 && int(r.Attempt) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
+		when(sc.MaxAttempt > 0 && int(r.Attempt-r.Yielded) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
 		repeatsExhausted)
 }
 
@@ -98,6 +98,9 @@ func (m *model) enterState(next, prev *Run, w *change) {
 		if w.by == byDeadline {
 			next.Autos++
 		}
+		if w.event == turnYielded {
+			next.Yielded++
+		}
 	case running:
 		next.Attempt++
 	case waiting:
@@ -137,6 +140,9 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 	s.Run = next
 	if next.Deadline != before.Deadline {
 		s.Due = false
+	}
+	if next.Yielded != before.Yielded {
+		s.Given = 0
 	}
 	m.outdateOthers(s, &before, by)
 	m.coverage.addRule(r.rule)

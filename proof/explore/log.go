@@ -19,6 +19,7 @@ type Log struct {
 	LastReply, LastAuto         uint8 // the last question that was settled by a reply, and by a deadline
 	AnswerDue                   bool  // the last change of state accepted an answer
 	Begun                       bool
+	Yielded                     uint8
 }
 
 // emission is everything that the events of a commit depend on.
@@ -138,6 +139,8 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		l.LastReply = t.id
 	case fcmp.TypeAutoDecided:
 		l.LastAuto = t.id
+	case fcmp.TypeYielded:
+		l.Yielded++
 	case fcmp.TypeInputRequired:
 		l.Asked, l.Open = t.next.pending, t.next.pending
 	}
@@ -181,7 +184,7 @@ func (w *logWriter) write(kind string, t *emission) {
 	}
 	w.local++
 	w.events = append(w.events, fcmp.Event{
-		ProtocolVersion: fcmp.Protocol, RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
+		ProtocolVersion: fcmp.ProtocolOf(kind, w.trigger(t.transition)), RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
 		Type: kind, Data: body,
 		Meta: fcmp.Meta{Attempt: w.attempt, LocalSeq: w.local},
 	})
@@ -222,6 +225,8 @@ func (w *logWriter) data(kind string, t *emission) any {
 			asked.WaitDeadlineAt = w.deadline
 		}
 		return asked
+	case fcmp.TypeYielded:
+		return fcmp.Yielded{Code: "ENGINE_FAILED", Message: "503", Retry: 1, NotBefore: w.now}
 	case fcmp.TypeMessageFinal, fcmp.TypeMessageIntermediate:
 		return fcmp.MessageFinal{Text: "so it is"}
 	}

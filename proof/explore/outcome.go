@@ -2,7 +2,8 @@ package explore
 
 import "slices"
 
-// finish ends the turn in each way that the completion gate allows, and by an interruption.
+// finish ends the turn in each way that the completion gate allows, by an interruption, and by a
+// passing failure.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run
@@ -36,6 +37,9 @@ func (w *walk) finish(i int) {
 	if next := w.newFault(); next != nil {
 		w.put(next, i, Action{kind: interrupted, who: worker(i)}, w.changeFor(requeue, &known, i))
 	}
+	if next := w.newFault(); next != nil && !w.scenario.Sticky && !w.scenario.NoRepeatLeft {
+		w.put(next, i, Action{kind: putsOff, who: worker(i)}, w.changeFor(turnYielded, &known, i))
+	}
 }
 
 // outcomeNumber gives the verdict a number, for the text of a counter-example.
@@ -58,6 +62,8 @@ func (w *walk) changeFor(outcome eventKind, r *Run, i int) *change {
 			return repeat
 		}
 		return &change{event: reconcileFailed, extra: workerGone, node: i}
+	case turnYielded:
+		return &change{event: outcome, extra: passing, node: i, asked: true}
 	case turnNeedsInput:
 		return &change{event: outcome, node: i, asked: true, handle: !w.scenario.Sticky}
 	}

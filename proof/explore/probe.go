@@ -9,8 +9,8 @@ func (m *model) probe(s *State) string {
 		return ""
 	}
 	m.probed[k] = true
-	// the last two come with the outcome of a turn
-	const storeClaim = pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
+	// the last two, and the first, come with the outcome of a turn
+	const storeClaim = passing | pendingMatches | deadlinePassed | workerGone | contextLost | handlePresent | sticky
 	for event := range eventKinds {
 		for extra := facts(0); ; extra = (extra - storeClaim) & storeClaim { // every subset
 			r := m.rules.next(k.from, event, k.holds|extra)
@@ -57,6 +57,8 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 		return has(pendingMatches|handlePresent) && !has(sticky)
 	case reconcileFailed:
 		return from == running && has(workerGone) || from != running && has(contextLost)
+	case turnYielded:
+		return has(passing) && !has(repeatsExhausted) && !has(sticky)
 	case requeue:
 		return has(workerGone|repeatable) && !has(attemptsExhausted) && !has(repeatsExhausted) && !has(sticky)
 	}

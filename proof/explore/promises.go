@@ -58,7 +58,7 @@ var promises = []promise{
 	{"PI-09", "events and record agree", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
-			r.Pending == l.Open
+			r.Pending == l.Open && r.Yielded == l.Yielded
 	}},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0

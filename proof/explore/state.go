@@ -20,7 +20,8 @@ type State struct {
 	Faults uint8
 	// Begun has a bit for each epoch whose turn was started.
 	Begun uint16
-	// Given is 1 + the answer that the last claim gave to its turn, 0 before the first claim.
+	// Given is 1 + the answer that the last claim gave to its turn; 0 before the first claim, and
+	// after a turn that was put off, which gives its answer back.
 	Given uint8
 
 	// StaleRun is the outdated record that StaleReader has read. The two are used only where a
@@ -37,6 +38,8 @@ type Run struct {
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
+	// Yielded is how many of the attempts were put off for a passing reason.
+	Yielded uint8
 	// Pending is the open question, Deadline the one whose deadline is stored, and Answer the one
 	// whose accepted answer waits for its turn to end; 0 for none.
 	Pending, Deadline, Answer uint8

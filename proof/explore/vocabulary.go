@@ -35,6 +35,7 @@ const (
 	preserveWaiting
 	reconcileFailed
 	requeue
+	turnYielded
 	eventKinds // their number
 )
 
@@ -42,7 +43,7 @@ var eventNames = [eventKinds]string{
 	"turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted",
 	"interaction.auto_decide.timeout",
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
-	"restart.reconcile_failed", "restart.requeue",
+	"restart.reconcile_failed", "restart.requeue", "turn.yielded",
 }
 
 func (h eventKind) String() string { return eventNames[h] }
@@ -71,6 +72,7 @@ const (
 	schemaPermissive
 	notDoneSaid
 	repeatsExhausted
+	passing
 )
 
 var factNames = []string{
@@ -78,7 +80,7 @@ var factNames = []string{
 	"auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
-	"not_done_said", "repeats_exhausted",
+	"not_done_said", "repeats_exhausted", "passing",
 }
 
 // when returns the fact if it holds.

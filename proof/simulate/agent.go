@@ -48,15 +48,21 @@ func (a *agent) Profile(context.Context) (engine.Profile, error) {
 // RunTurn implements engine.Engine.
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	w := a.view.world
-	if err := a.step(ctx, t, "begins", func() { w.turns.start(a.view, t) }); err != nil {
+	tries := 0
+	err := a.step(ctx, t, "begins", func() { tries = w.turns.start(a.view, t) })
+	if err != nil {
 		return a.broken(ctx, t, err)
 	}
 	defer w.turns.end(a.view, t)
+	p := w.script(t)
+	if tries < p.busy {
+		w.saw("a model was overloaded")
+		return engine.Outcome{}, engine.Later(0, "overloaded")
+	}
 	heard, err := a.resume(t)
 	if err != nil {
 		return engine.Outcome{}, err
 	}
-	p := w.script(t)
 	for i := range p.messages {
 		if err := s.Message(ctx, engine.Message{Text: fmt.Sprintf("Step %d.", i+1)}); err != nil {
 			return a.broken(ctx, t, err)

@@ -20,7 +20,7 @@ func (e *ending) meant(*ending) string {
 		return ""
 	}
 	w := e.people[0].world
-	fails := slices.ContainsFunc(e.plan.turns, func(t turnPlan) bool { return t.fails })
+	fails := slices.ContainsFunc(e.plan.turns, func(t turnPlan) bool { return t.fails || t.busy > 0 })
 	because := false
 	switch r.Error.Code {
 	case fsm.CodeEngineFailed:
@@ -34,7 +34,8 @@ func (e *ending) meant(*ending) string {
 	case fsm.CodeInteractionProcessLost, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeTurnInterrupted:
 		because = !w.plan.calm
 	case fsm.CodeTurnRepeatLimitExceeded: // J3: not before it was repeated as often as that
-		because = !w.plan.calm && e.plan.spec.Repeatable && e.requeued() >= lifecycle.DefaultMaxRepeats
+		because = !w.plan.calm && e.plan.spec.Repeatable &&
+			e.requeued(fsm.EventRestartRequeue)+e.requeued(fsm.EventTurnYielded) >= lifecycle.DefaultMaxRepeats
 	case fsm.CodeSessionResumeFailed:
 		because = e.plan.expires > 0
 	}

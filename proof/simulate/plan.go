@@ -61,6 +61,7 @@ type turnPlan struct {
 	takes    time.Duration // of thinking
 	deaf     bool          // does not end when it is told to
 	fails    bool          // ends with a failed process
+	busy     int           // how often its model is overloaded before it executes
 	asks     bool          // otherwise it is done
 	policy   interaction.DecisionPolicy
 }
@@ -191,7 +192,23 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 		}
 		run.followers = append(run.followers, f)
 	}
+	run.overload()
 	return run
+}
+
+// overload has the models of some agents answer that they are overloaded, more often than some runs
+// are retried. It follows from what was drawn before, so that a seed goes on meaning the same
+// world.
+func (p *runPlan) overload() {
+	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout))) //nolint:gosec // a plan, no secret
+	if r.IntN(2) == 0 {
+		p.spec.Retry = &lifecycle.Retry{Max: 1 + r.IntN(3), MaxBackoff: 5 * time.Second, Jitter: time.Second}
+	}
+	for i := range p.turns {
+		if r.IntN(12) == 0 {
+			p.turns[i].busy = 1 + r.IntN(3)
+		}
+	}
 }
 
 func newTurn(r *rand.Rand, asks, calm bool) turnPlan {

@@ -13,6 +13,7 @@ func Rare() []string {
 		"a key was used for another reply",
 		"a lease ran out and was taken",
 		"a node that had lost its lease joined again",
+		"a model was overloaded",
 		"a node was cut off from the store",
 		"a node was killed",
 		"a node was paused",

@@ -23,8 +23,9 @@ type call struct {
 }
 
 // start notes a call, while the world is quiescent. An attempt is executed once, whoever thinks
-// that it is theirs; and its claim was stored before.
-func (t *turns) start(v *view, turn engine.Turn) {
+// that it is theirs; and its claim was stored before. It returns how often an agent was asked to go
+// on from there before.
+func (t *turns) start(v *view, turn engine.Turn) (before int) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}
 	if len(turn.Answers) > 0 {
@@ -35,6 +36,9 @@ func (t *turns) start(v *view, turn engine.Turn) {
 			w.fault(fmt.Sprintf("run %s: attempt %d under epoch %d was executed on %s, and again on %s as attempt %d "+
 				"under epoch %d",
 				turn.RunID, o.attempt, o.epoch, o.view.name, v.name, c.attempt, c.epoch))
+		}
+		if o.answer == c.answer {
+			before++
 		}
 		if !o.over {
 			w.saw("a turn began while an earlier one of the run still executed elsewhere")
@@ -51,6 +55,7 @@ func (t *turns) start(v *view, turn engine.Turn) {
 		w.saw("a turn began whose claim was not acknowledged")
 	}
 	t.calls[turn.RunID] = append(t.calls[turn.RunID], c)
+	return before
 }
 
 func (t *turns) end(v *view, turn engine.Turn) {

@@ -137,12 +137,12 @@ func (e *ending) answers() (texts []string) {
 	return texts
 }
 
-// requeued is how often a turn of the run went back to the queue.
-func (e *ending) requeued() (n int) {
+// requeued is how often a turn of the run went back to the queue by the event.
+func (e *ending) requeued(by fsm.Event) (n int) {
 	for _, event := range e.log {
 		var c fcmp.StateChanged
 		if event.Type == fcmp.TypeStateChanged && event.Decode(&c) == nil &&
-			c.Trigger == string(fsm.EventRestartRequeue) {
+			c.Trigger == string(by) {
 			n++
 		}
 	}
@@ -152,9 +152,12 @@ func (e *ending) requeued() (n int) {
 // executed says which answer was not executed, or oftener than it may be: once, and again only
 // where the run says that a turn may be repeated.
 func (e *ending) executed(*ending) string {
-	requeued := e.requeued()
+	requeued, putOff := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded)
 	if requeued > 0 && !e.plan.spec.Repeatable {
 		return "a turn was repeated, which it may not be"
+	}
+	if putOff != e.run.Yielded || putOff > 0 && (e.plan.spec.Retry == nil || e.plan.sticky) {
+		return fmt.Sprintf("%d turns were put off, and the record says %d", putOff, e.run.Yielded)
 	}
 	heard, answers := make(map[int]int), e.answers()
 	for _, c := range e.calls {
@@ -168,8 +171,9 @@ func (e *ending) executed(*ending) string {
 		}
 	}
 	for id, n := range heard {
-		if n > 1+requeued {
-			return fmt.Sprintf("the answer to %d was executed %d times, and %d turns were repeated", id, n, requeued)
+		if n > 1+requeued+putOff {
+			return fmt.Sprintf("the answer to %d was executed %d times, %d turns were repeated, and %d put off", id, n,
+				requeued, putOff)
 		}
 	}
 	if e.run.State != fsm.StateSucceeded {

@@ -30,7 +30,10 @@ var fieldCases = []promised{
 				return got
 			}
 			keep(Created("Run-1.a_B", w.tick(), submitted))
-			r := w.start("n")
+			until := w.now.Add(time.Second)
+			r := keep(putOff(w.start("n"), w.tick(), until))
+			w.now = until
+			r = w.start("n")
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")

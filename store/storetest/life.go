@@ -53,7 +53,7 @@ func addEvent(c store.Commit) store.Commit {
 func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	return func(r store.Run, _ []byte) (store.Commit, error) {
 		return Changed(r, now, func(r *store.Run) {
-			r.State, r.LocalSeq = fsm.StateRunning, 0
+			r.State, r.LocalSeq, r.Block = fsm.StateRunning, 0, nil
 			r.Attempt++
 		}), nil
 	}
@@ -107,11 +107,22 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
+// putOff returns a running run to the queue until then, because its turn failed for a passing reason.
+func putOff(prev store.Run, now, until time.Time) store.Commit {
+	c := queuedAgain(prev, now)
+	r := &c.Run
+	r.Repeats++
+	r.Yielded++
+	r.NotBefore = until
+	r.Block = &store.Block{Kind: store.BlockRetry, Until: until, Code: fsm.CodeEngineFailed, Reason: "503 <&>"}
+	return c
+}
+
 // ended finishes a run; a pending question is recorded as abandoned.
 func ended(prev store.Run, now time.Time, state fsm.State) store.Commit {
 	c := Changed(prev, now, func(r *store.Run) {
 		r.State, r.FinishedAt = state, now
-		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer = false, "", nil, time.Time{}, nil
+		r.Slot, r.Owner, r.Pending, r.Deadline, r.Answer, r.Block = false, "", nil, time.Time{}, nil, nil
 		if state != fsm.StateSucceeded {
 			r.Error = &store.Failure{Code: fsm.CodeEngineFailed, Message: "it broke"}
 		}

@@ -238,6 +238,10 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		return Asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
 	case r.State == fsm.StateRunning && choice == 2:
+		until := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "pause")) * time.Second)
+		if until.After(r.NotBefore) && rapid.Bool().Draw(rt, "put off") {
+			return putOff(r, m.now, until)
+		}
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
 			c.Run.Repeats++
