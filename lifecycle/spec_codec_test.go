@@ -114,7 +114,7 @@ func anySpec(t *rapid.T) Spec {
 		Pool:         texts.Draw(t, "Pool"), Key: texts.Draw(t, "Key"), Priority: rapid.IntRange(-1000, 1000).Draw(t,
 			"Priority"),
 		Retry: rapid.Ptr(rapid.Custom(func(t *rapid.T) Retry {
-			return Retry{rapid.Int().Draw(t, "Max"), spans.Draw(t, "Backoff"), spans.Draw(t, "MaxBackoff"),
+			return Retry{rapid.IntMin(-math.MaxInt).Draw(t, "Max"), spans.Draw(t, "Backoff"), spans.Draw(t, "MaxBackoff"),
 				spans.Draw(t, "Jitter")}
 		}), true).Draw(t, "Retry"),
 		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"),
