@@ -114,7 +114,8 @@ func anySpec(t *rapid.T) Spec {
 		Pool:         texts.Draw(t, "Pool"), Key: texts.Draw(t, "Key"), Priority: rapid.IntRange(-1000, 1000).Draw(t,
 			"Priority"),
 		Retry: rapid.Ptr(rapid.Custom(func(t *rapid.T) Retry {
-			return Retry{rapid.IntMin(-math.MaxInt).Draw(t, "Max"), spans.Draw(t, "Backoff"), spans.Draw(t, "MaxBackoff"),
+			return Retry{rapid.IntMin(-math.MaxInt).Draw(t, "Max"), spans.Draw(t, "Backoff"),
+				spans.Draw(t, "MaxBackoff"),
 				spans.Draw(t, "Jitter")}
 		}), true).Draw(t, "Retry"),
 		NotBefore: times.Draw(t, "NotBefore"), Labels: rapid.MapOfN(texts, texts, 0, 12).Draw(t, "Labels"),
@@ -138,7 +139,8 @@ func TestEncodeSpecEqualsJSON(t *testing.T) {
 // The digest of a spec is compared with that of one which was stored by an earlier version.
 func TestEncodeSpecIsStable(t *testing.T) {
 	s := whole()
-	s.RepairRounds, s.MaxRepeats, s.Retry = 0, 0, nil // younger than the others: a spec without them is stored as it always was
+	s.RepairRounds, s.MaxRepeats, s.Retry = 0, 0,
+		nil // younger than the others: a spec without them is stored as it always was
 	s.Prompt = "Drop \"it\".\n<now> & here"
 	run, body, err := s.record(noon)
 	require.NoError(t, err)

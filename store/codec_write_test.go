@@ -71,7 +71,8 @@ func TestOlderVersionsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	got, err := store.Decode(body)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for _, damaged := range []string{string(body[:len(body)-1]), "[3," + string(body[3:]), "[2,]", "[2," + string(body) + "]"} {
+	for _, damaged := range []string{string(body[:len(body)-1]), "[3," + string(body[3:]), "[2,]",
+		"[2," + string(body) + "]"} {
 		_, err = store.Decode([]byte(damaged))
 		require.ErrorIs(t, err, store.ErrCorrupt, damaged)
 	}

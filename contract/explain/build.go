@@ -121,7 +121,8 @@ func (b *builder) messages(l *contract.Lifecycle) {
 		b.add("event type", p.Type, p.ID, p.Doc, fields("schema", "contract/"+p.Schema), p.Requirements, p)
 	}
 	for _, e := range l.Extensions {
-		b.add("protocol version", "", e.ID, e.Doc, fields("version", e.Protocol, "event types", strings.Join(e.Types, ", "), "triggers",
+		b.add("protocol version", "", e.ID, e.Doc, fields("version", e.Protocol, "event types", strings.Join(e.Types,
+			", "), "triggers",
 			strings.Join(e.Triggers, ", ")), e.Requirements, e)
 	}
 }

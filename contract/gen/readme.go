@@ -45,7 +45,8 @@ func reference(l *contract.Lifecycle) []byte {
 		}))
 	s.table("Later versions of the protocol", []string{"id", "protocol", "event types", "triggers", "meaning",
 		"requirements"}, rows(l.Extensions, func(e contract.Extension) []string {
-		return []string{e.ID, ticks(e.Protocol), ticks(strings.Join(e.Types, " ")), ticks(strings.Join(e.Triggers, " ")),
+		return []string{e.ID, ticks(e.Protocol), ticks(strings.Join(e.Types, " ")),
+			ticks(strings.Join(e.Triggers, " ")),
 			e.Doc, list(e.Requirements)}
 	}))
 	s.table("Invariants", []string{"id", "kind", "parameters", "promise", "requirements"}, rows(l.Invariants,

@@ -184,7 +184,8 @@ func (w *logWriter) write(kind string, t *emission) {
 	}
 	w.local++
 	w.events = append(w.events, fcmp.Event{
-		ProtocolVersion: fcmp.ProtocolOf(kind, w.trigger(t.transition)), RunID: "run", Seq: uint64(len(w.events) + 1), TS: w.now, Engine: "engine",
+		ProtocolVersion: fcmp.ProtocolOf(kind, w.trigger(t.transition)), RunID: "run", Seq: uint64(len(w.events) + 1),
+		TS: w.now, Engine: "engine",
 		Type: kind, Data: body,
 		Meta: fcmp.Meta{Attempt: w.attempt, LocalSeq: w.local},
 	})

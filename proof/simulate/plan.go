@@ -200,7 +200,7 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 // are retried. It follows from what was drawn before, so that a seed goes on meaning the same
 // world.
 func (p *runPlan) overload() {
-	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout))) //nolint:gosec // a plan, no secret
+	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout)))
 	if r.IntN(2) == 0 {
 		p.spec.Retry = &lifecycle.Retry{Max: 1 + r.IntN(3), MaxBackoff: 5 * time.Second, Jitter: time.Second}
 	}
