@@ -221,6 +221,10 @@ func TestSuccessAfterTurnTimeoutIsNotStored(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			return finished(), nil
 		}, grace: 15 * time.Second, state: fsm.StateSucceeded},
+		"after hours, until done": {turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			time.Sleep(5 * time.Hour)
+			return finished(), nil
+		}, grace: UntilDone, state: fsm.StateSucceeded},
 		"at its time": {turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
 			time.Sleep(99 * time.Millisecond)
 			return finished(), nil

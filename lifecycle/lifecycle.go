@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -48,9 +49,10 @@ type Config struct {
 	// Lease is how long the others wait before they take over the runs of a process that went
 	// silent; 15 s when zero, at least 1 s. It is renewed at a third of it.
 	Lease time.Duration
-	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative. Those
-	// that have not by then are interrupted: whatever they still bring is no success (B1). Serve
-	// ends at most 43 s after Grace, whatever engines do.
+	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative, and as long
+	// as they take when it is UntilDone. Those that have not finished by then are interrupted:
+	// whatever they still bring is no success (B1). Serve ends at most 43 s after Grace, whatever
+	// engines do.
 	Grace time.Duration
 	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
 	// when zero.
@@ -64,6 +66,10 @@ type Config struct {
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
 }
+
+// UntilDone is the Config.Grace of a shutdown that lets every turn finish (J1). Nothing is claimed
+// meanwhile, and the lease is renewed. A turn whose engine never returns keeps Serve from ending.
+const UntilDone = time.Duration(math.MaxInt64)
 
 // Lifecycle executes runs, and has all calls of a Client. It is safe for concurrent use.
 type Lifecycle struct {

@@ -151,7 +151,10 @@ func (n *node) shutDown() {
 	var heartbeats errgroup.Group
 	heartbeats.Go(func() error { return n.sendHeartbeats(beating) })
 
-	if n.cfg.Grace > 0 {
+	switch {
+	case n.cfg.Grace == UntilDone:
+		<-workersEnded
+	case n.cfg.Grace > 0:
 		n.waitAtMost(workersEnded, n.cfg.Grace)
 	}
 	n.interruptTurns(engine.ErrShutdown)

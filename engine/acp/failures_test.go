@@ -86,6 +86,17 @@ func TestRunTurnSaysWhyItCannotStart(t *testing.T) {
 	}).does("final hello").FinalText)
 }
 
+// J2: what an agent says of its failure tells whether the failure passes.
+func TestOverloadedModelIsAPassingFailure(t *testing.T) {
+	for text, passing := range map[string]bool{"API Error: 529 Overloaded": true, "Invalid API key": false} {
+		o, err := newRun(t, "load", nil).execute(t.Context(), enginetest.Script("fail "+text))
+		require.NoError(t, err)
+		require.Equal(t, engine.Failed, o.Process.Status)
+		require.Equal(t, fsm.CodeEngineFailed, o.Process.Code)
+		require.Equal(t, passing, o.Process.Transient, o.Process.Detail)
+	}
+}
+
 func failing(context.Context, engine.Turn) error { return errors.New("no paper") }
 
 // A configuration that cannot work is refused, with a word on what would.

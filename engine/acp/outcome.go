@@ -97,6 +97,8 @@ func (t *turn) outcome(end ending) (engine.Outcome, error) {
 		return *o, end.why
 	}
 	o.Process = t.process(end)
+	o.Process.Transient = o.Process.Status == engine.Failed && o.Process.Code == fsm.CodeEngineFailed &&
+		engine.PassingText(o.Process.Detail)
 	if o.Process.Status != engine.OK {
 		o.Questions = nil
 	}

@@ -221,7 +221,7 @@ func failure(err error) error {
 	if errors.As(err, &f) {
 		return err
 	}
-	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "adk", Err: err}
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "adk", Err: err, Transient: engine.PassingError(err)}
 }
 
 // interrupted is the failure of a turn whose context ended.

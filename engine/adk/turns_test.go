@@ -2,6 +2,7 @@ package adk_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"os"
 	"path/filepath"
@@ -14,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
 	"google.golang.org/adk/v2/agent/workflowagents/parallelagent"
+	"google.golang.org/adk/v2/model"
 	"google.golang.org/adk/v2/session"
 	"google.golang.org/adk/v2/workflow"
 
@@ -413,4 +416,23 @@ func TestGuardTurnsAPanicIntoAFailure(t *testing.T) {
 	f := s.fails("go")
 	require.Equal(t, fsm.CodeEngineFailed, f.Code)
 	require.ErrorContains(t, f, "out of paper")
+}
+
+// tired is a model whose provider refuses every request in the same words.
+type tired struct{ clerk }
+
+func (m tired) GenerateContent(context.Context, *model.LLMRequest, bool) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		yield(nil, errors.New("Error 503, Message: The model is overloaded., Status: UNAVAILABLE"))
+	}
+}
+
+// J2: what a model's provider says of itself tells whether the failure passes.
+func TestOverloadedModelIsAPassingFailure(t *testing.T) {
+	s := newTalk(t, func(context.Context) (agent.Agent, error) {
+		return llmagent.New(llmagent.Config{Name: "tired", Description: "waits", Model: tired{}})
+	}, adk.Config{})
+	f := s.fails("go")
+	require.Equal(t, fsm.CodeEngineFailed, f.Code)
+	require.True(t, f.Transient, f.Error())
 }

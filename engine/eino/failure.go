@@ -15,7 +15,7 @@ func failure(err error) error {
 	if errors.As(err, &f) {
 		return err
 	}
-	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err}
+	return &engine.Failure{Code: fsm.CodeEngineFailed, Detail: "eino", Err: err, Transient: engine.PassingError(err)}
 }
 
 // failure is the failure of a graph or agent. When it was to be resumed and failed before any of

@@ -322,6 +322,24 @@ func TestPanicFailsTheTurn(t *testing.T) {
 	require.ErrorContains(t, newSession(t, e).fails("x"), "no key")
 }
 
+// J2: what a model's provider says of itself tells whether the failure passes.
+func TestOverloadedModelIsAPassingFailure(t *testing.T) {
+	for text, passing := range map[string]bool{
+		"error, status code: 529, message: overloaded": true, "error, status code: 401, message: bad key": false,
+	} {
+		g := compose.NewGraph[string, string]()
+		model := compose.InvokableLambda(func(context.Context, string) (string, error) { return "", errors.New(text) })
+		require.NoError(t, g.AddLambdaNode("model", model))
+		require.NoError(t, g.AddEdge(compose.START, "model"))
+		require.NoError(t, g.AddEdge("model", compose.END))
+		e, err := eino.Compile(t.Context(), g, eino.GraphConfig[string, string]{})
+		require.NoError(t, err)
+		f := newSession(t, e).fails("x")
+		require.Equal(t, fsm.CodeEngineFailed, f.Code)
+		require.Equal(t, passing, f.Transient, text)
+	}
+}
+
 func TestSayAndTurnNeedTheContextOfATurn(t *testing.T) {
 	require.ErrorContains(t, eino.Say(t.Context(), "hello"), "no turn")
 	_, _, err := eino.Checkpoints().Get(t.Context(), "1")

@@ -47,6 +47,8 @@ func (t *turn) outcome(end ending, broken error) (engine.Outcome, error) {
 		return o, broken
 	}
 	o.Process = t.process(end, broken)
+	o.Process.Transient = o.Process.Status == engine.Failed && o.Process.Code == fsm.CodeEngineFailed &&
+		engine.PassingText(o.Process.Detail)
 	return o, nil
 }
 

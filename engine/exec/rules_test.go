@@ -281,3 +281,16 @@ func FuzzRules(f *testing.F) {
 		require.LessOrEqual(t, len(h.o.Diagnostics), process.MaxDiagnostics+1)
 	})
 }
+
+// J2: what an agent says of its failure, as a rule finds it, tells whether the failure passes.
+func TestOverloadedModelIsAPassingFailure(t *testing.T) {
+	cfg := Config{Rules: []Rule{{Do: Failure, Path: "error"}, {Do: Final, Path: "text"}}}
+	for text, passing := range map[string]bool{
+		"API Error: 529 Overloaded": true, "Invalid API key": false,
+	} {
+		h := hear(t, cfg, `{"error":"`+text+`"}`)
+		require.Equal(t, fsm.CodeEngineFailed, h.o.Process.Code)
+		require.Equal(t, passing, h.o.Process.Transient, text)
+	}
+	require.False(t, hear(t, cfg, `{"text":"The server said 429 Too Many Requests"}`).o.Process.Transient)
+}

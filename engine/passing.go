@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"net"
+	"regexp"
+	"syscall"
+)
+
+// PassingError reports whether an error goes away by itself (J2): a rate limit, an overloaded or
+// unavailable model, a broken connection. It goes by the types that Go's network errors have, and by
+// PassingText. Engines put it into Failure.Transient.
+func PassingError(err error) bool {
+	if err == nil {
+		return false
+	}
+	var network net.Error
+	if errors.As(err, &network) && network.Timeout() || errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	for _, broken := range []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, syscall.ETIMEDOUT} {
+		if errors.Is(err, broken) {
+			return true
+		}
+	}
+	return PassingText(err.Error())
+}
+
+// PassingText reports whether an agent's words about its failure say that it goes away by itself.
+// It knows how the usual providers of models, and the usual agents, word such failures; the examples
+// are in testdata/passing.txt. Agents say it in no other form. A text that it takes for such a
+// failure by mistake costs some tries, and one that it does not know fails the run as before.
+func PassingText(text string) bool {
+	return passes.MatchString(text) && !stays.MatchString(text)
+}
+
+var (
+	passes = regexp.MustCompile(`(?i)` +
+		// HTTP: a status beside a word that says so
+		`\b(?:http|status|code|error)\b[^a-z0-9]{0,12}(?:code[^a-z0-9]{0,4})?(?:429|50[0234]|529)\b` +
+		`|\b(?:429|50[0234]|529)\b[^a-z0-9]{0,4}(?:too many|internal server|bad gateway|service unavail|gateway time|overload)` +
+		`|too many requests|rate.?limit|overloaded|request was throttled|server is busy` +
+		`|resource_exhausted|service (?:is )?(?:temporarily |currently )?unavailable|bad gateway|gateway time-?out` +
+		`|status\W{1,6}unavailable\b` +
+		// the network
+		`|connection (?:was )?(?:reset|refused|closed|aborted|error)|econn(?:reset|refused|aborted)|etimedout|eai_again` +
+		`|socket hang up|fetch failed|network (?:error|is unreachable)|i/o timeout|tls handshake timeout|unexpected eof` +
+		`|stream disconnected|request timed? ?out|connection timed out`)
+	// stays are failures that somebody must repair, or that last for days.
+	stays = regexp.MustCompile(`(?i)insufficient_quota|exceeded your current quota|billing|credit balance|usage limit` +
+		`|per day|daily limit`)
+)
