@@ -21,11 +21,11 @@ const (
 // Retry says how a turn that failed for a passing reason is tried again (J2): a rate limit, an
 // overloaded model, a broken connection, or whatever else the engine calls passing
 // (engine.Failure.Transient, engine.Later). Meanwhile the run is queued, with its answer and
-// session, and holds neither a slot nor a goroutine. Each try is an attempt of its own, which counts
-// neither as a round nor towards MaxAttempts.
+// session, and holds neither a slot nor a goroutine. Each try is an attempt of its own, which
+// counts neither as a round nor towards MaxAttempts.
 //
-// A turn may have done something before it failed: set it where turns may be executed again. Runs of the profile sticky_process are not retried:
-// their process cannot give its slot away.
+// A turn may have done something before it failed: set it where turns may be executed again. Runs
+// of the profile sticky_process are not retried: their process cannot give its slot away.
 type Retry struct {
 	// Max is how often in a row turns are executed again. The next passing failure fails the run
 	// with its own code. A turn that ends well starts the count again. Repeats after lost workers
