@@ -22,7 +22,7 @@ func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engin
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })
 	o.BaseURL, o.Model, o.Grace = model.URL, "modeltest", 2*time.Second
-	enginetest.Run(t, enginetest.Harness{Model: model, Patience: 30 * time.Second, New: func(tb testing.TB,
+	enginetest.Run(t, enginetest.Harness{Model: model, Patience: 3 * time.Minute, New: func(tb testing.TB,
 		dir string) engine.Engine {
 		tb.Helper()
 		o := o

@@ -30,7 +30,20 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(run(m))
+}
+
+// answers is the folder with what agents said of themselves, in the tests' own process.
+var answers string
+
+func run(m *testing.M) int {
+	var err error
+	if answers, err = os.MkdirTemp("", "interlude-agents-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(answers) }()
+	return m.Run()
 }
 
 // place is where a host works, and with which agent.

@@ -47,14 +47,15 @@ func TestFrozenClaimHoldsUpNoOtherNode(t *testing.T) {
 func TestDeadConnectionEndsCalls(t *testing.T) {
 	w, direct := newWorld(t, postgres.Options{NoListen: true, NoNotify: true})
 	p, dsn := newProxy(t, w.dsn)
-	s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: time.Second})
-	require.NoError(t, err)
+	s := openInTime(t, func() (*postgres.Store, error) {
+		return postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, Timeout: time.Second})
+	})
 	defer s.Close()
 	r := w.commit(direct, report(w.commit(direct, created("r")))) // which may take longer on a busy machine
 	require.Eventually(t, func() bool { return second(s.Run(t.Context(), "r")) == nil }, patience, time.Millisecond)
 	p.freeze()
 	began := time.Now()
-	err = w.try(s, report(r))
+	err := w.try(s, report(r))
 	require.ErrorIs(t, err, postgres.ErrTimeout)
 	require.ErrorContains(t, err, "outcome unknown")
 	require.ErrorIs(t, second(s.Run(t.Context(), "r")), postgres.ErrTimeout)

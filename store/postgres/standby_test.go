@@ -49,8 +49,7 @@ func replicated(t *testing.T) (primary, standby *pglocal.Server) {
 
 func opened(t *testing.T, server *pglocal.Server, o postgres.Options) *postgres.Store {
 	t.Helper()
-	s, err := postgres.Open(t.Context(), server.DSN(""), o)
-	require.NoError(t, err)
+	s := openInTime(t, func() (*postgres.Store, error) { return postgres.Open(t.Context(), server.DSN(""), o) })
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
 }

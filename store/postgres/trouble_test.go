@@ -108,9 +108,10 @@ func TestCallReportsExhaustedPool(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), pgtest.With(w.dsn, "pool_max_conns=3"))
 	require.NoError(t, err)
 	defer pool.Close()
-	s, err := postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true,
-		Timeout: 300 * time.Millisecond})
-	require.NoError(t, err)
+	s := openInTime(t, func() (*postgres.Store, error) {
+		return postgres.New(t.Context(), pool, postgres.Options{Schema: w.schema, NoListen: true, NoNotify: true,
+			Timeout: 300 * time.Millisecond})
+	})
 	defer s.Close()
 	var taken []*pgxpool.Conn
 	for range 3 {
