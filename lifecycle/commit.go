@@ -59,6 +59,9 @@ func (t *turn) commitLocked(decide decision) (store.Run, error) {
 	backoff := firstBackoff
 	failed := false // an earlier try failed, and may have been stored nevertheless
 	for {
+		if errors.Is(context.Cause(t.ctx), errCommitsLost) { // the fence may be that of another claim by now
+			return t.record, fmt.Errorf("%w: %w", store.ErrStaleEpoch, errCommitsLost)
+		}
 		cm, err := decide(&t.record, commitTime(t.node.clock))
 		if err != nil {
 			return t.record, err

@@ -182,7 +182,7 @@ func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle,
 // decideDroppedTurn ends a turn that its own node has ended without storing an outcome.
 func decideDroppedTurn(run *store.Run, node string, now time.Time) (store.Commit, error) {
 	return decideLostTurn(run, &details{now: now, node: node, facts: fsm.FactWorkerGone},
-		"the host could not renew its lease, or store the outcome, during the turn")
+		"the host could not renew its lease during the turn, or the store does not have the turn's outcome")
 }
 
 // decideLostTurn ends a turn whose worker or agent is gone: the run returns to the queue where the

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ type twin struct {
 	primary *memory.Store
 	standby *memory.Store
 	away    bool
+	lossy   bool                  // it does not wait for the standby: what is written is acknowledged
 	missing []func(*memory.Store) // what the standby has not; in order
 }
 
@@ -66,6 +68,9 @@ func (s *twin) write(do func(*memory.Store)) error {
 	switch {
 	case s.away:
 		s.missing = append(s.missing, do)
+		if s.lossy {
+			return nil
+		}
 		return errAway
 	case s.standby != nil:
 		do(s.standby)
@@ -295,5 +300,62 @@ func TestTurnIsRemovedOnlyWhenItsOutcomeIsDurable(t *testing.T) {
 				stop()
 			})
 		})
+	}
+}
+
+// TestTurnIsNotExecutedTwiceWhenItsEndIsLost: J9 E4. A standby that commits did not wait for takes
+// over, and does not have the end of a turn, or not even its claim, though both were acknowledged.
+// The turn counts as interrupted: it is executed again only where the spec allows it.
+func TestTurnIsNotExecutedTwiceWhenItsEndIsLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		claimLost, executes bool
+	}{
+		"its end":                      {},
+		"its claim and its end":        {claimLost: true},
+		"its claim, while it executes": {claimLost: true, executes: true},
+		"nothing":                      {executes: true},
+	} {
+		for repeatable, want := range map[bool]struct {
+			state    fsm.State
+			executed int
+		}{false: {fsm.StateFailed, 1}, true: {fsm.StateSucceeded, 2}} {
+			if c.executes && !c.claimLost {
+				want.state, want.executed = fsm.StateSucceeded, 1
+			}
+			story := func(t *testing.T) {
+				s := newTwin(t)
+				s.lossy = true
+				executed := 0
+				lc, stop := serve(t, Config{Store: s, Engine: agent{turn: func(ctx context.Context,
+					_ engine.Turn) (engine.Outcome, error) {
+					executed++
+					if !c.claimLost {
+						s.leave()
+					}
+					if c.executes && executed == 1 {
+						select {
+						case <-ctx.Done():
+							return engine.Outcome{}, context.Cause(ctx)
+						case <-time.After(20 * time.Second):
+						}
+					}
+					return finished(), nil
+				}}})
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: repeatable,
+					NotBefore: time.Now().Add(time.Second)})
+				require.NoError(t, err)
+				if c.claimLost {
+					s.leave()
+				}
+				pass(2 * time.Second)
+				require.Equal(t, 1, executed)
+				s.failOver()
+				pass(time.Minute)
+				in(t, lc.Client, "r", want.state)
+				require.Equal(t, want.executed, executed)
+				stop()
+			}
+			t.Run(fmt.Sprintf("%s lost, repeatable %t", name, repeatable), func(t *testing.T) { synctest.Test(t, story) })
+		}
 	}
 }

@@ -49,9 +49,9 @@ type node struct {
 	// guarded by mu; the runs that the store listed at the last heartbeat as running on this node,
 	// though no turn of theirs was here
 	unexecuted map[store.Hold]bool
-	// guarded by mu; the runs whose turn has ended here, but its outcome was not acknowledged as
-	// stored
-	dropped map[store.Hold]bool
+	// guarded by mu; the turns that have ended here since the last heartbeat, and between that and
+	// the one before it, with the creation of their run; see hasEnded
+	ended, endedBefore map[store.Hold]time.Time
 }
 
 // join registers a new node with the store.
@@ -61,7 +61,7 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		wakeup: make(chan struct{}, 1), lostProcesses: make(chan string, 64),
 		assignments: make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
-		unexecuted: make(map[store.Hold]bool), dropped: make(map[store.Hold]bool),
+		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time), endedBefore: make(map[store.Hold]time.Time),
 	}
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
@@ -290,21 +290,49 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 }
 
 // findUnexecuted returns the runs that this node holds as running and that do not execute here,
-// provided that the heartbeat before this one found the same, or that their turn was dropped here.
-// The caller holds mu.
+// provided that the heartbeat before this one found the same, or that their turn has ended here. The
+// caller holds mu.
 func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	for _, h := range held {
 		if h.State == fsm.StateRunning && n.turns[h.RunID] == nil {
 			now[h] = true
-			if n.unexecuted[h] || n.dropped[h] {
+			if n.unexecuted[h] || !n.endedRun(h).IsZero() {
 				found = append(found, h)
 			}
 		}
 	}
 	n.unexecuted = now
-	maps.DeleteFunc(n.dropped, func(h store.Hold, _ bool) bool { return !now[h] })
+	older := n.endedBefore
+	maps.DeleteFunc(older, func(h store.Hold, _ time.Time) bool { return !now[h] })
+	n.endedBefore, n.ended = n.ended, older
 	return found
+}
+
+// hasEnded reports whether a turn of the run has ended here lately under the epoch that it has now. If
+// the store says that it is running, or gives it to this node once more, then the store does not
+// have the end: it was never stored, or it was lost in a failover though it was acknowledged. The
+// turn must not be taken for one that has not begun. Turns are remembered for one heartbeat after
+// the one that follows their end, and as long as heartbeats list them. During an outage there is no
+// heartbeat, so those that ended shortly before are remembered until it is over. The caller holds
+// mu.
+func (n *node) hasEnded(run *store.Run) bool {
+	created := n.endedRun(runningNow(run)) // a run that was pruned and submitted again is another one
+	return !created.IsZero() && created.Equal(run.CreatedAt)
+}
+
+// endedRun is when the run of a turn that hasEnded knows was created; zero if it knows none. The
+// caller holds mu.
+func (n *node) endedRun(h store.Hold) time.Time {
+	if created, ok := n.ended[h]; ok {
+		return created
+	}
+	return n.endedBefore[h]
+}
+
+// runningNow is the run as a heartbeat lists it while a turn executes under its epoch.
+func runningNow(run *store.Run) store.Hold {
+	return store.Hold{RunID: run.ID, Epoch: run.Epoch, State: fsm.StateRunning}
 }
 
 // interruptNotHeld interrupts the turns whose runs this node does not hold any more, and returns
@@ -330,11 +358,11 @@ func (n *node) interruptNotHeld(held []store.Hold, asked time.Time) (processes [
 
 // settleUnexecuted starts or settles a run that the node holds as running and that does not execute
 // here. If its claim was stored and the acknowledgement lost, its turn is dispatched now. If its
-// turn was dropped here, because the lease could not be renewed or the outcome could not be stored,
-// the turn counts as interrupted, and is repeated only where the spec allows it (E4).
+// turn has ended here, and the store does not have the outcome, the turn counts as interrupted, and
+// is repeated only where the spec allows it (E4, J9).
 func (n *node) settleUnexecuted(h store.Hold) {
 	n.mu.Lock()
-	leaving, dropped := n.leaving, n.dropped[h]
+	leaving := n.leaving
 	n.mu.Unlock()
 	if leaving {
 		return // the lease is given back soon, and recovery settles the run
@@ -343,7 +371,10 @@ func (n *node) settleUnexecuted(h store.Hold) {
 	if err != nil || run.State != fsm.StateRunning || run.Owner != n.id || run.Epoch != h.Epoch {
 		return // the next heartbeat finds it again
 	}
-	if dropped {
+	n.mu.Lock()
+	ended := n.hasEnded(&run)
+	n.mu.Unlock()
+	if ended {
 		n.settleDroppedTurn(run)
 		return
 	}

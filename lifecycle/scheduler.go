@@ -85,6 +85,17 @@ type assignment struct {
 func (n *node) dispatch(c store.Claimed) {
 	t := n.newTurn(c.Run)
 	n.mu.Lock()
+	earlier := n.turns[c.Run.ID]
+	if earlier != nil && (earlier.epoch < t.epoch || !earlier.created.Equal(t.created)) {
+		earlier = nil // it ends by itself, as it should
+	}
+	if earlier != nil && earlier.claimed.Equal(t.claimed) {
+		n.mu.Unlock()
+		n.permits.Release(1)
+		t.cancel(nil)
+		return // the claim's answer came so late that a heartbeat has found the run before
+	}
+	lost := earlier != nil || n.hasEnded(&c.Run)
 	n.turns[c.Run.ID] = t
 	idle := n.idleWorkers > 0
 	if idle {
@@ -93,6 +104,9 @@ func (n *node) dispatch(c store.Claimed) {
 	n.mu.Unlock()
 	if t.ctx.Err() != nil { // the node died before the turn was listed, so die did not interrupt it
 		t.interrupt(context.Cause(t.ctx))
+	}
+	if lost {
+		n.interruptRepeatedClaim(t, earlier)
 	}
 	a := assignment{t, c.Spec}
 	if idle {
@@ -104,6 +118,19 @@ func (n *node) dispatch(c store.Claimed) {
 	}
 	n.workers.Add(1)
 	go n.runWorker(a)
+}
+
+// interruptRepeatedClaim interrupts a turn whose run this node was given before under the same epoch:
+// the store has lost the claim in a failover, and has made it again. The engine may have done by now
+// what the turn is to do, so a heartbeat settles the run as one whose turn was interrupted. An
+// earlier turn that still executes belongs to the claim that was lost (J9).
+func (n *node) interruptRepeatedClaim(t, earlier *turn) {
+	n.log.Error("the store has lost a claim, and made it again; the turn is not executed twice", "run", t.call.RunID,
+		"attempt", t.call.Attempt)
+	if earlier != nil {
+		earlier.interrupt(errCommitsLost)
+	}
+	t.interrupt(errCommitsLost)
 }
 
 // runWorker is a worker: it executes one turn after the other until the node leaves. Workers are

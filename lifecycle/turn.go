@@ -22,6 +22,8 @@ type turn struct {
 	epoch   uint64
 	spec    Spec            // set by the worker before the engine is called
 	started time.Time       // by monotonicNow
+	created time.Time       // when the run was created, as its record says
+	claimed time.Time       // when the run was claimed, as its record says
 	ctx     context.Context //nolint:containedctx // its cause says why the turn was interrupted
 	cancel  context.CancelCauseFunc
 
@@ -36,17 +38,16 @@ type turn struct {
 	stuck         *stuckCall  // guarded by mu; not nil: the turn was settled without its worker
 	reports       int         // guarded by mu
 
-	acknowledged bool // the outcome was stored, and acknowledged; used by whoever settles the turn
-	processLost  bool // guarded by node.mu; the resident process ended before the turn was removed from the node
+	processLost bool // guarded by node.mu; the resident process ended before the turn was removed from the node
 }
 
 // newTurn returns the turn of a run that this node has claimed.
 func (n *node) newTurn(run store.Run) *turn {
 	ctx, cancel := context.WithCancelCause(n.live)
 	return &turn{
-		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), ctx: ctx, cancel: cancel, record: run,
-		profile: run.Profile,
-		call:    EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
+		node: n, epoch: run.Epoch, started: monotonicNow(n.clock), created: run.CreatedAt, claimed: run.UpdatedAt,
+		ctx: ctx, cancel: cancel, record: run, profile: run.Profile,
+		call: EngineCall{Engine: run.Engine, Method: "RunTurn", RunID: run.ID, Attempt: run.Attempt},
 	}
 }
 

@@ -185,7 +185,6 @@ func (t *turn) commitOutcome(ev *turnEvidence) store.Run {
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return t.reload() // the run was ended or taken over; or an earlier try was stored, and the run went on
 	}
-	t.acknowledged = err == nil
 	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
 			"err", err)
@@ -210,13 +209,7 @@ func (n *node) removeTurn(t *turn, run store.Run) {
 	latest := n.turns[run.ID]
 	if latest == t {
 		delete(n.turns, run.ID)
-	}
-	if latest == t && !t.acknowledged {
-		// The end of the turn may not be durable. If a failover undoes it, a heartbeat lists the
-		// run as running here again. This entry then says that its turn was interrupted; without
-		// it, settleUnexecuted would take the turn for one that has not started yet. findUnexecuted
-		// forgets the entry at the first heartbeat that does not list the run as running.
-		n.dropped[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = true
+		n.ended[store.Hold{RunID: run.ID, Epoch: t.epoch, State: fsm.StateRunning}] = run.CreatedAt
 	}
 	processLost := t.processLost
 	n.mu.Unlock()

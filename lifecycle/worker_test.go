@@ -393,17 +393,16 @@ func TestWatchDeadlinesRetriesCommitsOncePerPoll(t *testing.T) {
 }
 
 // TestRemoveTurn: the resident process of a turn that has ended stays only with a run that goes on
-// here, and is never taken from the run's next turn. A turn whose outcome was not acknowledged is
-// noted as dropped.
+// here, and is never taken from the run's next turn. A turn that has ended is remembered, unless the next one is
+// here.
 func TestRemoveTurn(t *testing.T) {
 	run := func(state fsm.State, profile fsm.Profile, owner string, epoch uint64) store.Run {
-		return store.Run{ID: "r", State: state, Profile: profile, Owner: owner, Epoch: epoch}
+		return store.Run{ID: "r", CreatedAt: noon, State: state, Profile: profile, Owner: owner, Epoch: epoch}
 	}
 	sticky, resumable := fsm.ProfileStickyProcess, fsm.ProfileResumable
 	for name, c := range map[string]struct {
 		run      store.Run
 		next     bool // another turn of the run executes here by now
-		unsure   bool // its outcome was not acknowledged
 		survives bool
 	}{
 		"it waits here":                            {run: run(fsm.StateWaitingUser, sticky, "n", 1), survives: true},
@@ -414,8 +413,8 @@ func TestRemoveTurn(t *testing.T) {
 		"it is queued, and needs no process":       {run: run(fsm.StateQueued, resumable, "", 1)},
 		"it has ended":                             {run: run(fsm.StateSucceeded, sticky, "", 1)},
 		"it was canceled":                          {run: run(fsm.StateCanceled, sticky, "n", 1)},
-		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1), unsure: true},
-		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1), unsure: true},
+		"it is still said to execute":              {run: run(fsm.StateRunning, sticky, "n", 1)},
+		"it is said to have ended":                 {run: run(fsm.StateSucceeded, sticky, "", 1)},
 		"it executes in another attempt elsewhere": {run: run(fsm.StateRunning, sticky, "m", 2)},
 		"its next turn executes here": {run: run(fsm.StateRunning, sticky, "n", 2), next: true,
 			survives: true},
@@ -431,7 +430,7 @@ func TestRemoveTurn(t *testing.T) {
 				n := alone(t, newStore(t), e)
 				defer n.die(nil)
 				n.holdResident("r", DefaultEngine)
-				ended, next := &turn{node: n, epoch: 1, acknowledged: !c.unsure}, &turn{node: n, epoch: 2}
+				ended, next := &turn{node: n, epoch: 1}, &turn{node: n, epoch: 2}
 				n.turns["r"] = ended
 				if c.next {
 					n.turns["r"] = next
@@ -440,8 +439,8 @@ func TestRemoveTurn(t *testing.T) {
 				n.workers.Wait()
 				require.Equal(t, c.survives, e.alive["r"])
 				require.Equal(t, c.next, n.turns["r"] != nil)
-				require.Equal(t, c.unsure, n.dropped[store.Hold{RunID: "r", Epoch: 1, State: fsm.StateRunning}])
-				require.Equal(t, c.unsure, len(n.dropped) > 0)
+				require.Equal(t, !c.next, n.hasEnded(&store.Run{ID: "r", Epoch: 1, CreatedAt: noon}))
+				require.False(t, n.hasEnded(&store.Run{ID: "r", Epoch: 1, CreatedAt: noon.Add(1)}), "another run")
 			})
 		})
 	}

@@ -31,9 +31,9 @@ var fieldCases = []promised{
 			}
 			keep(Created("Run-1.a_B", w.tick(), submitted))
 			until := w.now.Add(time.Second)
-			r := keep(putOff(w.start("n"), w.tick(), until))
+			keep(putOff(w.start("n"), w.tick(), until))
 			w.now = until
-			r = w.start("n")
+			r := w.start("n")
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
 			reply := Answered(keep(parked), w.tick(), "k")
