@@ -355,7 +355,9 @@ func TestTurnIsNotExecutedTwiceWhenItsEndIsLost(t *testing.T) {
 				require.Equal(t, want.executed, executed)
 				stop()
 			}
-			t.Run(fmt.Sprintf("%s lost, repeatable %t", name, repeatable), func(t *testing.T) { synctest.Test(t, story) })
+			t.Run(fmt.Sprintf("%s lost, repeatable %t", name, repeatable), func(t *testing.T) {
+				synctest.Test(t, story)
+			})
 		}
 	}
 }

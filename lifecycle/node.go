@@ -61,7 +61,8 @@ func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 		wakeup: make(chan struct{}, 1), lostProcesses: make(chan string, 64),
 		assignments: make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
-		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time), endedBefore: make(map[store.Hold]time.Time),
+		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time),
+		endedBefore: make(map[store.Hold]time.Time),
 	}
 	live, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	n.live, n.die = live, func(cause error) {
