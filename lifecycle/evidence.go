@@ -72,7 +72,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	profile, d := t.profile, t.dialect
 	t.mu.Unlock()
 	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
-		retry: t.spec.Retry}
+		retry: cmp.Or(t.spec.Retry, t.node.cfg.Retry)}
 	ev.session, ev.sessionFault = storable(o.Session)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,

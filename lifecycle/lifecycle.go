@@ -54,6 +54,9 @@ type Config struct {
 	// whatever they still bring is no success (B1). Serve ends at most 43 s after Grace, whatever
 	// engines do.
 	Grace time.Duration
+	// Retry is how this process tries turns of runs again whose spec has no Retry (J2). Nil: it does
+	// not, and a passing failure fails them.
+	Retry *Retry
 	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
 	// when zero.
 	Poll time.Duration
@@ -170,6 +173,13 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Poll == 0 {
 		c.Poll = time.Second
+	}
+	if fault := c.Retry.findFault(); fault != nil {
+		return c, fmt.Errorf("lifecycle: Config.Retry is %s, want %s", fault.Value, fault.Want)
+	}
+	if c.Retry != nil {
+		retry := *c.Retry // the host's may change
+		c.Retry = &retry
 	}
 	if c.Concurrency < 1 || c.Lease < time.Second || c.Poll < time.Millisecond {
 		return c, fmt.Errorf("lifecycle: Config: Concurrency is %d, Lease %s, Poll %s; want at least 1, 1s and 1ms",

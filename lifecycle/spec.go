@@ -77,8 +77,9 @@ type Spec struct {
 	// TURN_REPEAT_LIMIT_EXCEEDED. A turn that ends well starts the count again; an orderly shutdown
 	// of the host does not count.
 	MaxRepeats int `json:"max_repeats,omitempty"`
-	// Retry says how a turn that failed for a passing reason is tried again (J2). Nil: it is not,
-	// and the run fails.
+	// Retry says how a turn that failed for a passing reason is tried again (J2). Nil: as
+	// Config.Retry says, which is not at all unless the host has set it. A Retry with Max 0: not at
+	// all, whatever the host says.
 	Retry *Retry `json:"retry,omitempty"`
 	// TurnTimeout limits one turn, its repair rounds included; 0: no limit of the library's own.
 	TurnTimeout time.Duration `json:"turn_timeout,omitempty"`
