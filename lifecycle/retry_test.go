@@ -30,7 +30,8 @@ func TestRetryIsOfTheSpecElseOfTheHost(t *testing.T) {
 				lc, stop := serve(t, Config{Retry: c.host, Engine: agent{
 					turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
 						if in.Attempt == 1 {
-							return engine.Outcome{}, &engine.Failure{Code: "BUSY", Detail: "overloaded", Transient: true}
+							busy := &engine.Failure{Code: "BUSY", Detail: "overloaded", Transient: true}
+							return engine.Outcome{}, busy
 						}
 						return finished(), nil
 					},

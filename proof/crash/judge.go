@@ -53,6 +53,7 @@ type life struct {
 	records  []interaction.Record
 	started  int // turns
 	requeued int
+	putOff   int // turns that failed for a passing reason
 	entries  []Entry
 }
 
@@ -128,6 +129,8 @@ func (l *life) count(body []byte) {
 		l.started++
 	case fsm.EventRestartRequeue:
 		l.requeued++
+	case fsm.EventTurnYielded:
+		l.putOff++
 	}
 }
 
@@ -172,7 +175,10 @@ func (l *life) executed(p *Plan) error {
 	if l.started != l.run.Attempt {
 		return fmt.Errorf("%d turns were started in %d attempts", l.started, l.run.Attempt)
 	}
-	most := 1
+	if l.putOff != l.run.Yielded || l.putOff > 0 && p.Spec.Retry == nil {
+		return fmt.Errorf("%d turns were put off, and the record says %d", l.putOff, l.run.Yielded)
+	}
+	most := 1 + l.putOff
 	if p.Spec.Repeatable {
 		most += l.requeued
 	} else if l.requeued > 0 {

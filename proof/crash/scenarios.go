@@ -20,6 +20,7 @@ func Scenarios() []Scenario {
 	report := skillSpec()
 	mended := report
 	mended.RepairRounds, mended.Repeatable = 2, true
+	patient := lifecycle.Spec{Repeatable: true, Retry: &lifecycle.Retry{Max: 5, Backoff: 10 * time.Millisecond}}
 	return []Scenario{
 		{Name: "idle", Doc: "A host that has nothing to do.", Upkeep: true, Renewals: true},
 		{Name: "two", Doc: "Two questions, answered with keys.", Runs: []Plan{{
@@ -70,6 +71,11 @@ func Scenarios() []Scenario {
 		}}},
 		{Name: "mended", Doc: "An output that is not valid is given again.", Runs: []Plan{{
 			Name: "mended", Spec: mended, Turn: mends, Ends: succeeded,
+		}}},
+		{Name: "busy", Doc: "A model is overloaded, and its turn is put off.", Runs: []Plan{{
+			Name: "busy", Spec: patient, Turn: overloads(asks("Which one?")),
+			Replies: map[int]string{1: "the green one"},
+			Ends:    succeeded,
 		}}},
 		{Name: "skill", Doc: "A skill asks, and gives its output.", Runs: []Plan{{
 			Name: "skill", Spec: with(report, again), Turn: asksThenCounts, Replies: map[int]string{1: "the chairs"},

@@ -70,3 +70,13 @@ func asksThenCounts(ctx context.Context, t engine.Turn, s engine.Sink) (engine.O
 	}
 	return counts(ctx, t, s)
 }
+
+// overloads is an agent whose model is overloaded in every second attempt.
+func overloads(then Turn) Turn {
+	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+		if t.Attempt%2 == 0 {
+			return engine.Outcome{}, engine.Later(0, "overloaded")
+		}
+		return then(ctx, t, s)
+	}
+}
