@@ -147,6 +147,56 @@ func TestRecoverFailsIfOrphansCannotBeSettled(t *testing.T) {
 	}
 }
 
+// TestSettleBatchGoesOnWhileAnEngineIsAwaited: E6 J10, as long as an engine is awaited, a batch in
+// which a commit failed is tried again; and a run whose engine answers later is counted when it is
+// settled, and reported when it cannot be.
+func TestSettleBatchGoesOnWhileAnEngineIsAwaited(t *testing.T) {
+	errDisk := errors.New("disk full")
+	for name, late := range map[string]error{"settled later": nil, "not settled later either": errDisk} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				below := newStore(t)
+				ids := orphaned(t, below, 3, func(s *Spec) { s.Repeatable = true })
+				fails := map[string]error{ids[0]: late, ids[1]: errDisk}
+				goOn := make(chan struct{})
+				answer := sync.OnceFunc(func() { close(goOn) })
+				defer answer()
+				lc, err := New(Config{
+					Store: &faulty{Store: below, fail: func(_ int64, c *store.Commit) error { return fails[c.Run.ID] }},
+					Engine: faultyEngine{reap: func(_ context.Context, id string) error {
+						if id == ids[0] {
+							<-goOn
+						}
+						return nil
+					}},
+				})
+				require.NoError(t, err)
+				defer lc.Close()
+				s := orphanSettler{client: lc.Client, callCtx: t.Context()}
+				orphans, err := below.Orphans(t.Context(), 0, 3)
+				require.NoError(t, err)
+
+				require.NoError(t, s.settleBatch(t.Context(), orphans), "the next pass tries again")
+				done, fault := s.drainCounts()
+				require.NoError(t, fault)
+				require.Equal(t, Recovery{Requeued: 1}, done)
+
+				answer()
+				s.engineCalls.Wait()
+				done, fault = s.drainCounts()
+				if late != nil {
+					require.ErrorContains(t, fault, "run "+ids[0]+": disk full")
+					require.Equal(t, Recovery{}, done)
+					return
+				}
+				require.NoError(t, fault)
+				require.Equal(t, Recovery{Requeued: 1}, done)
+				require.Equal(t, fsm.StateQueued, must(lc.Get(t.Context(), ids[0])).State)
+			})
+		})
+	}
+}
+
 // settledOnce requires that each run has failed, by one event that says so.
 func settledOnce(tb testing.TB, s store.Store, ids []string) {
 	tb.Helper()
