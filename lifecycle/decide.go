@@ -229,19 +229,13 @@ func decideLostProcess(run *store.Run, why string, now time.Time) (store.Commit,
 	})
 }
 
-// decideOrphan settles a run whose node is dead (E1 to E4). A wait goes on if its question and
-// session are intact, a turn is repeated where that is allowed, and any other run has lost its
-// context and fails.
-func decideOrphan(run *store.Run, found *orphanEvidence, node string) (store.Commit, error) {
+// decideOrphan settles a run that cannot go on as it is since its node has died (E2 to E4): a turn is
+// repeated where that is allowed, and any other run has lost its context and fails. (A parked run
+// whose session is good needs no decision: see store.Run.AfterDeparture.)
+func decideOrphan(run *store.Run, found *orphanEvidence) (store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
-	if waiting && !sticky && found.sessionFault == "" {
-		return transition(run, fsm.EventRestartPreserveWaiting, &details{
-			now: found.at, node: node, facts: fsm.FactPendingMatches,
-			recovery: store.RecoveredWaiting, reason: "pending question and session are intact",
-		})
-	}
 	failure := details{
-		now: found.at, node: node, facts: fsm.FactContextLost | fsm.FactWorkerGone, warnings: found.warnings,
+		now: found.at, facts: fsm.FactContextLost | fsm.FactWorkerGone, warnings: found.warnings,
 		recovery: store.FailedReconciled, settled: abandoned(run, found.at),
 	}
 	switch {

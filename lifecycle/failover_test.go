@@ -198,6 +198,10 @@ func (s *twin) Orphans(ctx context.Context, skip, limit int) ([]Run, error) {
 
 func (s *twin) Nodes(ctx context.Context) ([]store.Node, error) { return s.now().Nodes(ctx) }
 
+func (s *twin) Departures(ctx context.Context) ([]store.Departure, error) {
+	return s.now().Departures(ctx)
+}
+
 func (s *twin) Pools(ctx context.Context) ([]store.PoolUse, error) { return s.now().Pools(ctx) }
 
 func (s *twin) Close() error { return nil }

@@ -185,6 +185,15 @@ func TestHeartbeatInterruptsATurnThatIsNotHeld(t *testing.T) {
 	}
 }
 
+// recoverAs makes one recovery pass of the node.
+func recoverAs(tb testing.TB, c *Client, node string) (Recovery, error) {
+	tb.Helper()
+	s := &orphanSettler{client: c, node: node, callCtx: tb.Context()}
+	err := s.runPass(tb.Context())
+	s.engineCalls.Wait()
+	return s.done, err
+}
+
 // TestRecoverRenewsTheLeaseOfItsOwnNode: E3, a node that sees its own lease over, as after a sleep
 // of its machine, keeps it if nobody has taken it, and takes over from those that are silent.
 func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
@@ -194,7 +203,7 @@ func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
 	for _, id := range []string{"me", "other"} {
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: id, Lease: time.Minute}, past))
 	}
-	done, err := c.recoverFor(t.Context(), "me")
+	done, err := recoverAs(t, c, "me")
 	require.NoError(t, err)
 	require.Equal(t, Recovery{Nodes: 1}, done)
 	nodes, err := s.Nodes(t.Context())
@@ -207,7 +216,7 @@ func TestRecoverRenewsTheLeaseOfItsOwnNode(t *testing.T) {
 	cannot.off.Store(true)
 	_, err = s.Renew(t.Context(), "me", past)
 	require.NoError(t, err)
-	_, err = clientOf(t, cannot).recoverFor(t.Context(), "me")
+	_, err = recoverAs(t, clientOf(t, cannot), "me")
 	require.ErrorContains(t, err, "connection refused", "it does not take the lease from itself")
 	nodes, err = s.Nodes(t.Context())
 	require.NoError(t, err)

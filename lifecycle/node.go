@@ -22,6 +22,7 @@ type node struct {
 	id            string
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
 	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
+	hasClaimed    chan struct{} // closed after the first claim, whatever it found
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	leaseStart time.Time // when the lease was renewed last, by monotonicNow; used by the heartbeats alone
@@ -58,7 +59,7 @@ type node struct {
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
 		Lifecycle: l, id: newID(l.clock.Now()),
-		wakeup: make(chan struct{}, 1), lostProcesses: make(chan string, 64),
+		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), lostProcesses: make(chan string, 64),
 		assignments: make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
 		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time),
@@ -91,7 +92,8 @@ func (n *node) serve(ctx context.Context) error {
 
 	loops, loopCtx := errgroup.WithContext(ctx)
 	for _, loop := range []func(context.Context) error{
-		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.cleanUpProcesses, n.watchLostProcesses, n.sendHeartbeats,
+		n.schedule, n.watchDeadlines, n.recoverPeriodically, n.checkSessions, n.cleanUpProcesses, n.watchLostProcesses,
+		n.sendHeartbeats,
 	} {
 		loops.Go(func() error { return loop(loopCtx) })
 	}
@@ -172,7 +174,7 @@ func (n *node) shutDown() {
 	for _, id := range ended { // a run that waits has lost the process that it needs
 		n.settleLostProcess(ctx, id, "the host shut down while the run waited")
 	}
-	if _, err := n.store.Expire(ctx, time.Time{}, n.id); err != nil {
+	if _, err := n.store.Expire(ctx, n.leaseTime(), n.id); err != nil {
 		n.log.Warn("lease not given back; it runs out by itself", "node", n.id, "err", err)
 	}
 }

@@ -111,6 +111,7 @@ type orphanEvidence struct {
 	at           time.Time
 	warnings     []interaction.Diagnostic
 	sessionFault string // why a wait cannot go on; empty if it can
+	intact       bool   // it is a wait that goes on: there is nothing to commit
 }
 
 // inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
@@ -122,6 +123,7 @@ func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
 		found.sessionFault = c.sessionFault(ctx, run)
+		found.intact = found.sessionFault == ""
 	}
 	found.at = commitTime(c.clock)
 	return found

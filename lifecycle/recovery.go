@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,24 +17,25 @@ import (
 
 // Recovery counts what a recovery did.
 type Recovery struct {
-	Nodes     int // processes found dead
-	Preserved int // waits that go on (E1)
-	Requeued  int // interrupted turns that will be repeated (E4)
-	Failed    int // runs whose context is lost (E2, E3, E4)
+	Nodes    int // processes found dead
+	Requeued int // interrupted turns that will be repeated (E4)
+	Failed   int // runs whose context is lost (E2, E3, E4)
 }
 
 // Recover settles what dead processes left (section E). Serve does it by itself, at its start and
 // whenever a lease runs out; it may be called at any time, twice or by several processes at once,
-// with the same result as once (E6). A wait that this call preserves belongs to no process, so a
-// later restart finds nothing to recover in it; its next turn tells whether the session still is
-// good.
-func (c *Client) Recover(ctx context.Context) (Recovery, error) { return c.recoverFor(ctx, "") }
-
-// recoverFor settles all orphans on behalf of the node, which becomes the owner of the waits that
-// it preserves; an empty id stands for no node.
-func (c *Client) recoverFor(ctx context.Context, node string) (Recovery, error) {
-	s := &orphanSettler{client: c, node: node, callCtx: ctx}
+// with the same result as once (E6).
+//
+// Parked runs of resumable engines belong to no process. They go on when their question is settled,
+// and nothing is written for them, however many there are (J7); so they are not counted. Only those
+// whose session the engine refuses fail: Recover asks the engines that can tell (engine.Checker)
+// about each of them, and Serve does so slowly beside its work.
+func (c *Client) Recover(ctx context.Context) (Recovery, error) {
+	s := &orphanSettler{client: c, callCtx: ctx}
 	err := s.runPass(ctx)
+	if err == nil && c.checksSessions() {
+		err = s.checkSessions(ctx, make(map[string]bool), func(time.Duration) error { return ctx.Err() })
+	}
 	s.engineCalls.Wait()
 	done, late := s.drainCounts()
 	if err == nil && late != nil {
@@ -56,8 +58,7 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
 			n.log.Error("recovery not finished; trying again", "err", err)
 		} else if done != (Recovery{}) {
-			n.log.Info("recovered", "nodes", done.Nodes, "preserved", done.Preserved, "requeued", done.Requeued,
-				"failed", done.Failed)
+			n.log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "failed", done.Failed)
 		}
 		if n.sleep(ctx, n.cfg.Lease/3) != nil {
 			return nil
@@ -71,10 +72,12 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 // other run (J10).
 type orphanSettler struct {
 	client  *Client
-	node    string          // on whose behalf orphans are settled; empty: none
+	node    string          // whose recovery it is; empty: that of no node
 	callCtx context.Context //nolint:containedctx // of the engine calls, which outlast a pass
 
 	engineCalls sync.WaitGroup // and the commits for those that answered late
+
+	registered []string // the nodes that the last pass found; nil before the first one
 
 	mu         sync.Mutex
 	awaited    map[string]bool // guarded by mu; the runs whose engine has not answered yet
@@ -94,7 +97,7 @@ func (s *orphanSettler) drainCounts() (done Recovery, late error) {
 // runPass expires the leases of dead nodes, and settles the orphans, except those whose engines
 // have not answered yet.
 func (s *orphanSettler) runPass(ctx context.Context) error {
-	dead, err := s.client.expireDead(ctx, s.node)
+	dead, err := s.expireDead(ctx)
 	s.add(Recovery{Nodes: len(dead)})
 	if err == nil {
 		err = s.settleOrphans(ctx)
@@ -141,8 +144,8 @@ func (s *orphanSettler) settleOrphans(ctx context.Context) error {
 // settlePage settles the orphans of the list's page, and reads the next page meanwhile.
 func (s *orphanSettler) settlePage(ctx context.Context, orphans []Run, list *orphanList) error {
 	if s.node != "" && slices.ContainsFunc(orphans, func(r Run) bool { return r.Owner == s.node }) {
-		// This node's own runs are orphans, so its lease is lost. It must not go on: the waits that
-		// it preserves would be orphans again.
+		// This node's own runs are orphans, so its lease is lost. Their turns execute here: whoever
+		// took the node for dead settles them once this node has ended them.
 		return store.ErrStaleEpoch
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -244,32 +247,46 @@ func (s *orphanSettler) settleAll(ctx context.Context, orphans []Run) error {
 // process on this machine is known to be dead. The node on whose behalf it is called is alive: if
 // its own lease has run out, because its machine slept, it is renewed, unless another node has
 // expired it.
-func (c *Client) expireDead(ctx context.Context, node string) ([]store.Node, error) {
-	nodes, err := c.store.Nodes(ctx)
+//
+// In the first pass it calls Expire in any case, and later if a node has gone that was there
+// before: one of an older release leaves no departure when it goes.
+func (s *orphanSettler) expireDead(ctx context.Context) ([]store.Node, error) {
+	nodes, err := s.client.store.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var dead []string // Expire needs their ids, since their leases may still go on
-	now := c.leaseTime()
-	ended := false // a lease has ended: Expire finds such nodes by the time
-	for _, n := range nodes {
+	now := s.client.leaseTime()
+	ended := s.registered == nil // or a lease has ended, or a node is gone: Expire finds out which
+	here := make([]string, len(nodes))
+	for i, n := range nodes {
+		here[i] = n.ID
 		over := n.Until.Before(now)
 		switch {
-		case n.ID == node && over:
-			if _, err := c.store.Renew(ctx, node, now); err != nil {
+		case n.ID == s.node && over:
+			if _, err := s.client.store.Renew(ctx, s.node, now); err != nil {
 				return nil, err
 			}
-		case n.ID == node:
+		case n.ID == s.node:
 		case procid.Alive(n.Identity) == procid.Dead:
 			dead = append(dead, n.ID)
 		case over:
 			ended = true
 		}
 	}
-	if len(dead) == 0 && !ended {
-		return nil, nil // nothing to write
+	for _, id := range s.registered {
+		ended = ended || !slices.Contains(here, id)
 	}
-	return c.store.Expire(ctx, now, dead...)
+	var expired []store.Node // otherwise there is nothing to write
+	if len(dead) > 0 || ended {
+		if expired, err = s.client.store.Expire(ctx, now, dead...); err != nil {
+			return nil, err
+		}
+	}
+	s.registered = slices.DeleteFunc(here, func(id string) bool {
+		return slices.ContainsFunc(expired, func(n store.Node) bool { return n.ID == id })
+	})
+	return expired, nil
 }
 
 // settleBatch settles a batch of orphans. It skips those whose engines have not answered yet. If
@@ -280,25 +297,29 @@ func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 	if len(batch) == 0 {
 		return errors.Join(failures...)
 	}
-	settled := 0
-	for i, err := range s.client.store.Commit(ctx, batch) {
-		switch {
-		case err == nil:
-			settled++
-			s.count(&batch[i].Run)
-		case settledByOther(err):
-			settled++
-		default:
-			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
-		}
-	}
-	if settled+awaited == 0 || ctx.Err() != nil {
+	unstored := s.commitBatch(ctx, batch)
+	failures = append(failures, unstored...)
+	if len(unstored) == len(batch) && awaited == 0 || ctx.Err() != nil {
 		return errors.Join(failures...)
 	}
 	for _, err := range failures {
 		s.client.log.Error("run not recovered; trying again", "err", err)
 	}
 	return nil
+}
+
+// commitBatch stores the commits of a batch, and returns the errors of those that neither this call
+// nor anybody else has settled.
+func (s *orphanSettler) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
+	for i, err := range s.client.store.Commit(ctx, batch) {
+		switch {
+		case err == nil:
+			s.count(&batch[i].Run)
+		case !settledByOther(err):
+			failures = append(failures, fmt.Errorf("run %s: %w", batch[i].Run.ID, err))
+		}
+	}
+	return failures
 }
 
 // decideBatch makes the commits that settle a batch of orphans, and counts the orphans whose
@@ -311,7 +332,10 @@ func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch [
 			awaited++
 			continue
 		}
-		cm, err := decideOrphan(&orphans[i], found, s.node)
+		if found.intact {
+			continue
+		}
+		cm, err := decideOrphan(&orphans[i], found)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -329,14 +353,17 @@ func settledByOther(err error) bool {
 
 // settleLate settles an orphan whose engine answered late.
 func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
-	cm, err := decideOrphan(run, found, s.node)
+	defer s.setAwaited(run.ID, false)
+	if found.intact {
+		return
+	}
+	cm, err := decideOrphan(run, found)
 	if err == nil {
 		err = s.client.commit(s.callCtx, cm)
 	}
 	if err == nil {
 		s.count(&cm.Run)
 	}
-	s.setAwaited(run.ID, false)
 	if err != nil && !settledByOther(err) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -362,12 +389,9 @@ func (s *orphanSettler) setAwaited(id string, awaited bool) {
 // new state.
 func (s *orphanSettler) count(run *Run) {
 	s.client.due.noteRun(run)
-	switch run.State {
-	case fsm.StateWaitingUser:
-		s.add(Recovery{Preserved: 1})
-	case fsm.StateQueued:
+	if run.State == fsm.StateQueued {
 		s.add(Recovery{Requeued: 1})
-	default:
+	} else {
 		s.add(Recovery{Failed: 1})
 	}
 }
@@ -376,7 +400,6 @@ func (s *orphanSettler) add(r Recovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done.Nodes += r.Nodes
-	s.done.Preserved += r.Preserved
 	s.done.Requeued += r.Requeued
 	s.done.Failed += r.Failed
 }

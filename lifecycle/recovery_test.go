@@ -289,37 +289,6 @@ func TestRecoverConcurrently(t *testing.T) {
 	require.Zero(t, again)
 }
 
-// TestRecoveryEndsIfItsNodeWasTakenOver: what it preserves in its own name is an orphan again at
-// once, without end.
-func TestRecoveryEndsIfItsNodeWasTakenOver(t *testing.T) {
-	below := newStore(t)
-	ids := orphaned(t, below, 3, func(s *Spec) { s.Repeatable = true })
-	run, err := below.Run(t.Context(), ids[0])
-	require.NoError(t, err)
-	question := interaction.Baseline("Go on?")
-	cm, err := transition(&run, fsm.EventTurnNeedsInput, &details{now: commitTime(SystemClock{}), node: "dead",
-		profile: fsm.ProfileResumable,
-		session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
-	})
-	require.NoError(t, err)
-	require.NoError(t, below.Commit(t.Context(), []store.Commit{cm})[0])
-
-	s := &faulty{Store: below, fail: func(int64, *store.Commit) error { return nil }}
-	c := clientOf(t, s)
-	done, err := c.recoverFor(t.Context(), "late") // which is not registered any more
-	require.ErrorIs(t, err, store.ErrStaleEpoch)
-	require.Equal(t, Recovery{Preserved: 1, Requeued: 2}, done)
-	require.EqualValues(t, 1, s.calls.Load())
-
-	require.NoError(t, below.Join(t.Context(), store.Node{ID: "new", Lease: time.Minute}, commitTime(SystemClock{})))
-	done, err = c.recoverFor(t.Context(), "new")
-	require.NoError(t, err)
-	require.Equal(t, Recovery{Preserved: 1}, done)
-	run, err = below.Run(t.Context(), ids[0])
-	require.NoError(t, err)
-	require.Equal(t, "new", run.Owner)
-}
-
 // watched is a store that counts the writes of recovery, and fails reads of orphans while it is
 // told to.
 type watched struct {
@@ -354,7 +323,7 @@ func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 		_, stop := serve(t, Config{Store: s, Engine: agent{}, Logger: slog.New(log), Lease: 12 * time.Second})
 		require.NoError(t, s.Join(t.Context(), store.Node{ID: "other", Lease: time.Hour}, time.Now()))
 		pass(time.Minute)
-		require.Zero(t, s.expires.Load())
+		require.EqualValues(t, 1, s.expires.Load(), "at the start, for what an older release has left")
 		require.Empty(t, log.logged())
 
 		s.away.Store(true)
@@ -365,6 +334,7 @@ func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 		}, log.logged())
 		s.away.Store(false)
 
+		orphaned(t, s, 1)
 		waitsAt(t, s, "r", "dying")
 		_, err := s.Store.Expire(t.Context(), time.Time{}, "dying")
 		require.NoError(t, err)
@@ -378,28 +348,6 @@ func TestRecoveryRepeatsWhileANodeServes(t *testing.T) {
 		stop()
 		require.Len(t, log.logged(), 3)
 	})
-}
-
-// TestRecoverCountsWhatItDid: E1 E4, over all parts in which it was done.
-func TestRecoverCountsWhatItDid(t *testing.T) {
-	const orphans = 3*settleBatchSize + 10
-	s := newStore(t)
-	ids := orphaned(t, s, orphans, func(s *Spec) { s.Repeatable = true })
-	question := interaction.Baseline("Go on?")
-	const parked = 2*settleBatchSize + 5
-	for _, id := range ids[:parked] {
-		run, err := s.Run(t.Context(), id)
-		require.NoError(t, err)
-		cm, err := transition(&run, fsm.EventTurnNeedsInput, &details{now: commitTime(SystemClock{}), node: "dead",
-			profile: fsm.ProfileResumable,
-			session: &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}, question: &question,
-		})
-		require.NoError(t, err)
-		require.NoError(t, s.Commit(t.Context(), []store.Commit{cm})[0])
-	}
-	done, err := clientOf(t, s).Recover(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, Recovery{Preserved: parked, Requeued: orphans - parked}, done)
 }
 
 // senseless is a store with orphans that make no sense before those that do.
@@ -440,25 +388,23 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(r *Run)
 		check  func(h engine.SessionHandle) error
-		state  fsm.State
-		reason string
-		says   string
+		says   string // empty: the wait goes on
 	}{
 		"all is there": {func(*Run) {}, func(engine.SessionHandle) error {
 			return nil
-		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
+		}, ""},
 		"the engine cannot tell": {func(*Run) {}, func(engine.SessionHandle) error {
 			return errors.New("no network")
-		}, fsm.StateWaitingUser, "pending question and session are intact", ""},
+		}, ""},
 		"the engine refuses it": {func(*Run) {}, func(h engine.SessionHandle) error {
 			return errors.Join(engine.ErrHandleRefused, errors.New(h.Engine+h.Version+string(h.Data)))
-		}, fsm.StateFailed, "session lost", "agent1s"},
+		}, "agent1s"},
 		"there is no session": {func(r *Run) {
 			r.Session = nil
-		}, nil, fsm.StateFailed, "session lost", "the session handle is missing"},
+		}, nil, "the session handle is missing"},
 		"there is no question": {func(r *Run) {
 			r.Pending, r.Deadline = nil, time.Time{}
-		}, nil, fsm.StateFailed, "session lost", "the pending question is missing"},
+		}, nil, "the pending question is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := alone(t, newStore(t), checking{agent{}, c.check})
@@ -467,14 +413,17 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			run.Profile, run.Slot, run.Session, run.Pending, run.Engine = fsm.ProfileResumable, false, session,
 				&question, DefaultEngine
 			c.change(&run)
-			cm, err := decideOrphan(&run, n.inspectOrphan(t.Context(), &run), "n")
-			require.NoError(t, err)
-			require.Equal(t, c.state, cm.Run.State)
-			require.Equal(t, c.reason, cm.Run.RecoveryReason)
-			if c.state == fsm.StateFailed {
-				require.Equal(t, fsm.CodeSessionResumeFailed, cm.Run.Error.Code)
-				require.Contains(t, cm.Run.Error.Message, c.says)
+			found := n.inspectOrphan(t.Context(), &run)
+			require.Equal(t, c.says == "", found.intact)
+			if found.intact {
+				return
 			}
+			cm, err := decideOrphan(&run, found)
+			require.NoError(t, err)
+			require.Equal(t, fsm.StateFailed, cm.Run.State)
+			require.Equal(t, "session lost", cm.Run.RecoveryReason)
+			require.Equal(t, fsm.CodeSessionResumeFailed, cm.Run.Error.Code)
+			require.Contains(t, cm.Run.Error.Message, c.says)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"sync"
 
 	"github.com/interlude-go/interlude/store"
 )
@@ -16,6 +17,7 @@ const claimBatch = 256
 func (n *node) schedule(ctx context.Context) error {
 	pause := poller{clock: n.clock, wake: n.wakeup, interval: n.cfg.Poll}
 	defer pause.stop()
+	noteClaim := sync.OnceFunc(func() { close(n.hasClaimed) })
 	for {
 		if n.permits.Acquire(ctx, 1) != nil {
 			return nil // ctx ended
@@ -25,6 +27,9 @@ func (n *node) schedule(ctx context.Context) error {
 		n.permits.Release(int64(room - len(claimed)))
 		for _, c := range claimed {
 			n.dispatch(c)
+		}
+		if err == nil {
+			noteClaim()
 		}
 		switch {
 		case membershipEnded(err):

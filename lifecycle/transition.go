@@ -108,7 +108,7 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 		next.Warnings = withWarning(next.Warnings, w.Code)
 	}
 	if d.recovery != "" {
-		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, now, d.reason
+		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, notEarlier(now, run.RecoveredAt), d.reason
 	}
 	enterState(next, run.State, &row, d, now)
 	err = addTransitionEvents(&c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
@@ -132,10 +132,8 @@ func enterState(next *store.Run, from fsm.State, row *fsm.Transition, d *details
 		next.LocalSeq = 0
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
-		if d.question != nil { // nil: recovery preserves a wait
-			next.Answer, next.Repeats = nil, 0
-			openQuestion(next, *d.question, now)
-		}
+		next.Answer, next.Repeats = nil, 0
+		openQuestion(next, *d.question, now)
 	default:
 		endRun(next, row, d, now)
 	}

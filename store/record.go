@@ -54,7 +54,7 @@ type Run struct {
 	// Slot says that the run holds an execution slot of its pool.
 	Slot bool `json:"slot,omitempty"`
 	// Owner is the node that executes the run, holds its process, or parked it; empty when none has
-	// to do with it.
+	// to do with it. Of a parked run without a slot it says no more than who parked it.
 	Owner string `json:"owner,omitempty"`
 	// Epoch is the fencing epoch of the last claim.
 	Epoch uint64 `json:"epoch,omitempty"`
@@ -123,3 +123,41 @@ const (
 	RecoveredWaiting RecoveryState = "recovered_waiting"
 	FailedReconciled RecoveryState = "failed_reconciled"
 )
+
+// PreservedReason is the RecoveryReason of a wait that goes on after its node has gone (E1).
+const PreservedReason = "pending question and session are intact"
+
+// Parked reports whether the run waits and belongs to nobody: it holds no slot, and only its
+// question and its session are needed to go on. What Expire leaves of its owner concerns it.
+func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
+
+// DepartureTime is the time of a departure as stores keep it. The zero time stands for "not gone", so
+// a caller of Expire who passes it gets another one that is before every run's.
+func DepartureTime(now time.Time) time.Time {
+	if now.IsZero() {
+		now = time.UnixMicro(0)
+	}
+	return now.UTC().Truncate(time.Microsecond)
+}
+
+// AfterDeparture returns the run as it is read once its owner has gone at that time: a parked run
+// whose session is there is recovered (TR-14, E1, E8). Its version stays, since nothing is written.
+// The zero time stands for an owner that has not gone. A store calls it for every run that a Reader
+// returns.
+func (r Run) AfterDeparture(at time.Time) Run {
+	if at.IsZero() || !r.Parked() || r.Session == nil {
+		return r
+	}
+	if at.Before(r.UpdatedAt) { // by the clock of another machine
+		at = r.UpdatedAt
+	}
+	r.Recovery, r.RecoveredAt, r.RecoveryReason = RecoveredWaiting, at, PreservedReason
+	return r
+}
+
+// MissesDeparture reports whether a commit with this record was decided on a view of the parked run
+// prev from before its owner went, at that time. A store refuses such a commit with ErrConflict: a
+// run that somebody has read as recovered would otherwise be stored as one that never was.
+func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
+	return !at.IsZero() && prev.Parked() && prev.Session != nil && r.RecoveredAt.Before(at)
+}

@@ -43,8 +43,9 @@ type Writer interface {
 	// follow up on an earlier one. Commits of concurrent callers may share one flush.
 	//
 	// Per entry: ErrExists (create, the id is taken), ErrNotFound, ErrStaleEpoch (checked before
-	// the version), ErrConflict (the version is not Expect), ErrUnknownPool (create), ErrInvalid
-	// (the entry contradicts itself or the record).
+	// the version), ErrConflict (the version is not Expect, or the node that parked the run has
+	// gone and the entry was made on an earlier view of it: see Run.MissesDeparture),
+	// ErrUnknownPool (create), ErrInvalid (the entry contradicts itself or the record).
 	Commit(ctx context.Context, batch []Commit) []error
 
 	// Claim picks up to Max ready runs, gives each a slot, an owner and the next epoch, and stores
@@ -59,6 +60,10 @@ type Writer interface {
 }
 
 // Reader reads runs. What one call returns is of one moment.
+//
+// A run that was parked by a node which has gone is recovered by that alone: nothing is written for
+// it (J7). Every method that returns runs returns it as Run.AfterDeparture shows it, and the next
+// commit of the run, which is made on what was read, stores that. See Departure.
 type Reader interface {
 	// Run returns the record, or ErrNotFound.
 	Run(ctx context.Context, id string) (Run, error)
@@ -82,9 +87,9 @@ type Reader interface {
 	// deadline first, and the time at which the next thing falls due after now: a deadline, or a
 	// queued run's not-before time. Zero when there is none.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
-	// Orphans returns up to limit runs that are not terminal and whose owner is not a registered
-	// node; those that hold a slot come first. It passes over the first skip of them: those that
-	// the caller is settling already.
+	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
+	// It passes over the first skip of them: those that the caller is settling already. A parked
+	// run that holds no slot is never an orphan, since nobody has to do anything for it (J7).
 	Orphans(ctx context.Context, skip, limit int) ([]Run, error)
 }
 
@@ -125,8 +130,18 @@ type Registry interface {
 	// Confirm. ErrStaleEpoch when the node is not registered (any more).
 	Renew(ctx context.Context, id string, now time.Time) ([]Hold, error)
 	// Expire removes the nodes whose lease ended before now and those that are named, and returns
-	// them. Their runs are orphans from then on.
+	// them; of many callers, one removes a node. The runs that hold a slot and are owned by them
+	// are orphans from then on.
+	//
+	// In the same step it brings the departures up to date: each node that a parked run names and
+	// that is not registered has one from then on, at now if it had none, so that what it parked is
+	// recovered; those that no parked run names any more go. Its cost does not depend on how many
+	// runs are parked. A store with a clock of its own judges leases by that, but a departure is at
+	// the caller's now, as the times of runs are.
 	Expire(ctx context.Context, now time.Time, ids ...string) ([]Node, error)
+	// Departures lists what Expire left of the nodes that parked runs still name, by id. A few that
+	// no run names may be among them.
+	Departures(ctx context.Context) ([]Departure, error)
 	// Nodes lists the registered nodes by id.
 	Nodes(ctx context.Context) ([]Node, error)
 	// SetPool creates or changes a pool, effective with the next claim on every node. Lowering a
@@ -260,6 +275,14 @@ type Node struct {
 	Engines []string
 	// Until is when the lease ends, as the store judges it. Set by the store.
 	Until time.Time
+}
+
+// Departure is what is left of a node that has gone: its id, which is never used again, and when it
+// was removed from the registry. It is made once and never changes, so that everybody reads the
+// same RecoveredAt in the runs that the node parked (E6).
+type Departure struct {
+	ID string
+	At time.Time
 }
 
 // Hold is one run that a node owns and that holds a slot.

@@ -82,7 +82,7 @@ func (w *world) fence() {
 	nodes, err := w.store.Nodes(w.ctx)
 	require.NoError(w, err)
 	for _, n := range nodes {
-		_, err = w.store.Expire(w.ctx, time.Time{}, n.ID)
+		_, err = w.store.Expire(w.ctx, time.Now(), n.ID)
 		require.NoError(w, err)
 	}
 }

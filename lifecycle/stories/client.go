@@ -152,8 +152,7 @@ func recoverOnce(w *world, a *args) (string, error) {
 		if err != nil {
 			return formatError(err)
 		}
-		return fmt.Sprintf("recovered nodes=%d preserved=%d requeued=%d failed=%d\n", done.Nodes, done.Preserved,
-			done.Requeued, done.Failed)
+		return fmt.Sprintf("recovered nodes=%d requeued=%d failed=%d\n", done.Nodes, done.Requeued, done.Failed)
 	})
 }
 

@@ -369,7 +369,7 @@ func (c *connection) Renew(ctx context.Context, id string, now time.Time) ([]sto
 // Expire implements store.Registry.
 func (c *connection) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	return forward(ctx, c, "expire", func() ([]store.Node, error) {
-		gone, err := c.Store.Expire(ctx, time.Time{}, append(c.shared.overdue(now), ids...)...)
+		gone, err := c.Store.Expire(ctx, now, append(c.shared.overdue(now), ids...)...)
 		for _, n := range gone {
 			c.shared.expired(n.ID)
 		}
@@ -386,6 +386,14 @@ func (c *connection) Nodes(ctx context.Context) ([]store.Node, error) {
 		nodes, err := c.Store.Nodes(ctx)
 		return c.shared.withLeases(nodes), err
 	})
+}
+
+// Departures implements store.Registry. A node that stands by checks nothing.
+func (c *connection) Departures(ctx context.Context) ([]store.Departure, error) {
+	if c.isIdle() {
+		return nil, nil
+	}
+	return forward(ctx, c, "read", func() ([]store.Departure, error) { return c.Store.Departures(ctx) })
 }
 
 // SetPool implements store.Registry.

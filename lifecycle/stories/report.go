@@ -43,7 +43,7 @@ func (w *world) reportRun(id string) (string, error) {
 		return "", err
 	}
 	notes := w.shared.drainNotes(id)
-	if r.Version == last.Version && len(notes) == 0 {
+	if r.Version == last.Version && r.RecoveredAt.Equal(last.RecoveredAt) && len(notes) == 0 {
 		return "", nil
 	}
 	events, err := w.events(id, last.Seq, store.MaxBatch)

@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -23,6 +22,14 @@ func (s *Store) load(ctx context.Context, id string) (*entry, error) {
 	return e, nil
 }
 
+// view is a copy of a run for a reader. The caller holds the lock.
+func (s *Store) view(r *store.Run) store.Run {
+	if r.Parked() {
+		return r.Clone().AfterDeparture(s.departed[r.Owner])
+	}
+	return r.Clone()
+}
+
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	s.mu.RLock()
@@ -31,7 +38,7 @@ func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
 	if err != nil {
 		return store.Run{}, err
 	}
-	return e.run.Clone(), nil
+	return s.view(&e.run), nil
 }
 
 // Spec implements store.Reader.
@@ -78,7 +85,7 @@ func (s *Store) list(ctx context.Context, q store.Query, by *ordered[moment],
 			page.Next = store.Cursor{At: key(last), ID: last.ID}.String()
 			return false
 		}
-		page.Runs = append(page.Runs, r.Clone())
+		page.Runs = append(page.Runs, s.view(r))
 		return true
 	}
 	before := start
@@ -138,7 +145,7 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 	for i, r := range e.settled {
 		records[i] = store.CloneRecord(r)
 	}
-	return e.run.Clone(), records, nil
+	return s.view(&e.run), records, nil
 }
 
 // Settled implements store.Reader.
@@ -170,7 +177,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 		if m.at > now.UnixMicro() || len(due) == limit {
 			return false
 		}
-		due = append(due, s.runs[m.id].run.Clone())
+		due = append(due, s.view(&s.runs[m.id].run))
 		return true
 	})
 	later := func(m moment) bool { return m.at <= now.UnixMicro() }
@@ -183,7 +190,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 }
 
 // Orphans implements store.Reader.
-func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error) {
+func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.Run, _ error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.checkOpen(ctx); err != nil {
@@ -192,8 +199,7 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 	if err := store.CheckSkip(skip, limit); err != nil {
 		return nil, err
 	}
-	var holding, parked []*store.Run
-	for owner := ""; ; {
+	for owner := ""; len(orphans) < limit; {
 		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
 		if !ok {
 			break
@@ -203,22 +209,14 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) ([]store.Run, erro
 			continue
 		}
 		s.index.owned.from(func(b belonging) bool { return b.owner < owner }, func(b belonging) bool {
-			into := &holding
-			if b.parked {
-				into = &parked
-			}
-			if b.owner != owner || len(*into) == skip+limit {
+			if b.owner != owner || b.parked || len(orphans) == limit {
 				return false
 			}
-			*into = append(*into, &s.runs[b.id].run)
+			if skip--; skip < 0 {
+				orphans = append(orphans, s.runs[b.id].run.Clone())
+			}
 			return true
 		})
-	}
-	found := slices.Concat(holding, parked)
-	found = found[min(skip, len(found)):]
-	orphans := make([]store.Run, min(limit, len(found)))
-	for i := range orphans {
-		orphans[i] = found[i].Clone()
 	}
 	return orphans, nil
 }

@@ -69,7 +69,47 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			delete(s.nodes, id)
 		}
 	}
+	parkers := s.parkers()
+	maps.DeleteFunc(s.departed, func(id string, _ time.Time) bool { return !parkers[id] })
+	for id := range parkers {
+		if _, known := s.departed[id]; !known && s.nodes[id] == nil {
+			s.departed[id] = store.DepartureTime(now)
+		}
+	}
 	return expired, nil
+}
+
+// parkers are the nodes that parked runs name. It seeks from node to node. The caller holds the
+// lock.
+func (s *Store) parkers() map[string]bool {
+	all := make(map[string]bool)
+	for owner := ""; ; {
+		b, ok := s.index.owned.first(func(b belonging) bool { return b.owner <= owner })
+		if !ok {
+			return all
+		}
+		owner = b.owner
+		b, ok = s.index.owned.first(func(b belonging) bool {
+			return b.owner < owner || b.owner == owner && !b.parked
+		})
+		if ok && b.owner == owner {
+			all[owner] = true
+		}
+	}
+}
+
+// Departures implements store.Registry.
+func (s *Store) Departures(ctx context.Context) ([]store.Departure, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.checkOpen(ctx); err != nil {
+		return nil, err
+	}
+	all := make([]store.Departure, 0, len(s.departed))
+	for _, id := range slices.Sorted(maps.Keys(s.departed)) {
+		all = append(all, store.Departure{ID: id, At: s.departed[id]})
+	}
+	return all, nil
 }
 
 // Nodes implements store.Registry.

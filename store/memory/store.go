@@ -24,6 +24,7 @@ type Store struct {
 	runs     map[string]*entry
 	index    index
 	nodes    map[string]*store.Node
+	departed map[string]time.Time // when nodes went that parked runs may name
 	pools    map[string]slots.Pool
 	counters store.Counters
 
@@ -53,7 +54,7 @@ var (
 func New() *Store {
 	return &Store{
 		runs: make(map[string]*entry), index: newIndex(), nodes: make(map[string]*store.Node),
-		pools: make(map[string]slots.Pool), identity: rand.Text(),
+		departed: make(map[string]time.Time), pools: make(map[string]slots.Pool), identity: rand.Text(),
 	}
 }
 
@@ -169,12 +170,15 @@ func (s *Store) commit(c *store.Commit, own *commitCopy) error {
 	if e == nil {
 		return refuse.NotFound(c.Run.ID)
 	}
-	registered := func(node string) (bool, error) { return s.nodes[node] != nil, nil }
-	keyUsed := func(key string) (bool, error) {
-		_, used := e.keys[key]
-		return used, nil
+	known := refuse.Facts{
+		Registered: func(node string) (bool, error) { return s.nodes[node] != nil, nil },
+		KeyUsed: func(key string) (bool, error) {
+			_, used := e.keys[key]
+			return used, nil
+		},
+		Departed: func(node string) (time.Time, error) { return s.departed[node], nil },
 	}
-	if refused, _ := refuse.Change(c, &e.run, registered, keyUsed); refused != nil {
+	if refused, _ := refuse.Change(c, &e.run, known); refused != nil {
 		return refused
 	}
 	s.write(e, &e.run, c, own)

@@ -27,6 +27,7 @@ type state struct {
 	Next    time.Time
 	Orphans []string
 	Nodes   []store.Node
+	Gone    []store.Departure
 	Pools   []store.PoolUse
 }
 
@@ -41,6 +42,8 @@ func (w *world) state() state {
 	s.Orphans = w.orphans(99)
 	var err error
 	s.Nodes, err = w.store.Nodes(w.ctx)
+	require.NoError(w, err)
+	s.Gone, err = w.store.Departures(w.ctx)
 	require.NoError(w, err)
 	s.Pools, err = w.store.Pools(w.ctx)
 	require.NoError(w, err)

@@ -75,6 +75,9 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 		if sticky {
 			r.Profile = fsm.ProfileStickyProcess
 		}
+		if !sticky && r.Session == nil {
+			r.Session = &interaction.SessionHandle{Engine: "agent", Data: []byte("session")}
+		}
 		r.Interactions++
 		r.Pending = &interaction.Question{
 			ID: r.Interactions, Attempt: r.Attempt, Kind: interaction.Confirm, Prompt: fmt.Sprintf("Question %d of %s?",

@@ -192,7 +192,11 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 	if s == nil || rapid.IntRange(0, 19).Draw(rt, "taken") == 0 {
 		return m.submission(rt, id)
 	}
-	c := m.step(rt, s.run)
+	seen := m.view(s)
+	if rapid.IntRange(0, 9).Draw(rt, "seen before its node went") == 0 {
+		seen = s.run
+	}
+	c := m.step(rt, seen)
 	if s.run.State.Terminal() || rapid.IntRange(0, 9).Draw(rt, "raced") == 0 {
 		c.Expect++
 		c.Run.Version++
@@ -236,7 +240,11 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if rapid.Bool().Draw(rt, "deadline") {
 			deadline = m.now.Add(time.Duration(rapid.Int64Range(0, 4).Draw(rt, "seconds")) * time.Second)
 		}
-		return Asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
+		c := Asked(r, m.now, rapid.Bool().Draw(rt, "sticky"), deadline)
+		if rapid.IntRange(0, 4).Draw(rt, "session") == 0 {
+			c.Run.Session = nil
+		}
+		return c
 	case r.State == fsm.StateRunning && choice == 2:
 		until := m.now.Add(time.Duration(rapid.IntRange(0, 4).Draw(rt, "pause")) * time.Second)
 		if until.After(r.NotBefore) && rapid.Bool().Draw(rt, "put off") {
@@ -262,7 +270,7 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		}
 		return c
 	case r.State == fsm.StateWaitingUser && choice == 4:
-		return Changed(r, m.now, func(r *store.Run) { r.Recovery, r.Owner = store.RecoveredWaiting, "n1" })
+		return Changed(r, m.now, func(r *store.Run) { r.Owner = "n1" }) // as nodes of an older release do
 	case r.State == fsm.StateQueued && choice < 4:
 		return reported(r, m.now)
 	}

@@ -20,7 +20,8 @@ import (
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
-	has   map[string][]string // by node, its engines; nil: it does not say
+	gone  map[string]time.Time // when nodes went, as the store says
+	has   map[string][]string  // by node, its engines; nil: it does not say
 	pools map[string]slots.Pool
 }
 
@@ -33,7 +34,7 @@ type saved struct {
 }
 
 func newModel() *model {
-	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, has: map[string][]string{},
+	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, gone: map[string]time.Time{}, has: map[string][]string{},
 		pools: map[string]slots.Pool{}}
 }
 
@@ -57,6 +58,8 @@ func (m *model) commit(c store.Commit) error {
 		return store.ErrStaleEpoch
 	case s.run.Version != c.Expect:
 		return store.ErrConflict
+	case c.Run.MissesDeparture(&s.run, m.gone[s.run.Owner]):
+		return store.ErrConflict
 	case c.Settled != nil && c.Settled.Key != "" && m.settled(c.Run.ID, c.Settled.Key) != nil:
 		return store.ErrInvalid
 	}
@@ -68,13 +71,21 @@ func (m *model) commit(c store.Commit) error {
 	return nil
 }
 
+// view is the run as readers see it.
+func (m *model) view(s *saved) store.Run {
+	if s.run.State == fsm.StateWaitingUser && !s.run.Slot {
+		return s.run.AfterDeparture(m.gone[s.run.Owner])
+	}
+	return s.run
+}
+
 // snapshot is what readSnapshot must find of a run.
 func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 	s := m.runs[id]
 	if s == nil {
 		return runSnapshot{Missing: true}
 	}
-	return runSnapshot{Run: text(tb, s.run), Spec: s.spec, Events: s.events, History: s.history}
+	return runSnapshot{Run: text(tb, m.view(s)), Spec: s.spec, Events: s.events, History: s.history}
 }
 
 func (m *model) settled(id, key string) *interaction.Record {
@@ -92,8 +103,8 @@ func (m *model) settled(id, key string) *interaction.Record {
 func (m *model) where(test func(store.Run) bool) []store.Run {
 	var all []store.Run
 	for _, s := range m.runs {
-		if test(s.run) {
-			all = append(all, s.run)
+		if r := m.view(s); test(r) {
+			all = append(all, r)
 		}
 	}
 	slices.SortFunc(all, func(a, b store.Run) int { return strings.Compare(a.ID, b.ID) })
@@ -107,7 +118,7 @@ func by(runs []store.Run, at func(store.Run) time.Time) []store.Run {
 }
 
 func (m *model) orphans() []store.Run {
-	return m.where(func(r store.Run) bool { return !r.State.Terminal() && r.Owner != "" && !m.nodes[r.Owner] })
+	return m.where(func(r store.Run) bool { return r.Slot && !m.nodes[r.Owner] })
 }
 
 func (m *model) due(now time.Time) []store.Run {

@@ -39,7 +39,7 @@ func (h Harness) Run(t *testing.T) {
 		h.Crash = h.Reopen
 	}
 	all := slices.Concat(commitCases, fieldCases, refusalCases, fenceCases, claimCases, engineCases, queueCases,
-		stickyCases, poolCases, registryCases, orphanCases,
+		stickyCases, poolCases, registryCases, departureCases, orphanCases,
 		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases,
 		raceCases, momentCases,
 		handleCases, hintCases, surveyCases, identityCases, confirmCases, closingCases)

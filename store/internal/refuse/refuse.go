@@ -4,22 +4,28 @@ package refuse
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/interlude-go/interlude/store"
 )
 
+// Facts are what Change needs to know beside the run.
+type Facts struct {
+	Registered func(node string) (bool, error)      // whether the node of the commit's fence is
+	KeyUsed    func(key string) (bool, error)       // whether an earlier reply had the idempotency key
+	Departed   func(node string) (time.Time, error) // when the node that parked the run went; zero: it has not
+}
+
 // Change says why a commit of an existing run is refused, nil when it may be stored. Prev is the
-// record as it stands. Whether the node of the commit's fence is registered, and whether an earlier
-// reply of the run had the commit's idempotency key, is asked only when it matters; err is an error
-// of these two.
+// record as it stands. What the facts say is asked only when it matters; err is an error of theirs.
 //
 // The fence is compared before the version: a worker that lost its run must hear that, and not that
 // it should load the run and try again.
-func Change(c *store.Commit, prev *store.Run, registered, keyUsed func(string) (bool, error)) (refused, err error) {
+func Change(c *store.Commit, prev *store.Run, known Facts) (refused, err error) {
 	if f := c.Fence; f != nil {
 		owns := prev.Owner == f.Node && prev.Epoch == f.Epoch
 		if owns {
-			if owns, err = registered(f.Node); err != nil {
+			if owns, err = known.Registered(f.Node); err != nil {
 				return nil, err
 			}
 		}
@@ -31,11 +37,21 @@ func Change(c *store.Commit, prev *store.Run, registered, keyUsed func(string) (
 		return fmt.Errorf("%w: run %s is at version %d, not %d", store.ErrConflict, c.Run.ID, prev.Version,
 			c.Expect), nil
 	}
+	if prev.Parked() {
+		gone, err := known.Departed(prev.Owner)
+		if err != nil {
+			return nil, err
+		}
+		if c.Run.MissesDeparture(prev, gone) {
+			return fmt.Errorf("%w: run %s was parked by node %s, which has gone since", store.ErrConflict, c.Run.ID,
+				prev.Owner), nil
+		}
+	}
 	if err := c.CheckNext(prev, false); err != nil {
 		return err, nil
 	}
 	if c.Settled != nil && c.Settled.Key != "" {
-		used, err := keyUsed(c.Settled.Key)
+		used, err := known.KeyUsed(c.Settled.Key)
 		if err != nil {
 			return nil, err
 		}

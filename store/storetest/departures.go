@@ -1,0 +1,235 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// departures are what is left of the nodes that are gone, by id.
+func (w *world) departures() map[string]time.Time {
+	w.Helper()
+	all, err := w.store.Departures(w.ctx)
+	require.NoError(w, err)
+	at := make(map[string]time.Time, len(all))
+	for i, d := range all {
+		require.True(w, i == 0 || all[i-1].ID < d.ID)
+		at[d.ID] = d.At
+	}
+	return at
+}
+
+// expireAt takes the lease from a node at a time that is told, which a store with a clock of its own
+// does not heed.
+func (w *world) expireAt(now time.Time, id string) {
+	w.Helper()
+	_, err := w.store.Expire(w.ctx, now, id)
+	require.NoError(w, err)
+}
+
+var departureCases = []promised{
+	{
+		"departure/recovers what the node parked",
+		"When a node has gone, each call shows the runs that it parked as recovered, since then and with the reason, " +
+			"at the version that they had: nothing was written for them (J7, E1, E8).",
+		func(w *world) {
+			parked := w.until("parked", w.now.Add(time.Hour))
+			w.join("other")
+			w.submit("theirs")
+			theirs := w.commit(Asked(w.start("other"), w.tick(), false, time.Time{}))
+			meter, metered := w.store.(store.Meter)
+			var before store.Counters
+			if metered {
+				before = meter.Counters()
+			}
+			w.expireAt(w.tick(), "n")
+			if metered {
+				require.Equal(w, before.Commits, meter.Counters().Commits)
+			}
+			at, gone := w.departures()["n"]
+			require.True(w, gone)
+			want := parked.AfterDeparture(at)
+			require.Equal(w, store.RecoveredWaiting, want.Recovery)
+			require.Equal(w, store.PreservedReason, want.RecoveryReason)
+			require.False(w, want.RecoveredAt.Before(parked.UpdatedAt))
+			require.Equal(w, parked.Version, want.Version)
+			require.Equal(w, text(w, want), w.snapshot("parked").Run)
+			due, _, err := w.store.Due(w.ctx, w.now.Add(2*time.Hour), 9)
+			require.NoError(w, err)
+			require.Len(w, due, 1)
+			require.Equal(w, text(w, want), text(w, due[0]))
+			for _, list := range []func(context.Context, store.Query) (store.Page, error){w.store.Runs, w.store.Inbox} {
+				for _, q := range []store.Query{{}, {Newest: true}, {Pool: "p"}} {
+					page, err := list(w.ctx, q)
+					require.NoError(w, err)
+					require.Len(w, page.Runs, 2)
+					for _, r := range page.Runs {
+						if r.ID == "parked" {
+							require.Equal(w, text(w, want), text(w, r))
+						} else {
+							require.Equal(w, text(w, theirs), text(w, r))
+						}
+					}
+				}
+			}
+			require.Empty(w, w.orphans(9))
+		},
+	},
+	{
+		"departure/is made once",
+		"Whoever expires a node, and however often, its departure has one time, and its runs one time of recovery " +
+			"(E6).",
+		func(w *world) {
+			w.waiting("a")
+			var all atomic.Int32
+			w.race(4, func(ctx context.Context, i int, s store.Store) error {
+				gone, err := s.Expire(ctx, w.now.Add(time.Duration(i)*time.Second), "n")
+				all.Add(int32(len(gone)))
+				return err
+			})
+			require.EqualValues(w, 1, all.Load())
+			at, first := w.departures()["n"], w.load("a")
+			for range 3 {
+				w.expireAt(w.now.Add(time.Minute), "n")
+			}
+			require.Equal(w, at, w.departures()["n"])
+			require.Equal(w, first, w.load("a"))
+		},
+	},
+	{
+		"departure/is stored by the next commit",
+		"The next commit of the run is made on what was read, and stores it: the run says for ever that it was " +
+			"recovered, also when nothing is left of the node (E8).",
+		func(w *world) {
+			for _, id := range []string{"a", "b"} {
+				w.waiting(id)
+			}
+			w.expireAt(w.tick(), "n")
+			w.join("next")
+			seen := w.load("a")
+			w.commit(Answered(seen, w.tick(), ""))
+			w.commit(ended(w.load("b"), w.tick(), fsm.StateCanceled))
+			w.expire("nobody")
+			require.Empty(w, w.departures())
+			for _, id := range []string{"a", "b"} {
+				r := w.load(id)
+				require.Equal(w, store.RecoveredWaiting, r.Recovery)
+				require.Equal(w, store.PreservedReason, r.RecoveryReason)
+			}
+			require.Equal(w, seen.RecoveredAt, w.load("a").RecoveredAt)
+			r := w.commit(Asked(w.start("next"), w.tick(), false, time.Time{}))
+			require.Equal(w, text(w, r), w.snapshot("a").Run, "the node that parked it now is there")
+			w.expireAt(w.tick(), "next")
+			require.Equal(w, text(w, r.AfterDeparture(w.departures()["next"])), w.snapshot("a").Run)
+		},
+	},
+	{
+		"departure/refuses what was decided before it",
+		"A commit that was made on the run as it was before its node went is ErrConflict, though the version is " +
+			"right: who has read that the run is recovered never reads that it was not.",
+		func(w *world) {
+			before := w.waiting("a")
+			w.expireAt(w.tick(), "n")
+			w.refused(store.ErrConflict, Answered(before, w.tick(), ""))
+			w.refused(store.ErrConflict, ended(before, w.tick(), fsm.StateCanceled))
+			w.commit(Answered(w.load("a"), w.tick(), ""))
+		},
+	},
+	{
+		"departure/is of parked runs alone",
+		"A run that holds a slot, one that waits without a session, and one that nobody parked are read as they are " +
+			"stored.",
+		func(w *world) {
+			w.pool("p", 9, 0)
+			w.running("busy")
+			w.sticking("sticky")
+			lost := Asked(w.running("lost"), w.tick(), false, time.Time{})
+			lost.Run.Session = nil
+			w.commit(lost)
+			free := Asked(w.running("free"), w.tick(), false, time.Time{})
+			free.Run.Owner = ""
+			w.commit(free)
+			w.finished("over")
+			w.commit(Answered(w.waiting("queued"), w.tick(), ""))
+			before := map[string]runSnapshot{}
+			for _, id := range []string{"busy", "sticky", "lost", "free", "queued", "over"} {
+				before[id] = w.snapshot(id)
+			}
+			w.expireAt(w.tick(), "n")
+			for id, s := range before {
+				require.Equal(w, s, w.snapshot(id))
+			}
+		},
+	},
+	{
+		"departure/of a node that left none",
+		"A parked run may name a node that is not registered and left no departure, because one of an older release " +
+			"parked it or took it over: the next call of Expire makes it.",
+		func(w *world) {
+			r := w.waiting("a")
+			w.commit(Changed(r, w.tick(), func(r *store.Run) { r.Owner = "old" }))
+			require.Equal(w, store.RecoveryNone, w.load("a").Recovery)
+			gone, err := w.store.Expire(w.ctx, base)
+			require.NoError(w, err)
+			require.Empty(w, gone)
+			require.Contains(w, w.departures(), "old")
+			require.NotContains(w, w.departures(), "n")
+			require.Equal(w, store.RecoveredWaiting, w.load("a").Recovery)
+		},
+	},
+	{
+		"departure/goes when no run names it",
+		"What is left of a node goes with the last run that it parked, when Expire is called: there are never many.",
+		func(w *world) {
+			w.waiting("a")
+			for i := range 5 {
+				id := fmt.Sprint("n", i)
+				w.join(id)
+				w.expireAt(w.tick(), id)
+			}
+			w.expireAt(w.tick(), "n")
+			require.Contains(w, w.departures(), "n")
+			w.commit(ended(w.load("a"), w.tick(), fsm.StateCanceled))
+			w.expire("nobody")
+			require.Empty(w, w.departures())
+		},
+	},
+	{
+		"departure/races with a reply",
+		"A reply and the end of the node that parked the run: whoever comes first, the reply is stored once, tried " +
+			"again where it was refused.",
+		func(w *world) {
+			for i := range 8 {
+				id, node := fmt.Sprint("r", i), fmt.Sprint("n", i)
+				w.join(node)
+				w.submit(id)
+				w.commit(Asked(w.start(node), w.tick(), false, time.Time{}))
+				now := w.tick()
+				w.race(3, func(ctx context.Context, k int, s store.Store) error {
+					if k == 0 {
+						_, err := s.Expire(ctx, now, node)
+						return err
+					}
+					for {
+						r, err := s.Run(ctx, id)
+						if err != nil || r.Pending == nil {
+							return err
+						}
+						if err := one(ctx, s, Answered(r, now, "")); !errors.Is(err, store.ErrConflict) {
+							return err
+						}
+					}
+				})
+				require.Len(w, w.snapshot(id).History, 1)
+				w.commit(ended(w.load(id), w.tick(), fsm.StateCanceled))
+			}
+		},
+	},
+}
