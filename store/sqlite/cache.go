@@ -14,7 +14,8 @@ const (
 	cachedBytes = 4 << 20
 )
 
-// maxCachedNodes bounds how many nodes are known to be registered, or not.
+// maxCachedNodes bounds how many nodes are known to be registered, or not, and how many to have
+// gone, or not.
 const maxCachedNodes = 1000
 
 // writeCache holds the runs that the writing connection wrote last, the nodes, pools and watchers,
@@ -23,11 +24,12 @@ const maxCachedNodes = 1000
 // and somebody else has written since the last one, and when it fails. SQLite does the same with
 // its page cache.
 type writeCache struct {
-	version int64 // PRAGMA data_version, which the commits of others change
-	runs    cache.Runs[storedRun]
-	pools   []slots.Pool    // by name; nil when not loaded
-	nodes   map[string]bool // whether a node is registered, of those that were asked for
-	watched *time.Time      // until when another open store watches; nil when not loaded
+	version  int64 // PRAGMA data_version, which the commits of others change
+	runs     cache.Runs[storedRun]
+	pools    []slots.Pool         // by name; nil when not loaded
+	nodes    map[string]bool      // whether a node is registered, of those that were asked for
+	departed map[string]time.Time // when a node went, zero if it has not; likewise
+	watched  *time.Time           // until when another open store watches; nil when not loaded
 }
 
 // storedRun is a run as it stands in the file.
@@ -58,7 +60,7 @@ func (c *writeCache) validate(conn *conn) error {
 
 func (c *writeCache) clear() {
 	c.runs.Clear()
-	c.pools, c.nodes, c.watched = nil, nil, nil
+	c.pools, c.nodes, c.departed, c.watched = nil, nil, nil, nil
 }
 
 // put keeps a run that was just written; size is how many bytes of the cache it counts for. A

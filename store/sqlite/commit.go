@@ -79,11 +79,14 @@ func (w *writer) commit(e *entry.Entry) (refused, _ error) {
 	case err != nil:
 		return nil, err
 	}
-	refused, err = refuse.Change(&e.Commit, prev.run, w.registered, func(key string) (bool, error) {
-		if e.Settled.Question.ID == 1 { // the run has settled no other
-			return false, nil
-		}
-		return w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.row, key)
+	refused, err = refuse.Change(&e.Commit, prev.run, refuse.Facts{
+		Registered: w.registered, Departed: w.departed,
+		KeyUsed: func(key string) (bool, error) {
+			if e.Settled.Question.ID == 1 { // the run has settled no other
+				return false, nil
+			}
+			return w.exists(`SELECT 1 FROM settled WHERE run = ? AND key = ?`, prev.row, key)
+		},
 	})
 	if refused != nil || err != nil {
 		return refused, err
@@ -119,6 +122,25 @@ func (w *writer) registered(node string) (bool, error) {
 	}
 	w.cache.nodes[node] = is
 	return is, nil
+}
+
+// departed is when the node went; zero if it has left no departure.
+func (w *writer) departed(node string) (time.Time, error) {
+	at, cached := w.cache.departed[node]
+	if cached {
+		return at, nil
+	}
+	r, err := w.one(`SELECT at FROM departed WHERE id = ?`, node)
+	if err == nil {
+		at = r.time(0)
+	} else if !errors.Is(err, errNoRow) {
+		return at, err
+	}
+	if w.cache.departed == nil || len(w.cache.departed) > maxCachedNodes {
+		w.cache.departed = make(map[string]time.Time)
+	}
+	w.cache.departed[node] = at
+	return at, nil
 }
 
 // create inserts a new run.

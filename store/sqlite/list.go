@@ -77,7 +77,7 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 			some, err = c.listByLabel(ctx, rarest, f, order, limit, int64(want))
 		} else {
 			f.hasLabels(labels, func(int64) bool { return false })
-			some, err = c.records(ctx, "SELECT record FROM runs WHERE "+f.text()+order+limit,
+			some, err = c.records(ctx, "SELECT "+view+" FROM runs WHERE "+f.text()+order+limit,
 				append(f.args, int64(want))...)
 		}
 		if err != nil {
@@ -243,7 +243,7 @@ func (c *conn) listByLabel(ctx context.Context, label int64, f filter, order, li
 		return nil, err
 	}
 	for _, n := range rows {
-		some, err := c.records(ctx, `SELECT record FROM runs WHERE n = ?`, n)
+		some, err := c.records(ctx, `SELECT `+view+` FROM runs WHERE n = ?`, n)
 		if err != nil {
 			return nil, err
 		}

@@ -63,15 +63,26 @@ func (c *conn) snapshot(do func() error) error {
 
 // loadRun loads a run and the number of its row.
 func (c *conn) loadRun(id string) (n int64, run store.Run, _ error) {
-	r, err := c.one(`SELECT n, record FROM runs WHERE id = ?`, id)
+	r, err := c.one(`SELECT n, `+view+` FROM runs WHERE id = ?`, id)
 	if errors.Is(err, errNoRow) {
 		return 0, store.Run{}, refuse.NotFound(id)
 	}
 	if err != nil {
 		return 0, store.Run{}, err
 	}
-	run, err = store.Decode(r.blob(1))
+	run, err = r.view(1)
 	return r.int(0), run, err
+}
+
+// view is the columns of a run for a reader: its record, and when the node went that parked it. The
+// second one is looked up for parked runs alone.
+const view = `record, CASE WHEN slot IS NULL AND owner IS NOT NULL
+	THEN (SELECT at FROM departed WHERE departed.id = runs.owner) END`
+
+// view decodes the run of these columns, the first of which is i.
+func (r row) view(i int) (store.Run, error) {
+	run, err := store.Decode(r.blob(i))
+	return run.AfterDeparture(r.time(i + 1)), err
 }
 
 // Run implements store.Reader.
@@ -175,7 +186,7 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
 			due, err = c.records(ctx,
-				`SELECT record FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id
+				`SELECT `+view+` FROM runs WHERE deadline IS NOT NULL AND deadline <= ? ORDER BY deadline, id
 					LIMIT ? + 0`,
 				now.UnixMicro(), int64(limit))
 			if err != nil {
@@ -207,10 +218,10 @@ func (r row) time(i int) time.Time {
 	return time.UnixMicro(r.int(i)).UTC()
 }
 
-// records are the runs of a query for records.
+// records are the runs of a query for the columns of view.
 func (c *conn) records(ctx context.Context, query string, args ...driver.Value) (runs []store.Run, _ error) {
 	err := c.each(ctx, func(r row) error {
-		run, err := store.Decode(r.blob(0))
+		run, err := r.view(0)
 		runs = append(runs, run)
 		return err
 	}, query, args...)
@@ -222,45 +233,16 @@ func (s *Store) Orphans(ctx context.Context, skip, limit int) (orphans []store.R
 	if err := store.CheckSkip(skip, limit); err != nil {
 		return nil, err
 	}
-	err := s.read(ctx, func(c *conn) error {
-		return c.snapshot(func() error {
-			r, err := c.one(countHoldingOrphans)
-			if err != nil {
-				return err
-			}
-			holding := int(r.int(0)) // orphans that hold a slot come first
-			if skip < holding {
-				if orphans, err = c.records(ctx, holdingOrphans, int64(limit), int64(skip)); err != nil ||
-					len(orphans) == limit {
-					return err
-				}
-			}
-			parked, err := c.records(ctx, parkedOrphans, int64(limit-len(orphans)), int64(max(0, skip-holding)))
-			orphans = append(orphans, parked...)
-			return err
-		})
+	err := s.read(ctx, func(c *conn) (err error) {
+		orphans, err = c.records(ctx, orphansText, int64(limit), int64(skip))
+		return err
 	})
 	return orphans, err
 }
 
-const (
-	// holdingOrphans finds the orphans that hold a slot: at most as many as there are slots.
-	holdingOrphans = `SELECT record FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
-		ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
-	countHoldingOrphans = `SELECT count(*) FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)`
-	// parkedOrphans finds the other orphans. There may be a million parked runs, so it steps from
-	// owner to owner, with one seek for each, and passes over the runs of registered nodes.
-	parkedOrphans = `WITH RECURSIVE owners(owner) AS (
-			SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
-			UNION ALL
-			SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL
-				AND runs.owner > owners.owner)
-			FROM owners WHERE owners.owner IS NOT NULL
-		)
-		SELECT record FROM owners CROSS JOIN runs ON runs.owner = owners.owner AND runs.owner IS NOT NULL
-			AND slot IS NULL
-		WHERE owners.owner NOT IN (SELECT id FROM nodes) LIMIT ? + 0 OFFSET ? + 0`
-)
+// orphansText reads at most as many rows as there are slots.
+const orphansText = `SELECT ` + view + ` FROM runs WHERE slot = 1 AND owner NOT IN (SELECT id FROM nodes)
+	ORDER BY pool, key, owner LIMIT ? + 0 OFFSET ? + 0`
 
 // Confirm implements store.Confirmer. Whatever a read shows here is durable to Options.Synchronous
 // already:

@@ -94,7 +94,7 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 	var expired []store.Node
 	err := s.write(ctx, 1, func(w *writer) ([]store.Hint, error) {
 		expired = nil
-		w.cache.nodes = nil
+		w.cache.nodes, w.cache.departed = nil, nil
 		all, err := w.loadNodes()
 		if err != nil {
 			return nil, err
@@ -108,12 +108,45 @@ func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]sto
 			}
 			expired = append(expired, n)
 		}
-		return nil, nil
+		return nil, w.updateDepartures(now)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return expired, nil
+}
+
+// parkers finds the nodes that parked runs name. There may be a million parked runs, so it steps
+// from node to node, with one seek for each.
+const parkers = `WITH RECURSIVE parkers(id) AS (
+		SELECT min(owner) FROM runs WHERE owner IS NOT NULL AND slot IS NULL
+		UNION ALL
+		SELECT (SELECT min(runs.owner) FROM runs WHERE runs.owner IS NOT NULL AND slot IS NULL
+			AND runs.owner > parkers.id)
+		FROM parkers WHERE parkers.id IS NOT NULL
+	) `
+
+// updateDepartures makes the departures that are missing, and removes those that nobody names.
+func (w *writer) updateDepartures(now time.Time) error {
+	_, err := w.exec(`DELETE FROM departed WHERE NOT EXISTS (SELECT 1 FROM runs WHERE owner = departed.id
+		AND owner IS NOT NULL AND slot IS NULL)`)
+	if err == nil {
+		_, err = w.exec(parkers+`INSERT INTO departed (id, at) SELECT id, ? FROM parkers
+			WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM nodes) ON CONFLICT DO NOTHING`,
+			store.DepartureTime(now).UnixMicro())
+	}
+	return err
+}
+
+// Departures implements store.Registry.
+func (s *Store) Departures(ctx context.Context) (all []store.Departure, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		return c.each(context.Background(), func(r row) error {
+			all = append(all, store.Departure{ID: r.text(0), At: r.time(1)})
+			return nil
+		}, `SELECT id, at FROM departed ORDER BY id`)
+	})
+	return all, err
 }
 
 func (c *conn) loadNodes() (all []store.Node, _ error) {

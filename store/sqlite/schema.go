@@ -54,11 +54,24 @@ func migrate(c *conn) (err error) {
 			return err
 		}
 	}
+	if err := c.run(additions); err != nil {
+		return err
+	}
 	if err := c.run(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 		return err
 	}
 	return c.run("COMMIT")
 }
+
+// additions are tables that earlier versions do without. They are made at each Open where they are
+// missing, and change no version, so that the binary of an earlier release still opens the file.
+//
+// A row of departed is what is left of a node that has gone while parked runs name it. An earlier
+// release leaves none when a node of it goes; the next call of Expire makes it.
+const additions = `CREATE TABLE IF NOT EXISTS departed (
+	id TEXT    PRIMARY KEY,
+	at INTEGER NOT NULL
+) WITHOUT ROWID;`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {
