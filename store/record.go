@@ -159,5 +159,5 @@ func (r Run) AfterDeparture(at time.Time) Run {
 // prev from before its owner went, at that time. A store refuses such a commit with ErrConflict: a
 // run that somebody has read as recovered would otherwise be stored as one that never was.
 func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
-	return !at.IsZero() && prev.Parked() && prev.Session != nil && r.RecoveredAt.Before(at)
+	return !at.IsZero() && prev.Parked() && r.Session != nil && r.RecoveredAt.Before(at)
 }

@@ -128,6 +128,7 @@ func checkIndexes(ctx context.Context, conn *pgx.Conn, schema string, known []Mi
 const neededRights = `(VALUES
 	('migrations', ARRAY['SELECT']), ('store', ARRAY['SELECT']), ('pools', ARRAY['SELECT', 'INSERT', 'UPDATE']),
 		('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+	('departed', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
 

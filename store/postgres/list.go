@@ -111,7 +111,7 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		f.and("r.labels @> $%d::text[]", labelTexts(q.Labels))
 	}
 	f.args = append(f.args, q.Limit+1)
-	return fmt.Sprintf("SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s ORDER BY "+
-		"%s%s, %s%s LIMIT $%d",
+	return fmt.Sprintf("SELECT "+view+" FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s "+
+		"ORDER BY %s%s, %s%s LIMIT $%d",
 		strings.Join(f.where, " AND "), l.column, order, l.id, order, len(f.args)), f.args, nil
 }

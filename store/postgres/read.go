@@ -131,17 +131,38 @@ func readOne[T any](ctx context.Context, r *reader, id, text string, scan func(p
 	return all[0], nil
 }
 
+// view is the columns of a row s of states for a reader: its record, and when the node went that
+// parked the run. The second one is looked up for parked runs alone.
+const view = `s.record, CASE WHEN s.owner IS NOT NULL AND NOT s.slot
+	THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END`
+
+// scanRun reads the columns of view.
 func scanRun(row pgx.CollectableRow) (store.Run, error) {
 	var record []byte
-	if err := row.Scan(&record); err != nil {
+	var departed *int64
+	if err := row.Scan(&record, &departed); err != nil {
 		return store.Run{}, err
 	}
-	return store.Decode(record)
+	return decodeView(record, departed)
+}
+
+// decodeView decodes the columns of view.
+func decodeView(record []byte, departed *int64) (store.Run, error) {
+	run, err := store.Decode(record)
+	return run.AfterDeparture(departureTime(departed)), err
+}
+
+// departureTime is a column that may be NULL, which is the zero time.
+func departureTime(micros *int64) time.Time {
+	if micros == nil {
+		return time.Time{}
+	}
+	return timeOf(*micros)
 }
 
 var (
 	runText = sql(
-		`SELECT s.record FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
+		`SELECT ` + view + ` FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 	identityText = sql(`SELECT identity FROM interlude.store`)
 	specText     = sql(`SELECT spec FROM interlude.runs WHERE id = $1::text`)
 	settledText  = sql(
@@ -151,7 +172,7 @@ var (
 		`SELECT t.record FROM interlude.runs r JOIN interlude.settled t ON t.run = r.n WHERE r.id = $1::text
 			AND t.id = $2::bigint`)
 	historyText = sql(
-		`SELECT s.record, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
+		`SELECT ` + view + `, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
 )
 
@@ -227,8 +248,9 @@ func (r *reader) History(ctx context.Context, id string) (store.Run, []interacti
 	}
 	l, err := readOne(ctx, r, id, r.texts[historyText], func(row pgx.CollectableRow) (l life, _ error) {
 		var record []byte
+		var departed *int64
 		var settled [][]byte
-		if err := row.Scan(&record, &settled); err != nil {
+		if err := row.Scan(&record, &departed, &settled); err != nil {
 			return l, err
 		}
 		for _, body := range settled {
@@ -239,7 +261,7 @@ func (r *reader) History(ctx context.Context, id string) (store.Run, []interacti
 			l.history = append(l.history, one)
 		}
 		var err error
-		l.run, err = store.Decode(record)
+		l.run, err = decodeView(record, departed)
 		return l, err
 	}, id)
 	return l.run, l.history, err
@@ -279,36 +301,18 @@ func (r *reader) Events(ctx context.Context, id string, after uint64, limit int)
 const maxSeq = 1<<63 - 1
 
 var (
-	dueText = sql(`(SELECT record, NULL::bigint FROM interlude.states WHERE deadline IS NOT NULL
-		AND deadline <= $1::bigint ORDER BY deadline, id LIMIT $2::bigint)
+	dueText = sql(`(SELECT ` + view + `, NULL::bigint FROM interlude.states s WHERE s.deadline IS NOT NULL
+		AND s.deadline <= $1::bigint ORDER BY s.deadline, s.id LIMIT $2::bigint)
 		UNION ALL
-		(SELECT NULL, least(
+		(SELECT NULL, NULL, least(
 			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline > $1::bigint
 				ORDER BY deadline LIMIT 1),
 			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint
 				ORDER BY delayed_until LIMIT 1)))`)
-	// orphansText returns first the orphans that hold a slot, at most as many as there are slots.
-	// Parked orphans may be a million runs: it finds their owners by one seek an owner.
-	orphansText = sql(`WITH RECURSIVE held AS MATERIALIZED (
-			SELECT s.record, s.pool, s.key, s.id FROM interlude.states s
-			WHERE s.slot AND NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = s.owner)
-		), owners (owner) AS (
-			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
-			UNION ALL
-			SELECT next.owner FROM owners CROSS JOIN LATERAL (
-				SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot
-					AND s.owner > owners.owner ORDER BY s.owner LIMIT 1
-			) AS next
-		)
-		SELECT record FROM (
-			(SELECT record FROM held ORDER BY pool, key, id LIMIT $2::bigint OFFSET $1::bigint)
-			UNION ALL
-			(SELECT p.record FROM owners CROSS JOIN LATERAL (
-				SELECT s.record FROM interlude.states s WHERE s.owner = owners.owner AND s.owner IS NOT NULL
-					AND NOT s.slot
-			) p WHERE NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = owners.owner)
-			LIMIT $2::bigint OFFSET greatest(0, $1::bigint - (SELECT count(*) FROM held)))
-		) AS orphans LIMIT $2::bigint`)
+	// orphansText reads at most as many rows as there are slots.
+	orphansText = sql(`SELECT ` + view + ` FROM interlude.states s
+		WHERE s.slot AND NOT EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = s.owner)
+		ORDER BY s.pool, s.key, s.id LIMIT $2::bigint OFFSET $1::bigint`)
 )
 
 // Due implements store.Reader.
@@ -318,8 +322,8 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 	}
 	_, err := readRows(ctx, r, r.texts[dueText], func(row pgx.CollectableRow) (none struct{}, _ error) {
 		var record []byte
-		var at *int64
-		if err := row.Scan(&record, &at); err != nil {
+		var departed, at *int64
+		if err := row.Scan(&record, &departed, &at); err != nil {
 			return none, err
 		}
 		if record == nil {
@@ -328,7 +332,7 @@ func (r *reader) Due(ctx context.Context, now time.Time, limit int) (due []store
 			}
 			return none, nil
 		}
-		run, err := store.Decode(record)
+		run, err := decodeView(record, departed)
 		due = append(due, run)
 		return none, err
 	}, now.UnixMicro(), int64(limit))

@@ -28,10 +28,12 @@ type runReadJob = groupcommit.Job[*runRead]
 
 // runsText returns no record that this process has cached at its present version.
 var runsText = sql(
-	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END
+	`SELECT v.i, s.n, s.version, CASE WHEN s.n = v.n AND s.version = v.version THEN NULL ELSE s.record END,
+		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
+			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END
 	FROM unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS v (id, n, version, i)
 	CROSS JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r
-	CROSS JOIN LATERAL (SELECT n, version, record FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
+	CROSS JOIN LATERAL (SELECT n, version, record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s`)
 
 // Run implements store.Reader.
 func (s *Store) Run(ctx context.Context, id string) (store.Run, error) {
@@ -62,17 +64,20 @@ func (s *Store) readRuns(jobs []*runReadJob) {
 		var i int
 		var n, version int64
 		var record []byte
-		if err := row.Scan(&i, &n, &version, &record); err != nil {
+		var departed *int64
+		if err := row.Scan(&i, &n, &version, &record, &departed); err != nil {
 			return none, err
 		}
 		read, err := jobs[i-1].Work, &errs[i-1]
+		at := departureTime(departed)
 		if record == nil {
-			read.run, *err = cached[i-1].run.Clone(), nil
+			read.run, *err = cached[i-1].run.Clone().AfterDeparture(at), nil
 			return none, nil
 		}
-		if read.run, *err = store.Decode(record); *err == nil {
-			run := read.run.Clone()
-			s.cache.put(storedRun{row: n, run: &run}, len(record))
+		var stored store.Run
+		if stored, *err = store.Decode(record); *err == nil {
+			read.run = stored.Clone().AfterDeparture(at)
+			s.cache.put(storedRun{row: n, run: &stored}, len(record))
 		}
 		return none, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store/internal/refuse"
 )
 
-// Leases are judged by the server's clock: the times that callers pass in do not count here.
+// Leases are judged by the server's clock: the times that callers pass in do not count for them.
 var (
 	joinText = sql(`INSERT INTO interlude.nodes (id, identity, lease, until, engines)
 		VALUES ($1::text, $2::text, $3::bigint,
@@ -25,10 +25,33 @@ var (
 		SELECT s.id, s.epoch, s.state FROM renewed LEFT JOIN LATERAL (
 			SELECT id, epoch, state FROM interlude.states WHERE slot AND owner = renewed.id
 		) s ON true ORDER BY s.id`)
-	expireText = sql(`DELETE FROM interlude.nodes WHERE until < ` + serverMicros +
-		` OR id = ANY ($1::text[]) RETURNING id, identity, lease, until, engines`)
-	nodesText = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
-	poolText  = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
+	// expireText finds the nodes that parked runs name by one seek a node. Those that it removes get a
+	// departure in any case: it does not see the commits for which their removal has waited.
+	expireText = sql(`WITH RECURSIVE gone AS (
+			DELETE FROM interlude.nodes WHERE until < ` + serverMicros + ` OR id = ANY ($1::text[])
+			RETURNING id, identity, lease, until, engines
+		), parkers (id) AS (
+			(SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot ORDER BY s.owner LIMIT 1)
+			UNION ALL
+			SELECT next.owner FROM parkers CROSS JOIN LATERAL (
+				SELECT s.owner FROM interlude.states s WHERE s.owner IS NOT NULL AND NOT s.slot
+					AND s.owner > parkers.id ORDER BY s.owner LIMIT 1
+			) AS next
+		), made AS (
+			INSERT INTO interlude.departed (id, at)
+			SELECT id, $2::bigint FROM gone
+			UNION
+			SELECT id, $2::bigint FROM parkers WHERE NOT EXISTS (SELECT FROM interlude.nodes
+				WHERE nodes.id = parkers.id)
+			ON CONFLICT (id) DO NOTHING
+		), forgotten AS (
+			DELETE FROM interlude.departed d WHERE NOT EXISTS (SELECT FROM interlude.states s WHERE s.owner = d.id
+				AND s.owner IS NOT NULL AND NOT s.slot)
+		)
+		SELECT id, identity, lease, until, engines FROM gone`)
+	departedText = sql(`SELECT id, at FROM interlude.departed ORDER BY id`)
+	nodesText    = sql(`SELECT id, identity, lease, until, engines FROM interlude.nodes ORDER BY id`)
+	poolText     = sql(`INSERT INTO interlude.pools (name, capacity, key_capacity)
 		VALUES ($1::text, $2::bigint, $3::bigint)
 		ON CONFLICT (name) DO UPDATE SET capacity = excluded.capacity, key_capacity = excluded.key_capacity`)
 	poolsText = sql(`SELECT name, capacity, key_capacity, (SELECT count(*) FROM interlude.states
@@ -121,14 +144,25 @@ func (s *Store) Renew(ctx context.Context, id string, _ time.Time) ([]store.Hold
 }
 
 // Expire implements store.Registry.
-func (s *Store) Expire(ctx context.Context, _ time.Time, ids ...string) ([]store.Node, error) {
+func (s *Store) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
 	named := make([]string, 0, len(ids)) // an id that cannot be stored is of no node
 	for _, id := range ids {
 		if storable(id) {
 			named = append(named, id)
 		}
 	}
-	return readRows(ctx, &s.reader, s.texts[expireText], scanNode, named)
+	return readRows(ctx, &s.reader, s.texts[expireText], scanNode, named,
+		store.DepartureTime(now).UnixMicro())
+}
+
+// Departures implements store.Registry.
+func (r *reader) Departures(ctx context.Context) ([]store.Departure, error) {
+	return readRows(ctx, r, r.texts[departedText], func(row pgx.CollectableRow) (d store.Departure, _ error) {
+		var at int64
+		err := row.Scan(&d.ID, &at)
+		d.At = timeOf(at)
+		return d, err
+	})
 }
 
 func scanNode(row pgx.CollectableRow) (n store.Node, _ error) {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // A commit is verified before it is written: nothing that is known of its run speaks against it. The
-// statement that writes it repeats the conditions that a race could change, the version, the fence
-// and the key, so that a verification may be out of date.
+// statement that writes it repeats the conditions that a race could change, the version, the fence,
+// the key and the departure of who parked the run, so that a verification may be out of date.
 
 // verifyFromCache verifies a commit against the cached record of its run, if that is the version
 // that the commit is made on.
@@ -99,15 +100,18 @@ type snapshot struct {
 	registered bool // the node of the commit's fence is registered
 	keyUsed    bool // an earlier reply of the run had the commit's idempotency key
 	poolExists bool
+	departed   *int64 // when the node went that parked the run
 }
 
 var snapshotText = sql(`SELECT coalesce(r.n, 0), s.record,
 		EXISTS (SELECT FROM interlude.nodes WHERE nodes.id = v.node),
 		EXISTS (SELECT FROM interlude.settled WHERE settled.run = r.n AND settled.key = v.key),
-		EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool)
+		EXISTS (SELECT FROM interlude.pools WHERE pools.name = v.pool),
+		CASE WHEN s.owner IS NOT NULL AND NOT s.slot
+			THEN (SELECT d.at FROM interlude.departed d WHERE d.id = s.owner) END
 	FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY AS v (id, node, key, pool, i)
 	LEFT JOIN LATERAL (SELECT n FROM interlude.runs WHERE runs.id = v.id LIMIT 1) r ON true
-	LEFT JOIN LATERAL (SELECT record FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
+	LEFT JOIN LATERAL (SELECT record, owner, slot FROM interlude.states WHERE states.n = r.n LIMIT 1) s ON true
 	ORDER BY v.i`)
 
 // loadSnapshots loads the snapshots of commits, in their order. The statement settings goes before
@@ -128,7 +132,7 @@ func (s *Store) loadSnapshots(ctx context.Context, q querier, settings string, c
 	}
 	snapshots, err := queryAfter(ctx, q, settings, s.texts[snapshotText],
 		func(row pgx.CollectableRow) (v snapshot, _ error) {
-			err := row.Scan(&v.row, &v.record, &v.registered, &v.keyUsed, &v.poolExists)
+			err := row.Scan(&v.row, &v.record, &v.registered, &v.keyUsed, &v.poolExists, &v.departed)
 			return v, err
 		}, ids, nodes, keys, pools)
 	if err == nil && len(snapshots) != len(commits) {
@@ -155,9 +159,12 @@ func (c *pendingCommit) verifyAgainst(v *snapshot) (prev *store.Run, refused err
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", id, err)
 	}
-	registered := func(string) (bool, error) { return v.registered, nil }
-	keyUsed := func(string) (bool, error) { return v.keyUsed, nil }
-	if refused, _ := refuse.Change(&c.Commit, &run, registered, keyUsed); refused != nil {
+	known := refuse.Facts{
+		Registered: func(string) (bool, error) { return v.registered, nil },
+		KeyUsed:    func(string) (bool, error) { return v.keyUsed, nil },
+		Departed:   func(string) (time.Time, error) { return departureTime(v.departed), nil },
+	}
+	if refused, _ := refuse.Change(&c.Commit, &run, known); refused != nil {
 		return &run, refused
 	}
 	c.row, c.verified = v.row, true

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/hex"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,15 +64,18 @@ func updateStatement(lock string) string {
 				$7::boolean[], $8::text[], $9::bigint[],
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bigint[], $16::bigint[],
 					$17::bigint[], $18::bytea[],
-				$19::bigint[], $20::bytea[], $21::bytea[])
+				$19::bigint[], $20::bytea[], $21::bytea[],
+				$22::bigint[])
 			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline,
 				finished_at, record, node, held, first, last,
-				bodies, question, key, settled)
+				bodies, question, key, settled, recovered)
 			WHERE s.n = v.n AND s.version = v.expect
 				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes
 					WHERE nodes.id = v.node ` + lock + `))
 				AND (v.key IS NULL OR NOT EXISTS (SELECT FROM interlude.settled WHERE settled.run = v.n
 					AND settled.key = v.key))
+				AND (s.asked_at IS NULL OR s.slot OR NOT EXISTS (SELECT FROM interlude.departed d WHERE d.id = s.owner
+					AND d.at > v.recovered))
 			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled
 		), event AS (
 			INSERT INTO interlude.events (run, last, first, bodies) SELECT n, last, first, bodies FROM state
@@ -97,6 +101,7 @@ type createColumns struct {
 // updateColumns are the arguments of updateText, column by column.
 type updateColumns struct {
 	n, expect, epoch, held, first, last, question         []int64
+	recovered                                             []int64
 	state                                                 []string
 	queuedAt, delayedUntil, askedAt, deadline, finishedAt []*int64
 	ready, slot                                           []bool
@@ -135,8 +140,21 @@ func (u *updateColumns) add(p *pendingCommit) {
 	if p.Settled != nil {
 		question, key = int64(p.Settled.Question.ID), bytesColumn(p.Settled.Key)
 	}
+	u.recovered = append(u.recovered, recoveredColumn(r))
 	u.node, u.held = append(u.node, node), append(u.held, held)
 	u.question, u.key, u.settled = append(u.question, question), append(u.key, key), append(u.settled, p.SettledRecord)
+}
+
+// recoveredColumn is the latest departure of who parked the run that the record heeds: see
+// store.Run.MissesDeparture.
+func recoveredColumn(r *store.Run) int64 {
+	switch {
+	case r.Session == nil:
+		return math.MaxInt64
+	case r.RecoveredAt.IsZero():
+		return math.MinInt64
+	}
+	return r.RecoveredAt.UnixMicro()
 }
 
 // queueWrites adds the statements of commits to a batch. The first ones, so many as creating says,
@@ -167,7 +185,7 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 	}
 	b.Queue(s.texts[text], u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
-		u.settled)
+		u.settled, u.recovered)
 }
 
 // readWritten reads the results of what queueWrites has added, and marks the commits that were
