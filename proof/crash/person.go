@@ -135,8 +135,8 @@ func reply(p *Plan, question int) interaction.Reply {
 		Actor: "ada"}
 }
 
-// rescued waits until this host has recovered the run, so that nobody meets it on its way there: it
-// has ended, or waits here for its reply, or an earlier host came as far as that.
+// rescued waits until the run is recovered, so that nobody meets it on its way there: it has ended,
+// or waits for its reply though the node that parked it is gone.
 func (p *person) rescued(ctx context.Context) error {
 	var err error
 	if late := p.until(ctx, func() bool {
@@ -144,7 +144,7 @@ func (p *person) rescued(ctx context.Context) error {
 		if run, err = p.watch.Get(ctx, p.id); err != nil || run.State.Terminal() {
 			return true
 		}
-		return p.plan.Replies != nil && (run.State != fsm.StateWaitingUser || p.Store.is(run.Owner))
+		return p.plan.Replies != nil && (run.State != fsm.StateWaitingUser || run.Recovery == store.RecoveredWaiting)
 	}); late != nil {
 		return late
 	}

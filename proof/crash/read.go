@@ -101,6 +101,13 @@ func (s *Store) Nodes(ctx context.Context) ([]store.Node, error) {
 	}, func([]store.Node) Point { return Point{Name: "nodes", Upkeep: true} })
 }
 
+// Departures implements store.Registry.
+func (s *Store) Departures(ctx context.Context) ([]store.Departure, error) {
+	return read(s, func() ([]store.Departure, error) {
+		return s.Store.Departures(ctx)
+	}, func([]store.Departure) Point { return Point{Name: "departures", Upkeep: true} })
+}
+
 // Pools implements store.Registry.
 func (s *Store) Pools(ctx context.Context) ([]store.PoolUse, error) {
 	return read(s, func() ([]store.PoolUse, error) {

@@ -60,7 +60,6 @@ var (
 	plain  = explore.Scenario{}
 	repeat = explore.Scenario{Repeatable: true}
 	asks   = explore.Scenario{Interactive: true}
-	strict = explore.Scenario{Interactive: true, Strict: true}
 	held   = explore.Scenario{Interactive: true, Sticky: true}
 )
 
@@ -98,7 +97,6 @@ var guards = []struct {
 	{explore.OutcomeChecked, plain, "PI-10", 4},
 	{explore.DroppedSettled, plain, "PI-10", 5},
 	{explore.ClaimPending, plain, "PI-10", 3},
-	{explore.RecoverWaiting, strict, "PI-17", 4},
 	{explore.RecoverRunning, plain, "PI-17", 2},
 	{explore.RecoverAnswered, held, "PI-17", 5},
 }

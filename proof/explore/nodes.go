@@ -12,7 +12,7 @@ func (w *walk) registry(i int) {
 		if j != i && s.Nodes[j].Up && n.Registered && (!n.Up || n.Lapsed || w.off[LeaseEnded]) {
 			next := w.newStep()
 			next.Nodes[i].Registered, next.Nodes[i].Lapsed = false, false
-			broken := ""
+			broken := w.departs(next, i, worker(j))
 			if n.Up && !n.Lapsed {
 				broken = "PI-13: the lease of a node expires that lives and renews it"
 			}
@@ -56,8 +56,29 @@ func (w *walk) registry(i int) {
 // the node of before is dead; the two are one step here.
 func (w *walk) restart(i int) {
 	next := w.newStep()
+	broken := ""
+	if next.Nodes[i].Registered {
+		broken = w.departs(next, i, worker(i))
+	}
 	w.register(next, i, !w.off[RestartID])
-	w.step(Action{kind: restarts, who: worker(i)}, next, "")
+	w.step(Action{kind: restarts, who: worker(i)}, next, broken)
+}
+
+// departs recovers the run that a node has parked which goes in this step. Nothing is written for
+// it: all read it as recovered from then on, and what was decided before is refused, so that here
+// it is a commit like any other.
+func (w *walk) departs(s *State, i int, by actor) (broken string) {
+	base := s.Run
+	if base.State != waiting || base.Slot || base.Owner != owner(i+1) {
+		return ""
+	}
+	ch := &change{event: preserveWaiting, extra: pendingMatches, node: i}
+	next, r := w.decide(&base, ch)
+	if !r.allowed() {
+		w.coverage.addRule(r.rule)
+		return "the contract loses a parked run with its node (" + r.code + ")"
+	}
+	return w.store(s, next, ch, r, base.State, by)
 }
 
 // abandonWork ends everything that the node does. A commit that it has sent may still arrive.

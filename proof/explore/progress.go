@@ -30,10 +30,10 @@ func (a Action) isProgress() bool {
 }
 
 // isFinal reports whether the system may stay in the state for ever: the run is over, or it waits
-// for a person without a deadline (D1) and its owner lives.
+// for a person without a deadline (D1), whether or not the node lives that parked it (J7).
 func (s *search) isFinal(from *State) bool {
 	r := &from.Run
-	return s.over(r) || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky && !s.orphaned(from)
+	return s.over(r) || r.State == waiting && s.scenario.Strict && !s.scenario.Sticky
 }
 
 // findStuck finds the first state from which no steps lead to a final one. It walks the graph

@@ -48,7 +48,6 @@ const (
 	OutcomeChecked  // an unacknowledged outcome is looked up, and sent once more if it was not stored
 	DroppedSettled  // a turn that the node dropped is settled, and not started a second time
 	ClaimPending    // a node starts no worker for a run whose claim may still be acknowledged
-	RecoverWaiting  // recovery settles parked runs
 	RecoverRunning  // recovery settles running runs
 	RecoverAnswered // recovery settles queued runs that have a slot
 
@@ -85,7 +84,6 @@ var switchNames = [switches]string{
 	OutcomeChecked:  "outcome.checked",
 	DroppedSettled:  "dropped.settled",
 	ClaimPending:    "claim.pending",
-	RecoverWaiting:  "recover.waiting",
 	RecoverRunning:  "recover.running",
 	RecoverAnswered: "recover.answered",
 }

@@ -14,11 +14,11 @@ func (w *walk) upkeep(i int) {
 		w.planUpkeep(i, Action{kind: readsDeadline, who: who, arg: r.Deadline}, Command{Task: fireDeadline,
 			ID: r.Deadline})
 	}
-	if w.recoverable(s, i) {
+	switch recoverable := w.recoverable(s, i); {
+	case recoverable && r.State == waiting && !r.Slot: // it goes on, unless the engine refuses its session
+		w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
+	case recoverable:
 		w.planUpkeep(i, Action{kind: readsOrphan, who: who}, Command{Task: recoverOrphan})
-		if r.State == waiting && !w.scenario.Sticky {
-			w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
-		}
 	}
 	if r.State == waiting && r.Owner == owner(i+1) && w.scenario.Sticky && !n.Resident && n.Phase == idle {
 		w.planUpkeep(i, Action{kind: noticesLostProcess, who: who}, Command{Task: reportLoss, ID: r.Pending})
@@ -36,7 +36,7 @@ func (w *walk) planUpkeep(i int, a Action, op Command) {
 func (w *walk) recoverable(s *State, i int) bool {
 	r := &s.Run
 	switch {
-	case w.over(r) || w.off[RecoverWaiting] && r.State == waiting || w.off[RecoverRunning] && r.State == running ||
+	case w.over(r) || w.off[RecoverRunning] && r.State == running ||
 		w.off[RecoverAnswered] && r.State == queued:
 		return false
 	case w.off[RecoverOrphans] && r.Owner != 0:
@@ -63,7 +63,7 @@ func (w *walk) commitUpkeep(i int, op Command) {
 	case reportLoss:
 		w.commit(s, a, base, &change{event: processLost})
 	default:
-		w.commitRecovery(s, i, a, base, op.ID == 1)
+		w.commitRecovery(s, i, a, base)
 	}
 }
 
@@ -77,7 +77,7 @@ func (w *walk) expire(r *Run) *change {
 }
 
 // commitRecovery settles an orphan.
-func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, refused bool) {
+func (w *walk) commitRecovery(s *State, i int, a Action, base *Run) {
 	broken := ""
 	if !w.orphaned(s) {
 		broken = "PI-12: recovery settles a run whose owner is alive"
@@ -86,21 +86,16 @@ func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, refused bool
 		w.step(a, s, broken)
 		return
 	}
-	w.commit(s, a, base, w.recoverRun(base, i, refused))
+	w.commit(s, a, base, w.recoverRun(base, i))
 }
 
-// recoverRun returns the change that settles an orphan.
-func (w *walk) recoverRun(r *Run, i int, refused bool) *change {
-	known := w.facts(r)
-	switch {
-	case r.State == running:
+// recoverRun returns the change that settles an orphan, or a parked run whose session is refused.
+func (w *walk) recoverRun(r *Run, i int) *change {
+	if r.State == running {
 		repeat := &change{event: requeue, extra: workerGone, node: i}
 		if _, ruled := w.decide(r, repeat); ruled.allowed() {
 			return repeat
 		}
-	case known&sticky != 0:
-	case r.State == waiting && !refused && r.Session:
-		return &change{event: preserveWaiting, extra: pendingMatches, node: i}
 	}
 	return &change{event: reconcileFailed, extra: contextLost | workerGone, node: i}
 }

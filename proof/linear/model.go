@@ -66,6 +66,9 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		if !now.left(in.Node) {
 			now.gone += in.Node + "\n"
 		}
+		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14, as it is read
+			now.Recovery = "recovered_waiting"
+		}
 		return now, Output{}
 	}
 	if in.Kind == Submit {

@@ -38,6 +38,9 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 	case now.Version != c.Expect:
 		return now, Output{Err: Conflict}
 	}
+	if now.Recovery == "recovered_waiting" && c.After.Recovery == "none" {
+		return now, Output{Err: Conflict} // decided before the node went that parked the run
+	}
 	next, wrong := m.fire(now, c)
 	if wrong == "" {
 		wrong = differs(next.View, ViewOf(&c.After))

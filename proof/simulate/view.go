@@ -224,6 +224,18 @@ func (v *view) Nodes(ctx context.Context) ([]store.Node, error) {
 	})
 }
 
+// Departures implements store.Registry.
+func (v *view) Departures(ctx context.Context) ([]store.Departure, error) {
+	w := v.world
+	return do(ctx, v, "Departures", "", func() ([]store.Departure, error) {
+		all, err := w.store.Departures(w.ctx)
+		for i := range all {
+			all[i].ID = w.names.id(all[i].ID)
+		}
+		return all, err
+	})
+}
+
 // SetPool implements store.Registry.
 func (v *view) SetPool(ctx context.Context, p slots.Pool) error {
 	_, err := do(ctx, v, "SetPool", p.Name, func() (struct{}, error) {

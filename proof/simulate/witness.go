@@ -126,6 +126,7 @@ func (w *world) expire(now time.Time, ids []string) ([]store.Node, error) {
 	gone, err := w.store.Expire(w.ctx, now, ids...)
 	for i := range gone {
 		delete(w.witness.nodes, gone[i].ID)
+		w.witness.departed(gone[i].ID)
 		w.said += "takes the lease of " + gone[i].ID + " "
 		if len(ids) == 0 {
 			w.saw("a lease ran out and was taken")
@@ -145,9 +146,23 @@ func (x *witness) stored(c *store.Commit) {
 		}
 	}
 	x.compareRun(c.Run.ID, c)
-	now := x.runs[c.Run.ID]
-	if prev != nil && prev.State == fsm.StateWaitingUser && now.State == fsm.StateWaitingUser &&
-		prev.Owner != now.Owner {
+}
+
+// departed reads the runs that a node parked which has just gone: they are recovered, and nothing
+// was written (J7).
+func (x *witness) departed(node string) {
+	w := x.world
+	for id, prev := range x.runs {
+		if !prev.Parked() || prev.Owner != node {
+			continue
+		}
+		run, err := w.store.Run(w.ctx, id)
+		if err != nil || run.Recovery != store.RecoveredWaiting || run.RecoveredAt.Before(prev.UpdatedAt) ||
+			run.Version != prev.Version {
+			w.fault(fmt.Sprintf("run %s was parked by %s, which is gone, and is read as %+v: %v", id, node, run, err))
+			continue
+		}
+		x.runs[id] = &run
 		w.saw("waiting_user → waiting_user: restart.preserve_waiting")
 	}
 }
@@ -188,6 +203,8 @@ func follows(prev, next *store.Run, c *store.Commit) string {
 		return fmt.Sprintf("attempt %d has the epoch of the one before", next.Attempt)
 	case next.UpdatedAt.Before(prev.UpdatedAt):
 		return "time went back"
+	case next.RecoveredAt.Before(prev.RecoveredAt):
+		return "it was recovered, and was not any more"
 	case c != nil && next.Seq != prev.Seq+uint64(len(c.Events)):
 		return fmt.Sprintf("it ends at event %d, %d of which are new, and the one before ended at %d", next.Seq,
 			len(c.Events), prev.Seq)
