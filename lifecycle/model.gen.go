@@ -57,7 +57,7 @@ import (
 //		// Slot says that the run holds an execution slot of its pool.
 //		Slot bool
 //		// Owner is the node that executes the run, holds its process, or parked it; empty when none has
-//		// to do with it.
+//		// to do with it. Of a parked run without a slot it says no more than who parked it.
 //		Owner string
 //		// Epoch is the fencing epoch of the last claim.
 //		Epoch uint64
@@ -93,6 +93,15 @@ import (
 //
 //	// Clone returns a copy that shares nothing with the record.
 //	func (r Run) Clone() Run
+//
+//	// Parked reports whether the run waits and belongs to nobody: it holds no slot, and only its question and its session are needed to go on.
+//	func (r *Run) Parked() bool
+//
+//	// AfterDeparture returns the run as it is read once its owner has gone at that time: a parked run whose session is there is recovered (TR-14, E1, E8).
+//	func (r Run) AfterDeparture(at time.Time) Run
+//
+//	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev from before its owner went, at that time.
+//	func (r *Run) MissesDeparture(prev *Run, at time.Time) bool
 type Run = store.Run
 
 // State is where a run stands.
@@ -640,7 +649,7 @@ const (
 	TriggerInteractionProcessLost Trigger = fsm.EventInteractionProcessLost
 	// TriggerRunCanceled: Somebody canceled the run. (EV-09: F2, I6)
 	TriggerRunCanceled Trigger = fsm.EventRunCanceled
-	// TriggerRestartPreserveWaiting: Recovery found a parked run whose context is intact. (EV-10: E1)
+	// TriggerRestartPreserveWaiting: The node that parked the run is gone, and the run's context is intact. (EV-10: E1)
 	TriggerRestartPreserveWaiting Trigger = fsm.EventRestartPreserveWaiting
 	// TriggerRestartReconcileFailed: Recovery found a run whose context is lost. (EV-11: E2, E3, E4)
 	TriggerRestartReconcileFailed Trigger = fsm.EventRestartReconcileFailed
