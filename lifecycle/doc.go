@@ -17,7 +17,9 @@
 //   - A claim: node.schedule and node.claim, then node.dispatch to a worker (scheduler.go).
 //   - A turn: turn.run (worker.go) has turn.execute call the engine (turn.go), collectEvidence read
 //     the outcome (evidence.go), and turn.settle store the decision.
-//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan.
+//   - Recovery: recoverPeriodically and settleOrphans (recovery.go), decideOrphan. Parked runs need
+//     none: a store shows them as recovered (store.Run.AfterDeparture), and checkSessions
+//     (sessions.go) looks for those whose engine refuses their session.
 //   - A node: Serve (lifecycle.go), node.serve, its loops and its heartbeats (node.go).
 //
 // Lifecycle is for processes that execute runs; Client has the same calls without Serve, for front

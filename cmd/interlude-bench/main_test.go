@@ -56,6 +56,7 @@ func TestRoundTrips(t *testing.T) {
 			}
 			if r.Parked > 0 {
 				require.Greater(t, r.Recovery, 0.0)
+				require.Zero(t, r.RestartCommits, "J7")
 			}
 			lines := strings.Split(strings.TrimSpace(out), "\n")
 			var last map[string]any

@@ -44,14 +44,16 @@ type report struct {
 
 	GoroutinesLeft int `json:"goroutines_left"` // once the host has left
 
-	FirstRun     float64 `json:"open_first_run_ms"`          // from opening the store until the first run has ended
-	Recovery     float64 `json:"recovery_s,omitempty"`       // until all parked runs were taken over
-	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"`  // round trips meanwhile
-	FollowersP99 float64 `json:"followers_p99_ms,omitempty"` // from a message until its follower had it
-	FollowersEPS float64 `json:"followers_events_per_s,omitempty"`
-	ReplayEPS    float64 `json:"replay_events_per_s,omitempty"`
-	ReplayHeap   float64 `json:"replay_heap_mb,omitempty"`
-	Soak         *soaked `json:"soak,omitempty"`
+	FirstRun     float64 `json:"open_first_run_ms"`         // from opening the store until the first run has ended
+	Recovery     float64 `json:"recovery_s,omitempty"`      // until all parked runs were read as recovered
+	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"` // round trips meanwhile
+
+	RestartCommits int     `json:"restart_commits"`            // that the start made beside the round trips
+	FollowersP99   float64 `json:"followers_p99_ms,omitempty"` // from a message until its follower had it
+	FollowersEPS   float64 `json:"followers_events_per_s,omitempty"`
+	ReplayEPS      float64 `json:"replay_events_per_s,omitempty"`
+	ReplayHeap     float64 `json:"replay_heap_mb,omitempty"`
+	Soak           *soaked `json:"soak,omitempty"`
 
 	written store.Counters // of the warm-up: how large rows are
 }
@@ -104,8 +106,9 @@ func (r *report) print(w io.Writer, asJSON bool) error {
 			line(name, format, args...)
 		}
 	}
-	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.1f s / %.0f runs/s", r.Recovery,
+	optional(r.Recovery > 0, "recovery of the parked / runs meanwhile", "%.2f s / %.0f runs/s", r.Recovery,
 		r.DuringRunsPS)
+	optional(r.Recovery > 0, "commits because of the restart", "%d", r.RestartCommits)
 	optional(r.DeadlinesPerS > 0, "deadlines that fell due together", "%.0f fired/s", r.DeadlinesPerS)
 	optional(r.FollowersEPS > 0, "followers: events / message until seen, p99", "%.0f /s / %.2f ms", r.FollowersEPS,
 		r.FollowersP99)

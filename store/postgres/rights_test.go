@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/interlude-go/interlude/interaction"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
@@ -58,6 +59,53 @@ func TestNodeNeedsDocumentedRights(t *testing.T) {
 	require.Equal(t, 1, n)
 	_, err = postgres.OpenWith(t.Context(), w.dsn, postgres.Options{Schema: w.schema}, next(additive))
 	require.ErrorIs(t, err, postgres.ErrRights, "the tables are another role's")
+}
+
+// J7: roles that were given rights to each table before the table of departures was made go on
+// after its migration.
+func TestRolesKeepTheirRightsThroughMigration(t *testing.T) {
+	w := elsewhere(t)
+	before := postgres.Migrations()[:3]
+	require.NoError(t, postgres.MigrateWith(t.Context(), w.dsn, w.schema, before))
+	roles := map[string]string{}
+	for _, documented := range []string{"node", "front", "watch"} {
+		role, dsn := w.newRole("")
+		w.exec(`GRANT USAGE ON SCHEMA ` + w.quoted() + ` TO ` + role)
+		w.exec(`GRANT SELECT ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + role)
+		roles[documented] = dsn
+		if documented == "watch" {
+			continue
+		}
+		w.exec(`GRANT INSERT ON interlude.runs, interlude.states, interlude.events, interlude.settled TO ` + role)
+		w.exec(`GRANT UPDATE ON interlude.states TO ` + role)
+		if documented == "node" {
+			w.exec(`GRANT INSERT ON interlude.nodes, interlude.pools TO ` + role)
+			w.exec(`GRANT UPDATE ON interlude.nodes, interlude.pools TO ` + role)
+			w.exec(`GRANT DELETE ON interlude.runs, interlude.states, interlude.events, interlude.settled,
+				interlude.nodes TO ` + role)
+		}
+	}
+	require.NoError(t, postgres.Migrate(t.Context(), w.dsn, w.schema))
+	opened := map[string]*postgres.Store{}
+	for name, dsn := range roles {
+		s, err := postgres.Open(t.Context(), dsn, postgres.Options{Schema: w.schema, NoMigrate: true})
+		require.NoError(t, err)
+		defer s.Close()
+		opened[name] = s
+	}
+	w.furnish(opened["node"])
+	parked := ask(w.running(opened["node"], "r"))
+	parked.Run.Session = &interaction.SessionHandle{Engine: "agent", Data: []byte("s")}
+	w.commit(opened["node"], parked)
+	require.NoError(t, second(opened["node"].Expire(t.Context(), noon, "n")))
+	run, err := opened["watch"].Run(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, store.RecoveredWaiting, run.Recovery)
+	w.commit(opened["front"], answer(run, "key"))
+	require.NoError(t, second(opened["node"].Expire(t.Context(), noon)))
+	departures, err := opened["watch"].Departures(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, departures)
 }
 
 // Processes that submit, reply and cancel, and processes that only read, need fewer rights. A call

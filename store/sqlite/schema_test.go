@@ -125,3 +125,27 @@ func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 		})
 	}
 }
+
+// J7: the table of departures is made where it is missing, without a new version of the schema, so
+// that an earlier version of this package still opens the file.
+func TestOpenAddsDepartures(t *testing.T) {
+	path := dumped(t, "version1.sql")
+	for range 2 {
+		s, err := sqlite.Open(t.Context(), path, quick)
+		require.NoError(t, err)
+		_, err = s.Expire(t.Context(), noon.AddDate(100, 0, 0))
+		require.NoError(t, err)
+		departures, err := s.Departures(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, departures, "of the nodes that have parked runs in the file")
+		require.NoError(t, s.Close())
+		db, err := sql.Open("sqlite", path)
+		require.NoError(t, err)
+		var version int
+		require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA user_version").Scan(&version))
+		require.Len(t, sqlite.Migrations(), version)
+		_, err = db.ExecContext(t.Context(), "DROP TABLE departed")
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+	}
+}
