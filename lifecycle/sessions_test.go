@@ -43,7 +43,8 @@ func TestJ7NothingIsWrittenForParkedRuns(t *testing.T) {
 		for i := range 3 {
 			pass(time.Minute)
 			_, stop := serveBeside(t, Config{Store: s, Engine: asksOnce()})
-			require.NoError(t, s.Join(t.Context(), store.Node{ID: fmt.Sprint("dies", i), Lease: time.Second}, time.Now()))
+			require.NoError(t, s.Join(t.Context(), store.Node{ID: fmt.Sprint("dies", i), Lease: time.Second},
+				time.Now()))
 			pass(time.Minute)
 			stop()
 		}

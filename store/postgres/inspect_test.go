@@ -50,7 +50,8 @@ func TestInspectNamesWhatIsWrong(t *testing.T) {
 		"a constraint is gone": {[]string{`ALTER TABLE interlude.runs DROP CONSTRAINT runs_id_key`},
 			postgres.ErrForeign, []string{`index runs_id_key is missing`}},
 		"an unfinished index": {[]string{`UPDATE pg_index SET indisvalid = false
-			WHERE indexrelid = (SELECT 'interlude.states_ready_engine'::regclass)`}, postgres.ErrForeign, []string{`states_ready_engine was not finished`}},
+			WHERE indexrelid = (SELECT 'interlude.states_ready_engine'::regclass)`}, postgres.ErrForeign,
+			[]string{`states_ready_engine was not finished`}},
 		"another migration": {[]string{`UPDATE interlude.migrations SET sum = 'other'`}, postgres.ErrForeign,
 			[]string{`migration 1`, `0001_`, `other`}},
 		"no recorded migration": {[]string{`DELETE FROM interlude.migrations`}, postgres.ErrOlder, nil},
@@ -81,7 +82,8 @@ func TestInspectNamesMissingRights(t *testing.T) {
 	w.exec(`GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + name)
 	have, err := postgres.Inspect(t.Context(), dsn, w.schema)
 	require.NoError(t, err)
-	require.Equal(t, []string{"DELETE on departed", "DELETE on events", "DELETE on nodes", "DELETE on runs", "DELETE on settled",
+	require.Equal(t, []string{"DELETE on departed", "DELETE on events", "DELETE on nodes", "DELETE on runs",
+		"DELETE on settled",
 		"DELETE on states"}, have.Lacks)
 	w.exec(`GRANT DELETE ON ALL TABLES IN SCHEMA ` + w.quoted() + ` TO ` + name)
 	have, err = postgres.Inspect(t.Context(), dsn, w.schema)

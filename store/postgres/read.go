@@ -304,7 +304,7 @@ var (
 	dueText = sql(`(SELECT ` + view + `, NULL::bigint FROM interlude.states s WHERE s.deadline IS NOT NULL
 		AND s.deadline <= $1::bigint ORDER BY s.deadline, s.id LIMIT $2::bigint)
 		UNION ALL
-		(SELECT NULL, NULL, least(
+		(SELECT NULL::bytea, NULL::bigint, least(
 			(SELECT deadline FROM interlude.states WHERE deadline IS NOT NULL AND deadline > $1::bigint
 				ORDER BY deadline LIMIT 1),
 			(SELECT delayed_until FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > $1::bigint

@@ -59,7 +59,7 @@ var departureCases = []promised{
 			require.Equal(w, store.RecoveredWaiting, want.Recovery)
 			require.Equal(w, store.PreservedReason, want.RecoveryReason)
 			require.False(w, want.RecoveredAt.Before(parked.UpdatedAt))
-			require.Equal(w, parked.Version, want.Version)
+			require.Equal(w, want.Version, parked.Version)
 			require.Equal(w, text(w, want), w.snapshot("parked").Run)
 			due, _, err := w.store.Due(w.ctx, w.now.Add(2*time.Hour), 9)
 			require.NoError(w, err)

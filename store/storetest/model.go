@@ -34,7 +34,8 @@ type saved struct {
 }
 
 func newModel() *model {
-	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, gone: map[string]time.Time{}, has: map[string][]string{},
+	return &model{runs: map[string]*saved{}, nodes: map[string]bool{}, gone: map[string]time.Time{},
+		has:   map[string][]string{},
 		pools: map[string]slots.Pool{}}
 }
 
