@@ -23,6 +23,7 @@ type node struct {
 	wakeup        chan struct{} // wakes the scheduler: something may be claimable
 	hinted        atomic.Bool   // a hint said that a run was queued, and no claim was made since
 	hasClaimed    chan struct{} // closed after the first claim, whatever it found
+	hasRecovered  chan struct{} // closed after the first recovery pass
 	lostProcesses chan string   // run ids whose resident process ended by itself
 
 	leaseStart time.Time // when the lease was renewed last, by monotonicNow; used by the heartbeats alone
@@ -59,8 +60,9 @@ type node struct {
 func (l *Lifecycle) join(ctx context.Context) (*node, error) {
 	n := &node{
 		Lifecycle: l, id: newID(l.clock.Now()),
-		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), lostProcesses: make(chan string, 64),
-		assignments: make(chan assignment), leavingCh: make(chan struct{}),
+		wakeup: make(chan struct{}, 1), hasClaimed: make(chan struct{}), hasRecovered: make(chan struct{}),
+		lostProcesses: make(chan string, 64),
+		assignments:   make(chan assignment), leavingCh: make(chan struct{}),
 		turns: make(map[string]*turn), residents: make(map[string]resident),
 		unexecuted: make(map[store.Hold]bool), ended: make(map[store.Hold]time.Time),
 		endedBefore: make(map[store.Hold]time.Time),

@@ -49,8 +49,10 @@ func (c *Client) Recover(ctx context.Context) (Recovery, error) {
 func (n *node) recoverPeriodically(ctx context.Context) error {
 	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
 	defer s.engineCalls.Wait()
+	noteFirst := sync.OnceFunc(func() { close(n.hasRecovered) })
 	for {
 		err := s.runPass(ctx)
+		noteFirst()
 		done, late := s.drainCounts()
 		if errors.Is(err, store.ErrClosed) {
 			return err

@@ -26,18 +26,20 @@ func (c *Client) checksSessions() bool {
 	return false
 }
 
-// checkSessions checks the sessions of the runs that departed nodes parked: after the first claim,
-// so that a start is not delayed, and once for each departure as long as this node lives. It pauses
-// at least half of the time. A node that is killed meanwhile leaves nothing half done; the next one
-// begins again.
+// checkSessions checks the sessions of the runs that departed nodes parked, once for each departure
+// as long as this node lives. It begins after the first claim, so that a start is not delayed, and
+// after the first recovery pass, which finds who has gone. It pauses at least half of the time. A
+// node that is killed meanwhile leaves nothing half done; the next one begins again.
 func (n *node) checkSessions(ctx context.Context) error {
 	if !n.checksSessions() {
 		return nil
 	}
-	select {
-	case <-n.hasClaimed:
-	case <-ctx.Done():
-		return nil
+	for _, first := range []chan struct{}{n.hasClaimed, n.hasRecovered} {
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
 	defer s.engineCalls.Wait()
