@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -248,9 +249,9 @@ func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		below := newStore(t)
 		parksMany(t, below, 4)
-		broken := true
+		var repaired atomic.Bool
 		s := &faulty{Store: below, fail: func(_ int64, c *store.Commit) error {
-			if broken && c.Run.ID == "r0001" {
+			if !repaired.Load() && c.Run.ID == "r0001" {
 				return errors.New("disk full")
 			}
 			return nil
@@ -274,7 +275,7 @@ func TestJ7ChecksThatFailAreMadeAgain(t *testing.T) {
 		pass(2 * time.Second)
 		in(t, c.Client, "r0002", fsm.StateFailed)
 		require.Contains(t, log.logged()[0], "run r0001: disk full")
-		broken = false
+		repaired.Store(true)
 		pass(10 * time.Second)
 		in(t, c.Client, "r0001", fsm.StateFailed)
 		in(t, c.Client, "r0003", fsm.StateWaitingUser)
