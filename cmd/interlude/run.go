@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/interlude-go/interlude/engine"
 	"github.com/interlude-go/interlude/lifecycle"
@@ -45,6 +46,7 @@ func (o *options) play(ctx context.Context, c call) (_ int, err error) {
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: death.store(files), Engines: map[string]engine.Engine{j.name: eng}, Dir: j.dir, Logger: o.logger(c.side),
 		Grace: -1, // who leaves does not wait for the agent: the turn is repeated
+		Retry: &lifecycle.Retry{Max: 5, Backoff: 5 * time.Second},
 	})
 	if err != nil {
 		return 0, err
