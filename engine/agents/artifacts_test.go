@@ -26,7 +26,7 @@ func scripted(t *testing.T, a adapter, o agents.Options) (*agents.Engine, *model
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })
-	o.Command, o.BaseURL, o.Model = agentstest.Program(t, a.name), model.URL, "modeltest"
+	o.Command, o.BaseURL, o.Model = agentstest.Remembered(t, a.name), model.URL, "modeltest"
 	o.StateDir, o.Grace = t.TempDir(), 2*time.Second
 	e, err := a.build(o)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,10 +15,12 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
+func TestMain(m *testing.M) { os.Exit(agentstest.Main(m)) }
+
 // proven runs the suite with a real agent that asks a scripted model.
 func proven(t *testing.T, name string, build func(agents.Options) (*agents.Engine, error), o agents.Options) {
 	t.Helper()
-	o.Command = agentstest.Program(t, name)
+	o.Command = agentstest.Remembered(t, name)
 	model, err := modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, model.Close()) })

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine/agents"
+	"github.com/interlude-go/interlude/engine/agents/agentstest"
 	"github.com/interlude-go/interlude/lifecycle"
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store/sqlite"
@@ -30,20 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(run(m))
-}
-
-// answers is the folder with what agents said of themselves, in the tests' own process.
-var answers string
-
-func run(m *testing.M) int {
-	var err error
-	if answers, err = os.MkdirTemp("", "interlude-agents-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(answers) }()
-	return m.Run()
+	os.Exit(agentstest.Main(m))
 }
 
 // place is where a host works, and with which agent.

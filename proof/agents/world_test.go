@@ -68,21 +68,6 @@ func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	}
 }
 
-// remembered is an agent's program that answers by heart what each host asks first.
-func remembered(t *testing.T, name string) string {
-	t.Helper()
-	program := agentstest.Program(t, name)
-	if own := filepath.Join(answers, filepath.Base(program)); exists(own) {
-		return own
-	}
-	return agentstest.Remember(t, answers, program, "--version", "--help")
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 func survives(a agent) bool { return !a.stays }
 func resumes(a agent) bool  { return !a.stays && !a.brief }
 func stays(a agent) bool    { return a.stays }
@@ -91,7 +76,7 @@ func either(a agent) bool   { return !a.brief }
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
 	w := &world{T: t, agent: byName[name], place: place{Dir: t.TempDir(), Agent: name}, user: t.TempDir()}
-	w.Program = remembered(t, w.agent.program)
+	w.Program = agentstest.Remembered(t, w.agent.program)
 	var err error
 	w.model, err = modeltest.Start(modeltest.Config{})
 	require.NoError(t, err)
