@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"strconv"
 	"time"
 
@@ -60,20 +61,13 @@ func (r *Retry) findFault() *SpecError {
 // pause is how long the run waits before the given retry, which is at least 1. The jitter follows
 // from the run and the number of the retry, so a decision that is made again is the same.
 func (r *Retry) pause(runID string, retry int, atLeast time.Duration) time.Duration {
-	pause := cmp.Or(r.Backoff, DefaultRetryBackoff)
-	longest := max(pause, cmp.Or(r.MaxBackoff, DefaultRetryMaxBackoff))
-	for range retry - 1 {
-		if pause *= 2; pause >= longest {
-			break
-		}
-	}
-	pause = max(min(pause, longest), min(atLeast, MaxRetryPause))
-	if r.Jitter > 0 {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(runID + " " + strconv.Itoa(retry))) // it never fails
-		pause += time.Duration(h.Sum64() % uint64(r.Jitter+1))
-	}
-	return pause.Truncate(time.Microsecond)
+	first := cmp.Or(r.Backoff, DefaultRetryBackoff)
+	longest := max(first, cmp.Or(r.MaxBackoff, DefaultRetryMaxBackoff))
+	pause := time.Duration(min(float64(longest), math.Ldexp(float64(first), retry-1)))
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(runID + " " + strconv.Itoa(retry))) // it never fails
+	jitter := time.Duration(h.Sum64() % uint64(r.Jitter+1))
+	return (max(pause, min(atLeast, MaxRetryPause)) + jitter).Truncate(time.Microsecond)
 }
 
 // passingFailure is a failure of a turn after which the run is tried again.

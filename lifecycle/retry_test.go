@@ -86,7 +86,7 @@ func TestRetryPauses(t *testing.T) {
 func TestNewChecksRetry(t *testing.T) {
 	_, err := New(Config{Engine: agent{}, Retry: &Retry{Max: -1}})
 	require.EqualError(t, err, "lifecycle: Config.Retry is with Max -1, want an integer of at least 0")
-	mine := Retry{Max: 3}
+	mine := Retry{Max: 3, MaxBackoff: MaxRetryPause}
 	lc, err := New(Config{Engine: agent{}, Retry: &mine})
 	require.NoError(t, err)
 	defer lc.Close()
