@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All tests of all modules, with the race detector where more than one goroutine is at work. Arguments go to go test: ./test.sh -run TestX
+# All tests of all modules, with the race detector. Arguments go to go test: ./test.sh -run TestX
 set -euo pipefail
 cd "$(dirname "$0")"
 command -v go >/dev/null || { echo "test.sh: go is missing: install Go 1.25 or newer" >&2; exit 1; }
@@ -25,20 +25,5 @@ for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn c
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
-# The tests of the contract and of its model compute, each in one goroutine: the race detector has nothing to find there, and makes them ten times as
-# slow. What they share is watched in the packages above. They are run beside the others, which wait most of their time.
-alone=(./contract/... ./proof/explore/...)
-log=$(mktemp)
-nice go test -p 1 -timeout 20m "$@" "${alone[@]}" >"$log" 2>&1 &
-computing=$!
-trap 'kill $computing 2>/dev/null || true; rm -f "$log"' EXIT
-watched=()
-while read -r package; do watched+=("$package"); done < <(go list "${packages[@]}" | grep -vxFf <(go list "${alone[@]}"))
 # Many tests wait for other processes and for disks: one package more than there are processors keeps these busy.
-ended=0
-go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race "${unwatched[@]}" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${watched[@]}" || ended=$?
-wait $computing || ended=$?
-computing=
-cat "$log"
-exit $ended
-
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race "${unwatched[@]}" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"
