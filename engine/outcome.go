@@ -39,9 +39,9 @@ type Process struct {
 	Detail   string
 	ExitCode int
 	// Transient says that the failure passes by itself: a rate limit, an overloaded model, a broken
-	// connection. The turn is tried again where the run has a retry policy, with the same prompt or
-	// answer, and After later at the earliest (J2). What the agent has done in the turn must then
-	// be fit to be done again.
+	// connection. If the run has a retry policy, the turn is executed again with the same prompt or
+	// answer, no earlier than After from now (J2). So set it only if what the agent has done in the
+	// turn may be done twice.
 	Transient bool
 	After     time.Duration
 }
@@ -76,8 +76,8 @@ type Usage struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
-// Failure is an error that carries the code a failed turn ends with. Transient and After are those
-// of a Process.
+// Failure is an error that carries the code a failed turn ends with. Transient and After mean the
+// same as in Process.
 type Failure struct {
 	Code      Code
 	Detail    string

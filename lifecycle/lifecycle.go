@@ -49,13 +49,13 @@ type Config struct {
 	// Lease is how long the others wait before they take over the runs of a process that went
 	// silent; 15 s when zero, at least 1 s. It is renewed at a third of it.
 	Lease time.Duration
-	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative, and as long
-	// as they take when it is UntilDone. Those that have not finished by then are interrupted:
-	// whatever they still bring is no success (B1). Serve ends at most 43 s after Grace, whatever
-	// engines do.
+	// Grace is how long a shutdown lets turns finish; 10 s when zero, none when negative, and as
+	// long as they take when it is UntilDone. Those that have not finished by then are interrupted,
+	// and what they return afterwards is not counted as a success (B1). Unless Grace is UntilDone,
+	// Serve returns at most 43 s after it is over, even if engines hang.
 	Grace time.Duration
-	// Retry is how this process tries turns of runs again whose spec has no Retry (J2). Nil: it does
-	// not, and a passing failure fails them.
+	// Retry is how this process tries turns of runs again whose spec has no Retry (J2). Nil: it
+	// does not, and a passing failure fails them.
 	Retry *Retry
 	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
 	// when zero.

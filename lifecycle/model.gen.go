@@ -94,13 +94,13 @@ import (
 //	// Clone returns a copy that shares nothing with the record.
 //	func (r Run) Clone() Run
 //
-//	// Parked reports whether the run waits and belongs to nobody: it holds no slot, and only its question and its session are needed to go on.
+//	// Parked reports whether the run waits for a reply without holding a slot.
 //	func (r *Run) Parked() bool
 //
 //	// AfterDeparture returns the run as it is read once its owner has gone at that time: a parked run whose session is there is recovered (TR-14, E1, E8).
 //	func (r Run) AfterDeparture(at time.Time) Run
 //
-//	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev from before its owner went, at that time.
+//	// MissesDeparture reports whether a commit with this record was decided on a view of the parked run prev that did not yet show its owner as gone; at is when the owner went.
 //	func (r *Run) MissesDeparture(prev *Run, at time.Time) bool
 type Run = store.Run
 

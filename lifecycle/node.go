@@ -295,8 +295,8 @@ func (n *node) compareHolds(held []store.Hold, asked time.Time) {
 }
 
 // findUnexecuted returns the runs that this node holds as running and that do not execute here,
-// provided that the heartbeat before this one found the same, or that their turn has ended here. The
-// caller holds mu.
+// provided that the heartbeat before this one found the same, or that their turn has ended here.
+// The caller holds mu.
 func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	now := make(map[store.Hold]bool)
 	for _, h := range held {
@@ -314,20 +314,21 @@ func (n *node) findUnexecuted(held []store.Hold) (found []store.Hold) {
 	return found
 }
 
-// hasEnded reports whether a turn of the run has ended here lately under the epoch that it has now. If
-// the store says that it is running, or gives it to this node once more, then the store does not
-// have the end: it was never stored, or it was lost in a failover though it was acknowledged. The
-// turn must not be taken for one that has not begun. Turns are remembered for one heartbeat after
-// the one that follows their end, and as long as heartbeats list them. During an outage there is no
-// heartbeat, so those that ended shortly before are remembered until it is over. The caller holds
-// mu.
+// hasEnded reports whether this node has recently ended a turn of the run under the run's present
+// epoch. If the store lists the run as running all the same, or lets this node claim it again, then
+// the end of the turn is not in the store: it was never stored, or a failover lost it after it was
+// acknowledged. Such a turn has been executed, and must not be started as if it had not.
+//
+// A turn is remembered until the second successful heartbeat after its end, and for as long as
+// heartbeats list its run as running. No heartbeat succeeds during an outage, so turns that ended
+// just before it are remembered until it is over. The caller holds mu.
 func (n *node) hasEnded(run *store.Run) bool {
 	created := n.endedRun(runningNow(run)) // a run that was pruned and submitted again is another one
 	return !created.IsZero() && created.Equal(run.CreatedAt)
 }
 
-// endedRun is when the run of a turn that hasEnded knows was created; zero if it knows none. The
-// caller holds mu.
+// endedRun returns the creation time of the run whose turn has ended here under that epoch, or zero
+// if no such turn is remembered. The caller holds mu.
 func (n *node) endedRun(h store.Hold) time.Time {
 	if created, ok := n.ended[h]; ok {
 		return created

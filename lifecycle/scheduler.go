@@ -125,10 +125,10 @@ func (n *node) dispatch(c store.Claimed) {
 	go n.runWorker(a)
 }
 
-// interruptRepeatedClaim interrupts a turn whose run this node was given before under the same epoch:
-// the store has lost the claim in a failover, and has made it again. The engine may have done by now
-// what the turn is to do, so a heartbeat settles the run as one whose turn was interrupted. An
-// earlier turn that still executes belongs to the claim that was lost (J9).
+// interruptRepeatedClaim interrupts a turn whose run this node has already claimed under the same
+// epoch. A failover lost the first claim, so the store granted it again. The engine may already have
+// done what the turn is for, so the turn is not executed, and the next heartbeat settles it as
+// interrupted. If the turn of the lost claim still executes, it is interrupted too (J9).
 func (n *node) interruptRepeatedClaim(t, earlier *turn) {
 	n.log.Error("the store has lost a claim, and made it again; the turn is not executed twice", "run", t.call.RunID,
 		"attempt", t.call.Attempt)

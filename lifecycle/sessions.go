@@ -28,8 +28,9 @@ func (c *Client) checksSessions() bool {
 
 // checkSessions checks the sessions of the runs that departed nodes parked, once for each departure
 // as long as this node lives. It begins after the first claim, so that a start is not delayed, and
-// after the first recovery pass, which finds who has gone. It pauses at least half of the time. A
-// node that is killed meanwhile leaves nothing half done; the next one begins again.
+// after the first recovery pass, which finds the nodes that have gone. After each page it pauses for
+// at least as long as the page took. If the node is killed, the next one starts over; each refusal is
+// a commit of its own, so nothing is left half done.
 func (n *node) checkSessions(ctx context.Context) error {
 	if !n.checksSessions() {
 		return nil

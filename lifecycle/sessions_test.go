@@ -32,9 +32,9 @@ func parksMany(t *testing.T, s store.Store, n int) {
 	stop()
 }
 
-// TestJ7NothingIsWrittenForParkedRuns: E1, E6, E8. Nodes come and go, in good order and dead, and
-// the runs that the first one parked are read as recovered at the time at which it went, by
-// everybody. The store gets no commit for them until somebody replies.
+// TestJ7NothingIsWrittenForParkedRuns: E1, E6, E8. A node parks runs and goes; others come, are
+// stopped or killed. Every reader sees the runs as recovered, at the time at which the first node
+// went, and none of the nodes commits anything for them before a reply comes.
 func TestJ7NothingIsWrittenForParkedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many = 1200

@@ -88,11 +88,10 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// Block is why a run cannot go on now, though it has not ended. It is in the queue, and no slot is
-// taken for it.
+// Block says why a queued run is not claimed now. The run holds no slot meanwhile.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Until is when it goes on by itself.
+	// Until is the time from which the run may be claimed again.
 	Until time.Time `json:"until,omitzero"`
 	// Code and Reason say what keeps it from going on.
 	Code   fsm.Code `json:"code,omitempty"`
@@ -127,12 +126,13 @@ const (
 // PreservedReason is the RecoveryReason of a wait that goes on after its node has gone (E1).
 const PreservedReason = "pending question and session are intact"
 
-// Parked reports whether the run waits and belongs to nobody: it holds no slot, and only its
-// question and its session are needed to go on. What Expire leaves of its owner concerns it.
+// Parked reports whether the run waits for a reply without holding a slot. Such a run belongs to no
+// node; Owner only says which node parked it. Once that node has gone, readers see the run as
+// recovered (AfterDeparture).
 func (r *Run) Parked() bool { return r.State == fsm.StateWaitingUser && !r.Slot && r.Owner != "" }
 
-// DepartureTime is the time of a departure as stores keep it. The zero time stands for "not gone", so
-// a caller of Expire who passes it gets another one that is before every run's.
+// DepartureTime is the time of a departure as stores keep it. The zero time stands for "not gone",
+// so a caller of Expire who passes it gets another one that is before every run's.
 func DepartureTime(now time.Time) time.Time {
 	if now.IsZero() {
 		now = time.UnixMicro(0)
@@ -156,8 +156,9 @@ func (r Run) AfterDeparture(at time.Time) Run {
 }
 
 // MissesDeparture reports whether a commit with this record was decided on a view of the parked run
-// prev from before its owner went, at that time. A store refuses such a commit with ErrConflict: a
-// run that somebody has read as recovered would otherwise be stored as one that never was.
+// prev that did not yet show its owner as gone; at is when the owner went. A store refuses such a
+// commit with ErrConflict. Otherwise a run that somebody has read as recovered would be stored as
+// one that never was.
 func (r *Run) MissesDeparture(prev *Run, at time.Time) bool {
 	return !at.IsZero() && prev.Parked() && r.Session != nil && r.RecoveredAt.Before(at)
 }

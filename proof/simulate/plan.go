@@ -197,8 +197,8 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 }
 
 // overload has the models of some agents answer that they are overloaded, more often than some runs
-// are retried. It follows from what was drawn before, so that a seed goes on meaning the same
-// world.
+// are retried. Its random numbers come from a generator of its own, so a seed still gives the world
+// that it gave before overloads were added.
 func (p *runPlan) overload() {
 	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout)))
 	if r.IntN(2) == 0 {

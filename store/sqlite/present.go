@@ -12,8 +12,8 @@ import (
 // removed or replaced while it is open, and so does the operating system: commits would be
 // acknowledged, and be gone with the process. So the writer compares the paths with the files that
 // were opened before it acknowledges a transaction (J9), at the cost of two calls of stat for each
-// flush. Once a file is found missing or replaced, the store refuses every call for good: what
-// stands at the path now is another database, which only Open may judge.
+// flush. When a file is found missing or replaced, every later call of the store fails with
+// ErrReplaced: the path now names another database or none, and only a new Open may use it.
 type present struct {
 	files []openedFile
 	lost  atomic.Pointer[string] // the path of the first file that was found missing or replaced
