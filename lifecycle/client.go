@@ -44,7 +44,7 @@ type ClientConfig struct {
 // NewClient returns a client of the store. It starts nothing, and does not ask the store anything.
 func NewClient(cfg ClientConfig) (*Client, error) {
 	if isNil(cfg.Store) {
-		return nil, errors.New("lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
+		return nil, &ArgumentError{"ClientConfig.Store", "nil", "the store that the executing processes use", nil}
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = clockOf(cfg.Store)
@@ -83,39 +83,55 @@ func (c *Client) On(view store.Store) *Client {
 // idempotent: the same id and spec again returns the run as it is by then; another spec is
 // ErrSpecConflict. A spec that is wrong is a *SpecError, a pool that nobody configured
 // ErrUnknownPool; nothing is stored then.
+//
+// Two specs are the same when each field is, the defaults filled in. Labels and NotBefore are no
+// exception: they never change a run that is there, so other ones are a conflict. Compute NotBefore
+// from something that stays, such as the time of the order, and not from the time of the call.
 func (c *Client) Submit(ctx context.Context, spec Spec) (Run, error) {
-	var err error
+	run, _, err := c.GetOrSubmit(ctx, spec)
+	return run, err
+}
+
+// GetOrSubmit is Submit, and tells whether the run was there before: then known is true, and the
+// call has stored nothing. Of several calls with one id and spec, one is told that the run is new,
+// unless that one got an error whose outcome is unknown.
+func (c *Client) GetOrSubmit(ctx context.Context, spec Spec) (run Run, known bool, err error) {
+	if err := c.check(ctx); err != nil {
+		return Run{}, false, err
+	}
 	if spec.WorkDir, err = absolute(spec.WorkDir); err != nil {
-		return Run{}, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is not known",
+		return Run{}, false, &SpecError{"WorkDir", quote(spec.WorkDir), "an absolute folder: the process's own is " +
+			"not known",
 			err}
 	}
 	if err := spec.Validate(); err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	now := commitTime(c.clock)
 	run, body, err := spec.record(now)
 	if err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	if run.ID == "" {
 		run.ID = newID(now)
 	}
 	if len(c.engines) > 0 && c.engines[run.Engine] == nil {
-		return Run{}, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
+		return Run{}, false, &SpecError{"Engine", quote(spec.Engine), "the name of a configured engine", nil}
 	}
 	cm, err := decideSubmission(run, body)
 	if err != nil {
-		return Run{}, err
+		return Run{}, false, err
 	}
 	err = c.commit(ctx, cm)
 	if errors.Is(err, store.ErrExists) {
-		return c.existingRun(ctx, run)
+		run, err = c.existingRun(ctx, run)
+		return run, err == nil, err
 	}
 	if err != nil {
-		return Run{}, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
+		return Run{}, false, fmt.Errorf("lifecycle: submit run %s: %w", run.ID, err)
 	}
 	c.due.note(run.NotBefore)
-	return cm.Run, nil
+	return cm.Run, false, nil
 }
 
 // existingRun answers a submission whose id is taken: with the stored run if that has the same
@@ -146,6 +162,9 @@ func (c *Client) existingRun(ctx context.Context, submitted Run) (Run, error) {
 //  3. The fence: the store refuses with ErrStaleEpoch whatever the turn still commits (commitLocked
 //     in commit.go), so a report or an outcome that comes earlier ends the turn, and is not stored.
 func (c *Client) Cancel(ctx context.Context, id, reason string) error {
+	if err := c.checkRun(ctx, id); err != nil {
+		return err
+	}
 	for {
 		run, err := c.store.Run(ctx, id)
 		if err != nil {
@@ -175,25 +194,41 @@ func (c *Client) Cancel(ctx context.Context, id, reason string) error {
 // Get returns the run, or ErrNotFound. Its state, question, deadline, output and error are of one
 // moment (I10).
 func (c *Client) Get(ctx context.Context, id string) (Run, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return Run{}, err
+	}
 	return c.store.Run(ctx, id)
 }
 
-// Runs lists runs in the order of their creation.
-func (c *Client) Runs(ctx context.Context, q Query) (Page, error) { return c.store.Runs(ctx, q) }
+// Runs lists runs in the order of their creation. A query that is wrong is an *ArgumentError.
+func (c *Client) Runs(ctx context.Context, query Query) (Page, error) {
+	if err := c.checkQuery(ctx, &query); err != nil {
+		return Page{}, err
+	}
+	return c.store.Runs(ctx, query)
+}
 
 // Inbox lists the runs that wait for a person, the oldest question first; each has its question in
 // Pending.
-func (c *Client) Inbox(ctx context.Context, q Query) (Page, error) { return c.store.Inbox(ctx, q) }
+func (c *Client) Inbox(ctx context.Context, query Query) (Page, error) {
+	if err := c.checkQuery(ctx, &query); err != nil {
+		return Page{}, err
+	}
+	return c.store.Inbox(ctx, query)
+}
 
 // Pending returns the question that the run waits with, nil when it waits for nobody.
 func (c *Client) Pending(ctx context.Context, id string) (*Question, error) {
-	r, err := c.store.Run(ctx, id)
+	r, err := c.Get(ctx, id)
 	return r.Pending, err
 }
 
 // History returns every question of the run and how it was settled, in order; the open one, without
 // a resolution, comes last (C7).
 func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return nil, err
+	}
 	run, records, err := c.store.History(ctx, id)
 	if err == nil && run.Pending != nil {
 		records = append(records, Record{Question: *run.Pending})
@@ -203,6 +238,9 @@ func (c *Client) History(ctx context.Context, id string) ([]Record, error) {
 
 // Wait returns the run once it has ended.
 func (c *Client) Wait(ctx context.Context, id string) (Run, error) {
+	if err := c.checkRun(ctx, id); err != nil {
+		return Run{}, err
+	}
 	f := c.hub.followEnd(id)
 	defer f.close()
 	p := c.newPoller(f)
@@ -233,6 +271,9 @@ func (c *Client) newPoller(f *follower) poller {
 // The folders of the runs in Config.Dir stay, and nobody uses them again: list the runs that are to
 // be pruned, and remove the folder that Lifecycle.Folder names for each, before they are pruned.
 func (c *Client) Prune(ctx context.Context, before time.Time) (int, error) {
+	if err := errors.Join(c.check(ctx), checkTime("before", before)); err != nil {
+		return 0, err
+	}
 	const batch = 500
 	total := 0
 	for {
@@ -253,6 +294,9 @@ var ErrNoStats = fmt.Errorf("lifecycle: the store is no store.Surveyor and has n
 // number of runs that have not ended; finished runs cost nothing. Call it every ten seconds or so,
 // not for each request. The error is ErrNoStats if the store cannot count.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
+	if err := c.check(ctx); err != nil {
+		return Stats{}, err
+	}
 	s, ok := c.store.(store.Surveyor)
 	if !ok {
 		return Stats{}, ErrNoStats

@@ -54,7 +54,7 @@ func (j *journal) logged() []string {
 
 func TestNewClientNeedsOnlyAStore(t *testing.T) {
 	_, err := NewClient(ClientConfig{})
-	require.EqualError(t, err, "lifecycle: ClientConfig.Store is nil: give the store that the executing processes use")
+	require.EqualError(t, err, "lifecycle: ClientConfig.Store is nil, want the store that the executing processes use")
 
 	c, err := NewClient(ClientConfig{Store: newStore(t)})
 	require.NoError(t, err)

@@ -55,8 +55,10 @@ func (e *SpecError) Error() string {
 	return text
 }
 
-// Is makes errors.Is(err, ErrInvalidSpec) true.
-func (e *SpecError) Is(target error) bool { return target == ErrInvalidSpec }
+// Is makes errors.Is(err, ErrInvalidSpec) and errors.Is(err, ErrInvalidArgument) true.
+func (e *SpecError) Is(target error) bool {
+	return target == ErrInvalidSpec || target == ErrInvalidArgument
+}
 
 // Unwrap returns the cause.
 func (e *SpecError) Unwrap() error { return e.Err }

@@ -30,6 +30,10 @@ const recheckAfter = 16
 // follower holds nothing that a run needs: a slow one delays nobody (I5).
 func (c *Client) Events(ctx context.Context, id string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
+		if err := c.checkRun(ctx, id); err != nil {
+			yield(Event{}, err)
+			return
+		}
 		f := c.hub.followEvents(id)
 		defer f.close()
 		r := reader{client: c, follower: f, poller: c.newPoller(f), id: id, after: after, fromStore: true,

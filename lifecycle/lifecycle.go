@@ -92,7 +92,7 @@ func New(cfg Config) (*Lifecycle, error) {
 	}
 	for _, p := range cfg.Pools {
 		if err := p.Validate(); err != nil {
-			return nil, fmt.Errorf("lifecycle: Config.Pools: %w", err)
+			return nil, &ArgumentError{"Config.Pools", "wrong: " + err.Error(), "pools that can be stored", err}
 		}
 	}
 	if cfg, err = cfg.withDefaults(); err != nil {
@@ -127,16 +127,21 @@ func (c Config) allEngines() (map[string]engine.Engine, error) {
 		engines[DefaultEngine] = c.Engine
 	}
 	if len(engines) == 0 {
-		return nil, errors.New("lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a " +
-			"process that executes nothing")
+		return nil, &ArgumentError{"Config.Engine", "nil, and Config.Engines is empty",
+			"at least one engine; a process " +
+				"that executes nothing uses NewClient", nil}
 	}
 	if len(engines) > store.MaxEngines {
-		return nil, fmt.Errorf("lifecycle: Config has %d engines, want at most %d", len(engines), store.MaxEngines)
+		return nil, &ArgumentError{"Config.Engines", entriesOf(len(engines)), fmt.Sprintf("at most %d",
+			store.MaxEngines),
+			nil}
 	}
 	for name, e := range engines {
-		if isNil(e) || !namePattern.matches(name) {
-			return nil, fmt.Errorf("lifecycle: Config.Engines[%q]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an "+
-				"engine that is not nil", name)
+		if !namePattern.matches(name) {
+			return nil, &ArgumentError{"Config.Engines", "one under " + quote(name), "a name of " + wantName, nil}
+		}
+		if isNil(e) {
+			return nil, &ArgumentError{"Config.Engines", "nil under " + quote(name), "an engine", nil}
 		}
 	}
 	for name, e := range engines {
@@ -175,15 +180,19 @@ func (c Config) withDefaults() (Config, error) {
 		c.Poll = time.Second
 	}
 	if fault := c.Retry.findFault(); fault != nil {
-		return c, fmt.Errorf("lifecycle: Config.Retry is %s, want %s", fault.Value, fault.Want)
+		return c, &ArgumentError{"Config.Retry", fault.Value, fault.Want, nil}
 	}
 	if c.Retry != nil {
 		retry := *c.Retry // the host's may change
 		c.Retry = &retry
 	}
-	if c.Concurrency < 1 || c.Lease < time.Second || c.Poll < time.Millisecond {
-		return c, fmt.Errorf("lifecycle: Config: Concurrency is %d, Lease %s, Poll %s; want at least 1, 1s and 1ms",
-			c.Concurrency, c.Lease, c.Poll)
+	switch {
+	case c.Concurrency < 1:
+		return c, &ArgumentError{"Config.Concurrency", fmt.Sprint(c.Concurrency), "at least 1", nil}
+	case c.Lease < time.Second:
+		return c, &ArgumentError{"Config.Lease", c.Lease.String(), "at least 1s", nil}
+	case c.Poll < time.Millisecond:
+		return c, &ArgumentError{"Config.Poll", c.Poll.String(), "at least 1ms", nil}
 	}
 	if c.Dir != "" {
 		dir, err := filepath.Abs(c.Dir)
@@ -191,8 +200,9 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
 		}
 		if err := writable(dir); err != nil {
-			return c, fmt.Errorf("lifecycle: Config.Dir: want a folder that this process can make and write to: %w",
-				err)
+			return c, &ArgumentError{"Config.Dir", "of no use: " + err.Error(), "a folder that this process can make " +
+				"and " +
+				"write to", err}
 		}
 		c.Dir = dir
 	}
@@ -245,6 +255,9 @@ func (l *Lifecycle) setPools() error {
 // already, an error if the node cannot join the store, and store.ErrClosed (wrapped) if the store
 // was closed. Other errors of the store, a lost lease among them, are logged and retried.
 func (l *Lifecycle) Serve(ctx context.Context) error {
+	if err := l.check(ctx); err != nil {
+		return err
+	}
 	if !l.serving.CompareAndSwap(false, true) {
 		return ErrServing
 	}

@@ -21,7 +21,6 @@ import (
 
 // TestNewRefusesAnInvalidConfig, with the field, its value and what it should be.
 func TestNewRefusesAnInvalidConfig(t *testing.T) {
-	const limits = "; want at least 1, 1s and 1ms"
 	for _, c := range []struct {
 		name   string
 		change func(*Config)
@@ -29,38 +28,37 @@ func TestNewRefusesAnInvalidConfig(t *testing.T) {
 	}{
 		{"no engine", func(c *Config) {
 			c.Engine = nil
-		}, "lifecycle: Config has no engine: set Engine or Engines, or use NewClient for a process that executes " +
-			"nothing"},
+		}, "lifecycle: Config.Engine is nil, and Config.Engines is empty, want at least one engine"},
 		{"an engine that is nil", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"good": nil}
-		}, `lifecycle: Config.Engines["good"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		}, `lifecycle: Config.Engines is nil under "good", want an engine`},
 		{"a function that is nil", func(c *Config) {
 			c.Engine = engine.Func(nil)
-		}, `lifecycle: Config.Engines["default"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		}, `lifecycle: Config.Engines is nil under "default", want an engine`},
 		{"a store that is nil", func(c *Config) {
 			c.Store = (*memory.Store)(nil)
-		}, "lifecycle: ClientConfig.Store is nil: give the store that the executing processes use"},
+		}, "lifecycle: ClientConfig.Store is nil, want the store that the executing processes use"},
 		{"an engine without a name", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"": agent{}}
-		}, `lifecycle: Config.Engines[""]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		}, `lifecycle: Config.Engines is one under "", want a name of 1 to 63 of [A-Za-z0-9._/-]`},
 		{"an engine with a bad name", func(c *Config) {
 			c.Engines = map[string]engine.Engine{"a b": agent{}}
-		}, `lifecycle: Config.Engines["a b"]: want a name of 1 to 63 of [A-Za-z0-9._/-] and an engine that is not nil`},
+		}, `lifecycle: Config.Engines is one under "a b", want a name of 1 to 63 of [A-Za-z0-9._/-]`},
 		{"a pool without a slot", func(c *Config) {
 			c.Pools = []slots.Pool{{Name: "p"}}
-		}, "lifecycle: Config.Pools: slots: invalid pool: capacity of p is 0, want 1 to "},
+		}, "lifecycle: Config.Pools is wrong: slots: invalid pool: capacity of p is 0, want 1 to "},
 		{"fewer turns than none", func(c *Config) {
 			c.Concurrency = -1
-		}, "lifecycle: Config: Concurrency is -1, Lease 15s, Poll 1s" + limits},
+		}, "lifecycle: Config.Concurrency is -1, want at least 1"},
 		{"a short lease", func(c *Config) {
 			c.Lease = time.Second - 1
-		}, "lifecycle: Config: Concurrency is 64, Lease 999.999999ms, Poll 1s" + limits},
+		}, "lifecycle: Config.Lease is 999.999999ms, want at least 1s"},
 		{"a lease of the past", func(c *Config) {
 			c.Lease = -time.Second
-		}, "lifecycle: Config: Concurrency is 64, Lease -1s, Poll 1s" + limits},
+		}, "lifecycle: Config.Lease is -1s, want at least 1s"},
 		{"a short poll", func(c *Config) {
 			c.Poll = time.Millisecond - 1
-		}, "lifecycle: Config: Concurrency is 64, Lease 15s, Poll 999.999µs" + limits},
+		}, "lifecycle: Config.Poll is 999.999µs, want at least 1ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Config{Engine: agent{}}
@@ -68,6 +66,7 @@ func TestNewRefusesAnInvalidConfig(t *testing.T) {
 			_, err := New(cfg)
 			require.Error(t, err)
 			require.True(t, strings.HasPrefix(err.Error(), c.says), err.Error())
+			require.ErrorIs(t, err, ErrInvalidArgument)
 		})
 	}
 }
@@ -119,7 +118,8 @@ func TestNewRefusesADirThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "runs")} {
 		_, err := New(Config{Engine: agent{}, Dir: dir})
-		require.ErrorContains(t, err, "lifecycle: Config.Dir: want a folder that this process can make and write to: ")
+		require.ErrorContains(t, err, "lifecycle: Config.Dir is of no use: ")
+		require.ErrorContains(t, err, ", want a folder that this process can make and write to")
 	}
 }
 

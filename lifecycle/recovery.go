@@ -31,6 +31,9 @@ type Recovery struct {
 // whose session the engine refuses fail: Recover asks the engines that can tell (engine.Checker)
 // about each of them, and Serve does so slowly beside its work.
 func (c *Client) Recover(ctx context.Context) (Recovery, error) {
+	if err := c.check(ctx); err != nil {
+		return Recovery{}, err
+	}
 	s := &orphanSettler{client: c, callCtx: ctx}
 	err := s.runPass(ctx)
 	if err == nil && c.checksSessions() {

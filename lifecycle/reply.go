@@ -18,7 +18,10 @@ import (
 // any other error, of the context too, the reply may or may not have been accepted: call again with
 // the same Key.
 func (c *Client) Reply(ctx context.Context, id string, reply Reply) (Receipt, error) {
-	if err := reply.Validate(); err != nil {
+	if err := c.checkRun(ctx, id); err != nil {
+		return Receipt{}, err
+	}
+	if err := checkReply(&reply); err != nil {
 		return Receipt{}, err
 	}
 	digest := reply.Digest()

@@ -189,10 +189,8 @@ func (s Spec) Validate() error {
 	if fault := s.findFault(); fault != nil {
 		return fault
 	}
-	for k, v := range s.Labels {
-		if k == "" || len(k) > MaxLabelKey || len(v) > MaxLabelValue || !utf8.ValidString(k) || !utf8.ValidString(v) {
-			return &SpecError{"Labels", quote(k), "keys of 1 to 63 bytes and values of at most 255, valid UTF-8", nil}
-		}
+	if key, ok := wrongLabel(s.Labels); !ok {
+		return &SpecError{"Labels", quote(key), wantLabels, nil}
 	}
 	if len(s.OutputSchema) > 0 {
 		if _, err := compiledSchema(s.OutputSchema); err != nil {
@@ -206,7 +204,7 @@ func (s Spec) Validate() error {
 // allocate for a spec that is right, as nearly every one is.
 func (s *Spec) findFault() *SpecError {
 	if s.ID != "" && !idPattern.matches(s.ID) {
-		return &SpecError{"ID", quote(s.ID), "1 to 128 of [A-Za-z0-9._-], beginning with a letter or digit", nil}
+		return &SpecError{"ID", quote(s.ID), wantID, nil}
 	}
 	if s.Prompt == "" || len(s.Prompt) > MaxPrompt {
 		return &SpecError{"Prompt", bytesOf(len(s.Prompt)), "1 to " + bytesOf(MaxPrompt), nil}
@@ -218,7 +216,7 @@ func (s *Spec) findFault() *SpecError {
 		return &SpecError{"Mode", quote(string(s.Mode)), `"auto" or "interactive"`, nil}
 	}
 	if s.Engine != "" && !namePattern.matches(s.Engine) {
-		return &SpecError{"Engine", quote(s.Engine), "1 to 63 of [A-Za-z0-9._/-]", nil}
+		return &SpecError{"Engine", quote(s.Engine), wantName, nil}
 	}
 	if s.MaxAttempts < 0 {
 		return &SpecError{"MaxAttempts", fmt.Sprint(s.MaxAttempts), "an integer of at least 1, or 0 for not declared",
@@ -243,20 +241,19 @@ func (s *Spec) findFault() *SpecError {
 		return &SpecError{"RepairRounds", fmt.Sprint(s.RepairRounds), fmt.Sprintf("0 to %d", MaxRepairRounds), nil}
 	}
 	if s.Pool != "" && !namePattern.matches(s.Pool) {
-		return &SpecError{"Pool", quote(s.Pool), "1 to 63 of [A-Za-z0-9._/-]", nil}
+		return &SpecError{"Pool", quote(s.Pool), wantName, nil}
 	}
 	if len(s.Key) > MaxKey || !utf8.ValidString(s.Key) {
-		return &SpecError{"Key", bytesOf(len(s.Key)), "at most 255 bytes of UTF-8", nil}
+		return &SpecError{"Key", bytesOf(len(s.Key)), wantKey, nil}
 	}
 	if s.Priority < -MaxPriority || s.Priority > MaxPriority {
 		return &SpecError{"Priority", fmt.Sprint(s.Priority), "-1000 to 1000", nil}
 	}
 	if !inCalendar(s.NotBefore) {
-		return &SpecError{"NotBefore", fmt.Sprintf("in the year %d", s.NotBefore.UTC().Year()), "a year of 0 to 9999",
-			nil}
+		return &SpecError{"NotBefore", yearOf(s.NotBefore), wantYear, nil}
 	}
 	if len(s.Labels) > MaxLabels {
-		return &SpecError{"Labels", fmt.Sprintf("%d entries", len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
+		return &SpecError{"Labels", entriesOf(len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
 	}
 	if len(s.WorkDir) > MaxWorkDir {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}

@@ -1,0 +1,255 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// withoutArguments are the calls that a caller can give nothing wrong, or that return no error.
+var withoutArguments = []string{"Close", "Stuck", "On"}
+
+// wrongCall is one call with one wrong argument.
+type wrongCall struct {
+	method   string
+	argument string // that the error names
+	value    string // as the error shows it
+	call     func(ctx context.Context, l *Lifecycle) error
+}
+
+// wrongCalls has a row for each call and each argument of it that can be wrong.
+func wrongCalls() []wrongCall {
+	var calls []wrongCall
+	add := func(method, argument, value string, call func(context.Context, *Lifecycle) error) {
+		calls = append(calls, wrongCall{method, argument, value, call})
+	}
+	spec := Spec{Prompt: "x"}
+	reply := interaction.Reply{ID: 1, Text: "yes"}
+	withContext := map[string]func(context.Context, *Lifecycle) error{
+		"Submit": func(ctx context.Context, l *Lifecycle) error { return second(l.Submit(ctx, spec)) },
+		"GetOrSubmit": func(ctx context.Context, l *Lifecycle) error {
+			_, _, err := l.GetOrSubmit(ctx, spec)
+			return err
+		},
+		"Runs":    func(ctx context.Context, l *Lifecycle) error { return second(l.Runs(ctx, Query{})) },
+		"Inbox":   func(ctx context.Context, l *Lifecycle) error { return second(l.Inbox(ctx, Query{})) },
+		"Prune":   func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, noon)) },
+		"Stats":   func(ctx context.Context, l *Lifecycle) error { return second(l.Stats(ctx)) },
+		"Recover": func(ctx context.Context, l *Lifecycle) error { return second(l.Recover(ctx)) },
+		"Serve":   func(ctx context.Context, l *Lifecycle) error { return l.Serve(ctx) },
+	}
+	withID := map[string]func(context.Context, *Lifecycle, string) error{
+		"Cancel":  func(ctx context.Context, l *Lifecycle, id string) error { return l.Cancel(ctx, id, "") },
+		"Get":     func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Get(ctx, id)) },
+		"Pending": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
+		"History": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
+		"Wait":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
+		"Folder":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
+		"Reply":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Reply(ctx, id, reply)) },
+		"Events": func(ctx context.Context, l *Lifecycle, id string) error {
+			for _, err := range l.Events(ctx, id, 0) {
+				return err
+			}
+			return nil
+		},
+	}
+	for method, call := range withID {
+		withContext[method] = func(ctx context.Context, l *Lifecycle) error { return call(ctx, l, "r") }
+		for _, id := range []string{"", "no run", "../r", "r\x00", "\xff", strings.Repeat("r", MaxRunID+1)} {
+			add(method, "id", quote(id), func(ctx context.Context, l *Lifecycle) error { return call(ctx, l, id) })
+		}
+	}
+	for method, call := range withContext {
+		add(method, "ctx", "nil", func(_ context.Context, l *Lifecycle) error {
+			var none context.Context
+			return call(none, l)
+		})
+		if method != "Serve" && method != "Folder" {
+			add(method, "view", "nil", func(ctx context.Context, l *Lifecycle) error {
+				return call(ctx, &Lifecycle{Client: l.On(nil)})
+			})
+		}
+	}
+	many := make(map[string]string)
+	for i := range MaxLabels + 1 {
+		many[fmt.Sprint(i)] = ""
+	}
+	for argument, queries := range map[string]map[string]Query{
+		"query.Limit":  {"-1": {Limit: -1}, "1001": {Limit: 1001}},
+		"query.After":  {`"2"`: {After: "2"}, `"not one"`: {After: "not one"}},
+		"query.States": {`"sleeping"`: {States: []State{StateRunning, "sleeping"}}},
+		"query.Pool":   {`"a b"`: {Pool: "a b"}},
+		"query.Key": {`"\xff"`: {Key: "\xff"}, quote(strings.Repeat("k", MaxKey+1)): {Key: strings.Repeat("k",
+			MaxKey+1)}},
+		"query.Labels": {`""`: {Labels: map[string]string{"": "x"}},
+			`"team"`:     {Labels: map[string]string{"team": "\xff"}},
+			"33 entries": {Labels: many}},
+	} {
+		for value, q := range queries {
+			add("Runs", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.Runs(ctx, q))
+			})
+			add("Inbox", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.Inbox(ctx, q))
+			})
+		}
+	}
+	for value, at := range map[string]time.Time{
+		"in the year -1": time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), "in the year 10000": time.Date(10000, 1, 1, 0, 0,
+			0, 0, time.UTC),
+	} {
+		add("Prune", "before", value, func(ctx context.Context, l *Lifecycle) error { return second(l.Prune(ctx, at)) })
+	}
+	for argument, replies := range map[string]map[string]interaction.Reply{
+		"reply.ID":   {"0": {Text: "yes"}},
+		"reply.Text": {"blank": {ID: 1, Text: " "}, "not text": {ID: 1, Text: "\xff"}},
+		"reply.Key": {"256 bytes": {ID: 1, Text: "yes", Key: strings.Repeat("k", 256)},
+			"1 bytes": {ID: 1, Text: "yes", Key: "\x00"}},
+		"reply.Actor": {"1 bytes": {ID: 1, Text: "yes", Actor: "\xff"}},
+	} {
+		for value, r := range replies {
+			add("Reply", argument, value, func(ctx context.Context, l *Lifecycle) error {
+				return second(l.Reply(ctx, "r", r))
+			})
+		}
+	}
+	return calls
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A caller who gives something wrong is told which argument, which value and which range, whatever
+// the call and the store. Nothing is asked of the store.
+func TestEachWrongArgumentIsNamed(t *testing.T) {
+	s := &counted{Store: newStore(t)}
+	lc, err := New(Config{Store: hintless{s}, Engine: agent{}, Dir: t.TempDir()})
+	require.NoError(t, err)
+	defer lc.Close()
+	tested := make(map[string]bool)
+	for _, c := range wrongCalls() {
+		tested[c.method] = true
+		t.Run(fmt.Sprintf("%s(%s: %.20s)", c.method, c.argument, c.value), func(t *testing.T) {
+			err := c.call(t.Context(), lc)
+			require.ErrorIs(t, err, ErrInvalidArgument)
+			var wrong *ArgumentError
+			require.ErrorAs(t, err, &wrong)
+			require.Equal(t, []string{c.argument, c.value}, []string{wrong.Argument, wrong.Value})
+			require.NotEmpty(t, wrong.Want)
+			require.Equal(t, "lifecycle: "+c.argument+" is "+c.value+", want "+wrong.Want, err.Error())
+			require.NotErrorIs(t, err, store.ErrInvalid)
+			if c.argument == "id" {
+				require.ErrorIs(t, err, ErrNotFound, "no run has it")
+			}
+			if strings.HasPrefix(c.argument, "reply.") {
+				require.ErrorIs(t, err, ErrInvalidReply)
+				require.ErrorAs(t, err, new(*interaction.FieldError))
+			}
+		})
+	}
+	require.Zero(t, s.looks.Load())
+	calls := reflect.TypeFor[*Lifecycle]()
+	for i := range calls.NumMethod() {
+		if name := calls.Method(i).Name; !slices.Contains(withoutArguments, name) {
+			require.True(t, tested[name], "%s has no row", name)
+		}
+	}
+}
+
+// What is right is accepted: the largest values, and those that do not filter.
+func TestRightArgumentsAreAccepted(t *testing.T) {
+	lc, err := New(Config{Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	for _, q := range []Query{
+		{}, {Limit: 1}, {Limit: store.MaxBatch}, {States: fsm.States()},
+		{Pool: "unknown"}, {Key: strings.Repeat("k", MaxKey)}, {After: store.Cursor{At: noon, ID: "r"}.String()},
+		{Labels: map[string]string{strings.Repeat("k", MaxLabelKey): strings.Repeat("v", MaxLabelValue)}},
+	} {
+		_, err := lc.Runs(t.Context(), q)
+		require.NoError(t, err)
+		_, err = lc.Inbox(t.Context(), q)
+		require.NoError(t, err)
+	}
+	for _, at := range []time.Time{{}, noon} {
+		_, err := lc.Prune(t.Context(), at)
+		require.NoError(t, err)
+	}
+	_, err = lc.Get(t.Context(), strings.Repeat("r", MaxRunID))
+	require.ErrorIs(t, err, ErrNotFound)
+	require.NotErrorIs(t, err, ErrInvalidArgument)
+}
+
+// A wrong specification and a wrong configuration are wrong arguments too.
+func TestEveryWrongInputMatchesOneError(t *testing.T) {
+	lc, err := New(Config{Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	_, err = lc.Submit(t.Context(), Spec{})
+	require.ErrorIs(t, err, ErrInvalidArgument)
+	require.ErrorIs(t, err, ErrInvalidSpec)
+	for _, cfg := range []Config{
+		{}, {Engine: agent{}, Lease: 1}, {Engine: agent{}, Retry: &Retry{Max: -1}},
+		{Engine: agent{}, Pools: []slots.Pool{{}}}, {Engines: map[string]engine.Engine{"a": nil}},
+	} {
+		_, err := New(cfg)
+		require.ErrorIs(t, err, ErrInvalidArgument)
+	}
+	_, err = NewClient(ClientConfig{})
+	require.ErrorIs(t, err, ErrInvalidArgument)
+}
+
+// A submission of an id that is taken: the same spec is known, and returned as it is by now; with
+// other Labels or another NotBefore it is another spec, and changes nothing.
+func TestASubmissionThatIsRepeated(t *testing.T) {
+	lc, err := New(Config{Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	spec := Spec{ID: "r", Prompt: "x", Labels: map[string]string{"team": "a", "env": "test"}, NotBefore: noon}
+	first, known, err := lc.GetOrSubmit(t.Context(), spec)
+	require.NoError(t, err)
+	require.False(t, known)
+
+	spec.Mode, spec.Pool, spec.NotBefore = Interactive, DefaultPool, noon.In(time.FixedZone("east", 3600))
+	again, known, err := lc.GetOrSubmit(t.Context(), spec)
+	require.NoError(t, err, "defaults and the zone make no difference")
+	require.True(t, known)
+	require.Equal(t, first, again)
+
+	require.NoError(t, lc.Cancel(t.Context(), "r", "not needed"))
+	for name, change := range map[string]func(*Spec){
+		"other labels":      func(s *Spec) { s.Labels = map[string]string{"team": "b"} },
+		"fewer labels":      func(s *Spec) { s.Labels = nil },
+		"another time":      func(s *Spec) { s.NotBefore = noon.Add(time.Second) },
+		"no time any more":  func(s *Spec) { s.NotBefore = time.Time{} },
+		"another prompt":    func(s *Spec) { s.Prompt = "y" },
+		"the same, in fact": func(*Spec) {},
+	} {
+		other := spec
+		change(&other)
+		run, known, err := lc.GetOrSubmit(t.Context(), other)
+		if name == "the same, in fact" {
+			require.NoError(t, err)
+			require.True(t, known)
+			require.Equal(t, StateCanceled, run.State, "as it is by now")
+			continue
+		}
+		require.ErrorIs(t, err, ErrSpecConflict, name)
+		require.False(t, known, name)
+	}
+	stored, err := lc.Get(t.Context(), "r")
+	require.NoError(t, err)
+	require.Equal(t, spec.Labels, stored.Labels)
+	require.True(t, stored.NotBefore.Equal(noon))
+}
