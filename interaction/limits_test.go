@@ -213,6 +213,18 @@ func TestReadAcceptsOutputUpToItsLimit(t *testing.T) {
 	require.Nil(t, interaction.Read("{", nil).OutputFault, "a text that looks like an output is shown as it is")
 }
 
+// C2 B8: a turn that neither asks nor completes gives a question that shows what the agent said; its
+// output only when it said nothing else.
+func TestBaselineShowsTheOutputOfASilentTurn(t *testing.T) {
+	asked := func(text, output string) string {
+		return interaction.Read(text, json.RawMessage(output)).Baseline().Prompt
+	}
+	notDone := `{"__SKILL_DONE__":false,"left":2}`
+	require.JSONEq(t, `{"left":2}`, asked("", notDone))
+	require.Equal(t, "Two left.", asked("Two left.", notDone))
+	require.Equal(t, interaction.Baseline("").Prompt, asked("", `{"left":2}`), "it is not said to be unfinished")
+}
+
 // C2: one text gives sixteen diagnostics at most.
 func TestReadGivesAtMostSixteenDiagnostics(t *testing.T) {
 	label := strings.Repeat("x", interaction.MaxLabel+1)

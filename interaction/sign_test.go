@@ -166,6 +166,8 @@ func TestReadIgnoresAnEchoOfThePrompt(t *testing.T) {
 		require.Equal(t, same, interaction.Quoted(same), "what signals nothing is left alone")
 	}
 	require.Equal(t, "> a\n> __SKILL_DONE__", interaction.Quoted("a\n__SKILL_DONE__\n"))
+	require.Equal(t, "> see <ASK_USER_YAML> here", interaction.Quoted("see <ASK_USER_YAML> here"),
+		"a question that cannot be read would be a warning about the agent")
 	echoCountsForNothing(t, "{says:\n```\n[1]\n```") // like JSON, and only its block is
 }
 
