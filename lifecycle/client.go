@@ -26,6 +26,7 @@ type Client struct {
 	hub     *hub
 	due     *dueHint    // wakes Serve for a deadline that this process has just stored
 	stuck   *stuckCalls // of this process's engines
+	notices *notices    // nil without an observer
 }
 
 // ClientConfig configures a Client. Only Store is required.
@@ -39,6 +40,8 @@ type ClientConfig struct {
 	Logger *slog.Logger
 	// Poll is how long a follower waits for a hint before it looks by itself; 1 s when zero.
 	Poll time.Duration
+	// Observer is told what this client does. See Observer.
+	Observer Observer
 }
 
 // NewClient returns a client of the store. It starts nothing, and does not ask the store anything.
@@ -56,13 +59,17 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		cfg.Poll = time.Second
 	}
 	c := &Client{store: cfg.Store, clock: cfg.Clock, log: cfg.Logger, poll: cfg.Poll, due: newDueHint(),
-		stuck: new(stuckCalls)}
+		stuck: new(stuckCalls), notices: newNotices(cfg.Observer, cfg.Logger)}
 	c.hub = newHub(cfg.Store)
 	return c, nil
 }
 
-// Close ends the client's watch on its store. Followers go on by polling.
-func (c *Client) Close() { c.hub.stopWatching() }
+// Close ends the client's watch on its store. Followers go on by polling. It waits until an Observer
+// has been told what has happened, for a second at most.
+func (c *Client) Close() {
+	c.hub.stopWatching()
+	c.notices.flush()
+}
 
 // On returns the same client on another view of its store: one inside the caller's transaction, for
 // example, which a store that sits on the caller's database offers. What is submitted, answered and
@@ -70,12 +77,12 @@ func (c *Client) Close() { c.hub.stopWatching() }
 //
 // It costs next to nothing, so make one for each transaction. It has this client's clock, logger
 // and engines, and needs no Close. It watches nothing: Wait and Events look once in a poll, and see
-// what the view sees.
+// what the view sees. It tells an Observer nothing.
 func (c *Client) On(view store.Store) *Client {
 	// The copy shares the due hint: Serve may wake for a deadline that the transaction has not
 	// committed yet, and finds it one poll later.
 	on := *c
-	on.store, on.hub = view, newHub(nil)
+	on.store, on.hub, on.notices = view, newHub(nil), nil
 	return &on
 }
 

@@ -23,7 +23,23 @@ func (c *Client) commit(ctx context.Context, cm store.Commit) error {
 	err := c.store.Commit(ctx, batch[:])[0]
 	batch[0] = store.Commit{}
 	singleCommits.Put(batch)
+	if err == nil && c.notices != nil {
+		c.notices.committed(cm)
+	}
 	return err
+}
+
+// commitBatch stores several commits.
+func (c *Client) commitBatch(ctx context.Context, batch []store.Commit) []error {
+	errs := c.store.Commit(ctx, batch)
+	if c.notices != nil {
+		for i, err := range errs {
+			if err == nil {
+				c.notices.committed(batch[i])
+			}
+		}
+	}
+	return errs
 }
 
 // confirmedRun reads the run through Confirm: whoever is told what it shows may act on it, so it
@@ -95,6 +111,9 @@ func (t *turn) commitLocked(decide decision) (store.Run, error) {
 			return t.record, lost
 		case found == commitStored:
 			t.node.due.noteRun(&t.record)
+			if t.node.notices != nil {
+				t.node.notices.committed(cm)
+			}
 			return t.record, nil
 		case found == runChanged && stale:
 			t.interrupt(engine.ErrStale)

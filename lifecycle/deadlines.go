@@ -83,7 +83,7 @@ func (n *node) fireDeadlines(ctx context.Context, due []Run, now time.Time) (fir
 	if len(batch) == 0 {
 		return 0
 	}
-	for i, err := range n.store.Commit(ctx, batch) {
+	for i, err := range n.commitBatch(ctx, batch) {
 		if err == nil {
 			fired++
 		} else if !errors.Is(err, store.ErrConflict) && ctx.Err() == nil {

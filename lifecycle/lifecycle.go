@@ -68,6 +68,8 @@ type Config struct {
 	Clock Clock
 	// Logger is slog.Default when nil.
 	Logger *slog.Logger
+	// Observer is told what this process does to runs. See Observer.
+	Observer Observer
 }
 
 // UntilDone is the Config.Grace of a shutdown that lets every turn finish (J1). Nothing is claimed
@@ -98,7 +100,8 @@ func New(cfg Config) (*Lifecycle, error) {
 	if cfg, err = cfg.withDefaults(); err != nil {
 		return nil, err
 	}
-	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll})
+	c, err := NewClient(ClientConfig{Store: cfg.Store, Clock: cfg.Clock, Logger: cfg.Logger, Poll: cfg.Poll,
+		Observer: cfg.Observer})
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +131,11 @@ func (c Config) allEngines() (map[string]engine.Engine, error) {
 	}
 	if len(engines) == 0 {
 		return nil, &ArgumentError{"Config.Engine", "nil, and Config.Engines is empty",
-			"at least one engine; a process " +
-				"that executes nothing uses NewClient", nil}
+			"at least one engine; a process that executes nothing uses NewClient", nil}
 	}
 	if len(engines) > store.MaxEngines {
-		return nil, &ArgumentError{"Config.Engines", entriesOf(len(engines)), fmt.Sprintf("at most %d",
-			store.MaxEngines),
-			nil}
+		return nil, &ArgumentError{"Config.Engines", entriesOf(len(engines)),
+			fmt.Sprintf("at most %d", store.MaxEngines), nil}
 	}
 	for name, e := range engines {
 		if !namePattern.matches(name) {
@@ -200,9 +201,8 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("lifecycle: Config.Dir: %w", err)
 		}
 		if err := writable(dir); err != nil {
-			return c, &ArgumentError{"Config.Dir", "of no use: " + err.Error(), "a folder that this process can make " +
-				"and " +
-				"write to", err}
+			return c, &ArgumentError{"Config.Dir", "of no use: " + err.Error(),
+				"a folder that this process can make and write to", err}
 		}
 		c.Dir = dir
 	}
@@ -289,6 +289,7 @@ func (l *Lifecycle) serve(ctx context.Context) error {
 		case ctx.Err() != nil: // other nodes recover what this one held
 			return nil
 		}
+		l.notices.leaseLost(n.id, commitTime(l.clock))
 		l.log.Warn("lease lost: somebody took over; joining again", "node", n.id, "stuck", len(l.Stuck()))
 		n, err = l.rejoin(ctx)
 	}

@@ -53,7 +53,7 @@ import (
 //		// towards MaxAttempts.
 //		Yielded int
 //		// Block says why the run cannot go on now; nil when it can.
-//		Block *store.Block
+//		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
 //		Slot bool
 //		// Owner is the node that executes the run, holds its process, or parked it; empty when none has
@@ -238,6 +238,27 @@ const (
 //		Message string
 //	}
 type Failure = store.Failure
+
+// Block says why a queued run is not claimed now. The run holds no slot meanwhile.
+//
+//	type Block struct {
+//		Kind BlockKind
+//		// Until is the time from which the run may be claimed again.
+//		Until time.Time
+//		// Code and Reason say what keeps it from going on.
+//		Code   Code
+//		Reason string
+//	}
+type Block = store.Block
+
+// BlockKind is the kind of a Block.
+type BlockKind = store.BlockKind
+
+// The kinds of blocks.
+const (
+	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
+	BlockRetry BlockKind = store.BlockRetry
+)
 
 // RecoveryState says what recovery last did to the run (E8).
 type RecoveryState = store.RecoveryState

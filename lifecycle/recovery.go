@@ -316,7 +316,7 @@ func (s *orphanSettler) settleBatch(ctx context.Context, orphans []Run) error {
 // commitBatch stores the commits of a batch, and returns the errors of those that neither this call
 // nor anybody else has settled.
 func (s *orphanSettler) commitBatch(ctx context.Context, batch []store.Commit) (failures []error) {
-	for i, err := range s.client.store.Commit(ctx, batch) {
+	for i, err := range s.client.commitBatch(ctx, batch) {
 		switch {
 		case err == nil:
 			s.count(&batch[i].Run)

@@ -26,6 +26,7 @@ func (n *node) schedule(ctx context.Context) error {
 		claimed, err := n.claim(ctx, room) // may return runs and an error
 		n.permits.Release(int64(room - len(claimed)))
 		for _, c := range claimed {
+			n.notices.claimed(&c.Run)
 			n.dispatch(c)
 		}
 		if err == nil {

@@ -162,14 +162,21 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	t.node.removeTurn(t, t.commitOutcome(ev))
+	ended := EndedTurn{Worked: t.age()}
+	last := t.lastStored()
+	ended.Queued = max(0, t.claimed.Sub(notEarlier(last.QueuedAt, last.NotBefore)))
+	var run store.Run
+	run, ended.Stored = t.commitOutcome(ev)
+	t.node.notices.turnEnded(&run, ended)
+	t.node.removeTurn(t, run)
 }
 
-// commitOutcome commits the decision about the turn, and returns the run as it then stands. An
-// outcome that the contract or the store refuses fails the run.
-func (t *turn) commitOutcome(ev *turnEvidence) store.Run {
+// commitOutcome commits the decision about the turn, and returns the run as it then stands, and
+// whether the decision is known to be stored. An outcome that the contract or the store refuses
+// fails the run.
+func (t *turn) commitOutcome(ev *turnEvidence) (_ store.Run, stored bool) {
 	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
-		return t.reload() // somebody else has ended the run or taken it over (I6)
+		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
 		return decideTurn(run, ev, t.node.id, now)
@@ -183,13 +190,13 @@ func (t *turn) commitOutcome(ev *turnEvidence) store.Run {
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {
-		return t.reload() // the run was ended or taken over; or an earlier try was stored, and the run went on
+		return t.reload(), false // it was ended or taken over; or an earlier try was stored, and it went on
 	}
 	if err != nil {
 		t.node.log.Error("turn's result not stored; recovery settles the run", "run", run.ID, "attempt", run.Attempt,
 			"err", err)
 	}
-	return run
+	return run, err == nil
 }
 
 // reload returns the run as the store has it, or as the worker stored it last if the store cannot
