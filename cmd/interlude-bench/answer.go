@@ -12,8 +12,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// answerer replies to each question as soon as it hears of it, and measures how long it takes from
-// the reply until the next turn is stored as running.
+// answerer replies to each question as soon as a hint announces it, and measures the time from the
+// reply until the next turn is stored as running.
 type answerer struct {
 	asked   chan string
 	replied sync.Map // run id → when the reply was sent
@@ -25,8 +25,9 @@ type answerer struct {
 	failed error           // guarded by mu
 }
 
-// answer has so many goroutines reply.
-func answer(ctx context.Context, h *host, n int) *answerer {
+// startAnswerer starts an answerer with n goroutines, each of which replies to one question at a
+// time.
+func startAnswerer(ctx context.Context, h *host, n int) *answerer {
 	a := &answerer{asked: make(chan string, 1<<16)}
 	a.unwatch = h.store.Watch(a.hint)
 	for range n {
@@ -43,7 +44,7 @@ func answer(ctx context.Context, h *host, n int) *answerer {
 	return a
 }
 
-// hint is called by the store after each commit.
+// hint receives the store's hints: the store calls it after each commit.
 func (a *answerer) hint(h store.Hint) {
 	switch {
 	case strings.HasPrefix(h.RunID, parkedPrefix), strings.HasPrefix(h.RunID, duePrefix): // nobody replies to these
@@ -51,7 +52,7 @@ func (a *answerer) hint(h store.Hint) {
 		a.asked <- h.RunID
 	case h.State == fsm.StateRunning:
 		if at, ok := a.replied.LoadAndDelete(h.RunID); ok {
-			delay := time.Since(at.(time.Time)) //nolint:forcetypeassert // there is nothing else in it
+			delay := time.Since(at.(time.Time)) //nolint:forcetypeassert // the map holds nothing but times
 			a.mu.Lock()
 			a.delays = append(a.delays, delay)
 			a.mu.Unlock()
@@ -65,7 +66,7 @@ func (a *answerer) fail(err error) {
 	a.failed = errors.Join(a.failed, err)
 }
 
-// drain returns the delays so far and forgets them; its error is that of a reply which was refused.
+// drain returns the delays since the last call. Its error is the first that a reply got.
 func (a *answerer) drain() ([]time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

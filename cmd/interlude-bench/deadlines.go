@@ -12,16 +12,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fireDeadlines parks runs whose deadlines are one and the same moment, and measures from that
-// moment until the last of them has fired. Each of these runs then decides by itself, and is
-// executed to its end.
+// fireDeadlines parks n runs that share one deadline, and measures the time from that deadline
+// until the last of them has fired. Each run then gets an automatic decision and is executed to its
+// end.
 func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress) error {
 	m, err := newModel(ctx)
 	if err != nil {
 		return err
 	}
-	id := numbered(duePrefix)
-	due := time.Now().Add(2*time.Second + time.Duration(n)*300*time.Microsecond) // several times what parking takes
+	id := newIDs(duePrefix)
+	due := time.Now().Add(2*time.Second + time.Duration(n)*300*time.Microsecond) // several times the time of parking
 	b := pr.start("parking runs", n)
 	err = m.park(ctx, h.store, n, id, "", due, b)
 	b.end()
@@ -63,11 +63,11 @@ func (r *report) fireDeadlines(ctx context.Context, h *host, n int, pr *progress
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return onceEach(ctx, h, n, id)
+	return checkFiredOnce(ctx, h, n, id)
 }
 
-// onceEach looks that each deadline has fired exactly once.
-func onceEach(ctx context.Context, h *host, n int, id func(int) string) error {
+// checkFiredOnce returns an error unless each of the n deadlines has fired exactly once.
+func checkFiredOnce(ctx context.Context, h *host, n int, id func(int) string) error {
 	for i := range n {
 		run, history, err := h.store.History(ctx, id(i))
 		if err != nil {

@@ -15,26 +15,27 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// host is a program with the library: a lifecycle that serves, and somebody who answers every
-// question at once.
+// host is a program that uses the library: a lifecycle that serves, and an answerer that replies to
+// every question at once.
 type host struct {
 	*lifecycle.Lifecycle
 	store    *timed
-	talks    *sync.Map // run id → chan string: what the agent says in it before it is done, instead of asking
+	talks    *sync.Map // run id → chan string: the messages that the agent sends instead of asking
 	answerer *answerer
-	other    *replier // the node that replies; nil: this one
+	other    *replier // the node that replies; this one when nil
 	stop     context.CancelFunc
 	served   chan error
 }
 
-// agent asks once and is done with the answer; a run that is to talk does that instead.
+// agent asks one question and is done once it has the answer. Where talks has an entry for a run,
+// the agent sends the messages of that channel instead and asks nothing.
 func agent(talks *sync.Map) engine.Engine {
 	return engine.Func(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if len(t.Answers) > 0 {
 			return engine.Done("Shipped."), nil
 		}
 		if said, ok := talks.Load(t.RunID); ok {
-			for line := range said.(chan string) { //nolint:forcetypeassert // there is nothing else in it
+			for line := range said.(chan string) { //nolint:forcetypeassert // the map holds nothing but channels
 				if err := s.Message(ctx, engine.Message{Text: line}); err != nil {
 					return engine.Outcome{}, err
 				}
@@ -46,8 +47,8 @@ func agent(talks *sync.Map) engine.Engine {
 	})
 }
 
-// newHost opens the store and serves. Concurrency is above what the load has at one time, so that
-// no run waits for a slot.
+// newHost opens the store and serves. Its concurrency is higher than the number of runs that the
+// load has at one time, so that no run waits for a slot.
 func newHost(ctx context.Context, p *place) (*host, error) {
 	s, err := p.open(ctx)
 	if err != nil {
@@ -70,7 +71,7 @@ func newHost(ctx context.Context, p *place) (*host, error) {
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	h.answerer = answer(serving, h, room)
+	h.answerer = startAnswerer(serving, h, room)
 	go func() { h.served <- h.Serve(serving) }()
 	return h, nil
 }
@@ -106,7 +107,7 @@ func (r *replier) leave() error {
 	return r.store.Close()
 }
 
-// reply answers by the node that replies.
+// reply sends the reply through the node that replies: the other one where there is one.
 func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) error {
 	c := h.Client
 	if h.other != nil {
@@ -119,8 +120,8 @@ func (h *host) reply(ctx context.Context, id string, reply interaction.Reply) er
 // spec is the job of a round trip.
 func spec() lifecycle.Spec { return lifecycle.Spec{Prompt: "Build the release, ask, and ship it."} }
 
-// trip is one round trip: submit, and wait for the end. The answerer replies to the question. With
-// follow, its events are read as well, as a front end does.
+// trip is one round trip: it submits a run and waits for its end. The answerer replies to the
+// question. With follow it reads the run's events as well, as a front end does.
 func (h *host) trip(ctx context.Context, follow bool) error {
 	run, err := h.Submit(ctx, spec())
 	if err != nil {

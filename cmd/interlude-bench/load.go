@@ -13,7 +13,7 @@ import (
 // errEnough ends a soak.
 var errEnough = errors.New("enough")
 
-// load makes round trips until next says that there is none, so many at one time.
+// load makes round trips, as many at one time as concurrency says, until next returns false.
 func load(ctx context.Context, h *host, concurrency int, follow bool, next func() bool) error {
 	trips, ctx := errgroup.WithContext(ctx)
 	for range concurrency {
@@ -29,7 +29,8 @@ func load(ctx context.Context, h *host, concurrency int, follow bool, next func(
 	return trips.Wait()
 }
 
-// upTo says n times that there is a next trip, and moves the bar.
+// upTo returns a function that returns true n times. It reports each of these calls to done, by its
+// number.
 func upTo(n int, done func(int)) func() bool {
 	var begun atomic.Int64
 	return func() bool {
@@ -42,7 +43,7 @@ func upTo(n int, done func(int)) func() bool {
 	}
 }
 
-// roundTrips is the main measurement.
+// roundTrips makes the main measurement: the round trips that -runs asks for.
 func (r *report) roundTrips(ctx context.Context, h *host, o options, p *progress) error {
 	h.store.drain()
 	if _, err := h.answerer.drain(); err != nil {

@@ -1,18 +1,18 @@
-// Interlude-bench measures the round trip that interlude is for: submit, a turn that asks, a reply
-// at once, a turn that finishes. The engine does nothing, so what is measured is the library and
-// its store.
+// Interlude-bench measures the round trip that interlude is for: a host submits a run, a turn asks,
+// somebody replies at once, and the next turn finishes the run. The engine does nothing, so the
+// figures are those of the library and its store.
 //
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -parked 1000000
 //	go run ./cmd/interlude-bench -store sqlite -runs 10000 -concurrency 256 -group-commit=false
 //	go run ./cmd/interlude-bench -store postgres -runs 10000 -concurrency 256
 //
-// With -store postgres it starts a private server of the installed binaries, durable as PostgreSQL
-// is by default, unless -dsn names one.
+// With -store postgres it starts a private server from the installed binaries, with PostgreSQL's
+// default durability, unless -dsn names a server.
 //
-// It also has 10,000 deadlines fall due together, many followers read live runs (-followers), a
-// long log be replayed (-replay), and a host go on for a while at half its speed (-soak). With
-// -json the last line is one object with all figures.
+// It also measures 10,000 deadlines that fall due together, followers that read live runs
+// (-followers), the replay of a long log (-replay), and a host that goes on for some time at half
+// its speed (-soak). With -json the last line is one object with all figures.
 package main
 
 import (
@@ -120,7 +120,7 @@ func main() {
 	}
 }
 
-// measure goes through the phases.
+// measure runs the phases one after another.
 func measure(ctx context.Context, o options, p *progress) (*report, error) {
 	place, err := newPlace(ctx, o)
 	if err != nil {
@@ -192,7 +192,7 @@ func (r *report) phases(ctx context.Context, o options, place *place, h *host, p
 	return nil
 }
 
-// writeAllocs writes what was allocated so far.
+// writeAllocs writes the profile of all allocations so far.
 func writeAllocs(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -24,8 +24,8 @@ func run(t *testing.T, args ...string) (*report, string) {
 	return r, out.String()
 }
 
-// I13: a round trip is six commits on every store, whoever is parked beside it, and each of them is
-// counted.
+// I13: a round trip is six commits on every store, however many runs are parked beside it, and the
+// store counts each of them.
 func TestRoundTrips(t *testing.T) {
 	for name, args := range map[string][]string{
 		"memory":               {"-store", "memory"},
@@ -41,7 +41,7 @@ func TestRoundTrips(t *testing.T) {
 			r, out := run(t, append([]string{"-runs", "200", "-concurrency", "16", "-deadlines", "0", "-json"},
 				args...)...)
 			commits := 6.0
-			if r.Across { // the reply is the other node's
+			if r.Across { // the other node commits the reply
 				commits = 5
 			}
 			require.InDelta(t, commits, r.CommitsPerRun, 0.001)
@@ -73,7 +73,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// D3: deadlines that fall due together fire once each, whatever the store. F8: every follower sees
+// D3: deadlines that fall due together fire once each, on every store. F8: every follower sees
 // every event in order, and a long log is replayed from its beginning.
 func TestDeadlinesAndReaders(t *testing.T) {
 	for _, kind := range []string{"memory", "sqlite"} {
@@ -92,7 +92,8 @@ func TestDeadlinesAndReaders(t *testing.T) {
 	}
 }
 
-// A file of the caller's stays, and a second load goes on with it, whatever the first one left.
+// A file that the caller names is not removed, and a second load goes on with it, whatever the
+// first one left in it.
 func TestAFileOfTheCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	for range 2 {

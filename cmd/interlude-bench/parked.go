@@ -18,19 +18,20 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// Ids of runs to which nobody replies begin so.
+// The ids of runs that nobody replies to begin with these prefixes.
 const (
 	parkedPrefix = "parked-"
 	duePrefix    = "due-"
 )
 
-// numbered makes ids that no earlier load on the file has used.
-func numbered(prefix string) func(int) string {
+// newIDs returns a function that makes ids which no earlier load on the same file has used.
+func newIDs(prefix string) func(int) string {
 	now := strconv.FormatInt(time.Now().UnixNano(), 36)
 	return func(i int) string { return fmt.Sprintf("%s%s-%08d", prefix, now, i) }
 }
 
-// model is a run that waits for somebody, as the library made it, of which others can be copied.
+// model is a waiting run that the library itself has made. Many copies of it can be stored without
+// executing a turn for each.
 type model struct {
 	created, asked store.Commit
 	started        store.Event
@@ -40,8 +41,8 @@ type model struct {
 // parking is the pool of the copies, which has a slot for each of them.
 var parking = slots.Pool{Name: "parking", Capacity: slots.MaxCapacity}
 
-// newModel has a real run park. It decides by itself when nobody replies, so that its deadline
-// acts.
+// newModel executes a run until it waits, and returns its commits. The run is not strict: at its
+// deadline it gets an automatic decision, so that a copy's deadline fires as well.
 func newModel(ctx context.Context) (*model, error) {
 	kept := memory.New()
 	lc, err := lifecycle.New(lifecycle.Config{Store: kept, Engine: agent(&sync.Map{}), Pools: []slots.Pool{parking}})
@@ -68,7 +69,7 @@ func newModel(ctx context.Context) (*model, error) {
 	if err := errors.Join(err, readErr, specErr, eventsErr, <-served); err != nil {
 		return nil, err
 	}
-	asked.Version, asked.Epoch = 3, 1 // by three commits: submitted, started, parked
+	asked.Version, asked.Epoch = 3, 1 // three commits: submitted, started, parked
 	return &model{
 		id:      job.ID,
 		created: store.Commit{Run: created, Spec: body, Events: events[:1]},
@@ -77,7 +78,8 @@ func newModel(ctx context.Context) (*model, error) {
 	}, nil
 }
 
-// copy makes the commits of another run like it.
+// copy returns the commits of another run like the model: its submission, and the one that parks
+// it.
 func (m *model) copy(id, owner string, deadline time.Time) (created, asked store.Commit) {
 	named := func(c store.Commit) store.Commit {
 		c.Run = c.Run.Clone()
@@ -96,21 +98,22 @@ func (m *model) copy(id, owner string, deadline time.Time) (created, asked store
 	return created, asked
 }
 
-// begun is the event of a copy's start.
-func (m *model) begun(id string) store.Event {
+// startedEvent returns the event with which a copy's turn starts.
+func (m *model) startedEvent(id string) store.Event {
 	return store.Event{Seq: m.started.Seq, Body: bytes.ReplaceAll(m.started.Body, []byte(m.id), []byte(id))}
 }
 
-// start is what a claim makes of a copy.
+// start returns the commit by which a claim starts a copy. It is the Start of store.ClaimRequest.
 func (m *model) start(r store.Run, _ []byte) (store.Commit, error) {
-	c := store.Commit{Run: r, Expect: r.Version, Events: []store.Event{m.begun(r.ID)}}
+	c := store.Commit{Run: r, Expect: r.Version, Events: []store.Event{m.startedEvent(r.ID)}}
 	c.Run.Version, c.Run.State, c.Run.Attempt = r.Version+1, fsm.StateRunning, 1
 	c.Run.Seq, c.Run.LocalSeq, c.Run.UpdatedAt = m.started.Seq, 1, m.asked.Run.UpdatedAt
 	return c, nil
 }
 
-// park stores so many copies. A node of its own starts them, which nobody else does: they are held
-// back until their deadline.
+// park stores n parked copies of the model. A node that park registers claims them to start them.
+// No other node can: the copies are held back until their deadline, and park alone claims with a
+// later time.
 func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) string, owner string, deadline time.Time,
 	b *bar) (err error) {
 	if n == 0 {
@@ -150,7 +153,7 @@ func (m *model) park(ctx context.Context, s store.Store, n int, id func(int) str
 	return nil
 }
 
-// finish stores so many copies that have ended: canceled before their first turn.
+// finish stores n copies that have ended: they were canceled before their first turn.
 func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) string, b *bar) error {
 	const batch = 250
 	for from := 0; from < n; from += batch {
@@ -161,7 +164,7 @@ func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) s
 			r.Version, r.Seq, r.LocalSeq = 2, over.Run.Seq, over.Run.LocalSeq
 			r.State, r.FinishedAt = fsm.StateCanceled, r.UpdatedAt
 			over.Run, over.Expect = r, 1
-			over.Events = append([]store.Event{m.begun(r.ID)}, over.Events...)
+			over.Events = append([]store.Event{m.startedEvent(r.ID)}, over.Events...)
 			commits = append(commits, created, over)
 		}
 		if err := commit(ctx, s, commits); err != nil {
@@ -172,8 +175,7 @@ func (m *model) finish(ctx context.Context, s store.Store, n int, id func(int) s
 	return nil
 }
 
-// seed stores runs that a process parked which is dead by now, and runs that have ended, beside
-// what is there already.
+// seed adds parked runs, whose process is dead by now, and runs that have ended.
 func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) error {
 	if parked == 0 && finished == 0 {
 		return nil
@@ -193,20 +195,20 @@ func (p *place) seed(ctx context.Context, parked, finished int, pr *progress) er
 		}
 	}
 	b := pr.start("runs that have ended", finished)
-	err = m.finish(ctx, s, finished, numbered("ended-"), b)
+	err = m.finish(ctx, s, finished, newIDs("ended-"), b)
 	b.end()
 	if err != nil {
 		return err
 	}
 	b = pr.start("parking runs", parked)
 	defer b.end()
-	return m.park(ctx, s, parked, numbered(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
+	return m.park(ctx, s, parked, newIDs(parkedPrefix), "dead-node", time.Now().Add(30*24*time.Hour), b)
 }
 
-// arrive starts the host on what is there already: the first run, and the recovery of all that is
-// parked, with traffic beside it.
+// arrive starts the host on the seeded store. It measures the first run, and the recovery of all
+// parked runs while round trips go on.
 func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, error) {
-	debug.FreeOSMemory() // what parking took is not the host's
+	debug.FreeOSMemory() // the memory that parking used must not count as the host's
 	begun := time.Now()
 	h, err := newHost(ctx, p)
 	if err != nil {
@@ -227,8 +229,8 @@ func (r *report) arrive(ctx context.Context, p *place, pr *progress) (*host, err
 	return h, nil
 }
 
-// recovery makes round trips until all that is parked is read as recovered, and counts the commits
-// that the start made beside them.
+// recovery makes round trips until every parked run is read as recovered, and counts the commits
+// that the start of the host made beside those of the round trips.
 func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *progress) error {
 	b := pr.start("recovery, with traffic", r.Parked)
 	defer b.end()
@@ -257,7 +259,7 @@ func (r *report) recovery(ctx context.Context, h *host, begun time.Time, pr *pro
 	return nil
 }
 
-// warmUp makes some round trips first, and notes how large their rows are.
+// warmUp makes some round trips before anything is measured, and records the size of their rows.
 func (r *report) warmUp(ctx context.Context, h *host) error {
 	before := h.store.Counters()
 	if err := load(ctx, h, r.Concurrency, r.Followed, upTo(max(200, 2*min(r.Concurrency, r.Runs)),

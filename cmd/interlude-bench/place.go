@@ -15,14 +15,14 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// counted is a store that tells what it writes, and when.
+// counted is a store that counts what it writes and calls watchers after each commit.
 type counted interface {
 	store.Store
 	store.Watcher
 	store.Meter
 }
 
-// place is where the runs are kept.
+// place is where the runs are stored.
 type place struct {
 	o    options
 	dir  string // a temporary folder; empty when the file is the caller's
@@ -61,8 +61,8 @@ func (p *place) open(ctx context.Context) (counted, error) {
 	return sqlite.Open(ctx, p.path, sqlite.Options{NoGroupCommit: !p.o.group})
 }
 
-// settle lets the system, and a server's vacuum, catch up with what millions of rows have left
-// behind.
+// settle waits until the system, and a server's vacuum, have caught up with the millions of rows
+// that were written before.
 func (p *place) settle() {
 	if p.dsn != "" {
 		p.vacuum()
@@ -77,7 +77,7 @@ func (p *place) remove() {
 	}
 }
 
-// size is the file's, with its WAL, in bytes; on a server that of the tables and their indexes.
+// size returns the bytes of the file and its WAL, or of the server's tables and their indexes.
 func (p *place) size() int64 {
 	var n int64
 	if p.dsn != "" {
@@ -91,12 +91,12 @@ func (p *place) size() int64 {
 	return n
 }
 
-// lasting is a memory store that stays when a host closes it.
+// lasting is a memory store whose Close does nothing, so that the next host finds its runs.
 type lasting struct{ *memory.Store }
 
 func (lasting) Close() error { return nil }
 
-// timed measures the claims that start runs.
+// timed measures how long the claims take that start runs.
 type timed struct {
 	counted
 	mu     sync.Mutex
@@ -114,7 +114,7 @@ func (t *timed) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Clai
 	return claimed, err
 }
 
-// drain returns the claims so far and forgets them.
+// drain returns the times of the claims since the last call.
 func (t *timed) drain() []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (t *timed) drain() []time.Duration {
 	return claims
 }
 
-// commit stores a batch, all of it.
+// commit stores a batch. It fails if one of the commits fails.
 func commit(ctx context.Context, s store.Store, batch []store.Commit) error {
 	for i, err := range s.Commit(ctx, batch) {
 		if err != nil {

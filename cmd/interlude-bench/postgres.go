@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// serve starts a private server, unless there is one.
+// serve starts a private server, unless the caller named one.
 func (p *place) serve(ctx context.Context) error {
 	p.dsn, p.schema = p.o.dsn, "interlude_bench_"+rand.Text()
 	if p.dsn != "" {
@@ -26,31 +26,32 @@ func (p *place) serve(ctx context.Context) error {
 	return nil
 }
 
-// serverSettings are what any server of some size has; whatever makes commits durable is as
-// PostgreSQL has it.
+// serverSettings are usual for a server of some size. Whatever makes commits durable keeps
+// PostgreSQL's default.
 var serverSettings = map[string]string{"shared_buffers": "512MB", "max_wal_size": "4GB"}
 
 func (p *place) postgres(ctx context.Context) (*postgres.Store, error) {
 	return postgres.Open(ctx, p.dsn, postgres.Options{Schema: p.schema, NoGroupCommit: !p.o.group})
 }
 
-// unserve removes what serve and open have made.
+// unserve removes what serve and open have created.
 func (p *place) unserve() {
 	switch {
 	case p.server != nil:
-		_ = p.server.Stop() // it is temporary
+		_ = p.server.Stop() // its data are temporary: an error loses nothing
 	case p.dsn != "":
-		// it has a name of its own
+		// the schema's name is random, so nobody else uses it
 		_ = p.exec("DROP SCHEMA IF EXISTS " + pgx.Identifier{p.schema}.Sanitize() + " CASCADE")
 	}
 }
 
-// vacuum does at once what the server's own vacuum does in its time.
+// vacuum does at once what the server's autovacuum would do later. Its errors are ignored: a user
+// who may not vacuum has to wait for autovacuum.
 func (p *place) vacuum() {
 	for _, table := range []string{"states", "runs", "events", "settled"} {
-		_ = p.exec("VACUUM (ANALYZE) " + pgx.Identifier{p.schema, table}.Sanitize()) // whoever may not has to wait
+		_ = p.exec("VACUUM (ANALYZE) " + pgx.Identifier{p.schema, table}.Sanitize())
 	}
-	_ = p.exec("CHECKPOINT") // as above
+	_ = p.exec("CHECKPOINT")
 }
 
 func (p *place) exec(text string) error {
@@ -70,7 +71,8 @@ func (p *place) connected(do func(context.Context, *pgx.Conn) error) error {
 	return errors.Join(do(ctx, c), c.Close(ctx))
 }
 
-// tables is how large the schema's tables and indexes are, in bytes; 0 when nobody can say.
+// tables returns the bytes of the schema's tables and their indexes, or 0 when the server cannot be
+// asked.
 func (p *place) tables() (n int64) {
 	_ = p.connected(func(ctx context.Context, c *pgx.Conn) error {
 		return c.QueryRow(ctx,
@@ -81,8 +83,8 @@ func (p *place) tables() (n int64) {
 	return n
 }
 
-// probePostgres writes plain rows, each by a statement of its own, in pipelined transactions of
-// probeBatch.
+// probePostgres writes plain rows, one statement for each, in pipelined transactions of probeBatch
+// rows.
 func (p *place) probePostgres(rowBytes int, long time.Duration) (result probe, _ error) {
 	err := p.connected(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `DROP TABLE IF EXISTS interlude_probe;

@@ -12,9 +12,9 @@ import (
 	_ "modernc.org/sqlite" // the driver that store/sqlite uses
 )
 
-// probe is what the place can do without the library.
+// probe is the speed of the place without the library.
 type probe struct {
-	rowsPerS float64 // plain rows in transactions of probeBatch
+	rowsPerS float64 // plain rows, in transactions of probeBatch rows
 	flushP50 float64 // one empty durable flush, in milliseconds
 }
 
@@ -23,9 +23,9 @@ const (
 	probeFlushes = 200
 )
 
-// probe writes plain rows of the given size into a place of the same kind: a map in memory, or a
-// table without indexes in a SQLite file on the same disk with the same settings, by the driver's
-// own interface, or a table of its own on the same server.
+// probe writes plain rows of the given size into a place of the same kind: a map in memory; or a
+// table without indexes in a SQLite file on the same disk, with the same settings, through the
+// driver's own interface; or a new table on the same server.
 func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	if p.kept != nil {
 		return probeMemory(rowBytes, p.o.probeFor), nil
@@ -60,7 +60,7 @@ func (p *place) probe(ctx context.Context, rowBytes int) (probe, error) {
 	}
 	var result probe
 	err = conn.Raw(func(c any) error {
-		preparer := c.(driver.ConnPrepareContext) //nolint:forcetypeassert // the driver has it
+		preparer := c.(driver.ConnPrepareContext) //nolint:forcetypeassert // the driver implements it
 		result, err = probeSQLite(ctx, preparer, rowBytes, p.o.probeFor)
 		return err
 	})
@@ -77,7 +77,7 @@ func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int,
 			if err != nil {
 				return err
 			}
-			s = p.(driver.StmtExecContext) //nolint:forcetypeassert // the driver has it
+			s = p.(driver.StmtExecContext) //nolint:forcetypeassert // the driver implements it
 			prepared[text] = s
 		}
 		named := make([]driver.NamedValue, len(args))
@@ -125,7 +125,7 @@ func probeSQLite(ctx context.Context, c driver.ConnPrepareContext, rowBytes int,
 	}
 	result.rowsPerS = float64(rows) / time.Since(begun).Seconds()
 	for _, s := range prepared {
-		_ = s.(driver.Stmt).Close() //nolint:forcetypeassert // it is one
+		_ = s.(driver.Stmt).Close() //nolint:forcetypeassert // every StmtExecContext of the driver is a Stmt
 	}
 	return result, ctx.Err()
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// progress draws a bar for each phase, on a terminal only.
+// progress draws a bar for each phase. It does so on a terminal only.
 type progress struct {
-	out *os.File // nil: nobody looks
+	out *os.File // nil when standard error is no terminal
 }
 
 func newProgress(f *os.File) *progress {
@@ -20,7 +20,7 @@ func newProgress(f *os.File) *progress {
 	return &progress{out: f}
 }
 
-// bar is one phase.
+// bar shows the progress of one phase.
 type bar struct {
 	out   *os.File
 	name  string
@@ -35,7 +35,7 @@ func (p *progress) start(name string, total int) *bar {
 	return &bar{out: p.out, name: name, total: total, begun: time.Now()}
 }
 
-// at draws the bar with so much done, at most ten times a second.
+// at redraws the bar for the given count, at most ten times a second.
 func (b *bar) at(done int) {
 	if b.out == nil {
 		return
@@ -54,7 +54,7 @@ func (b *bar) at(done int) {
 		min(100*done/max(b.total, 1), 100), float64(done)/now.Sub(b.begun).Seconds())
 }
 
-// end takes the bar away.
+// end removes the bar from the terminal.
 func (b *bar) end() {
 	if b.out != nil {
 		fmt.Fprint(b.out, "\r\x1b[K")

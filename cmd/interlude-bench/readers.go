@@ -14,11 +14,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// messagesPerS is the followers' load: messages of all runs together.
+// messagesPerS is the load of the followers: the number of messages a second, of all runs together.
 const messagesPerS = 1000
 
-// followers has each of n live runs followed by a reader of its own, while their agents talk, and
-// measures how long a message is on its way. Each follower must see every event, in order.
+// followers starts n live runs, with one follower for each, while their agents send messages. It
+// measures how long a message takes to reach its follower. Each follower must see every event, in
+// order.
 func (r *report) followers(ctx context.Context, h *host, o options, pr *progress) error {
 	n, total := o.followers, int(o.followFor.Seconds()*messagesPerS)
 	b := pr.start("followers", total)
@@ -73,7 +74,7 @@ func (r *report) followers(ctx context.Context, h *host, o options, pr *progress
 	return nil
 }
 
-// listen follows one run to its end, and returns how old each message was when it came.
+// listen follows one run to its end. It returns how old each message was when it arrived.
 func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _ error) {
 	next := uint64(1)
 	for e, err := range h.Events(ctx, id, 0) {
@@ -100,7 +101,7 @@ func (h *host) listen(ctx context.Context, id string) (delays []time.Duration, _
 	return delays, nil
 }
 
-// replay reads a run of n events from its first one, and looks how much memory that takes.
+// replay reads a run of n events from the first one, and measures the memory that this takes.
 func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error {
 	b := pr.start("replay", n)
 	defer b.end()
@@ -138,7 +139,7 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 // store in batches, as a host's own events would not; a turn reports each by itself.
 func (h *host) chatter(ctx context.Context, n int) (string, error) {
 	job := spec()
-	job.NotBefore = time.Now().Add(24 * time.Hour) // nobody executes it
+	job.NotBefore = time.Now().Add(24 * time.Hour) // so that no node claims the run
 	run, err := h.Submit(ctx, job)
 	if err != nil {
 		return "", err

@@ -15,16 +15,16 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// report is what was measured. Times are in milliseconds unless the name says otherwise.
+// report holds what was measured. Times are in milliseconds unless the name says otherwise.
 type report struct {
 	Store       string `json:"store"`
 	Runs        int    `json:"runs"`
 	Concurrency int    `json:"concurrency"`
 	Parked      int    `json:"parked"`
 	Finished    int    `json:"finished,omitempty"`
-	Across      bool   `json:"across,omitempty"` // replies came by another node
+	Across      bool   `json:"across,omitempty"` // the replies were sent through another node
 	GroupCommit bool   `json:"group_commit"`
-	Followed    bool   `json:"followed"` // each run's events were read as they came
+	Followed    bool   `json:"followed"` // a follower read the events of each run
 
 	RunsPerS      float64 `json:"runs_per_s"`
 	ReplyP50      float64 `json:"reply_p50_ms"` // from the reply until the next turn is stored as running
@@ -34,7 +34,7 @@ type report struct {
 	RowsPerRun    float64 `json:"rows_per_run"`
 	BytesPerRun   float64 `json:"bytes_per_run"`
 	AllocsPerRun  float64 `json:"allocs_per_run"`
-	CPUPerRun     float64 `json:"cpu_us_per_run"` // of all cores; 0 where the system does not say
+	CPUPerRun     float64 `json:"cpu_us_per_run"` // on all cores; 0 where the system does not report it
 	RSS           float64 `json:"rss_mb"`
 	ClaimP50      float64 `json:"claim_p50_ms"`
 	DeadlinesPerS float64 `json:"deadlines_per_s"`
@@ -42,25 +42,25 @@ type report struct {
 	CeilingRatio  float64 `json:"ceiling_ratio"`
 	FlushP50      float64 `json:"flush_p50_ms"` // one empty durable flush
 
-	GoroutinesLeft int `json:"goroutines_left"` // once the host has left
+	GoroutinesLeft int `json:"goroutines_left"` // after the host has stopped
 
 	FirstRun     float64 `json:"open_first_run_ms"`         // from opening the store until the first run has ended
 	Recovery     float64 `json:"recovery_s,omitempty"`      // until all parked runs were read as recovered
 	DuringRunsPS float64 `json:"recovery_runs_s,omitempty"` // round trips meanwhile
 
-	RestartCommits int     `json:"restart_commits"`            // that the start made beside the round trips
-	FollowersP99   float64 `json:"followers_p99_ms,omitempty"` // from a message until its follower had it
+	RestartCommits int     `json:"restart_commits"`            // of the start, without those of the round trips
+	FollowersP99   float64 `json:"followers_p99_ms,omitempty"` // from sending a message until its follower got it
 	FollowersEPS   float64 `json:"followers_events_per_s,omitempty"`
 	ReplayEPS      float64 `json:"replay_events_per_s,omitempty"`
 	ReplayHeap     float64 `json:"replay_heap_mb,omitempty"`
 	Soak           *soaked `json:"soak,omitempty"`
 
-	written store.Counters // of the warm-up: how large rows are
+	written store.Counters // during the warm-up; gives the mean size of a row
 }
 
 func (r *report) rowBytes() int { return int(r.written.Bytes / max(r.written.Rows, 1)) }
 
-// compare sets the figures that say how near to the disk the library comes.
+// compare sets the figures that relate the library's speed to the disk's.
 func (r *report) compare(before, after probe) {
 	r.CeilingRows = (before.rowsPerS + after.rowsPerS) / 2
 	r.CeilingRatio = r.RunsPerS * r.RowsPerRun / r.CeilingRows
@@ -142,7 +142,7 @@ func minus(a, b store.Counters) store.Counters {
 		Bytes: a.Bytes - b.Bytes}
 }
 
-// percentile is in milliseconds; 0 of nothing.
+// percentile returns the value in milliseconds, and 0 for an empty slice.
 func percentile(all []time.Duration, p int) float64 {
 	if len(all) == 0 {
 		return 0
@@ -151,8 +151,8 @@ func percentile(all []time.Duration, p int) float64 {
 	return float64(all[(len(all)-1)*p/100]) / 1e6
 }
 
-// resident is the process's resident memory in MB; where the system does not say, what the Go
-// runtime holds.
+// resident returns the process's resident memory in MB; where the system does not report it, the
+// memory that the Go runtime holds.
 func resident() float64 {
 	if status, err := os.ReadFile("/proc/self/status"); err == nil {
 		for line := range strings.Lines(string(status)) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// soaked is how a long run went, in tenths of its time.
+// soaked holds the figures of a soak: one sample for each tenth of its time.
 type soaked struct {
 	For              string    `json:"for"`
 	RunsPerS         float64   `json:"runs_per_s"`
@@ -25,7 +25,7 @@ type soaked struct {
 // keepFor is how long a run that has ended is kept during a soak.
 const keepFor = 20 * time.Second
 
-// soak goes on at half the speed that was reached, pruning what ended a while ago.
+// soak makes round trips at half the measured speed, and prunes runs that ended some time ago.
 func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *progress) error {
 	rate := r.RunsPerS / 2
 	s := &soaked{For: o.soak.String(), GoroutinesBefore: runtime.NumGoroutine()}
@@ -49,7 +49,7 @@ func (r *report) soak(ctx context.Context, p *place, h *host, o options, pr *pro
 			select {
 			case <-tick.C:
 				s.sampleUse(p)
-				h.store.drain() // what is measured is not kept
+				h.store.drain() // so that the measurements do not grow the heap
 				if _, err := h.answerer.drain(); err != nil {
 					return err
 				}
@@ -78,7 +78,7 @@ func (s *soaked) sampleUse(p *place) {
 	s.FileMB = append(s.FileMB, float64(p.size())/mb)
 }
 
-// pruneOften deletes what ended long enough ago, every second.
+// pruneOften deletes, every second, the runs that ended more than keepFor ago.
 func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -96,7 +96,8 @@ func (h *host) pruneOften(ctx context.Context, s *soaked) error {
 	}
 }
 
-// settledGoroutines is how many there are once those that are on their way out have gone.
+// settledGoroutines counts the goroutines once those that are about to end have ended. It waits at
+// most one second for their number to fall to want.
 func settledGoroutines(want int) int {
 	for range 100 {
 		if runtime.NumGoroutine() <= want {
@@ -107,7 +108,7 @@ func settledGoroutines(want int) int {
 	return runtime.NumGoroutine()
 }
 
-// pace spreads trips evenly over time.
+// pace spreads round trips evenly over time.
 type pace struct {
 	begun time.Time
 	perS  float64
@@ -117,7 +118,8 @@ type pace struct {
 	begunTrips int // guarded by mu
 }
 
-// wait returns when the next trip is due, and whether there is one.
+// wait returns when the next trip is due. It returns false when there is none because ctx has
+// ended.
 func (p *pace) wait(ctx context.Context) bool {
 	p.mu.Lock()
 	at := p.begun.Add(time.Duration(float64(p.next) / p.perS * float64(time.Second)))

@@ -4,8 +4,8 @@ package main
 
 import "time"
 
-// cpuTime is not known here.
+// cpuTime is not available on this system.
 func cpuTime() time.Duration { return 0 }
 
-// settle is not known here.
+// settle does nothing on this system.
 func settle() {}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is what the process has used of all cores so far.
+// cpuTime returns the CPU time that the process has used so far, on all cores.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -16,6 +16,6 @@ func cpuTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// settle waits until the system has written what was put off: what parking and recovery left is not
-// the next phase's.
+// settle waits until the system has written its delayed pages: the next phase must not pay for
+// those that parking and recovery left.
 func settle() { syscall.Sync() }
