@@ -66,7 +66,8 @@ func (a *answerer) fail(err error) {
 	a.failed = errors.Join(a.failed, err)
 }
 
-// drain returns the delays since the last call. Its error is the first that a reply got.
+// drain returns the delays since the last call. Its error joins the errors of all replies that were
+// refused so far.
 func (a *answerer) drain() ([]time.Duration, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -135,8 +135,8 @@ func (r *report) replay(ctx context.Context, h *host, n int, pr *progress) error
 	return nil
 }
 
-// chatter has a run say so much that its log has n events, and ends it. Its messages go to the
-// store in batches, as a host's own events would not; a turn reports each by itself.
+// chatter writes messages until the run's log has n events, and then cancels the run. It commits
+// them in batches to be fast; an engine's turn would report each by itself.
 func (h *host) chatter(ctx context.Context, n int) (string, error) {
 	job := spec()
 	job.NotBefore = time.Now().Add(24 * time.Hour) // so that no node claims the run
