@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/engine/enginetest/script"
 )
 
-// agentPrefixes begin texts that agents add in the user's name without a tag around them.
+// agentPrefixes are the beginnings of texts that agents add in the user's name without a tag around
+// them.
 var agentPrefixes = []string{
 	"This is the Qwen Code. We are setting up the context for our chat.",
 	"This is the Gemini CLI. We are setting up the context for our chat.",
@@ -75,7 +76,7 @@ var shellTools = []string{"shell_command", "exec_command", "shell", "local_shell
 // writeTools are the tools that write a file.
 var writeTools = []string{"write_file", "Write", "write", "create_file"}
 
-// harmless are calls that change nothing and need no permission.
+// harmless lists calls of tools that change nothing and need no permission.
 var harmless = []struct {
 	tool string
 	args map[string]any
@@ -153,7 +154,8 @@ func (c Conversation) Nothing() *Call {
 var sideInstructions = regexp.MustCompile(
 	`(?i)title generator|(generate|write|create)\b.{0,40}\btitle|conversation topic|summari[sz](e|ing) (the|this|our) (conversation|chat|session)`)
 
-// backgroundInstructions begin calls for background work of an agent, which offer tools too.
+// backgroundInstructions match the instructions of calls for an agent's background work, which
+// offer tools as well.
 var backgroundInstructions = regexp.MustCompile(`(?i)^\s*You are now acting as the managed memory`) // Qwen Code
 
 // Side reports whether an agent makes this call beside the conversation: for a title, or to choose
@@ -174,7 +176,8 @@ func (c Conversation) Side() bool {
 	return c.Schema != nil || sideInstructions.MatchString(opening)
 }
 
-// sideAnswer answers such a call: with the smallest value that its schema allows, or a few words.
+// sideAnswer answers a call beside the conversation: with the smallest value that its schema
+// allows, or with a few words.
 func (c Conversation) sideAnswer() Answer {
 	if c.Schema == nil {
 		return Text("A test")
@@ -190,7 +193,7 @@ func (c Conversation) sideAnswer() Answer {
 // maxNesting bounds the depth of the smallest value.
 const maxNesting = 32
 
-// smallest is a value that the schema allows, for the simple schemas that agents use.
+// smallest returns a value that the schema allows. It knows the simple schemas that agents use.
 func smallest(schema value, depth int) any {
 	if depth > maxNesting {
 		return nil
@@ -200,7 +203,7 @@ func smallest(schema value, depth int) any {
 	}
 	if choices := schema.at("enum").list(); len(choices) > 0 {
 		for _, c := range choices {
-			if c.str() == "user" { // the question is who speaks next: not the model again
+			if c.str() == "user" { // the agent asks who speaks next; any other choice calls the model again
 				return c.any
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What agents write in the user's name is not the user's; what the user wrote is, however it looks.
+// Texts that agents write in the user's name are not taken for the user's; texts that the user
+// wrote are, whatever they look like.
 func TestUserTextIsSeparatedFromAgentText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"<environment_context>\n  <cwd>/x</cwd>\n</environment_context>": true,

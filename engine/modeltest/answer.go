@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Answer is what the model answers: the pieces of a text, and perhaps a call of a tool after it; or
+// Answer is what the model answers: the pieces of a text, perhaps followed by a call of a tool; or
 // a failure. The zero value is an empty text.
 type Answer struct {
 	Pieces []Piece
 	// Call is a call of a tool after the text; nil for none.
 	Call *Call
-	// Failure is an error of the API instead of text and call. Before of the pieces is called all
-	// the same.
+	// Failure is an error of the API. It replaces text and call, but Before of each piece is still
+	// called.
 	Failure *Failure
 	End     End
 }
 
-// Piece is a part of an answer that is sent at once.
+// Piece is a part of an answer. Each piece is sent at once.
 type Piece struct {
 	// Before is called before the piece is sent, when it is set. An error ends the answer as Drop
 	// does. ctx ends when the client has left or the server is closed.
@@ -37,7 +37,7 @@ type Call struct {
 
 // Failure is an error of the API.
 type Failure struct {
-	Status  int // of HTTP, from 400; agents try again after 429 and those from 500
+	Status  int // the HTTP status, from 400; agents retry after 429 and from 500
 	Message string
 }
 
@@ -47,7 +47,7 @@ type End int
 // The ways an answer can end.
 const (
 	Complete End = iota
-	Hang         // never, until the client leaves or the server is closed
+	Hang         // not until the client leaves or the server is closed
 	Drop         // the connection is cut
 	Cut          // the response ends without an error, before the answer is complete
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// chat is the protocol of OpenAI's Chat Completions, which many others speak.
+// chat is the protocol of OpenAI's Chat Completions, which many other providers use too.
 type chat struct{}
 
 func (chat) read(body value, _ string) Conversation {
@@ -79,7 +79,7 @@ type chatStream struct {
 	out    *events
 	c      Conversation
 	id     string
-	reason string // why it ends
+	reason string // finish_reason
 }
 
 func (s *chatStream) chunk(choices []any, usage any) {

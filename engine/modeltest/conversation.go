@@ -16,7 +16,7 @@ const (
 	Gemini    API = "gemini"    // Google: POST …/models/MODEL:generateContent and :streamGenerateContent
 )
 
-// Role is who speaks in a conversation.
+// Role says who speaks in a conversation.
 type Role string
 
 // The roles.
@@ -39,7 +39,7 @@ type Tool struct {
 	Name string
 	// Params are the names of its parameters.
 	Params []string
-	// Custom: it takes a plain text (OpenAI Responses).
+	// Custom says that the tool takes a plain text (OpenAI Responses).
 	Custom bool
 }
 
@@ -63,13 +63,13 @@ type Conversation struct {
 	Stream   bool
 	// Schema is the JSON Schema that the answer must satisfy, nil for none.
 	Schema json.RawMessage
-	// Asked is how often the same was asked before.
+	// Asked is the number of earlier requests that asked the same.
 	Asked int
 
 	usage bool // Chat: the stream ends with a count of tokens
 }
 
-// texts are what the role said, in order.
+// texts returns the texts of the role, in order.
 func (c Conversation) texts(role Role) []string {
 	var all []string
 	for _, m := range c.Messages {

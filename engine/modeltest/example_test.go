@@ -10,8 +10,7 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// An agent that is pointed at the server's URL is answered what the user's text tells the model to
-// answer.
+// An agent that is configured with the server's URL gets the answer that the user's text describes.
 func Example() {
 	model, err := modeltest.Start(modeltest.Config{})
 	if err != nil {
@@ -19,7 +18,7 @@ func Example() {
 	}
 	defer model.Close()
 
-	// as an agent would ask
+	// the request that an agent would send
 	question := `{"messages": [{"role": "user", "content": "Greet me.\n:: final Hello, Ada."}]}`
 	resp, err := http.Post(model.URL+"/v1/chat/completions", "application/json", strings.NewReader(question))
 	if err != nil {

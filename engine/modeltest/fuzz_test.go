@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// Whatever a client sends is answered: with JSON or events, never with a panic.
+// The server answers whatever a client sends, with JSON or events, and never panics.
 func FuzzRequests(f *testing.F) {
 	paths := []string{"/v1/responses", "/v1/chat/completions", "/v1/messages", "/v1beta/models/x:streamGenerateContent",
 		"/v1beta/models/x:generateContent"}
@@ -30,15 +30,15 @@ func FuzzRequests(f *testing.F) {
 	}
 	s := modeltest.New(modeltest.Config{Pause: 1, Answer: func(c modeltest.Conversation) modeltest.Answer {
 		a := modeltest.ByScript(c, 1)
-		a.End = modeltest.Complete // no test waits for what hangs
+		a.End = modeltest.Complete // a hanging answer would block the test
 		for i := range a.Pieces {
-			a.Pieces[i].Before = nil // nor for files
+			a.Pieces[i].Before = nil // so would a piece that waits for a file
 		}
 		return a
 	}})
 	f.Fuzz(func(t *testing.T, at byte, body string) {
 		if strings.Contains(body, "slow") && len(body) > 200 || strings.Contains(body, "flood") {
-			return // long on purpose
+			return // these steps make an answer long on purpose
 		}
 		path := paths[int(at)%len(paths)]
 		w := httptest.NewRecorder()

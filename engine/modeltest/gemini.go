@@ -61,7 +61,7 @@ func (gemini) failed(f Failure) any {
 	return object{"error": object{"code": f.Status, "message": words(f.Message), "status": status}}
 }
 
-// chunk is a piece of an answer, or all of it.
+// chunk returns the object for a piece of an answer, or for the whole answer.
 func (gemini) chunk(c Conversation, id string, parts []any, reason any) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
 	if reason != nil {
@@ -101,10 +101,10 @@ type geminiStream struct {
 	out  *events
 	c    Conversation
 	id   string
-	last []any // parts of the last chunk
+	last []any // the parts for the last chunk
 }
 
-func (*geminiStream) open() {} // there is no such chunk
+func (*geminiStream) open() {} // Gemini sends nothing before the first text
 func (s *geminiStream) writeText(text words) {
 	s.out.send("", s.chunk(s.c, s.id, []any{object{"text": text}}, nil))
 }

@@ -26,7 +26,7 @@ type Request struct {
 	Path      string `json:"path"`
 	UserAgent string `json:"user_agent,omitempty"`
 	Bytes     int    `json:"bytes"`
-	// API is empty when it is no question to the model.
+	// API is empty for a request that does not ask the model.
 	API   API    `json:"api,omitempty"`
 	Model string `json:"model,omitempty"`
 	// Side says that the call is beside the conversation; see Conversation.Side.
@@ -65,7 +65,7 @@ func (l *log) nextNumber() int {
 	return l.n
 }
 
-// countAsked returns how often the same was asked before.
+// countAsked counts the earlier requests that asked the same.
 func (l *log) countAsked(c Conversation) int {
 	body, err := json.Marshal([]any{c.API, c.Model, c.System, c.Messages}) // only strings
 	if err != nil {

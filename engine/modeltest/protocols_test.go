@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// started is a server until the test is over.
+// started returns a server that is closed when the test ends.
 func started(tb testing.TB, cfg modeltest.Config) *modeltest.Server {
 	tb.Helper()
 	s, err := modeltest.Start(cfg)
@@ -45,7 +45,7 @@ func everyWay(t *testing.T, play func(t *testing.T, q modelagent.Question)) {
 	}
 }
 
-// asked asks the model, which must answer.
+// asked asks the model, and fails the test when it does not answer.
 func asked(tb testing.TB, q modelagent.Question, session ...modelagent.Entry) modelagent.Answer {
 	tb.Helper()
 	q.Session = session

@@ -75,7 +75,7 @@ func (responses) failed(f Failure) any {
 		"param": nil}}
 }
 
-// response is the object about which all events are.
+// response returns the response object, which most events of the stream carry.
 func (responses) response(c Conversation, id, status string, output []any) object {
 	return object{
 		"id": "resp_" + id, "object": "response", "created_at": time.Now().Unix(), "status": status, "model": c.Model,
@@ -133,7 +133,7 @@ type responsesStream struct {
 	seq    int
 }
 
-// event sends what has a name.
+// event sends an event with its name and number.
 func (r *responsesStream) event(name string, more object) {
 	more["type"], more["sequence_number"] = name, r.seq
 	r.seq++

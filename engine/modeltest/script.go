@@ -71,7 +71,7 @@ type interpreter struct {
 
 // step executes one step, and reports whether it ends the answer.
 func (p *interpreter) step(s script.Step) bool {
-	if s.Word == "in" { // counts for all answers
+	if s.Word == "in" { // holds for all answers, whichever step comes first
 		p.dir = s.Rest
 		return false
 	}
@@ -84,10 +84,10 @@ func (p *interpreter) step(s script.Step) bool {
 		return true
 	}
 	if p.answered > 0 {
-		return false // part of an earlier answer
+		return false // an earlier answer contained this step
 	}
 	switch s.Word {
-	case "say": // no tool to come back from
+	case "say": // the agent offers no tool that changes nothing
 		p.text(s.Rest + "\n\n")
 	case "delta":
 		p.text(s.Rest)
@@ -118,7 +118,7 @@ func (p *interpreter) step(s script.Step) bool {
 		p.slow = min(max(1, count(s.Rest)), maxPieces)
 	case "flood":
 		for i := range min(count(s.Rest), maxPieces) {
-			// agents end what repeats itself
+			// agents end an answer that repeats itself
 			p.text(fmt.Sprintf("wave %d %x\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)})))
 		}
 	case "raw":
@@ -170,10 +170,10 @@ func (p *interpreter) call(s script.Step) *Call {
 	return call
 }
 
-// nonce is what the signals of the agent must carry, by its newest input.
+// nonce returns the nonce that the agent's signals must carry, from its newest input.
 func (p *interpreter) nonce() string { return script.Nonce(p.c.Users()) }
 
-// ask is the text of a question.
+// ask returns the text of a question.
 func (p *interpreter) ask(prompt string) string {
 	if p.nonce() == "" {
 		return script.Ask(prompt)
@@ -181,7 +181,7 @@ func (p *interpreter) ask(prompt string) string {
 	return "```json\n" + script.Ask(prompt) + "\n```\n"
 }
 
-// text adds a piece of text, or as many as are to be sent slowly.
+// text adds a piece of text; after "slow N", N pieces.
 func (p *interpreter) text(text string) {
 	p.hasText = true
 	text = script.Signed(text, p.nonce())
@@ -226,7 +226,7 @@ func (p *interpreter) touch(name string) error {
 	return err
 }
 
-// await waits for the file.
+// await waits until the file exists.
 func (p *interpreter) await(ctx context.Context, name string) error {
 	path, err := p.path(name)
 	if err != nil {

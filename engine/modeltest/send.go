@@ -128,8 +128,8 @@ func sendDocument(ctx context.Context, w http.ResponseWriter, d protocol, c Conv
 	return err
 }
 
-// reached does what the end of an answer asks for. complete is false when the rest of the answer is
-// not sent; after an error the connection must be cut.
+// reached ends the answer as its End asks for. complete is false when the rest of the answer must
+// not be sent; after an error the connection must be cut.
 func (e End) reached(ctx context.Context) (complete bool, err error) {
 	switch e {
 	case Hang:
@@ -237,7 +237,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(body) // an error says that the client has left
 }
 
-// The numbers of tokens that every answer, and every count, says.
+// The numbers of tokens that every answer, and every count of tokens, reports.
 const (
 	inputTokens  = 11
 	outputTokens = 7

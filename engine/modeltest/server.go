@@ -52,7 +52,7 @@ type Server struct {
 
 var errClosed = errors.New("modeltest: the server is closed")
 
-// New makes a server that is an http.Handler; Listen has it listen by itself.
+// New makes a server that is an http.Handler. Listen makes it listen on an address of its own.
 func New(cfg Config) *Server {
 	if cfg.Pause == 0 {
 		cfg.Pause = 200 * time.Millisecond
@@ -74,8 +74,8 @@ func Start(cfg Config) (*Server, error) {
 	return s, s.Listen("127.0.0.1:0")
 }
 
-// Listen has the server listen on the address, once; Close ends that. It must be a loopback
-// address, since the server does what every client says.
+// Listen starts to listen on the address. It may be called once; Close ends it. The address must be
+// a loopback address, since the server does what every client asks for.
 func (s *Server) Listen(addr string) error {
 	if s.web != nil {
 		return errors.New("modeltest: the server listens already")
@@ -93,8 +93,8 @@ func (s *Server) Listen(addr string) error {
 	return nil
 }
 
-// Close ends all answers and, when the server listens, its connections. It returns when nothing is
-// served any more.
+// Close ends all answers and, when the server listens, its connections. It returns when no request
+// is being served any more.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -156,7 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, req, d, c, answer())
 }
 
-// answer sends the answer and records how that ended.
+// answer sends the answer and records how it ended.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d protocol, c Conversation, a Answer) {
 	req.Plan = a.plan()
 	if err := s.log.record(req); err != nil {
@@ -180,11 +180,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, d p
 // refuse answers a request that cannot be read.
 func (s *Server) refuse(w http.ResponseWriter, req Request, status int, why string) {
 	req.Error, req.Ended = why, true
-	_ = s.log.record(req) // it is refused either way
+	_ = s.log.record(req) // the request is refused, recorded or not
 	reply(w, status, object{"error": object{"message": "modeltest: " + why}})
 }
 
-// answerOther answers a request that is no question to the model: a list of models, a count of
+// answerOther answers a request that does not ask the model: a list of models, or a count of
 // tokens.
 func (s *Server) answerOther(w http.ResponseWriter, req Request) {
 	req.Ended = true
@@ -212,7 +212,7 @@ func (s *Server) answerOther(w http.ResponseWriter, req Request) {
 	}
 }
 
-// protocolOf is the protocol of the request, nil when it is no question to the model.
+// protocolOf returns the protocol of the request, nil when it does not ask the model.
 func protocolOf(r *http.Request) protocol {
 	if r.Method != http.MethodPost {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/engine/modeltest"
 )
 
-// chatting is a question in one of the protocols.
+// chatting returns a request with the user's texts, in one of the protocols.
 func chatting(s *modeltest.Server, texts ...string) modelagent.Question {
 	return modelagent.Question{API: modeltest.Chat, URL: s.URL, Stream: true, Session: userTexts(texts...)}
 }
@@ -58,8 +58,8 @@ func TestCloseEndsHangingAnswers(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The model runs on this machine: a test and a turn agree by files, and no tool of the agent is
-// needed.
+// The model runs on the test's machine, so a test and a turn can wait for each other by files,
+// without a tool of the agent.
 func TestTouchAndAwaitSteps(t *testing.T) {
 	s, dir := started(t, modeltest.Config{}), t.TempDir()
 	answers := make(chan modelagent.Answer, 1)
@@ -210,7 +210,7 @@ func TestTooLargeRequestIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, w.Code)
 }
 
-// endless is blanks.
+// endless is a body of blanks without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// value is JSON of unknown shape: what is missing, or of another type, is empty.
+// value is JSON of unknown shape. A member that is missing, or of another type than expected, is
+// empty.
 type value struct{ any }
 
 // decode reads JSON; ok is false when it is none.

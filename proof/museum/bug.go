@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A bug is an exhibit.
+// A bug is one exhibit of the museum: a patch that breaks the library.
 type bug struct {
 	name  string
 	story string
@@ -17,15 +17,15 @@ type bug struct {
 	diff  string
 }
 
-// check is a test that must see a bug.
+// check is a test that must fail with a bug.
 type check struct {
-	pkg   string   // as the tree's root names it: ./store/memory
+	pkg   string   // relative to the tree's root: ./store/memory
 	flags []string // of the test's program
 }
 
 func (c check) String() string { return "go test " + c.pkg + " " + strings.Join(c.flags, " ") }
 
-// readBugs reads those in the folder whose name contains the word.
+// readBugs reads the bugs in the folder whose names contain the word.
 func readBugs(dir, word string) (all []bug, _ error) {
 	names, err := fs.Glob(os.DirFS(dir), "*.patch")
 	if err != nil {
@@ -49,7 +49,7 @@ func readBugs(dir, word string) (all []bug, _ error) {
 	return all, nil
 }
 
-// readBug reads the lines "story:" and "check:", and what follows them.
+// readBug reads the lines "story:" and "check:", and the diff below them.
 func readBug(name, text string) (bug, error) {
 	b := bug{name: name}
 	for line := range strings.Lines(text) {

@@ -13,8 +13,8 @@ type hunk struct {
 	old, new string // whole lines
 }
 
-// hunksOf reads a unified diff. Where a hunk stands in the file is found by its lines: they must be
-// there once.
+// hunksOf reads a unified diff. The line numbers in it are ignored: a hunk belongs where its lines
+// are, and they must occur exactly once.
 func hunksOf(diff string) (all []hunk, _ error) {
 	file := ""
 	var h *hunk
@@ -44,7 +44,7 @@ func hunksOf(diff string) (all []hunk, _ error) {
 	return all, nil
 }
 
-// patched returns the files that the diff changes, with what is in them then.
+// patched returns the content of the files that the diff changes, with the diff applied.
 func patched(root, diff string) (map[string]string, error) {
 	hunks, err := hunksOf(diff)
 	if err != nil {

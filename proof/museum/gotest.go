@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// tree is the project and a folder for what is made of it.
+// tree is the project, and a temporary folder for copies and programs.
 type tree struct {
 	root, temp string
 }
 
-// patience is how long a check may take; one that hangs has not failed.
+// patience is how long a check may take. A check that hangs does not count as failed.
 const patience = 2 * time.Minute
 
-// writeOverlay writes what the go command reads instead of the tree's files, and returns the name of
-// the file that says so.
+// writeOverlay writes the files that the go command reads instead of the tree's, and returns the
+// name of the file that lists them.
 func (t tree) writeOverlay(name string, files map[string]string) (string, error) {
 	replace := make(map[string]string)
 	dir := filepath.Join(t.temp, name)
@@ -45,15 +45,15 @@ func (t tree) writeOverlay(name string, files map[string]string) (string, error)
 	return path, os.WriteFile(path, body, 0o600)
 }
 
-// program is a test program, and what it was compiled with.
+// program is a compiled test program and the overlay it was compiled with.
 type program struct{ path, overlay string }
 
-// build makes the test program of a package.
+// build compiles the test program of a package.
 func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, error) {
 	p := program{filepath.Join(t.temp, name+".test"), overlay}
 	dir := filepath.Join(t.root, filepath.FromSlash(pkg))
-	// Nobody debugs it: a third less to link. A bug is to be seen by its check, not by vet, which would
-	// read every package above the bug again.
+	// Leaving out the symbols saves a third of the linking. Vet is off: the check must find the
+	// bug, not vet, and vet would read every package above the bug again.
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", p.path, ".")
 	cmd.Dir, cmd.Env = dir, environment(overlay)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -62,15 +62,15 @@ func (t tree) build(ctx context.Context, name, overlay, pkg string) (program, er
 	return p, nil
 }
 
-// environment is that of the go command, and of tests that call it themselves. Each module stands
-// for itself, with the others of the tree beside it.
+// environment is for the go command, and for tests that call it themselves. Every module is built
+// on its own, and finds the others of the tree beside it.
 func environment(overlay string) []string {
 	return append(os.Environ(), "GOWORK=off", strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 }
 
-// run runs the check with a program that has the bug, or that has several and is told which one.
-// Failed says that a test said no, and said is how it said so. An error is that the check could not
-// be made.
+// run runs the check with a program that has the bug; a program with several bugs activates the
+// named one. Failed says that a test failed, and said is its message. An error means that the check
+// could not be run.
 func (t tree) run(ctx context.Context, p program, bug string, c check) (failed bool, said string, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -84,7 +84,7 @@ func (t tree) run(ctx context.Context, p program, bug string, c check) (failed b
 	}
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Dir = filepath.Join(t.root, filepath.FromSlash(c.pkg))
-	// whatever a test that fails leaves behind goes into the temporary folder
+	// a failed test leaves its files in the temporary folder
 	cmd.Env = append(environment(p.overlay), "TMPDIR="+t.temp, chosenBug+"="+bug)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
@@ -107,7 +107,7 @@ var (
 	labeled = regexp.MustCompile(`^\s*(?:Error|Messages):\s*(.*)`)
 )
 
-// firstWords are what a failed test says first, in one line.
+// firstWords returns the first message of a failed test, in one line.
 func firstWords(out string) string {
 	var said []string
 	lines := strings.Split(out, "\n")
@@ -132,7 +132,7 @@ func firstWords(out string) string {
 	return strings.Join(said, "; ")
 }
 
-// describe is the text, with what stands below it where it ends with a colon: two lines at most.
+// describe returns the text. If it ends with a colon, at most two of the lines below follow.
 func describe(text string, below []string) string {
 	if !strings.HasSuffix(text, ":") {
 		return text

@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// visit tries the bugs whose name contains the word and prints what their checks said.
+// visit tries the bugs whose name contains the word and prints the messages of their checks.
 func visit(ctx context.Context, word string) error {
 	root, err := rootOf(".")
 	if err != nil {
@@ -48,7 +48,7 @@ func visit(ctx context.Context, word string) error {
 	return errors.Join(append(missed, err)...)
 }
 
-// report writes the table, and returns what is to be said of the bugs that are not seen.
+// report writes the table, and returns an error for each bug that its check did not detect.
 func report(w io.Writer, findings []finding) (missed []error, _ error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	rows := []string{"bug\tcheck\tit said\ttime"}
@@ -68,7 +68,7 @@ func report(w io.Writer, findings []finding) (missed []error, _ error) {
 	return missed, table.Flush()
 }
 
-// rootOf is the project's root: the folder above dir with the examples of the root package.
+// rootOf returns the project's root: the nearest folder above dir that has the go.work.
 func rootOf(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func rootOf(dir string) (string, error) {
 	return "", errors.New("run it inside the project's tree: no folder above has a go.work")
 }
 
-// shortened fits a line of the table.
+// shortened cuts a text to the width of the table.
 func shortened(s string) string {
 	if r := []rune(s); len(r) > 100 {
 		return string(r[:99]) + "…"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every bug of the museum is seen by its check, which passes without it.
+// The check of each bug passes without the bug and fails with it.
 func TestEveryBugIsSeen(t *testing.T) {
 	root, err := rootOf(".")
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestReadBugNeedsStoryCheckAndDiff(t *testing.T) {
 		"--- a/x\n+++ b/x\n"}, b)
 }
 
-// Bugs in bodies of functions are compiled together, and each is there when it is chosen only.
+// Bugs in the bodies of functions are compiled together, and each is active only when it is chosen.
 func TestWeaveAddsBugsToFunctions(t *testing.T) {
 	const plain = `package p
 
@@ -103,7 +103,7 @@ type T int
 	}
 }
 
-// Most bugs need no program of their own.
+// Most bugs do not need a program of their own.
 func TestMostBugsAreWovenIn(t *testing.T) {
 	root, err := rootOf(".")
 	require.NoError(t, err)

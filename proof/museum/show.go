@@ -12,17 +12,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// finding is what became of one bug.
+// finding is the result of trying one bug.
 type finding struct {
 	bug  bug
-	said string        // by the check that failed
-	took time.Duration // to compile and run it
-	err  error         // why the bug is not shown to be seen
+	said string        // the message of the check that failed
+	took time.Duration // the time to compile and run it
+	err  error         // why it is not proved that the check detects the bug
 }
 
-// lanes is how many bugs are tried at one time; each compiles and runs on as many processors as
-// there are.
-const lanes = 2
+// parallelBugs is how many bugs are tried at one time. Each compiles and runs on all processors.
+const parallelBugs = 2
 
 // show tries every bug.
 func show(ctx context.Context, root string, bugs []bug) (_ []finding, err error) {
@@ -37,7 +36,7 @@ func show(ctx context.Context, root string, bugs []bug) (_ []finding, err error)
 	}
 	all := make([]finding, len(bugs))
 	var work errgroup.Group
-	work.SetLimit(lanes)
+	work.SetLimit(parallelBugs)
 	for i, b := range bugs {
 		work.Go(func() error {
 			all[i] = m.try(ctx, b)
@@ -47,8 +46,8 @@ func show(ctx context.Context, root string, bugs []bug) (_ []finding, err error)
 	return all, work.Wait()
 }
 
-// museum tries bugs. Each package's test program is compiled once with all the bugs that can be
-// woven in, and has none of them unless it is told which one.
+// museum tries bugs. Each package's test program is compiled once, with all the bugs that can be
+// woven in. None is active unless the environment names it.
 type museum struct {
 	tree
 
@@ -59,7 +58,7 @@ type museum struct {
 	outcomes map[string]*once // guarded by mu; by package or check
 }
 
-// once is something that is found out once.
+// once is a result that is computed once.
 type once struct {
 	do      sync.Once
 	program program
@@ -89,7 +88,7 @@ func (m *museum) weave(bugs []bug) error {
 	return err
 }
 
-// program is the test program of a package with all the bugs that are woven in.
+// program returns the test program of a package with all the bugs that are woven in.
 func (m *museum) program(ctx context.Context, pkg string) (program, error) {
 	whole := m.once(pkg)
 	whole.do.Do(func() {
@@ -98,7 +97,7 @@ func (m *museum) program(ctx context.Context, pkg string) (program, error) {
 	return whole.program, whole.err
 }
 
-// passes says whether the check passes without a bug.
+// passes returns an error when the check fails without a bug.
 func (m *museum) passes(ctx context.Context, c check) error {
 	outcome := m.once(c.String())
 	outcome.do.Do(func() {
@@ -114,7 +113,7 @@ func (m *museum) passes(ctx context.Context, c check) error {
 	return outcome.err
 }
 
-// try looks whether the bug's check sees it.
+// try runs the bug's check without the bug and with it.
 func (m *museum) try(ctx context.Context, b bug) finding {
 	f := finding{bug: b}
 	if f.err = m.passes(ctx, b.check); f.err != nil {
@@ -138,8 +137,8 @@ func (m *museum) seen(ctx context.Context, b bug) (said string, _ error) {
 	return said, err
 }
 
-// programWith is a test program that has the bug when it is told so. One that changes more than the
-// bodies of functions has a program of its own.
+// programWith returns a test program in which the bug can be activated. A bug that changes more
+// than the bodies of functions has a program of its own.
 func (m *museum) programWith(ctx context.Context, b bug) (program, error) {
 	if m.woven[b.name] {
 		return m.program(ctx, b.check.pkg)

@@ -13,31 +13,31 @@ import (
 	"strings"
 )
 
-// chosenBug is the environment variable that names the bug which a program with several has. A
-// program without it has none.
+// chosenBug is the environment variable that names the active bug of a program with several.
+// Without it, none is active.
 const chosenBug = "INTERLUDE_MUSEUM_BUG"
 
-// weave is the tree with many bugs at one time. Where a bug changes the body of a function, the
-// function begins with a condition that the bug is the chosen one, and with the changed body in it.
-// So the packages above a bug are compiled once for all bugs.
+// weave puts many bugs into one copy of the tree. Where a bug changes the body of a function, the
+// function begins with an if that holds the changed body and is executed when the bug is chosen.
+// The packages above a bug are thus compiled once for all bugs.
 type weave struct {
 	root  string
-	bugs  map[string]bool              // by name, those that are woven in
-	files map[string]map[string]body   // by file, from the tree's root, and function: what is added to it
-	more  map[string]map[string]string // by file: the imports that only bugs need, as they are written
+	bugs  map[string]bool              // by name: the bugs that are woven in
+	files map[string]map[string]body   // by file, from the tree's root, and function
+	more  map[string]map[string]string // by file: the imports that only bugs need
 }
 
-// body is what stands before the body of a function.
+// body is the text that is inserted at the beginning of a function's body.
 type body string
 
-// newWeave weaves in those of the bugs that only change the bodies of functions.
+// newWeave weaves in the bugs that only change the bodies of functions.
 func newWeave(root string, bugs []bug) (*weave, error) {
 	w := &weave{root: root, bugs: make(map[string]bool), files: make(map[string]map[string]body),
 		more: make(map[string]map[string]string)}
 	for _, b := range bugs {
 		files, err := patched(root, b.diff)
 		if err != nil {
-			continue // it is said when this bug is tried
+			continue // try reports the error
 		}
 		changed, complete, err := differencesOf(root, files)
 		if err != nil {
@@ -54,7 +54,7 @@ func newWeave(root string, bugs []bug) (*weave, error) {
 	return w, nil
 }
 
-// differencesOf compares files of the tree with what a bug makes of them.
+// differencesOf compares files of the tree with the same files after a bug's patch.
 func differencesOf(root string, files map[string]string) (all map[string]difference, complete bool, _ error) {
 	all = make(map[string]difference, len(files))
 	for name, text := range files {
@@ -83,10 +83,10 @@ func (w *weave) add(bug, file string, d difference) {
 	maps.Copy(w.more[file], d.imports)
 }
 
-// chosenName is the variable with the name of the bug in each package that has one.
+// chosenName is the variable that holds the name of the active bug, in each package that has bugs.
 const chosenName = "museumBug"
 
-// woven are the files with the bugs in them, and for each package one with the variable.
+// woven returns the files with the bugs in them, and for each package a file with the variable.
 func (w *weave) woven() (map[string]string, error) {
 	all := make(map[string]string)
 	for name, bodies := range w.files {
@@ -123,7 +123,7 @@ func (g *goFile) offset(p token.Pos) int { return g.set.Position(p).Offset }
 
 func (g *goFile) between(from, to token.Pos) string { return g.text[g.offset(from):g.offset(to)] }
 
-// functions are those with a body, by all that stands before it.
+// functions returns the functions that have a body, by the text before the body.
 func (g *goFile) functions() map[string]*ast.FuncDecl {
 	all := make(map[string]*ast.FuncDecl)
 	for _, d := range g.file.Decls {
@@ -134,7 +134,7 @@ func (g *goFile) functions() map[string]*ast.FuncDecl {
 	return all
 }
 
-// outside is what stands outside of functions and is no import, without comments between.
+// outside returns the declarations that are neither functions nor imports, without comments.
 func (g *goFile) outside() (all []string) {
 	for _, d := range g.file.Decls {
 		if d, ok := d.(*ast.GenDecl); ok && d.Tok != token.IMPORT {
@@ -144,7 +144,7 @@ func (g *goFile) outside() (all []string) {
 	return all
 }
 
-// imports are as they are written, by themselves.
+// imports returns the imports as they are written. Each is its own key.
 func (g *goFile) imports() map[string]string {
 	all := make(map[string]string)
 	for _, i := range g.file.Imports {
@@ -154,7 +154,8 @@ func (g *goFile) imports() map[string]string {
 	return all
 }
 
-// woven is the text with more imports, and with more at the beginning of functions.
+// woven returns the text with added imports, and with a text inserted at the beginning of
+// functions.
 func (g *goFile) woven(bodies map[string]body, imports map[string]string) string {
 	at := g.offset(g.file.Name.End())
 	text := []string{g.text[:at]}
@@ -175,12 +176,12 @@ func (g *goFile) woven(bodies map[string]body, imports map[string]string) string
 
 // difference is what differs in the bodies of a file's functions.
 type difference struct {
-	bodies  map[string]string // of functions, by what stands before their bodies
-	imports map[string]string // that are new
+	bodies  map[string]string // by the text before the function's body
+	imports map[string]string // the new ones
 }
 
-// differenceOf compares a file with itself after a change. The difference is not complete when more
-// differs than bodies of functions, and when a label would stand twice in one.
+// differenceOf compares two versions of a file. The difference is not complete when more differs
+// than bodies of functions, or when a changed body has a label: it would be declared twice.
 func differenceOf(before, after string) (d difference, complete bool, _ error) {
 	a, err := parseGoFile(before)
 	if err != nil {
