@@ -19,14 +19,14 @@ import (
 //go:embed chosen/chosen.go
 var chosenText string
 
-// chooser tries the mutants of a package that one test program has all of.
+// chooser tries the mutants of a package with one test program that contains them.
 type chooser struct {
 	trial
 	program string
-	in      map[int]bool // numbers of those that it has
+	in      map[int]bool // the numbers of the mutants that it contains
 }
 
-// choose compiles the package's tests once, with all mutants that compile.
+// choose compiles the package's tests once, with all mutants that can be woven in.
 func (t trial) choose(ctx context.Context, src *source, temp string, all []mutant) (_ *chooser, spent time.Duration,
 	err error) {
 	w, err := newWeave(src, all)
@@ -60,8 +60,8 @@ func (t trial) choose(ctx context.Context, src *source, temp string, all []mutan
 	return c, took(build), nil
 }
 
-// settle tries all of them, so many at the same time; those that the program does not have by
-// themselves.
+// settle tries all mutants, as many at the same time as workers says. A mutant that the program
+// does not contain gets a program of its own.
 func (c *chooser) settle(ctx context.Context, all []mutant, workers int) (spent time.Duration, _ error) {
 	var mu sync.Mutex // guards spent
 	tries, ctx := errgroup.WithContext(ctx)

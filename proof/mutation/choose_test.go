@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// One program that has all mutants sees what a program for each of them sees; what cannot be chosen
-// there, a constant or a text, is tried by itself.
+// A program with all mutants finds the same survivors as a program for each of them. A mutant that
+// cannot be woven in, of a constant or a text, is tried with a program of its own.
 func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
@@ -49,5 +49,5 @@ func TestTogetherSeesWhatSingleProgramsSee(t *testing.T) {
 	}, became)
 	require.Equal(t, len(mutants)-2, together, "all but the constant and the text")
 	_, err = os.Stat(root + "/small/internal")
-	require.ErrorIs(t, err, os.ErrNotExist, "the tree is not touched")
+	require.ErrorIs(t, err, os.ErrNotExist, "the tree must not be modified")
 }

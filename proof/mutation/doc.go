@@ -1,29 +1,30 @@
-// Command mutation changes one token of a package's code at a time (a < that becomes <=, an && that
-// becomes ||, a continue that becomes break, …) and looks whether a test fails. Most of it is done
-// by gremlins; the rest here, because gremlins
+// Command mutation changes one token of a package's code at a time (a < becomes <=, an && becomes
+// ||, a continue becomes break, …) and checks that a test fails. Gremlins does most of it. The rest
+// is done here, because gremlins
 //
-//   - passes over what Go's coverage does not count, tables and constants and the conditions of
-//     cases: these are tried here, one by one;
-//   - takes a change that does not compile for one that a test has seen: these are found by the
-//     type checker, and left out.
+//   - skips code that Go's coverage does not count (tables, constants, the conditions of cases): it
+//     is tried here, one change at a time;
+//   - counts a change that does not compile as detected by a test: the type checker finds these
+//     changes here, and they are left out.
 //
-// A change that no test sees must be explained in survivors/<package>.txt; an explanation of what
-// does not survive must go; and nine of ten changes must be seen in each package, explained or not.
+// A change that no test detects needs an explanation in survivors/<package>.txt, and an explanation
+// of a change that is detected must be removed. In each package, tests must detect nine of ten
+// changes, explained or not.
 //
 //	cd proof
 //	go run ./mutation                                  # fsm, slots, interaction and lifecycle; hours
 //	go run ./mutation -packages fsm,slots              # minutes
-//	go run ./mutation -packages slots -survivors       # and what is not explained, as it would stand in the list
-//	go run ./mutation -packages lifecycle -together    # ten minutes of a processor: one test program has all changes
-//	go run ./mutation -packages lifecycle -files wait  # only the files with this in their name; their share alone is judged
-//	go run ./mutation -packages lifecycle -together -sample 200 -seed 7    # 200 random ones; their share alone is judged
+//	go run ./mutation -packages slots -survivors       # also prints what is not explained, in the form of the list
+//	go run ./mutation -packages lifecycle -together    # ten minutes of CPU time: one test program has all changes
+//	go run ./mutation -packages lifecycle -files wait  # only files named so; only their share is judged
+//	go run ./mutation -packages lifecycle -together -sample 200 -seed 7    # 200 random changes; only they are judged
 //
-// Compiling takes most of the time. With -together gremlins only finds the changes; each operator
-// that it would change becomes a call (package chosen), the tests are compiled once, and run once
-// for each change, which the environment names. What a call cannot stand for, a constant or a text,
-// is tried one by one as before.
+// Compiling takes most of the time. With -together, gremlins only finds the changes. Each operator
+// that it would change becomes a call (package chosen); the tests are compiled once, and run once
+// for each change, which an environment variable names. A change that a call cannot express, of a
+// constant or a text, is tried with a program of its own as before.
 //
-// What is changed is a copy of the tree, with what is not committed yet; the tree is not touched.
-// GOFLAGS is passed on: GOFLAGS=-short makes it faster. A change that makes a loop endless may take
-// gigabytes of memory before its time is up: with little, use -workers 1.
+// The changes are made in a copy of the tree, uncommitted files included; the tree itself is not
+// modified. GOFLAGS is passed on: GOFLAGS=-short makes it faster. A change that makes a loop
+// endless may use gigabytes of memory until its time is up. Use -workers 1 on a small machine.
 package main

@@ -15,13 +15,14 @@ import (
 	"time"
 )
 
-// The pinned version of gremlins: what it changes must not change by itself.
+// The version of gremlins is pinned, so that the set of mutants does not change unnoticed.
 const (
 	gremlinsModule  = "github.com/go-gremlins/gremlins/cmd/gremlins"
 	gremlinsVersion = "v0.6.0"
 )
 
-// install puts the pinned gremlins into the project's folder of tools, once, and returns its name.
+// install installs the pinned gremlins into the project's folder of tools, if it is not there yet,
+// and returns its path.
 func install(ctx context.Context, root string) (string, error) {
 	tools := filepath.Join(root, ".tools")
 	program, stamp := filepath.Join(tools, "gremlins"), filepath.Join(tools, "gremlins."+gremlinsVersion)
@@ -39,7 +40,7 @@ func install(ctx context.Context, root string) (string, error) {
 	return program, os.WriteFile(stamp, nil, 0o600)
 }
 
-// mutators are all of them, those that gremlins leaves out by default, too.
+// mutators are all mutators of gremlins, including those that are off by default.
 var mutators = []string{
 	"--arithmetic-base", "--conditionals-boundary", "--conditionals-negation", "--increment-decrement",
 	"--invert-negatives",
@@ -47,24 +48,25 @@ var mutators = []string{
 	"--remove-self-assignments",
 }
 
-// hunt is how gremlins is run.
+// hunt describes one run of gremlins.
 type hunt struct {
 	program string
-	workers int // mutants that are tried at the same time
-	// a mutant may take so many times what compiling and running the tests takes with coverage
+	workers int // how many mutants are tried at the same time
+	// The time limit of a mutant, as a multiple of the time for compiling and running the tests
+	// with coverage.
 	coefficient int
-	files       *regexp.Regexp // of the package; all when nil
-	progress    io.Writer      // what gremlins says meanwhile
-	together    bool           // gremlins finds the mutants, and does not try them
-	sample      int            // how many of them are tried; 0 for all
-	seed        uint64         // of the sample
+	files       *regexp.Regexp // which files of the package; all when nil
+	progress    io.Writer      // gets the output of gremlins
+	together    bool           // gremlins only finds the mutants
+	sample      int            // how many mutants are tried; 0 for all
+	seed        uint64         // the seed of the sample
 }
 
-// unleash runs gremlins on the package of the module at root and returns its report. Spent is the
-// time of the processors.
+// unleash runs gremlins on the package of the module at root and returns its report. Spent is CPU
+// time.
 //
-// Its --test-cpu is not used: with version 0.6.0 every test program refuses the flag that it makes
-// of it, which then counts as killed.
+// The option --test-cpu of gremlins is not used: version 0.6.0 turns it into a flag that every test
+// program refuses, and gremlins counts that as a killed mutant.
 func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spent time.Duration, err error) {
 	temp, err := os.MkdirTemp("", "gremlins")
 	if err != nil {
@@ -75,7 +77,7 @@ func (h hunt) unleash(ctx context.Context, root, pkg string) (report []byte, spe
 	args := append([]string{
 		"unleash", "--output", output, "--workers", strconv.Itoa(h.workers), "--timeout-coefficient",
 		strconv.Itoa(h.coefficient),
-		"--exclude-files", "/", // packages below
+		"--exclude-files", "/", // the packages in folders below
 	}, mutators...)
 	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(pkg)))
 	if err != nil {

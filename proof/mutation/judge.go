@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// least is the share of the mutants that must be seen in each package.
+// least is the share of mutants that the tests of each package must detect.
 const least = 0.9
 
-// verdict is what is to be said of one package.
+// verdict is the result for one package.
 type verdict struct {
 	pkg   string
 	count map[status]int
-	spent time.Duration // of the processors
+	spent time.Duration // CPU time
 
 	unexplained []mutant
-	late        []mutant // took their tests too long
+	late        []mutant // their tests ran into the time limit
 	stale       []entry
 }
 
-// judge compares what survived with the list of the package. All says that no file was left out:
-// else nothing in the list can be stale.
+// judge compares the mutants that survived with the package's list. All says that no file was left
+// out; otherwise no entry of the list can be called stale.
 func judge(pkg string, mutants []mutant, list []entry, all bool) verdict {
 	v := verdict{pkg: pkg, count: make(map[status]int)}
 	left := make(map[entry]int)
 	for _, e := range list {
 		left[e.same()]++
 	}
-	late := make(map[entry]int) // a mutant that takes longer is no news of an explanation
+	late := make(map[entry]int) // a mutant that timed out does not make its explanation stale
 	for _, m := range mutants {
 		v.count[m.status]++
 		switch m.status {
@@ -53,13 +53,13 @@ func judge(pkg string, mutants []mutant, list []entry, all bool) verdict {
 	return v
 }
 
-// seen is how many mutants were, by a test that failed or did not end.
+// seen counts the mutants that were detected: a test failed or did not end.
 func (v verdict) seen() int { return v.count[killed] + v.count[timedOut] }
 
-// all is how many there are; those that do not compile are none.
+// all counts all mutants that compile.
 func (v verdict) all() int { return v.seen() + v.count[lived] + v.count[notCovered] }
 
-// share is the part of the mutants that is seen.
+// share is the detected share of the mutants.
 func (v verdict) share() float64 {
 	if v.all() == 0 {
 		return 0
@@ -67,7 +67,7 @@ func (v verdict) share() float64 {
 	return float64(v.seen()) / float64(v.all())
 }
 
-// err says what is wrong with the package.
+// err joins everything that is wrong with the package.
 func (v verdict) err() error {
 	var wrong []error
 	if v.share() < least {

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// small is a module with one package, in a folder of its own, and what gremlins reports of it.
+// small makes a module with one package in a temporary folder, and returns the mutants that
+// gremlins reported for it.
 func small(t *testing.T) (root string, mutants []mutant) {
 	t.Helper()
 	root = t.TempDir()
@@ -32,15 +33,15 @@ func small(t *testing.T) (root string, mutants []mutant) {
 	return root, mutants
 }
 
-// What gremlins passes over is tried: tables, constants and cases; what it takes for killed and
-// does not compile is no mutant.
+// Mutants that gremlins skips, in tables, constants and cases, are tried. A mutant that gremlins
+// calls killed, but that does not compile, is left out.
 func TestMutantsThatGremlinsSkipsAreTried(t *testing.T) {
 	root, mutants := small(t)
 	src, err := load(t.Context(), root, "small")
 	require.NoError(t, err)
 	for i := range mutants {
 		if m := &mutants[i]; strings.HasPrefix(m.after, "return") {
-			m.status = timedOut // as on a busy machine
+			m.status = timedOut // as happens on a busy machine
 		}
 	}
 	spent, err := trial{root: root, pkg: "small", patience: 3 * time.Second}.settle(t.Context(), src, mutants)
@@ -85,8 +86,8 @@ const (
 		"bool) bool { return a || b }\nx\n"
 )
 
-// Each survivor needs its reason, one that does not survive must have none, and too few that are
-// seen cannot be explained away.
+// Each survivor needs an explanation, a mutant that is detected must not have one, and explanations
+// do not make up for too low a share.
 func TestJudgeRefuses(t *testing.T) {
 	_, mutants := small(t)
 	v := judge("small", mutants, nil, true)
@@ -116,9 +117,9 @@ func TestJudgeRefuses(t *testing.T) {
 	v = judge("small", mutants, list(t, hidden+loop), true)
 	require.ErrorContains(t, v.err(), "does not survive: const Hidden = 5 - 1")
 	v = judge("small", mutants, list(t, hidden+loop), false)
-	require.NoError(t, v.err(), "where files were left out, nobody knows")
+	require.NoError(t, v.err(), "where files were left out, no entry counts as stale")
 	v = judge("small", mutants, list(t, loop+"small.go INCREMENT_DECREMENT\n- n--\n+ n++\nIt is slower.\n"), true)
-	require.NoError(t, v.err(), "what ends too late today may have survived yesterday")
+	require.NoError(t, v.err(), "a mutant that times out today may have survived yesterday")
 	require.ErrorContains(t, judge("none", nil, nil, true).err(), "0 of 0")
 
 	var out strings.Builder
@@ -126,7 +127,7 @@ func TestJudgeRefuses(t *testing.T) {
 	require.Regexp(t, `small\s+11\s+8\s+2\s+1\s+0\s+90\.9 %\s+0\s+0s`, out.String())
 }
 
-// A report that is not whole, or of another tree, is not judged.
+// A report that is incomplete, or was made from another tree, is refused.
 func TestAReportOfAnotherTreeIsRefused(t *testing.T) {
 	read := func(string) ([]byte, error) { return []byte("a < b\n"), nil }
 	for report, want := range map[string]string{
@@ -157,7 +158,8 @@ func TestReadListRefusesIncompleteEntries(t *testing.T) {
 	require.Equal(t, e, again[0])
 }
 
-// Every list is of this tree: its lines stand there, and its mutators make of them what they say.
+// Every list belongs to this tree: each entry's line exists, and its mutator turns the line into
+// the changed one.
 func TestSurvivorListsMatchTheTree(t *testing.T) {
 	root, err := rootOf(".")
 	require.NoError(t, err)

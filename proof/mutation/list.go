@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// entry is a mutant in the list of those that survive, with the reason why no test can see it.
+// entry is a mutant in the list of survivors, with the reason why no test can detect it.
 type entry struct {
 	file, kind    string
 	before, after string
 	reason        string
 }
 
-// same is the entry without its reason.
+// same returns the entry without its reason, for comparison.
 func (e entry) same() entry {
 	e.reason = ""
 	return e
 }
 
-// String is the entry as it stands in the list.
+// String returns the entry in the form of the list.
 func (e entry) String() string {
 	return fmt.Sprintf("%s %s\n- %s\n+ %s\n%s\n", e.file, e.kind, e.before, e.after, e.reason)
 }
 
-// readList reads survivors/<package>.txt; there may be none.
+// readList reads survivors/<package>.txt. A missing file is an empty list.
 func readList(path string) ([]entry, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,8 +42,7 @@ func readList(path string) ([]entry, error) {
 	return list, nil
 }
 
-// parseList reads entries, with an empty line between two. A line that begins with # is for readers
-// only.
+// parseList reads entries, separated by an empty line. A line that begins with # is a comment.
 func parseList(text string) ([]entry, error) {
 	var list []entry
 	for block := range strings.SplitSeq(text, "\n\n") {
@@ -72,8 +71,8 @@ func parseList(text string) ([]entry, error) {
 	return list, nil
 }
 
-// fits says whether the entry's line stands in the text of its file, and its mutator makes the
-// other line of it.
+// fits reports whether the text of the file contains the entry's line, and whether the mutator
+// turns it into the entry's other line.
 func (e entry) fits(text []byte) bool {
 	number := 0
 	for line := range strings.Lines(string(text)) {

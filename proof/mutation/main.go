@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string) (err error) {
 	return report(verdicts, *survivors)
 }
 
-// report prints the table, and what is not explained; its error is what is wrong.
+// report prints the table, and the unexplained survivors. Its error says what is wrong.
 func report(verdicts []verdict, survivors bool) error {
 	wrong := []error{table(os.Stdout, verdicts)}
 	for _, v := range verdicts {
@@ -109,8 +109,8 @@ func report(verdicts []verdict, survivors bool) error {
 	return errors.Join(wrong...)
 }
 
-// mutants lets gremlins try the mutants of a package, and tries here what it passed over. Spent is
-// the time of the processors.
+// mutants lets gremlins try the mutants of a package, and then tries those that gremlins skipped.
+// Spent is CPU time.
 func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent time.Duration, _ error) {
 	if err := forgetful(root, pkg); err != nil {
 		return nil, 0, err
@@ -136,7 +136,7 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	if err != nil {
 		return nil, spent, err
 	}
-	// files of other systems
+	// leave out files that are not compiled on this system
 	all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(src.names, m.file) })
 	if h.together {
 		all = h.draw(src, all)
@@ -147,18 +147,18 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	return all, spent + more, err
 }
 
-// draw returns a sample of the mutants that compile, or all of them.
+// draw returns a random sample of the mutants that compile; all mutants without -sample.
 func (h hunt) draw(src *source, all []mutant) []mutant {
 	if h.sample == 0 {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(m mutant) bool { return src.check(m.file, m.source) != nil })
-	r := rand.New(rand.NewPCG(h.seed, 0)) // a sample that can be repeated
+	r := rand.New(rand.NewPCG(h.seed, 0)) // the same seed draws the same sample
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all[:min(h.sample, len(all))]
 }
 
-// choose tries all of the mutants, from one program as far as that is possible.
+// choose tries all mutants, with one program as far as they can be woven in.
 func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (spent time.Duration, err error) {
 	for i := range all {
 		if src.check(all[i].file, all[i].source) != nil {
@@ -178,9 +178,9 @@ func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (s
 	return spent + more, err
 }
 
-// settle finds the mutants that do not compile, and tries those that gremlins passed over, and
-// again those that took it too long: the machine may have been busy, or a test busy with making its
-// counter-example small.
+// settle finds the mutants that do not compile. It tries those that gremlins skipped, and tries
+// again those that timed out: the machine may have been busy, or a test may have spent its time on
+// shrinking a counter-example.
 func (t trial) settle(ctx context.Context, src *source, all []mutant) (spent time.Duration, _ error) {
 	for i := range all {
 		m := &all[i]

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// status is what became of a mutant, in the words of gremlins.
+// status is the result of trying a mutant, in the words of gremlins.
 type status string
 
 const (
@@ -24,18 +24,18 @@ type mutant struct {
 	line, column int    // from 1; the column in bytes
 	kind         string // the mutator of gremlins
 	status       status
-	before       string // the line without space around it
-	after        string // the same as it would be
-	source       []byte // the whole file as it would be
+	before       string // the line, trimmed
+	after        string // the changed line, trimmed
+	source       []byte // the whole changed file
 }
 
-// entry is what identifies the mutant in a list: line numbers drift.
+// entry identifies the mutant in a list, which has no line numbers because they drift.
 func (m mutant) entry() entry {
 	return entry{file: m.file, kind: m.kind, before: m.before, after: m.after}
 }
 
-// swaps are what the mutators make of a token. Longer tokens stand before those that they begin
-// with.
+// swaps maps each mutator to its replacements of tokens. A token comes before those that are a
+// prefix of it.
 var swaps = map[string][][2]string{
 	"ARITHMETIC_BASE":       {{"+", "-"}, {"-", "+"}, {"*", "/"}, {"/", "*"}, {"%", "*"}},
 	"CONDITIONALS_BOUNDARY": {{">=", ">"}, {"<=", "<"}, {">", ">="}, {"<", "<="}},
@@ -52,7 +52,7 @@ var swaps = map[string][][2]string{
 		{"/=", "="}, {"%=", "="}, {"&=", "="}, {"|=", "="}, {"^=", "="}},
 }
 
-// apply makes the change in the file's text, and notes it in the mutant.
+// apply makes the change in the file's text, and sets before, after and source.
 func (m *mutant) apply(text []byte) error {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	if m.line < 1 || m.line > len(lines) || m.column < 1 || m.column > len(lines[m.line-1]) {

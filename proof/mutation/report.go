@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// gremlinsReport is what gremlins writes, as far as it is read here.
+// gremlinsReport is the part of gremlins' report that is read here.
 type gremlinsReport struct {
 	Files []struct {
 		Name      string `json:"file_name"`
@@ -19,8 +19,8 @@ type gremlinsReport struct {
 	} `json:"files"`
 }
 
-// readReport reads the mutants of a package from the report of gremlins; read returns the text of
-// one of the package's files. Untried says that gremlins was to find mutants only.
+// readReport reads the mutants of a package from the report of gremlins. The function read returns
+// the text of one of the package's files. Untried says that gremlins only had to find the mutants.
 func readReport(report []byte, read func(file string) ([]byte, error), untried bool) ([]mutant, error) {
 	var r gremlinsReport
 	if err := json.Unmarshal(report, &r); err != nil {
@@ -28,7 +28,7 @@ func readReport(report []byte, read func(file string) ([]byte, error), untried b
 	}
 	var all []mutant
 	for _, f := range r.Files {
-		file := filepath.Base(f.Name) // gremlins names it from the module or from the package, as it was called
+		file := filepath.Base(f.Name) // the path begins at the module or at the package
 		text, err := read(file)
 		if err != nil {
 			return nil, err

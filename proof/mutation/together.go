@@ -12,27 +12,27 @@ import (
 	"slices"
 )
 
-// weave is a package's text with all its mutants in it, each chosen by its number; see package
-// chosen.
+// weave puts all mutants of a package into its source text. A running program chooses one by its
+// number; see package chosen.
 type weave struct {
 	src  *source
 	info *types.Info
-	ids  map[place]int // of the mutants that are to be woven in; from 1
-	in   map[int]bool  // those that are
+	ids  map[place]int // the numbers, from 1, of the mutants that compile
+	in   map[int]bool  // the numbers of those that were woven in
 
 	file string
-	cuts []cut // of the file
+	cuts []cut // of the current file
 }
 
-// place is where a mutant is, and of which kind.
+// place identifies a mutant by its position and kind.
 type place struct {
 	file         string
 	line, column int
 	kind         string
 }
 
-// cut is a piece of a file that is replaced; what stands around one node stands around all that is
-// in it.
+// cut replaces a piece of a file. Where the cuts of two nested nodes meet, the text of the outer
+// one encloses that of the inner one.
 type cut struct {
 	from, to int // bytes
 	after    bool
@@ -40,7 +40,7 @@ type cut struct {
 	text     string
 }
 
-// newWeave is for the mutants that compile.
+// newWeave prepares to weave in the mutants that compile.
 func newWeave(src *source, all []mutant) (*weave, error) {
 	w := &weave{src: src, info: &types.Info{Types: make(map[ast.Expr]types.TypeAndValue)}, ids: make(map[place]int),
 		in: make(map[int]bool)}
@@ -55,7 +55,7 @@ func newWeave(src *source, all []mutant) (*weave, error) {
 	return w, err
 }
 
-// text is the file with its mutants.
+// text returns the file's text with its mutants.
 func (w *weave) text(name string, plain []byte) []byte {
 	w.file, w.cuts = name, nil
 	file := w.src.files[name]
@@ -69,7 +69,7 @@ func (w *weave) text(name string, plain []byte) []byte {
 		if c := cmp.Compare(a.from, b.from); c != 0 {
 			return c
 		}
-		switch { // at one place the inner one ends first, and begins last
+		switch { // at the same offset, inner nodes end first and begin last
 		case a.after != b.after && a.after:
 			return -1
 		case a.after != b.after:
@@ -90,7 +90,7 @@ func (w *weave) text(name string, plain []byte) []byte {
 
 func (w *weave) offset(p token.Pos) int { return w.src.set.Position(p).Offset }
 
-// id is the number of the mutant of a kind at the place, 0 where there is none.
+// id returns the number of the mutant of a kind at the position, 0 if there is none.
 func (w *weave) id(at token.Pos, kind string) int {
 	p := w.src.set.Position(at)
 	id := w.ids[place{w.file, p.Line, p.Column, kind}]
@@ -100,7 +100,8 @@ func (w *weave) id(at token.Pos, kind string) int {
 	return id
 }
 
-// wrap puts texts before x, in place of the operator, and behind y.
+// wrap inserts a text before x and one after y, and replaces the operator with the text between, if
+// there is one.
 func (w *weave) wrap(x, y ast.Node, at token.Pos, op token.Token, before, between, behind string) {
 	depth := len(w.cuts)
 	w.cuts = append(w.cuts, cut{from: w.offset(x.Pos()), to: w.offset(x.Pos()), depth: depth, text: before},
@@ -121,7 +122,8 @@ var (
 	bitAssigned = map[token.Token]string{token.OR_ASSIGN: "OrInto", token.AND_ASSIGN: "AndInto"}
 )
 
-// visit weaves in the mutants of one node. What it does not know is tried by itself.
+// visit weaves in the mutants of one node. Mutants that it does not know are tried with programs of
+// their own.
 func (w *weave) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
@@ -157,7 +159,8 @@ func (w *weave) visit(n ast.Node) bool {
 	return true
 }
 
-// leaving lets a function compile that ends with a loop which nothing leaves, when a mutant does.
+// leaving adds a panic after an endless loop at a function's end: with a mutant that leaves the
+// loop, the function would not compile otherwise, because a return is missing.
 func (w *weave) leaving(f *ast.FuncDecl) {
 	if f.Body == nil || f.Type.Results == nil || len(f.Body.List) == 0 {
 		return
@@ -198,8 +201,9 @@ func (w *weave) binary(e *ast.BinaryExpr) {
 	}
 }
 
-// shifted is the type argument that a shift of a constant needs: a constant takes its type from
-// where it stands, which is not seen inside a call. Others need none.
+// shifted returns the type argument that a call needs in place of a shift of a constant: an untyped
+// constant takes its type from its context, and a call hides the context. Other operators need
+// none.
 func (w *weave) shifted(e *ast.BinaryExpr) string {
 	shifts := e.Op == token.SHL || e.Op == token.SHR
 	if !shifts || w.info.Types[e.X].Value == nil {
@@ -233,7 +237,7 @@ func (w *weave) integer(e ast.Expr) bool {
 	return ok && b.Info()&types.IsInteger != 0
 }
 
-// addressable says whether a number can be changed where it stands: those in a map cannot.
+// addressable reports whether the operand's address can be taken: an element of a map has none.
 func (w *weave) addressable(e ast.Expr) bool {
 	index, ok := e.(*ast.IndexExpr)
 	if !ok {
@@ -243,11 +247,11 @@ func (w *weave) addressable(e ast.Expr) bool {
 	return !inMap
 }
 
-// chosenPath is where the package chosen is imported from: a folder that all of the package's
-// module may import.
+// chosenPath is the import path of package chosen in the copy: a folder that the whole module of
+// the package may import.
 func chosenPath(pkg string) string { return pkg + "/internal/chosen" }
 
-// woven are the files of the package with their mutants, and what they import, by their names.
+// woven returns the files of the package with their mutants, and package chosen, by file name.
 func (w *weave) woven(read func(string) ([]byte, error)) (map[string][]byte, error) {
 	all := map[string][]byte{filepath.Join(w.src.dir, "internal", "chosen", "chosen.go"): []byte(chosenText)}
 	for _, name := range w.src.names {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// rootOf is the project's root: the folder above dir with the file of the workspace.
+// rootOf returns the project's root: the nearest folder above dir with a go.work.
 func rootOf(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -23,8 +23,8 @@ func rootOf(dir string) (string, error) {
 	return "", errors.New("run it inside the project's tree: no folder above has a go.work")
 }
 
-// copyTree copies what git knows of the tree, or would take: gremlins copies all that it finds,
-// once a worker, tools included.
+// copyTree copies the files that git tracks or would add. Gremlins copies every file that it finds,
+// once for each worker, which would include the installed tools.
 func copyTree(ctx context.Context, root, to string) error {
 	out, err := command(ctx, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
@@ -33,7 +33,7 @@ func copyTree(ctx context.Context, root, to string) error {
 	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
 		body, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // deleted, and not committed yet
+			continue // deleted, but the deletion is not committed yet
 		}
 		if err != nil {
 			return err
@@ -49,12 +49,12 @@ func copyTree(ctx context.Context, root, to string) error {
 	return nil
 }
 
-// forgetful makes rapid keep no failures in the package: what one mutant led to must not be tried
-// against the next.
+// forgetful prevents rapid from storing failures in the package: a counter-example of one mutant
+// must not be replayed against the next.
 func forgetful(root, pkg string) error {
 	dir := filepath.Join(root, filepath.FromSlash(pkg), "testdata")
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "rapid"), nil, 0o600) // where its folder would be
+	return os.WriteFile(filepath.Join(dir, "rapid"), nil, 0o600) // a file where rapid would create a folder
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// command is one in the folder, each module for itself. Vetting is off: a test is to see the
-// change.
+// command returns a command that runs in the folder, with each module built on its own. Vet is off:
+// a test must detect the change, not vet.
 func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -22,7 +22,7 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// said adds to the error of a command what it wrote.
+// said adds the output of a failed command to its error.
 func said(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
@@ -34,11 +34,11 @@ func said(err error) error {
 // trial runs the tests of one package with a mutant in it.
 type trial struct {
 	root, pkg string
-	flags     []string      // of the test program
-	patience  time.Duration // how long the tests may take
+	flags     []string      // flags of the test program
+	patience  time.Duration // the time limit of the tests
 }
 
-// try says whether the tests see the mutant. Spent is the time of the processors.
+// try compiles the tests with the mutant and reports whether they detect it. Spent is CPU time.
 func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration, err error) {
 	temp, err := os.MkdirTemp("", "mutant")
 	if err != nil {
@@ -66,8 +66,8 @@ func (t trial) try(ctx context.Context, m mutant) (_ status, spent time.Duration
 	return became, spent + more, err
 }
 
-// run says whether the tests of the program, which has the mutant, see it. The environment is added
-// to that of the tests.
+// run runs the compiled tests, and reports whether they detect the mutant in them. The environment
+// is added to that of the tests.
 func (t trial) run(ctx context.Context, program string, m mutant, environment ...string) (_ status, spent time.Duration,
 	err error) {
 	within, cancel := context.WithTimeout(ctx, t.patience)
@@ -93,7 +93,7 @@ func (t trial) run(ctx context.Context, program string, m mutant, environment ..
 	return lived, spent, nil
 }
 
-// took is the time of the processors that a command took which has ended.
+// took returns the CPU time of a command that has ended.
 func took(cmd *exec.Cmd) time.Duration {
 	if cmd.ProcessState == nil {
 		return 0

@@ -17,15 +17,15 @@ import (
 	"slices"
 )
 
-// source is a package as the type checker takes it. It is not safe for concurrent use.
+// source is a package in the form that the type checker needs. It is not safe for concurrent use.
 type source struct {
 	path     string
 	dir      string
-	names    []string             // of the files that this system compiles
+	names    []string             // the files that are compiled on this system
 	files    map[string]*ast.File // by name
 	set      *token.FileSet
 	importer types.Importer
-	flags    []string // of the test program
+	flags    []string // flags of the test program
 }
 
 // load lists and parses the package in the folder below root.
@@ -48,9 +48,9 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 			return nil, fmt.Errorf("listing %s: %w", pkg, err)
 		}
 		exports[p.ImportPath] = p.Export
-		s.path, s.dir, s.names, s.flags = p.ImportPath, p.Dir, p.GoFiles, nil // the last one is the package itself
+		s.path, s.dir, s.names, s.flags = p.ImportPath, p.Dir, p.GoFiles, nil // go list prints the package itself last
 		if slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "pgregory.net/rapid") {
-			// that there is a counter-example is enough
+			// a counter-example need not be small
 			s.flags = []string{"-rapid.shrinktime=1ms", "-rapid.nofailfile"}
 		}
 	}
@@ -69,7 +69,8 @@ func load(ctx context.Context, root, pkg string) (*source, error) {
 	return s, s.check("", nil)
 }
 
-// check says why the package does not compile with a file's text in place of the file.
+// check type-checks the package with the text in place of the file's, and returns the error, if
+// any.
 func (s *source) check(name string, text []byte) error {
 	files := make([]*ast.File, 0, len(s.names))
 	for _, n := range s.names {

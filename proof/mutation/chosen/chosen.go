@@ -1,5 +1,6 @@
-// Package chosen is compiled into a package that has all its mutants at once: each operator that
-// can be changed is a call here, and the environment says which one is. It imports nothing of ours.
+// Package chosen is compiled into a package that contains all its mutants at once. Each operator
+// that a mutant can change becomes a call of a function here, and an environment variable says
+// which mutant is active. It imports the standard library only.
 package chosen
 
 import (
@@ -8,12 +9,13 @@ import (
 	"strconv"
 )
 
-// Variable is the environment variable with the number of the mutant. Without it, none is chosen.
+// Variable is the environment variable with the number of the active mutant. Without it, none is
+// active.
 const Variable = "MUTANT"
 
 var number, _ = strconv.Atoi(os.Getenv(Variable))
 
-// On says whether the mutant is the chosen one.
+// On reports whether the mutant is the active one.
 func On(id int) bool { return id > 0 && id == number }
 
 func pick[T any](id int, mutant, original T) T {
@@ -23,7 +25,7 @@ func pick[T any](id int, mutant, original T) T {
 	return original
 }
 
-// Less, and the others of an order, have a mutant that differs at the boundary.
+// Less is <, or <= under its mutant. The functions below are documented in the same way.
 func Less[T cmp.Ordered](id int, a, b T) bool { return pick(id, a <= b, a < b) }
 
 // LessEqual is <=, or <.
