@@ -11,6 +11,7 @@ import (
 
 	"github.com/interlude-go/interlude/contract"
 	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/schema"
 )
 
 // Checker decides the invariants event by event. It reports every fault of a run once: after a
@@ -27,7 +28,8 @@ type Checker struct {
 	line    int
 	lines   int
 	skipped map[string]int
-	parts   int // fragments
+	parts   int                       // fragments
+	schemas map[string]*schema.Schema // by event type, of another version's contract; nil: this program's
 }
 
 // Tally is what a Checker has seen.
@@ -171,6 +173,9 @@ func (c *Checker) Line(body []byte) []Violation {
 	}
 	c.lines++
 	e, err := fcmp.Verify(body)
+	if err == nil {
+		err = c.understood(body, &e)
+	}
 	if err != nil {
 		return c.refuse(body, e, err)
 	}

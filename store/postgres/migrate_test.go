@@ -4,15 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/store"
 	"github.com/interlude-go/interlude/store/postgres"
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
@@ -56,26 +53,6 @@ func TestOpenRefusesSchemaOfAnotherMigration(t *testing.T) {
 	require.ErrorIs(t, err, postgres.ErrForeign)
 	require.ErrorContains(t, err, "migration 1")
 	require.ErrorIs(t, postgres.Migrate(t.Context(), w.dsn, w.schema), postgres.ErrForeign)
-}
-
-// J8 E1: a schema that the first version made is migrated with all that it holds, and its runs go
-// on.
-func TestOpenServesSchemaOfEarlierVersion(t *testing.T) {
-	dump, err := os.ReadFile(filepath.Join("testdata", "version1.sql"))
-	require.NoError(t, err)
-	dsn := pgtest.DSN(t)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), string(dump), pgx.QueryExecModeSimpleProtocol)
-	require.NoError(t, err)
-	require.NoError(t, conn.Close(t.Context()))
-	s, err := postgres.Open(t.Context(), dsn, postgres.Options{})
-	require.NoError(t, err)
-	defer s.Close()
-	have, err := s.Inspect(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, len(postgres.Migrations()), have.Version)
-	lifecycletest.ServeEarlierData(t, s, filepath.Join("testdata", "version1.jsonl"))
 }
 
 func TestMigrationsListsFrozenFiles(t *testing.T) {

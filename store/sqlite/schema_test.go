@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/interlude-go/interlude/lifecycle/lifecycletest"
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
@@ -38,10 +37,16 @@ func TestMigrationsAreFrozen(t *testing.T) {
 	require.Equal(t, frozen, sums)
 }
 
-// dumped is a file that a SQL text of testdata makes.
+// releases is where each version has left what it stored; earliest is the oldest file of these.
+const (
+	releases = "../../testdata/releases"
+	earliest = "v0.0.0-4b62763/sqlite.sql"
+)
+
+// dumped is a file that a SQL text of a release makes.
 func dumped(t *testing.T, name string, change ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name))
+	text, err := os.ReadFile(filepath.Join(releases, name))
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "runs.db")
 	db, err := sql.Open("sqlite", path)
@@ -54,22 +59,29 @@ func dumped(t *testing.T, name string, change ...string) string {
 	return path
 }
 
-// J8 E1: a file that the first version made is migrated with all that it holds, and its runs go on.
-func TestOpenServesFileOfEarlierVersion(t *testing.T) {
-	path := dumped(t, "version1.sql")
-	s, err := sqlite.Open(t.Context(), path, quick)
-	require.NoError(t, err)
-	defer s.Close()
+// J8: a file that an earlier version made has the schema of a new one after its migration. That its
+// runs go on is for proof/releases to say.
+func TestOpenMigratesFilesOfEarlierVersions(t *testing.T) {
 	fresh, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "runs.db"), quick)
 	require.NoError(t, err)
 	defer fresh.Close()
-	require.Equal(t, describe(t, fresh), describe(t, s), "a migrated file has the schema of a new one")
-	id, err := s.Identity(t.Context())
+	files, err := filepath.Glob(filepath.Join(releases, "*", "sqlite.sql"))
 	require.NoError(t, err)
-	require.NotEmpty(t, id)
-	require.Zero(t, number(t, plain(t, path),
-		`SELECT count(*) FROM runs WHERE finished_at IS NULL AND engine NOT IN ('default', 'resident')`), "J4")
-	lifecycletest.ServeEarlierData(t, s, filepath.Join("testdata", "version1.jsonl"))
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name, err := filepath.Rel(releases, file)
+		require.NoError(t, err)
+		path := dumped(t, name)
+		s, err := sqlite.Open(t.Context(), path, quick)
+		require.NoError(t, err)
+		require.Equal(t, describe(t, fresh), describe(t, s), name)
+		id, err := s.Identity(t.Context())
+		require.NoError(t, err)
+		require.NotEmpty(t, id)
+		require.Zero(t, number(t, plain(t, path), `SELECT count(*) FROM runs
+			WHERE finished_at IS NULL AND engine NOT IN ('default', 'resident', 'elsewhere')`), "J4")
+		require.NoError(t, s.Close())
+	}
 }
 
 func describe(t *testing.T, s *sqlite.Store) []string {
@@ -101,7 +113,7 @@ func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 		"with additions":        {`ALTER TABLE nodes ADD COLUMN zone TEXT; CREATE TABLE mine (a); CREATE INDEX mine_runs ON runs (key)`, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := dumped(t, "version1.sql", c.change)
+			path := dumped(t, earliest, c.change)
 			before, err := os.ReadFile(path)
 			require.NoError(t, err)
 			s, err := sqlite.Open(t.Context(), path, quick)
@@ -129,7 +141,7 @@ func TestOpenRefusesFileOfAnotherSchema(t *testing.T) {
 // J7: the table of departures is made where it is missing, without a new version of the schema, so
 // that an earlier version of this package still opens the file.
 func TestOpenAddsDepartures(t *testing.T) {
-	path := dumped(t, "version1.sql")
+	path := dumped(t, earliest)
 	for range 2 {
 		s, err := sqlite.Open(t.Context(), path, quick)
 		require.NoError(t, err)

@@ -1,0 +1,76 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/contract/fcmp"
+	"github.com/interlude-go/interlude/internal/schema"
+)
+
+// NewCheckerFrom returns a Checker of another version's contract, from a folder that is laid out as
+// package contract's: lifecycle.json, and events with a schema for each type of event. Each line
+// must also be valid by these schemas: so a log that it accepts is one that readers of that version
+// understand. Whether that contract is sound is not judged again. The error matches
+// contract.ErrContract.
+func NewCheckerFrom(folder fs.FS) (*Checker, error) {
+	raw, err := fs.ReadFile(folder, "lifecycle.json")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", contract.ErrContract, err)
+	}
+	l := new(contract.Lifecycle)
+	if err := json.Unmarshal(raw, l); err != nil { // it may lack members that today's contract must have
+		return nil, fmt.Errorf("%w: %w", contract.ErrContract, err)
+	}
+	rules, err := rulesOf(l)
+	if err != nil {
+		return nil, err
+	}
+	c := newChecker(l, rules)
+	if c.schemas, err = readSchemas(folder); err != nil {
+		return nil, fmt.Errorf("%w: %w", contract.ErrContract, err)
+	}
+	return c, nil
+}
+
+// readSchemas reads the folder's schemas by event type, that of the envelope under its own name.
+func readSchemas(folder fs.FS) (map[string]*schema.Schema, error) {
+	const suffix = ".schema.json"
+	files, err := fs.Glob(folder, "events/*"+suffix)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]*schema.Schema)
+	for _, file := range files {
+		raw, err := fs.ReadFile(folder, file)
+		if err != nil {
+			return nil, err
+		}
+		typ := strings.TrimSuffix(path.Base(file), suffix)
+		if all[typ], err = schema.Compile(raw); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return all, nil
+}
+
+// understood reports what readers of the Checker's contract would not understand of an event that
+// is valid today. A Checker without schemas of its own has today's, which the event was held to.
+func (c *Checker) understood(body []byte, e *fcmp.Event) error {
+	if c.schemas == nil {
+		return nil
+	}
+	for typ, part := range map[string][]byte{"envelope": body, e.Type: e.Data} {
+		if c.schemas[typ] == nil {
+			return fmt.Errorf("contract %s has no schema for %s", c.l.Version, typ)
+		}
+		if err := c.schemas[typ].ValidateJSON(part); err != nil {
+			return fmt.Errorf("by the contract %s: %w", c.l.Version, err)
+		}
+	}
+	return nil
+}

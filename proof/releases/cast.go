@@ -1,0 +1,237 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// act is who has to do with a run, in the order in which they work.
+type act int
+
+const (
+	before act = iota // a node that dies, and is recovered by the next one
+	first             // a node that leaves in good order
+	second            // a node that dies, and is left to a later version
+	last              // a client, when no node is left
+)
+
+// part is a run: where it comes to stand, and how it ends when a later version goes on with it.
+type part struct {
+	id    string
+	by    act // who submits it
+	spec  lifecycle.Spec
+	turns []turnFunc // by attempt; the last one is repeated
+	stops fsm.State  // where it stands after its first turns
+	at    int        // in this attempt
+	// people, in the order of acts, and what comes of it.
+	replies []reply
+	cancel  bool
+	passes  time.Duration // how long nobody does anything then
+	then    fsm.State     // where that brings it; "": where it stands
+	// Where recovery brings it, of those that are left by the node that is recovered, one after the
+	// other.
+	recovered []fsm.State
+	// What happens to it in a later version, and how it ends then.
+	next  fate
+	ends  fsm.State
+	fails fsm.Code
+}
+
+type turnFunc func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error)
+
+// reply is a person's.
+type reply struct {
+	by   act
+	text string
+	// to is where the run comes by it.
+	to fsm.State
+	at int
+}
+
+// fate is what a later version does with a run.
+type fate string
+
+const (
+	over     fate = ""         // nothing: it has ended, or ends by recovery
+	answered fate = "answered" // people answer whatever it asks
+	overdue  fate = "overdue"  // nobody answers, and time passes
+	canceled fate = "canceled"
+)
+
+// Short names of states.
+const (
+	queued    = fsm.StateQueued
+	running   = fsm.StateRunning
+	waiting   = fsm.StateWaitingUser
+	succeeded = fsm.StateSucceeded
+	failed    = fsm.StateFailed
+)
+
+var object = json.RawMessage(`{"type":"object"}`)
+
+// cast are the runs, in the order in which they are submitted.
+var cast = []part{
+	// Of a node that was dead before.
+	{id: "reconciled", by: before, turns: turns(hangs), stops: running, at: 1, recovered: []fsm.State{failed},
+		ends: failed, fails: fsm.CodeOrchestratorRestartInterrupted},
+	{id: "repeated", by: before, spec: lifecycle.Spec{Repeatable: true}, turns: turns(hangs, asks), stops: running,
+		at: 1, recovered: []fsm.State{queued, waiting}, next: answered, ends: succeeded},
+
+	// Those that have ended. A later version does not touch them.
+	{id: "succeeded", by: first, spec: lifecycle.Spec{OutputSchema: object}, turns: turns(asks, paints), stops: waiting,
+		at:      1,
+		replies: []reply{{first, "red <b>", succeeded, 2}}, ends: succeeded},
+	{id: "auto", by: first, spec: lifecycle.Spec{Mode: lifecycle.Auto, OutputSchema: object,
+		Labels: map[string]string{"by": "cron"}},
+		turns: turns(outputs), stops: succeeded, at: 1, ends: succeeded},
+	{id: "decided", by: first, spec: lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Second}, turns: turns(asks,
+		paints),
+		stops: waiting, at: 1, passes: time.Second, then: succeeded, ends: succeeded},
+	{id: "failed", by: first, turns: turns(crashes), stops: failed, at: 1, ends: failed, fails: fsm.CodeEngineFailed},
+	{id: "invalid", by: first, spec: lifecycle.Spec{Mode: lifecycle.Auto,
+		OutputSchema: json.RawMessage(`{"required":["size"]}`)},
+		turns: turns(outputs), stops: failed, at: 1, ends: failed, fails: fsm.CodeOutputInvalid},
+	{id: "exhausted", by: first, spec: lifecycle.Spec{MaxAttempts: 1}, turns: turns(asks), stops: failed, at: 1,
+		ends:  failed,
+		fails: fsm.CodeInteractiveMaxAttemptExceeded},
+	{id: "timed-out", by: first, spec: lifecycle.Spec{Engine: residentEngine, SessionTimeout: time.Second},
+		turns: turns(asks),
+		stops: waiting, at: 1, passes: time.Second, then: failed, ends: failed, fails: fsm.CodeInteractionWaitTimeout},
+	{id: "canceled", by: first, turns: turns(asks), stops: waiting, at: 1, cancel: true, then: fsm.StateCanceled,
+		ends: fsm.StateCanceled, fails: fsm.CodeRunCanceled},
+	{id: "resident-ended", by: first, spec: lifecycle.Spec{Engine: residentEngine}, turns: turns(asks), stops: waiting,
+		at:   1,
+		ends: failed, fails: fsm.CodeInteractionProcessLost},
+	{id: "interrupted-for-good", by: first, turns: turns(hangs), stops: running, at: 1, ends: failed,
+		fails: fsm.CodeOrchestratorRestartInterrupted},
+
+	// Parked by a node that has left in good order: a question of each kind.
+	asksOne("choose-one", interaction.Question{Kind: interaction.ChooseOne, DefaultPolicy: interaction.SafeDefault,
+		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
+	asksOne("confirm", interaction.Question{Kind: interaction.Confirm, DefaultPolicy: interaction.Abort}),
+	asksOne("fill-fields", interaction.Question{Kind: interaction.FillFields, RequiredFields: []string{"colour",
+		"size"},
+		UIHints: map[string]any{"size": 3.5, "swatches": []any{"a", true, nil}}}),
+	asksOne("open-text", interaction.Question{Kind: interaction.OpenText, DefaultPolicy: interaction.EngineJudgement}),
+	asksOne("risk-ack", interaction.Question{Kind: interaction.RiskAck, Context: "It cannot be painted over. " +
+		"\u202e<&>\u2028"}),
+	{id: "no-question", by: first, turns: turns(says), stops: waiting, at: 1, next: answered, ends: succeeded},
+	{id: "with-state", by: first, turns: turns(asksWithState, paints), stops: waiting, at: 1, next: answered,
+		ends: succeeded},
+	{id: "recovered", by: first, turns: turns(asks, asks, paints), stops: waiting, at: 1,
+		replies: []reply{{second, "green", waiting, 2}}, next: answered, ends: succeeded},
+
+	// Queued, after a turn that was cut short or put off.
+	{id: "elsewhere", by: first, spec: lifecycle.Spec{Engine: elsewhereEngine, Repeatable: true}, turns: turns(hangs),
+		stops: running, at: 1, next: answered, ends: succeeded},
+	{id: "put-off", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3},
+		Labels: map[string]string{"team": "red"}},
+		turns: turns(later(time.Hour)), stops: queued, at: 1, next: answered, ends: succeeded},
+	{id: "put-off-answered", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3, Backoff: time.Hour}},
+		turns: turns(asks, later(0)), stops: waiting, at: 1, replies: []reply{{first, "white", queued, 2}},
+		next: answered,
+		ends: succeeded},
+	{id: "put-off-before", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3}}, turns: turns(later(0),
+		asks),
+		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
+
+	// Of a node that is dead.
+	{id: "waiting", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada"}, turns: turns(asks), stops: waiting, at: 1,
+		next: answered, ends: succeeded},
+	{id: "asked-twice", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: 7, MaxAttempts: 5},
+		turns: turns(asks), stops: waiting, at: 1, replies: []reply{{second, "green", waiting, 2}}, next: answered,
+		ends: succeeded},
+	{id: "long", by: second, turns: turns(asksAtLength), stops: waiting, at: 1, next: canceled,
+		ends: fsm.StateCanceled, fails: fsm.CodeRunCanceled},
+	{id: "due-later", by: second, spec: lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Hour}, turns: turns(asks),
+		stops: waiting, at: 1, next: overdue, ends: succeeded},
+	{id: "resident", by: second, spec: lifecycle.Spec{Engine: residentEngine, SessionTimeout: time.Hour},
+		turns: turns(asks), stops: waiting, at: 1, ends: failed, fails: fsm.CodeInteractionProcessLost},
+	{id: "resident-deciding", by: second, spec: lifecycle.Spec{Engine: residentEngine, AutoDecide: true,
+		SessionTimeout: time.Hour}, turns: turns(asks), stops: waiting, at: 1, ends: failed,
+		fails: fsm.CodeInteractionProcessLost},
+	{id: "resident-answered", by: second, spec: lifecycle.Spec{Engine: residentEngine, SessionTimeout: time.Hour},
+		turns: turns(asks), stops: waiting, at: 1, replies: []reply{{last, "yellow", queued, 1}}, ends: failed,
+		fails: fsm.CodeInteractionProcessLost},
+	{id: "resident-running", by: second, spec: lifecycle.Spec{Engine: residentEngine}, turns: turns(hangs),
+		stops: running, at: 1, ends: failed, fails: fsm.CodeOrchestratorRestartInterrupted},
+	{id: "answered", by: second, spec: lifecycle.Spec{Pool: "p"}, turns: turns(asks), stops: waiting, at: 1,
+		replies: []reply{{last, "yellow", queued, 1}}, next: answered, ends: succeeded},
+	{id: "interrupted", by: second, spec: lifecycle.Spec{Repeatable: true, Pool: "p", Key: "bob"}, turns: turns(hangs),
+		stops: running, at: 1, next: answered, ends: succeeded},
+	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
+		fails: fsm.CodeOrchestratorRestartInterrupted},
+
+	// Submitted when no node was left.
+	{id: "queued", by: last, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: -3,
+		Labels: map[string]string{"team": "red", `we"ird`: "$[0]"}}, stops: queued, next: answered, ends: succeeded},
+	{id: "delayed", by: last, spec: lifecycle.Spec{Prompt: "Paint. " + strings.Repeat("y", 1500),
+		NotBefore: opening.Add(90 * time.Minute), Labels: map[string]string{"team": "red"}}, stops: queued,
+		next: answered,
+		ends: succeeded},
+}
+
+func turns(all ...turnFunc) []turnFunc { return all }
+
+// asksOne is a run that asks one question, and is answered by a later version.
+func asksOne(id string, q interaction.Question) part {
+	q.Prompt = "Which colour?"
+	return part{id: id, by: first, turns: turns(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome,
+		error) {
+		return engine.Ask(q), nil
+	}), stops: waiting, at: 1, next: answered, ends: succeeded}
+}
+
+var usual = interaction.Question{
+	Kind: interaction.ChooseOne, Prompt: "Which colour?", Context: "The wall is grey.",
+	Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}},
+}
+
+func asks(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: "I look at the wall."})
+}
+
+// asksAtLength writes events that outgrow the row of the run.
+func asksAtLength(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: strings.Repeat("long ", 800)})
+}
+
+func asksWithState(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Ask(usual).WithState([]byte(`{"coats":2}`)), nil
+}
+
+// says ends the turn without a question: the run waits with one that the library makes.
+func says(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Say("I could paint it."), nil
+}
+
+// paints completes the run with what it was told.
+func paints(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	return engine.Output(map[string]string{"colour": t.Answers[0].Text, "run": t.RunID})
+}
+
+func outputs(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	return engine.Output(map[string]string{"run": t.RunID})
+}
+
+func crashes(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+	return engine.Outcome{Process: engine.Process{Status: engine.Failed, Detail: "exit status 3", ExitCode: 3}}, nil
+}
+
+func hangs(ctx context.Context, _ engine.Turn, _ engine.Sink) (engine.Outcome, error) {
+	<-ctx.Done()
+	return engine.Outcome{}, context.Cause(ctx)
+}
+
+func later(after time.Duration) turnFunc {
+	return func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
+		return engine.Outcome{}, engine.Later(after, "429: come back later")
+	}
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/engine/enginetest"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+	"github.com/interlude-go/interlude/slots"
+	"github.com/interlude-go/interlude/store"
+)
+
+// poll is what nodes wait for in real time. Whatever else they wait for, they wait for by the clock
+// below.
+const poll = 5 * time.Millisecond
+
+// clock stands still but where the play moves it, so that every time that is stored is the same
+// whenever the play is repeated.
+type clock struct {
+	mu     sync.Mutex
+	now    time.Time            // guarded by mu
+	timers map[*clockTimer]bool // guarded by mu
+}
+
+type clockTimer struct {
+	at time.Time
+	c  chan time.Time
+}
+
+func newClock(now time.Time) *clock { return &clock{now: now, timers: make(map[*clockTimer]bool)} }
+
+// Now implements lifecycle.Clock.
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Timer implements lifecycle.Clock.
+func (c *clock) Timer(d time.Duration) (<-chan time.Time, func()) {
+	if d <= poll {
+		t := time.NewTimer(d)
+		return t.C, func() { t.Stop() }
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &clockTimer{at: c.now.Add(d), c: make(chan time.Time, 1)}
+	c.timers[t] = true
+	return t.c, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.timers, t)
+	}
+}
+
+// pass moves the clock.
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	for t := range c.timers {
+		if !t.at.After(c.now) {
+			t.c <- c.now
+			delete(c.timers, t)
+		}
+	}
+}
+
+// The engines that runs name, beside the default one.
+const (
+	residentEngine  = "resident"  // whose processes live between turns
+	elsewhereEngine = "elsewhere" // which only the first node has
+)
+
+// pools are those that runs name, beside the default one.
+var pools = []slots.Pool{{Name: "p", Capacity: 8, KeyCapacity: 4}}
+
+// leaseOfNode is longer than the play, by its clock and by that of a server.
+const leaseOfNode = time.Hour
+
+// host is a process that works on the runs: a node, or a client where it has no engine.
+type host struct {
+	*lifecycle.Client
+	store  store.Store
+	clock  *clock
+	leave  context.CancelFunc
+	served chan error
+}
+
+// newNode joins a node. Its turns are those of the cast.
+func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*host, error) {
+	engines := map[string]engine.Engine{
+		residentEngine: &resident{FakeAgent: enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess,
+			Reason: "as the play says"}},
+	}
+	if elsewhere {
+		engines[elsewhereEngine] = engine.Func(turn)
+	}
+	lc, err := lifecycle.New(lifecycle.Config{
+		Store: s, Engine: engine.Func(turn), Engines: engines, Pools: pools, Lease: leaseOfNode, Grace: -1, Poll: poll,
+		Clock: c, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := &host{Client: lc.Client, store: s, clock: c, served: make(chan error, 1)}
+	ctx, h.leave = context.WithCancel(ctx)
+	go func() { h.served <- lc.Serve(ctx) }()
+	return h, nil
+}
+
+// newClient is a host that executes nothing.
+func newClient(s store.Store, c *clock) (*host, error) {
+	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: c})
+	return &host{Client: client, store: s, clock: c}, err
+}
+
+// end has the node leave in good order.
+func (h *host) end() error {
+	h.leave()
+	return errors.Join(<-h.served, h.close())
+}
+
+// die takes the store away from the node, so that nothing of it is put in order.
+func (h *host) die() error {
+	err := h.store.Close()
+	if served := <-h.served; !errors.Is(served, store.ErrClosed) {
+		return fmt.Errorf("a node without a store ended with %w", served)
+	}
+	h.leave()
+	h.Close()
+	return err
+}
+
+func (h *host) close() error {
+	h.Close()
+	return h.store.Close()
+}
+
+// until waits until the run is as it should be.
+func (h *host) until(ctx context.Context, id, what string, is func(*lifecycle.Run) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		run, err := h.Get(ctx, id)
+		if err != nil {
+			return fmt.Errorf("%s is not %s: %w", id, what, err)
+		}
+		if is(&run) {
+			return nil
+		}
+		if run.State.Terminal() {
+			return fmt.Errorf("%s is not %s: %+v", id, what, run)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// inState waits until the run's turn of the number has brought it to the state. The number is that
+// of the last turn that began.
+func (h *host) inState(ctx context.Context, id string, state fsm.State, attempt int) error {
+	return h.until(ctx, id, string(state), func(r *lifecycle.Run) bool {
+		return r.State == state && r.Attempt >= attempt
+	})
+}
+
+// resident is an engine whose processes live between turns.
+type resident struct{ enginetest.FakeAgent }
+
+// RunTurn implements engine.Engine.
+func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	if err := r.Enter(t); err != nil {
+		return engine.Outcome{}, err
+	}
+	return turn(ctx, t, s)
+}
+
+// turn does what the cast says of the run's turn with this number; the last one is repeated.
+func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
+	at := slices.IndexFunc(cast, func(p part) bool { return p.id == t.RunID })
+	if at < 0 || len(cast[at].turns) == 0 {
+		return engine.Outcome{}, fmt.Errorf("run %s has no turn", t.RunID)
+	}
+	turns := cast[at].turns
+	return turns[min(t.Attempt, len(turns))-1](ctx, t, s)
+}
