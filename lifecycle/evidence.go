@@ -257,8 +257,12 @@ const (
 	maxFinalText = 256 << 10
 	maxMessage   = 64 << 10
 	maxDetail    = 4 << 10
-	// maxReports bounds the messages and warnings that one turn may store.
-	maxReports = 10_000
+	// maxReports bounds the messages and warnings that one turn may store, maxReportBytes their
+	// size as events, and maxReportedSeq the run's events with which its turns may report no more.
+	// So no agent fills the database; the run's changes of state are stored in any case (J11).
+	maxReports     = 10_000
+	maxReportBytes = 16 << 20
+	maxReportedSeq = 100_000
 	// maxDiagnostics bounds the diagnostics of one outcome, maxOwnWarnings the codes of engines'
 	// own that a run's record lists: the contract allows a hundred codes at a run's end.
 	maxDiagnostics = 1000

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,29 +137,64 @@ func TestSinkRefusesReportsAfterTheTurn(t *testing.T) {
 	})
 }
 
-// TestSinkBoundsTheReportsOfATurn: the last place is for saying that there were more; a session is
-// stored beyond it.
+// TestSinkBoundsTheReportsOfATurn: J11, the last place is for saying that there were more; a session
+// is stored beyond it.
 func TestSinkBoundsTheReportsOfATurn(t *testing.T) {
-	worker := &turn{}
 	one := []fcmp.Payload{&fcmp.MessageIntermediate{Text: "x"}}
-	for n := 1; n <= 10_002; n++ {
-		events, err := worker.admit(one)
-		require.NoError(t, err)
-		switch {
-		case n < 10_000:
-			require.Equal(t, one, events)
-		case n == 10_000:
-			require.Equal(t, []fcmp.Payload{&fcmp.Warning{
-				Code: "ENGINE_OUTPUT_TRUNCATED", Detail: "more than 10000 messages in one turn; the rest is in " +
-					"the transcript only",
-			}}, events)
-		default:
-			require.Empty(t, events)
-		}
-		none, err := worker.admit(nil)
-		require.NoError(t, err)
-		require.Empty(t, none)
+	for name, c := range map[string]struct {
+		left int
+		turn *turn
+		said string
+	}{
+		"messages": {9_999, &turn{}, "more than 10000 messages in one turn"},
+		"bytes":    {0, &turn{reportBytes: 16 << 20}, "more than 16 MiB of messages in one turn"},
+		"events":   {0, &turn{record: store.Run{Seq: 100_000}}, "the run has more than 100000 events"},
+		"not yet": {9_999, &turn{reportBytes: 16<<20 - 1, record: store.Run{Seq: 99_999}},
+			"more than 10000 messages in one turn"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := range c.left + 3 {
+				events, err := c.turn.admit(one)
+				require.NoError(t, err)
+				switch {
+				case n < c.left:
+					require.Equal(t, one, events)
+				case n == c.left:
+					require.Equal(t, []fcmp.Payload{&fcmp.Warning{
+						Code: "ENGINE_OUTPUT_TRUNCATED", Detail: c.said + "; the rest is in the transcript only",
+					}}, events)
+				default:
+					require.Empty(t, events)
+				}
+				none, err := c.turn.admit(nil)
+				require.NoError(t, err)
+				require.Empty(t, none)
+			}
+		})
 	}
+}
+
+// TestSinkBoundsTheBytesOfATurn: J11, an agent that writes as fast as it can is stored up to the
+// bound, and its run ends as it would have otherwise.
+func TestSinkBoundsTheBytesOfATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		text := strings.Repeat("x", 64<<10)
+		lc, stop := serve(t, Config{Engine: engine.Func(func(ctx context.Context, _ engine.Turn, s engine.Sink) (
+			engine.Outcome, error) {
+			for range 400 { // 25 MiB
+				if err := s.Message(ctx, engine.Message{Text: text}); err != nil {
+					return engine.Outcome{}, err
+				}
+			}
+			return engine.Done("done"), nil
+		})})
+		submit(t, lc, "r")
+		synctest.Wait()
+		run := in(t, lc.Client, "r", fsm.StateSucceeded)
+		require.Equal(t, []fsm.Warning{fsm.WarnEngineOutputTruncated}, run.Warnings)
+		require.Less(t, run.Seq, uint64(16<<20/len(text)+10))
+		stop()
+	})
 }
 
 // refuses is a store that does not take what it is told to refuse.

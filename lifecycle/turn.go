@@ -36,7 +36,9 @@ type turn struct {
 	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
 	reportsClosed bool        // guarded by mu; the turn is being settled, by its worker or without it
 	stuck         *stuckCall  // guarded by mu; not nil: the turn was settled without its worker
-	reports       int         // guarded by mu
+	reports       int         // guarded by mu; how many were made
+	reportBytes   int         // guarded by mu; the size of the events of those that are stored
+	reportsFull   bool        // guarded by mu; what is reported from now on is left out
 
 	processLost bool // guarded by node.mu; the resident process ended before the turn was removed from the node
 }
@@ -352,9 +354,13 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 	if err != nil || (session == nil && len(events) == 0) {
 		return err
 	}
+	var size int
 	_, err = t.commitLocked(func(run *store.Run, now time.Time) (store.Commit, error) {
-		return decideReport(run, now, session, events...)
+		c, err := decideReport(run, now, session, events...)
+		size = encodedSize(c.Events)
+		return c, err
 	})
+	t.reportBytes += size
 	if errors.Is(err, store.ErrStaleEpoch) {
 		return fmt.Errorf("%w: %w", engine.ErrStale, err)
 	}
@@ -362,24 +368,42 @@ func (s *sink) report(ctx context.Context, session *engine.SessionHandle, events
 }
 
 // admit returns the events that a report may store: none after the turn has ended, and none beyond
-// maxReports; the event with that number says instead that the rest is left out. The caller holds
-// mu.
+// the bounds of what is reported (J11). At the bound it returns a warning in their place, which says
+// that the rest is left out. The caller holds mu.
 func (t *turn) admit(events []fcmp.Payload) ([]fcmp.Payload, error) {
 	if t.reportsClosed {
 		return nil, fmt.Errorf("%w: the turn has ended", engine.ErrStale)
 	}
-	if len(events) == 0 {
+	if len(events) == 0 || t.reportsFull {
 		return nil, nil
 	}
 	t.reports++
-	if t.reports < maxReports {
+	bound := t.reachedBound()
+	if bound == "" {
 		return events, nil
 	}
-	if t.reports == maxReports {
-		return []fcmp.Payload{warning(interaction.Diagnostic{
-			Code: fsm.WarnEngineOutputTruncated, Detail: fmt.Sprintf("more than %d messages in one turn; the rest is "+
-				"in the transcript only", maxReports),
-		})}, nil
+	t.reportsFull = true
+	return []fcmp.Payload{warning(interaction.Diagnostic{
+		Code: fsm.WarnEngineOutputTruncated, Detail: bound + "; the rest is in the transcript only",
+	})}, nil
+}
+
+// reachedBound says which bound the reports have reached; empty: none. The caller holds mu.
+func (t *turn) reachedBound() string {
+	switch {
+	case t.reports >= maxReports:
+		return fmt.Sprintf("more than %d messages in one turn", maxReports)
+	case t.reportBytes >= maxReportBytes:
+		return fmt.Sprintf("more than %d MiB of messages in one turn", maxReportBytes>>20)
+	case t.record.Seq >= maxReportedSeq:
+		return fmt.Sprintf("the run has more than %d events", maxReportedSeq)
 	}
-	return nil, nil
+	return ""
+}
+
+func encodedSize(events []store.Event) (size int) {
+	for _, e := range events {
+		size += len(e.Body)
+	}
+	return size
 }
