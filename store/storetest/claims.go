@@ -14,8 +14,8 @@ import (
 var claimCases = []promised{
 	{
 		"claim/returns record and spec in one commit",
-		"Start is given the record with slot, owner and the next epoch, and the specification; what it makes of them " +
-			"is stored and returned (D5).",
+		"Start gets the record, with slot, owner and the next epoch, and the specification; the commit that it " +
+			"returns is stored, and Claim returns it (D5).",
 		func(w *world) {
 			c := Created("a", w.tick())
 			w.commit(c)
@@ -45,7 +45,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/finds nothing ready",
-		"A claim that finds nothing answers no run and no error: nothing queued, everything running, parked or ended.",
+		"A claim that finds no ready run returns neither runs nor an error: nothing is queued, or every run is " +
+			"running, parked or ended.",
 		func(w *world) {
 			require.Empty(w, w.claim("n", 10))
 			w.waiting("parked")
@@ -56,7 +57,7 @@ var claimCases = []promised{
 	},
 	{
 		"claim/a run is started once",
-		"A run that was claimed is not claimed again, by nobody, until it is queued again (E5, I1, I2).",
+		"A claimed run is not claimed again, by any node, until it is queued again (E5, I1, I2).",
 		func(w *world) {
 			w.join("other")
 			w.submit("a")
@@ -121,8 +122,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/skips a run whose Start fails",
-		"A run that Start fails for is left as it was, takes no slot, and its error is joined into Claim's; the " +
-			"others are started (I3).",
+		"If Start fails for a run, the run is left as it was and takes no slot, and Claim's error joins that " +
+			"error; the other runs are started (I3).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			for _, id := range []string{"a", "b"} {
@@ -148,8 +149,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/refuses a commit of Start that contradicts the record",
-		"A commit of Start that changes owner, epoch or version, or that no commit may be, is not stored; the run is " +
-			"left as it was.",
+		"A commit of Start that changes owner, epoch or version, or that is invalid for any commit, is not " +
+			"stored; the run is left as it was.",
 		func(w *world) {
 			w.submit("a")
 			before := w.snapshot("a")
@@ -177,7 +178,8 @@ var claimCases = []promised{
 	},
 	{
 		"claim/starts no run before its not-before time",
-		"A run whose not-before time has not come is not started, holds nobody up, and is started from that time on.",
+		"A run is not started before its not-before time and delays no other run; from that time on it is " +
+			"started.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			w.submit("later", notBefore(at), withPriority(9))
@@ -191,7 +193,7 @@ var claimCases = []promised{
 	},
 	{
 		"claim/ignores a not-before time in the past",
-		"A not-before time that has passed already at submission is none.",
+		"A not-before time that has passed at submission has no effect.",
 		func(w *world) {
 			w.submit("a", notBefore(w.now.Add(-time.Hour)))
 			require.Equal(w, []string{"a"}, w.claimed("n", 10))

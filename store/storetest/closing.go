@@ -10,8 +10,8 @@ import (
 var closingCases = []promised{
 	{
 		"close/later calls return ErrClosed",
-		"After Close every call answers ErrClosed, each entry of a batch too, and nothing hangs; closing again is " +
-			"harmless.",
+		"After Close every call returns ErrClosed, as does each entry of a batch, and nothing hangs; closing " +
+			"again is harmless.",
 		func(w *world) {
 			w.submit("a")
 			s := w.store

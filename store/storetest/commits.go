@@ -13,8 +13,8 @@ import (
 var commitCases = []promised{
 	{
 		"commit/a run is created whole",
-		"The first commit of a run stores its record, its specification and its events together; nothing else is " +
-			"there yet (F8).",
+		"The first commit of a run stores its record, its specification and its events together; the run has no " +
+			"history yet (F8).",
 		func(w *world) {
 			c := Created("a", w.tick())
 			w.commit(c)
@@ -26,8 +26,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/everything of a transition is one commit",
-		"What a commit brings (record, events, settled interaction) is all there after it, and the " +
-			"specification stays.",
+		"After a commit everything that it contains (record, events, settled interaction) is there, and the " +
+			"specification is unchanged.",
 		func(w *world) {
 			parked := w.waiting("a")
 			c := Answered(parked, w.tick(), "k")
@@ -42,7 +42,7 @@ var commitCases = []promised{
 	},
 	{
 		"commit/creates an id once",
-		"Creating a run under an id that is taken is ErrExists, also when the run has ended.",
+		"Creating a run under an id that is in use is ErrExists, even if that run has ended.",
 		func(w *world) {
 			w.submit("a")
 			w.refused(store.ErrExists, Created("a", w.tick(), withPriority(9)))
@@ -53,8 +53,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/an unknown run is not found",
-		"Every call about a run that does not exist answers ErrNotFound, a commit that follows up on it too, and " +
-			"makes nothing (C4, I13).",
+		"Every call about a run that does not exist returns ErrNotFound, as does a commit that follows up on it, " +
+			"and creates nothing (C4, I13).",
 		func(w *world) {
 			_, err := w.store.Run(w.ctx, "x")
 			require.ErrorIs(w, err, store.ErrNotFound)
@@ -71,8 +71,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/an unknown pool is refused",
-		"A run can only be created in a pool that exists: ErrUnknownPool, and it can be created once the " +
-			"pool is there.",
+		"A run can only be created in a pool that exists: otherwise it is ErrUnknownPool, until the pool has been " +
+			"created.",
 		func(w *world) {
 			c := Created("a", w.tick(), inPool("new"))
 			w.refused(store.ErrUnknownPool, c)
@@ -82,7 +82,7 @@ var commitCases = []promised{
 	},
 	{
 		"commit/compares the version",
-		"A commit made on another version than the stored one, older or newer, is ErrConflict and changes " +
+		"A commit based on another version than the stored one, older or newer, is ErrConflict and changes " +
 			"nothing (C8).",
 		func(w *world) {
 			r := w.running("a")
@@ -97,8 +97,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/refuses a commit that is stored already",
-		"The same commit a second time is ErrConflict: a caller that does not know whether it arrived can look, and " +
-			"cannot double it.",
+		"Storing the same commit a second time is ErrConflict: a caller that does not know whether its commit was " +
+			"stored can try it again, and never stores it twice.",
 		func(w *world) {
 			c := reported(w.running("a"), w.tick())
 			w.commit(c)
@@ -107,8 +107,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/stores or refuses each entry by itself",
-		"In a batch each entry succeeds or fails by itself, errors stand in the batch's order, and a later entry may " +
-			"follow up on an earlier one.",
+		"In a batch each entry succeeds or fails by itself, the errors are in the batch's order, and a later " +
+			"entry may follow up on an earlier one.",
 		func(w *world) {
 			a := Created("a", w.tick())
 			b := Created("b", w.now)
@@ -117,12 +117,12 @@ var commitCases = []promised{
 			broken.Spec = nil
 			errs := w.store.Commit(w.ctx, []store.Commit{
 				a,
-				Created("a", w.now),                    // taken by the entry before
-				broken,                                 // contradicts itself
-				canceled,                               // follows up on the first
-				ended(a.Run, w.now, fsm.StateCanceled), // lost the race to the entry before
-				Created("d", w.now, inPool("nowhere")), // no such pool
-				ended(broken.Run, w.now, fsm.StateCanceled), // was never created
+				Created("a", w.now),                    // the entry before has created it
+				broken,                                 // a commit that contradicts itself
+				canceled,                               // a follow-up on the first entry
+				ended(a.Run, w.now, fsm.StateCanceled), // conflicts with the entry before
+				Created("d", w.now, inPool("nowhere")), // the pool does not exist
+				ended(broken.Run, w.now, fsm.StateCanceled), // its creation was refused
 				b,
 			})
 			for i, want := range []error{
@@ -167,8 +167,8 @@ var commitCases = []promised{
 	},
 	{
 		"commit/a canceled context",
-		"With a context that has ended, a commit answers the context's error for each entry, and was made whole or " +
-			"not at all.",
+		"With a context that has ended, a commit returns the context's error for each entry, and is stored whole " +
+			"or not at all.",
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()

@@ -15,8 +15,8 @@ import (
 var confirmCases = []promised{
 	{
 		"confirm/shows what is stored",
-		"Confirm shows read what every other call shows; an error of read comes back as it is, and the store goes on " +
-			"(J8).",
+		"Within Confirm, read sees what every other call sees; an error of read is returned unchanged, and the " +
+			"store goes on working (J8).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "key"))
 			want := w.snapshot("a")
@@ -48,19 +48,19 @@ var confirmCases = []promised{
 	},
 }
 
-// Replica is a store whose commits wait for a copy, which may take over from it.
+// Replica is a store whose commits wait for a copy. The copy can take over from it.
 type Replica struct {
-	// Store is the primary. Its calls give up a copy that cannot be reached within a few seconds.
+	// Store is the primary. Its calls fail within a few seconds when the copy cannot be reached.
 	// The suite closes it.
 	Store store.Store
-	// Cut ends the copy's following; Restore lets it follow again.
+	// Cut disconnects the copy from the primary; Restore connects it again.
 	Cut, Restore func()
-	// Promote loses the primary and opens the copy in its place.
+	// Promote stops the primary for good and opens the copy in its place.
 	Promote func() store.Store
 }
 
-// Run proves that a copy that takes over has everything that was acknowledged, from a commit or
-// from a read (J8, J9).
+// Run proves that a copy which takes over has everything that a commit or a read has acknowledged
+// (J8, J9).
 func (r Replica) Run(t *testing.T) {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), store: r.Store, now: base}

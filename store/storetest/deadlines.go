@@ -10,13 +10,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// until creates a run that waits until a deadline.
+// until creates a run whose question waits until a deadline.
 func (w *world) until(id string, deadline time.Time) store.Run {
 	w.Helper()
 	return w.commit(Asked(w.running(id), w.tick(), false, deadline))
 }
 
-// due are the ids of what is due at now, and the next time.
+// due returns the ids of the runs that are due at now, and the next time.
 func (w *world) due(now time.Time, limit int) ([]string, time.Time) {
 	w.Helper()
 	runs, next, err := w.store.Due(w.ctx, now, limit)
@@ -55,8 +55,8 @@ var deadlineCases = []promised{
 	},
 	{
 		"deadline/the oldest first, up to the limit",
-		"Due returns the oldest deadlines first, at most limit of them, and the next time after now, whatever the " +
-			"limit cut off.",
+		"Due returns the oldest deadlines first, at most limit of them; the next time is after now, however many " +
+			"runs the limit cut off.",
 		func(w *world) {
 			for _, h := range []int{3, 1, 5, 2, 4} {
 				w.until(fmt.Sprintf("h%d", h), base.Add(time.Duration(h)*time.Hour))
@@ -87,7 +87,7 @@ var deadlineCases = []promised{
 	},
 	{
 		"deadline/next time includes not-before times",
-		"The next time is the earliest of deadlines and of not-before times of queued runs, as long as they are ahead.",
+		"The next time is the earliest future time among the deadlines and the not-before times of queued runs.",
 		func(w *world) {
 			r := w.submit("held", notBefore(base.Add(2*time.Hour)))
 			w.until("a", base.Add(3*time.Hour))

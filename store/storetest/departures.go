@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// departures are what is left of the nodes that are gone, by id.
+// departures returns the departures that the store lists: by node id, when the node went.
 func (w *world) departures() map[string]time.Time {
 	w.Helper()
 	all, err := w.store.Departures(w.ctx)
@@ -26,8 +26,8 @@ func (w *world) departures() map[string]time.Time {
 	return at
 }
 
-// expireAt takes the lease from a node at a time that is told, which a store with a clock of its own
-// does not heed.
+// expireAt expires a node's lease and passes now as the time. A store with a clock of its own
+// ignores it.
 func (w *world) expireAt(now time.Time, id string) {
 	w.Helper()
 	_, err := w.store.Expire(w.ctx, now, id)
@@ -37,8 +37,8 @@ func (w *world) expireAt(now time.Time, id string) {
 var departureCases = []promised{
 	{
 		"departure/recovers what the node parked",
-		"When a node has gone, each call shows the runs that it parked as recovered, since then and with the reason, " +
-			"at the version that they had: nothing was written for them (J7, E1, E8).",
+		"When a node has gone, each call shows the runs that it parked as recovered, with the time and the " +
+			"reason, at an unchanged version: nothing was written for them (J7, E1, E8).",
 		func(w *world) {
 			parked := w.until("parked", w.now.Add(time.Hour))
 			w.join("other")
@@ -84,8 +84,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/is made once",
-		"Whoever expires a node, and however often, its departure has one time, and its runs one time of recovery " +
-			"(E6).",
+		"The departure of a node has one time, and so has the recovery of its runs, whoever expires the node, and " +
+			"however often (E6).",
 		func(w *world) {
 			w.waiting("a")
 			var all atomic.Int32
@@ -105,8 +105,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/is stored by the next commit",
-		"The next commit of the run is made on what was read, and stores it: the run says for ever that it was " +
-			"recovered, also when nothing is left of the node (E8).",
+		"The next commit of such a run is based on what was read, and stores it: the run says for ever that it " +
+			"was recovered, even after the node's departure is deleted (E8).",
 		func(w *world) {
 			for _, id := range []string{"a", "b"} {
 				w.waiting(id)
@@ -132,8 +132,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/refuses what was decided before it",
-		"A commit that was made on the run as it was before its node went is ErrConflict, though the version is " +
-			"right: who has read that the run is recovered never reads that it was not.",
+		"A commit based on the run as it was before its node went is ErrConflict, although the version is right: " +
+			"a reader that has seen the recovery never reads a run without it.",
 		func(w *world) {
 			before := w.waiting("a")
 			w.expireAt(w.tick(), "n")
@@ -170,8 +170,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/of a node that left none",
-		"A parked run may name a node that is not registered and left no departure, because one of an older release " +
-			"parked it or took it over: the next call of Expire makes it.",
+		"A parked run may name a node that is neither registered nor departed, because a node of an older release " +
+			"parked it or took it over: the next call of Expire records the departure.",
 		func(w *world) {
 			r := w.waiting("a")
 			w.commit(Changed(r, w.tick(), func(r *store.Run) { r.Owner = "old" }))
@@ -186,7 +186,7 @@ var departureCases = []promised{
 	},
 	{
 		"departure/goes when no run names it",
-		"What is left of a node goes with the last run that it parked, when Expire is called: there are never many.",
+		"Expire deletes the departure of a node that no parked run names any more, so there are never many.",
 		func(w *world) {
 			w.waiting("a")
 			for i := range 5 {
@@ -203,8 +203,8 @@ var departureCases = []promised{
 	},
 	{
 		"departure/races with a reply",
-		"A reply and the end of the node that parked the run: whoever comes first, the reply is stored once, tried " +
-			"again where it was refused.",
+		"When a reply races with the end of the node that parked the run, the reply is stored once, whoever comes " +
+			"first; a refused reply is retried.",
 		func(w *world) {
 			for i := range 8 {
 				id, node := fmt.Sprint("r", i), fmt.Sprint("n", i)

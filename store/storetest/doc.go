@@ -7,18 +7,19 @@
 //		storetest.Run(t, func(tb testing.TB) store.Store { return memory.New() })
 //	}
 //
-// One that outlives its process tells the suite how it is opened again, and by somebody else, in a
-// Harness. There are no feature flags: every store keeps every promise. What a store in memory
-// cannot show (that what was acknowledged is there after a restart) is the one difference.
+// A store that outlives its process also says, in a Harness, how it is opened again, and how
+// another process opens it. There are no feature flags: every store keeps every promise. The one
+// exception is a store in memory, which cannot show that acknowledged data are there after a
+// restart.
 //
 // A case is a name, the promise that it checks, and a story. A case that fails prints the promise,
-// so that whoever writes a store can repair it without reading the suite. The last case is a
-// machine: random operations, compared after each step with a model that looks through everything
-// (model.go), across restarts and with two handles on one store.
+// so that the author of a store can repair it without reading the suite. The last case, "machine",
+// executes random operations and compares the store after each step with a simple model (model.go),
+// across restarts and through two handles.
 //
 // The suite never waits for time to pass: time is an argument of every call. A store that judges
 // leases by a clock of its own passes too.
 //
-// Neighbours: store is the interface; memory and sqlite are proven by it; lifecycle/stories and
-// lifecycle/lifecycletest prove the whole on a store.
+// Neighbours: store is the interface; the stores run the suite in their tests; lifecycle/stories
+// and lifecycle/lifecycletest prove the whole library on a store.
 package storetest

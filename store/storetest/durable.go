@@ -13,13 +13,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// restarts are the two ways in which a durable store comes back.
+// restarts returns the two ways in which a durable store is opened again, by name.
 func (w *world) restarts() map[string]func(testing.TB, store.Store) store.Store {
 	return map[string]func(testing.TB, store.Store) store.Store{"reopened": w.harness.Reopen,
 		"crashed": w.harness.Crash}
 }
 
-// state is all that a store says.
+// state is everything that a store returns to its readers.
 type state struct {
 	Runs    map[string]runSnapshot
 	Inbox   []string
@@ -53,7 +53,7 @@ func (w *world) state() state {
 var durableCases = []promised{
 	{
 		"durable/everything is there after a restart",
-		"What was acknowledged is there after the store was closed or its process died: runs, events, history, keys, " +
+		"Acknowledged data are there after the store was closed or its process died: runs, events, history, keys, " +
 			"slots, deadlines, nodes, pools (E1 to E5).",
 		func(w *world) {
 			w.pool("q/1", 3, 2)
@@ -82,7 +82,7 @@ var durableCases = []promised{
 	},
 	{
 		"durable/an accepted reply is executed once after a restart",
-		"Queued runs, fresh or answered, are claimed after a restart, once each, in their order (E5, I9).",
+		"After a restart, queued runs, whether new or answered, are claimed once each, in their order (E5, I9).",
 		func(w *world) {
 			for name, restart := range w.restarts() {
 				parked := w.waiting(name + "-answered")
@@ -114,7 +114,7 @@ var durableCases = []promised{
 				require.Empty(w, w.claim("n", 9))
 				stale := r
 				w.commit(queuedAgain(r, w.tick()))
-				w.commit(ended(w.start("n"), w.tick(), fsm.StateCanceled)) // b is older in the queue
+				w.commit(ended(w.start("n"), w.tick(), fsm.StateCanceled)) // b was queued earlier
 				r = w.start("n")
 				require.Equal(w, stale.Epoch+1, r.Epoch)
 				w.store = restart(w, w.store)
@@ -125,8 +125,8 @@ var durableCases = []promised{
 	},
 	{
 		"durable/no acknowledged commit is lost",
-		"Every commit that was acknowledged to any of many concurrent callers is there after the process died, " +
-			"whoever it shared a flush with (F8).",
+		"Every acknowledged commit of many concurrent callers is there after the process died, whichever other " +
+			"commits shared its flush (F8).",
 		func(w *world) {
 			const lanes, each = 8, 10
 			var mu sync.Mutex

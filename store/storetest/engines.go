@@ -10,10 +10,11 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ofEngine makes a run one of that engine. Those of the other stories are of the engine "agent".
+// ofEngine sets the engine of a run. Without it, a run of the suite has the engine "agent".
 func ofEngine(name string) func(*store.Run) { return func(r *store.Run) { r.Engine = name } }
 
-// joinWith registers a node that has these engines; none: it does not say which it has.
+// joinWith registers a node with these engines. Without engines, the node does not say which it
+// has.
 func (w *world) joinWith(id string, engines ...string) {
 	w.Helper()
 	require.NoError(w, w.store.Join(w.ctx, store.Node{ID: id, Lease: lease, Engines: engines}, w.now))
@@ -22,8 +23,8 @@ func (w *world) joinWith(id string, engines ...string) {
 var engineCases = []promised{
 	{
 		"engines/a claim starts runs of its engines only",
-		"A claim that names engines picks no run of another one, however old or urgent; a claim that names none " +
-			"picks any (J4).",
+		"A claim that names engines starts only runs of these engines, however old or urgent the others are; a " +
+			"claim that names none starts any (J4).",
 		func(w *world) {
 			w.submit("x1", ofEngine("x"), withPriority(9))
 			w.submit("y1", ofEngine("y"))
@@ -37,8 +38,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/runs that no node can execute delay no others",
-		"However many runs of another engine stand before them, in whatever pool, with whatever key and priority, " +
-			"the claim's own runs are found, each in its turn (J4).",
+		"However many runs of other engines are queued before them, in whatever pool, with whatever key and " +
+			"priority, the claim finds the runs of its own engines in their order (J4).",
 		func(w *world) {
 			w.pool("q", 5, 1)
 			for i := range 300 {
@@ -57,8 +58,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/runs of several engines have one order",
-		"Among the runs of a claim's engines priority, age and the turns of the keys decide as they would if all " +
-			"were of one engine.",
+		"Among the runs of a claim's engines, priority, age and the turns of the keys decide as if all runs had " +
+			"one engine.",
 		func(w *world) {
 			w.submit("b1", ofEngine("b"))
 			w.submit("hidden", ofEngine("c"), withPriority(9))
@@ -72,8 +73,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/keys take turns across engines",
-		"A key's turn is one, whatever the engines of its runs: with several keys waiting each is served once before " +
-			"any is served twice.",
+		"A key has one turn for the runs of all its engines: with several keys waiting, each is served once " +
+			"before any is served twice.",
 		func(w *world) {
 			for i := range 6 {
 				w.submit(fmt.Sprintf("big-%d", i), withKey("big"), ofEngine([]string{"a", "b"}[i%2]))
@@ -101,8 +102,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/a run that was held back",
-		"A run is held back until its not-before time, and is then started by a claim of its engine, also when " +
-			"claims of others came by meanwhile (J4).",
+		"A run is held back until its not-before time, and is then started by a claim for its engine, even if " +
+			"claims for other engines came in the meantime (J4).",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			w.submit("later", ofEngine("x"), notBefore(at))
@@ -114,7 +115,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/a run that comes back",
-		"A run that is queued again is found by its engine again, after a failed attempt and after an answer.",
+		"A run that is queued again, after a failed attempt or an answer, is found again by claims for its " +
+			"engine.",
 		func(w *world) {
 			r := w.running("a", ofEngine("x"))
 			w.commit(queuedAgain(r, w.tick()))
@@ -128,8 +130,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/a sticky run's next turn",
-		"A queued run that holds a slot of the node is started by its claims whatever the engines: its process is " +
-			"there (D4, J4).",
+		"A queued run that holds a slot of the node is started by the node's claims, whatever engines they name: " +
+			"the node has its process (D4, J4).",
 		func(w *world) {
 			w.commit(Answered(w.sticking("a"), w.tick(), ""))
 			require.Equal(w, []string{"a"}, w.claimOf("n", 9, "none"))
@@ -137,8 +139,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/of a node are kept",
-		"A node is listed, and returned when it is expired, with the engines that it joined with; one that did not " +
-			"say has none listed.",
+		"A node is listed with the engines that it joined with, and returned with them when it is expired; a node " +
+			"that named none has none listed.",
 		func(w *world) {
 			long := strings.Repeat("x", 63)
 			w.joinWith("some", "a", "b/1.x_y-z", long)
@@ -158,8 +160,8 @@ var engineCases = []promised{
 	},
 	{
 		"engines/are bounded",
-		"A node and a claim name no engine at all (nil), or 1 to 1000 that are valid, in order, each once; anything " +
-			"else is ErrInvalid, and does nothing.",
+		"A node and a claim name no engine (nil), or 1 to 1000 valid ones, sorted and without duplicates; " +
+			"anything else is ErrInvalid and changes nothing.",
 		func(w *world) {
 			w.submit("a")
 			many := make([]string, store.MaxEngines+1)
@@ -183,9 +185,9 @@ var engineCases = []promised{
 	},
 	{
 		"engines/are surveyed",
-		"A survey names, in order, the engines of which runs want a slot, with their number, the age of the oldest " +
-			"that is ready and the nodes " +
-			"that have the engine; one that nobody has is seen with its age (J4).",
+		"A survey lists, in order, the engines whose runs want a slot, with the number of these runs, the age of " +
+			"the oldest ready one and the nodes that have the engine; an engine that no node has is listed too " +
+			"(J4).",
 		func(w *world) {
 			w.joinWith("one", "x", "y")
 			w.joinWith("two", "y")

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// seqs are the numbers of up to limit events after a cursor.
+// seqs returns the sequence numbers of up to limit events after a cursor.
 func (w *world) seqs(id string, after uint64, limit int) []uint64 {
 	w.Helper()
 	events, err := w.store.Events(w.ctx, id, after, limit)
@@ -28,8 +28,8 @@ func (w *world) seqs(id string, after uint64, limit int) []uint64 {
 var eventCases = []promised{
 	{
 		"events/from any cursor, in any portion",
-		"A reader with cursor n gets n+1, n+2, … without a gap, at most limit of them, whatever commits they came " +
-			"with (F8, F9).",
+		"A reader with cursor n gets n+1, n+2, … without a gap, at most limit of them, whichever commits stored " +
+			"them (F8, F9).",
 		func(w *world) {
 			r := w.running("a")
 			for _, n := range []int{3, 1, 5, 0, 2} { // events of one commit
@@ -57,8 +57,8 @@ var eventCases = []promised{
 	},
 	{
 		"events/large ones in portions",
-		"A reader of large events needs little memory: it gets as many as come to MinPage bytes, hardly more, and " +
-			"goes on from there (F8).",
+		"A reader of large events needs little memory: it gets about MinPage bytes of events at a time, and goes " +
+			"on from there (F8).",
 		func(w *world) {
 			r := w.running("a")
 			for range 6 {
@@ -121,7 +121,7 @@ var eventCases = []promised{
 	},
 }
 
-// settledAs finds an interaction by its number, which every store must be able to.
+// settledAs reads an interaction by its number. Every store must have a method for it.
 func settledAs(ctx context.Context, s store.Store, id string, number int) (interaction.Record, error) {
 	reader, ok := s.(store.InteractionReader)
 	if !ok {
@@ -134,8 +134,8 @@ func settledAs(ctx context.Context, s store.Store, id string, number int) (inter
 var historyCases = []promised{
 	{
 		"history/keeps every settled question in order",
-		"Each settled interaction is kept, in order, with its resolution; the open question stands in the run that " +
-			"comes with them (C7, I10).",
+		"Each settled interaction is kept, in order, with its resolution; the open question is part of the run " +
+			"that History returns with them (C7, I10).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k1"))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))
@@ -164,7 +164,7 @@ var historyCases = []promised{
 	},
 	{
 		"history/more than nine questions stay in order",
-		"The order is that of the questions' numbers.",
+		"The order is numeric: question 10 comes after question 9.",
 		func(w *world) {
 			r := w.running("a")
 			for range 12 {
@@ -181,8 +181,8 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds an interaction by its number",
-		"A settled interaction is found by run and number, whatever the run became since; one that is open, was " +
-			"never asked, or is another run's is ErrNotFound (C5, C7).",
+		"A settled interaction is found by run and number, whatever became of the run since; one that is open, " +
+			"was never asked, or belongs to another run is ErrNotFound (C5, C7).",
 		func(w *world) {
 			r := w.running("a")
 			for i := range 3 {
@@ -219,8 +219,8 @@ var historyCases = []promised{
 	},
 	{
 		"history/finds a reply by its idempotency key",
-		"The interaction that a key settled is found by run and key, whatever the run became since; other keys and " +
-			"runs are ErrNotFound (C5).",
+		"The interaction that a key settled is found by run and key, whatever became of the run since; other keys " +
+			"and runs are ErrNotFound (C5).",
 		func(w *world) {
 			for _, r := range []store.Run{w.waiting("a"), w.waiting("b")} {
 				w.commit(Answered(r, w.tick(), "key of "+r.ID))
@@ -240,7 +240,7 @@ var historyCases = []promised{
 	},
 	{
 		"history/replies without a key",
-		"Interactions that were settled without a key are kept each, and found by none.",
+		"Every interaction that was settled without a key is kept, and no key finds it.",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), ""))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, w.now))

@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fenced is the commit with the fence of a worker.
+// fenced returns the commit with a worker's fence.
 func fenced(c store.Commit, node string, epoch uint64) store.Commit {
 	c.Fence = &store.Fence{Node: node, Epoch: epoch}
 	return c
@@ -16,7 +16,7 @@ func fenced(c store.Commit, node string, epoch uint64) store.Commit {
 var fenceCases = []promised{
 	{
 		"fence/the worker of the run may write",
-		"A commit with the fence of the run's present worker is stored.",
+		"A commit with the fence of the run's current worker is stored.",
 		func(w *world) {
 			r := w.running("a")
 			r = w.commit(fenced(reported(r, w.tick()), "n", r.Epoch))
@@ -37,7 +37,7 @@ var fenceCases = []promised{
 	},
 	{
 		"fence/comes before the version",
-		"A stale worker is told that it is stale, even when its version is old too: it must end, not try again.",
+		"A stale worker gets ErrStaleEpoch even if its version is old too: it must stop, not retry.",
 		func(w *world) {
 			r := w.running("a")
 			old := fenced(reported(r, w.tick()), "n", r.Epoch-1)
@@ -47,7 +47,8 @@ var fenceCases = []promised{
 	},
 	{
 		"fence/an expired node writes nothing any more",
-		"Once a node is expired, each of its writes is ErrStaleEpoch, for runs that nobody took over yet too (E4).",
+		"Once a node is expired, each of its writes is ErrStaleEpoch, even for runs that no other node has taken " +
+			"over yet (E4).",
 		func(w *world) {
 			r := w.running("a")
 			w.submit("b")
@@ -77,7 +78,7 @@ var fenceCases = []promised{
 	},
 	{
 		"fence/ends with the turn",
-		"A worker whose run was parked, canceled or queued again holds no fence: a result that arrives late changes " +
+		"The fence of a worker whose run was parked, canceled or queued again is not valid: a late result changes " +
 			"nothing (I6).",
 		func(w *world) {
 			r := w.running("a")
@@ -90,7 +91,7 @@ var fenceCases = []promised{
 	},
 	{
 		"fence/each claim gives a new epoch",
-		"Every claim of a run raises its epoch, by the same node too; no other commit changes it.",
+		"Every claim of a run raises its epoch, even by the same node; no other commit changes it.",
 		func(w *world) {
 			r := w.running("a")
 			for range 3 {

@@ -17,8 +17,8 @@ import (
 var fieldCases = []promised{
 	{
 		"fields/of a record come back as they were stored",
-		"Every field of a record comes back with its value, times to the microsecond and in UTC, texts and bytes " +
-			"exactly, JSON with its meaning.",
+		"Every field of a record is read with the value that was stored: times to the microsecond and in UTC, " +
+			"texts and bytes exactly, JSON with its meaning.",
 		func(w *world) {
 			var seen []store.Run
 			keep := func(c store.Commit) store.Run {
@@ -48,7 +48,7 @@ var fieldCases = []promised{
 	},
 	{
 		"fields/of a settled interaction come back as they were stored",
-		"Every field of a settled interaction comes back with its value (C7).",
+		"Every field of a settled interaction is read with the value that was stored (C7).",
 		func(w *world) {
 			parked := Asked(w.running("a"), w.tick(), false, time.Time{})
 			parking(&parked.Run)
@@ -68,8 +68,8 @@ var fieldCases = []promised{
 	},
 	{
 		"fields/an output comes back byte for byte",
-		"An output is JSON as an engine wrote it: its blanks, escapes, numbers, order of members, doubled members " +
-			"and bytes that are no UTF-8 are kept, in every way to read the run (B5).",
+		"An output is JSON as an engine wrote it: every call that reads the run returns it with its blanks, " +
+			"escapes, numbers, order of members, duplicate members and invalid UTF-8 (B5).",
 		func(w *world) {
 			for i, output := range []string{
 				`{}`, `null`, `""`, `[]`, `0`, `true`, `{"a":1}`, "{\n  \"b\" : [ 1,\t2 ],\r\n\"a\":{ } }",
@@ -99,8 +99,8 @@ var fieldCases = []promised{
 	},
 	{
 		"fields/bytes of specifications and events are kept exactly",
-		"A specification is any bytes, an event's body any bytes without a line break; both come back exactly, large " +
-			"ones too.",
+		"A specification may be any bytes, an event's body any bytes without a line break; both are read exactly " +
+			"as stored, even large ones.",
 		func(w *world) {
 			large := make([]byte, 300_000)
 			for i := range large {
@@ -118,8 +118,8 @@ var fieldCases = []promised{
 	},
 }
 
-// submitted, parking and ending set the fields that a run gets at that point of its life and that
-// the suite's steps leave alone.
+// submitted, parking and ending set the fields that a run gets at these points of its life, as far
+// as the steps in life.go do not set them.
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
@@ -147,7 +147,7 @@ func ending(r *store.Run) {
 	r.Warnings = []fsm.Warning{fsm.WarnTurnRepeated, fsm.WarnOrphanReapFailed}
 }
 
-// requireAllSet checks that the suite forgot no field: each is set in one of the values at least.
+// requireAllSet checks that the suite forgot no field: at least one of the values sets it.
 func requireAllSet[T any](w *world, values ...T) {
 	w.Helper()
 	for i := range reflect.TypeFor[T]().NumField() {

@@ -10,7 +10,7 @@ import (
 )
 
 // odd are texts that mean something to a database, to JSON or to a pattern, or that look alike. A
-// spec may hold each of them.
+// specification may contain any of them.
 var odd = []string{
 	"", "a", "A", "a\x00b", "\x00", `"`, `'`, `\`, `a"="b`, "%", "_", "*", "$.labels", "$[0]", "a.b", "1", "1.0", "01",
 	"true", "null", "[]", `{"a":1}`, " ", "a ", "\n",
@@ -20,8 +20,8 @@ var odd = []string{
 var filterCases = []promised{
 	{
 		"list/filters, whatever is asked for",
-		"Labels and keys are texts like any other: a listing gives the runs that Query.Matches passes, whatever is " +
-			"in them, and none for what no run can have.",
+		"Labels and keys are arbitrary texts: a listing returns the runs that Query.Matches accepts, whatever the " +
+			"texts contain, and no run for a text that no run can have.",
 		func(w *world) {
 			var all []store.Run
 			for i, word := range odd {

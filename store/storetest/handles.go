@@ -13,7 +13,7 @@ import (
 var handleCases = []promised{
 	{
 		"handles/what one wrote, the others see",
-		"Whatever is acknowledged on one handle is seen by every later call on every other.",
+		"Once a call on one handle has acknowledged something, every later call on any other handle sees it.",
 		func(w *world) {
 			other := w.also()
 			r := w.submit("a")
@@ -33,8 +33,8 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share nodes and fences",
-		"A node that joined on one handle may claim on another, and is fenced off on all when it is expired on one " +
-			"(I2).",
+		"A node that joined on one handle may claim on another; when it is expired on one handle, it is fenced " +
+			"off on all (I2).",
 		func(w *world) {
 			other := w.also()
 			require.NoError(w, other.Join(w.ctx, store.Node{ID: "m", Lease: lease}, w.now))
@@ -51,7 +51,7 @@ var handleCases = []promised{
 	},
 	{
 		"handles/share pools and slots",
-		"Capacity counts over all handles, and a pool that was changed on one is changed for the next claim on every " +
+		"Capacity counts over all handles; a change of a pool on one handle holds for the next claim on every " +
 			"other.",
 		func(w *world) {
 			other := w.also()

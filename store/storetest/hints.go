@@ -12,8 +12,8 @@ import (
 var hintCases = []promised{
 	{
 		"hint/follows commits and claims",
-		"A store that is a Watcher tells, after a commit or a claim, that the run changed (or that anything may " +
-			"have); by then the change can be read.",
+		"After a commit or a claim, a store that is a Watcher hints that the run changed (or that anything may " +
+			"have changed); by then the change can be read.",
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {
@@ -51,11 +51,11 @@ var hintCases = []promised{
 	},
 	{
 		"hint/none after stop",
-		"After stop has returned, fn is not called any more; others go on being told.",
+		"After stop has returned, its function is not called any more; the other watchers still are.",
 		func(w *world) {
 			watcher, ok := w.store.(store.Watcher)
 			if !ok {
-				return // as above
+				return // hints are an optional ability
 			}
 			var calls atomic.Int32
 			stop := watcher.Watch(func(store.Hint) { calls.Add(1) })
@@ -70,7 +70,7 @@ var hintCases = []promised{
 			})()
 			w.submit("a")
 			stop()
-			stop() // harmless
+			stop() // a second call must be harmless
 			before := calls.Load()
 			w.submit("b")
 			select {

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// identity asks for the store's identity, which every store must have.
+// identity returns the store's identity. Every store must have one.
 func identity(ctx context.Context, s store.Store) (string, error) {
 	identified, ok := s.(store.Identified)
 	if !ok {
@@ -29,8 +29,8 @@ func (w *world) identity(s store.Store) string {
 var identityCases = []promised{
 	{
 		"identity/it belongs to the data",
-		"The identity is the same for every handle, whatever is written and deleted meanwhile, and after each " +
-			"restart; another store has another one.",
+		"The identity is the same for every handle, after any writes and deletions, and after each restart; " +
+			"another store has another one.",
 		func(w *world) {
 			first := w.identity(w.store)
 			require.Equal(w, first, w.identity(w.also()))

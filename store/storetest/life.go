@@ -9,12 +9,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// base is when every story begins.
+// base is the time at which every story begins.
 var base = time.Date(2026, 3, 1, 9, 0, 0, 123456000, time.UTC)
 
-// What follows are the steps of a run's life: each is a pure function from the record as it stands to
-// the commit that changes it, with one event. The exported ones also serve the tests that a store has
-// of its own.
+// The functions below are the steps of a run's life. Each is a pure function from the current
+// record to the commit that changes it, with one event. Stores use the exported ones in tests of
+// their own.
 
 // Created submits a run to pool "p".
 func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit {
@@ -31,7 +31,7 @@ func Created(id string, now time.Time, change ...func(*store.Run)) store.Commit 
 	return addEvent(store.Commit{Run: r, Spec: []byte(`{"job":"` + id + `"}`)})
 }
 
-// Changed is any change of the record.
+// Changed makes any change to the record.
 func Changed(prev store.Run, now time.Time, change func(*store.Run)) store.Commit {
 	r := prev.Clone()
 	r.Version++
@@ -49,7 +49,7 @@ func addEvent(c store.Commit) store.Commit {
 	return c
 }
 
-// Started is what a claim at now makes of a run.
+// Started returns the Start of a claim at now.
 func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	return func(r store.Run, _ []byte) (store.Commit, error) {
 		return Changed(r, now, func(r *store.Run) {
@@ -59,15 +59,15 @@ func Started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	}
 }
 
-// reported is a report of a running turn: no change but an event and the session.
+// reported is a report of a running turn: it changes nothing, and adds an event.
 func reported(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.Session = &interaction.SessionHandle{Engine: "agent", Data: fmt.Append(nil, prev.Seq)}
 	})
 }
 
-// Asked parks a running run with its next question. A sticky one keeps its slot. A zero deadline is
-// none.
+// Asked parks a running run with its next question. With sticky, the run keeps its slot. A zero
+// deadline means none.
 func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.State, r.Slot, r.Deadline, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, deadline, fsm.ProfileResumable,
@@ -86,7 +86,7 @@ func Asked(prev store.Run, now time.Time, sticky bool, deadline time.Time) store
 	})
 }
 
-// Answered settles the pending question with a reply and queues the run. An empty key is none.
+// Answered settles the pending question with a reply and queues the run. An empty key means none.
 func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	reply := interaction.Reply{ID: prev.Pending.ID, Text: "yes", Key: key, Actor: "ada"}
 	answer := reply.Answer(now)
@@ -97,7 +97,7 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	return c
 }
 
-// queuedAgain puts a run back into the queue. One that holds its process keeps its owner.
+// queuedAgain puts a run back into the queue. A run that holds its process keeps its owner.
 func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	return Changed(prev, now, func(r *store.Run) {
 		r.QueuedAt = now
@@ -110,7 +110,8 @@ func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	})
 }
 
-// putOff returns a running run to the queue until then, because its turn failed for a passing reason.
+// putOff returns a running run to the queue until the given time, because its turn failed for a
+// passing reason.
 func putOff(prev store.Run, now, until time.Time) store.Commit {
 	c := queuedAgain(prev, now)
 	r := &c.Run

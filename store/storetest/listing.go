@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// pages reads a listing page by page; between, if set, is called after each page.
+// pages reads a listing page by page. If between is set, it is called after each page.
 func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query, between func()) []string {
 	w.Helper()
 	var all []string
@@ -35,7 +35,7 @@ func (w *world) pages(list func(store.Query) (store.Page, error), q store.Query,
 func (w *world) runs(q store.Query) (store.Page, error)  { return w.store.Runs(w.ctx, q) }
 func (w *world) inbox(q store.Query) (store.Page, error) { return w.store.Inbox(w.ctx, q) }
 
-// list are the ids of one page of runs.
+// list returns the ids of one page of runs.
 func (w *world) list(q store.Query) []string {
 	w.Helper()
 	page, err := w.store.Runs(w.ctx, q)
@@ -49,8 +49,8 @@ func (w *world) list(q store.Query) []string {
 var listingCases = []promised{
 	{
 		"list/in the order of creation",
-		"Runs are listed in the order of their creation, the id deciding between equals, or in exactly the reverse " +
-			"order; each once, whatever the page's size.",
+		"Runs are listed in the order of their creation, or in exactly the reverse order, with the id deciding " +
+			"between equals; each is listed once, whatever the size of a page.",
 		func(w *world) {
 			var want []string
 			for i := range 11 {
@@ -115,7 +115,8 @@ var listingCases = []promised{
 	},
 	{
 		"list/a limit and a cursor must be good",
-		"A limit beyond 1 to MaxBatch and a cursor that no listing returned are ErrInvalid; no limit is 100.",
+		"A limit outside 1 to MaxBatch and a cursor that no listing returned are ErrInvalid; without a limit, a " +
+			"page has 100 runs.",
 		func(w *world) {
 			for i := range 101 {
 				w.submit(fmt.Sprintf("r%03d", i))
@@ -135,7 +136,7 @@ var listingCases = []promised{
 	},
 	{
 		"list/a page's end is known",
-		"Next is empty at the end of a listing, also when the last page is just full.",
+		"Next is empty at the end of a listing, even if the last page is full.",
 		func(w *world) {
 			w.submit("a")
 			w.submit("b")
@@ -147,8 +148,8 @@ var listingCases = []promised{
 	},
 	{
 		"list/while writes go on",
-		"Paging while runs are made, changed, ended and deleted gives each run that was there all the time exactly " +
-			"once, in order, in both orders.",
+		"Paging while runs are created, changed, ended and deleted returns each run that existed all the time " +
+			"exactly once, in order, in both orders.",
 		func(w *world) {
 			for _, newest := range []bool{false, true} {
 				prefix := fmt.Sprint(newest)
@@ -226,8 +227,8 @@ var inboxCases = []promised{
 	},
 	{
 		"inbox/while questions come and go",
-		"Paging through the inbox while questions are asked and answered gives each question that was open all the " +
-			"time exactly once (F9).",
+		"Paging through the inbox while questions are asked and answered returns each question that was open all " +
+			"the time exactly once (F9).",
 		func(w *world) {
 			var stay, leave []string
 			for i := range 8 {

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// runMachine does random operations on the store and on the model, which must always agree.
+// runMachine executes random operations on the store and on the model, which must always agree.
 func runMachine(t *testing.T, h Harness) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -51,7 +51,7 @@ func runMachine(t *testing.T, h Harness) {
 	})
 }
 
-// machine is the store, through two handles, beside its model.
+// machine is the store, used through two handles, and its model.
 type machine struct {
 	*model
 	tb      *testing.T
@@ -68,7 +68,7 @@ func (m *machine) close(rt *rapid.T) {
 	require.NoError(rt, m.first.Close())
 }
 
-// store is one of the handles.
+// store returns one of the two handles.
 func (m *machine) store(rt *rapid.T) store.Store {
 	if rapid.Bool().Draw(rt, "other handle") {
 		return m.other
@@ -76,8 +76,8 @@ func (m *machine) store(rt *rapid.T) store.Store {
 	return m.first
 }
 
-// restart closes the first handle, or leaves it as a dead process does, and opens it again; the
-// other one, of another process, lives on.
+// restart opens the first handle again, after closing it or abandoning it as a process does that
+// dies. The other handle, which belongs to another process, stays open.
 func (m *machine) restart(rt *rapid.T) {
 	again := m.harness.Reopen
 	if rapid.Bool().Draw(rt, "crash") {
@@ -109,7 +109,7 @@ func (m *machine) check(rt *rapid.T) {
 	require.Equal(rt, m.use(), pools)
 }
 
-// reads looks at everything of one run, that may be missing.
+// reads reads everything of one run, which may be missing.
 func (m *machine) reads(rt *rapid.T) {
 	id := m.anyID(rt)
 	s := m.store(rt)
@@ -124,7 +124,7 @@ func (m *machine) reads(rt *rapid.T) {
 	}
 }
 
-// claims has a node claim, and judges what it picked.
+// claims lets a node claim, and judges which runs were picked.
 func (m *machine) claims(rt *rapid.T) {
 	node := rapid.SampledFrom(append(slices.Sorted(maps.Keys(m.nodes)), "stranger")).Draw(rt, "node")
 	limit := rapid.IntRange(1, 6).Draw(rt, "max")
@@ -153,13 +153,13 @@ func (m *machine) claims(rt *rapid.T) {
 	}
 }
 
-// anyEngines are the engines of a node, or of its claim.
+// anyEngines draws the engines of a node or of a claim.
 func anyEngines(rt *rapid.T) []string {
 	return rapid.SampledFrom([][]string{nil, {"agent"}, {"agent", "other"}, {"none", "other", "third"},
 		{"none"}}).Draw(rt, "engines")
 }
 
-// commits stores a batch of drafts, of which a later one may follow up on an earlier one.
+// commits stores a batch of drafts. A later one may follow up on an earlier one.
 func (m *machine) commits(rt *rapid.T) {
 	var batch []store.Commit
 	var want []error
@@ -185,7 +185,7 @@ func (m *machine) anyID(rt *rapid.T) string {
 	return fmt.Sprint("r", rapid.IntRange(0, 11).Draw(rt, "run"))
 }
 
-// draft is a step that a run could take, with a race lost or a fence now and then.
+// draft draws a step that the run could take. Some drafts have lost a race, and some have a fence.
 func (m *machine) draft(rt *rapid.T) store.Commit {
 	id := m.anyID(rt)
 	s := m.runs[id]
@@ -213,7 +213,7 @@ func (m *machine) draft(rt *rapid.T) store.Commit {
 func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 	pool := rapid.SampledFrom([]string{"p", "p", "q", "q", "q", "late"}).Draw(rt, "pool")
 	if m.runs[id] != nil {
-		pool = m.runs[id].run.Pool // one reason to be refused at a time
+		pool = m.runs[id].run.Pool // so that the refusal has one reason only
 	}
 	return Created(id, m.now, inPool(pool), withKey(rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "key")),
 		withPriority(rapid.IntRange(-1, 1).Draw(rt, "priority")), func(r *store.Run) {
@@ -224,7 +224,7 @@ func (m *machine) submission(rt *rapid.T, id string) store.Commit {
 		})
 }
 
-// step is one that the run's state allows, or nearly.
+// step draws a step that the run's state allows, and sometimes one that it does not.
 func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 	end := func() store.Commit {
 		ends := []fsm.State{fsm.StateFailed, fsm.StateCanceled}

@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What the machine does besides commits and claims.
+// This file has the machine's actions other than commits and claims.
 
 func (m *machine) joins(rt *rapid.T) {
 	id := fmt.Sprint("n", rapid.IntRange(1, m.joined+1).Draw(rt, "node"))
@@ -27,7 +27,7 @@ func (m *machine) joins(rt *rapid.T) {
 		m.nodes[id], m.has[id] = true, engines
 	case m.nodes[id]:
 		require.ErrorIs(rt, err, store.ErrExists)
-	default: // an id that was expired: a store may know it still, or not
+	default: // an expired id: a store may still know it, and need not
 		if err == nil {
 			m.nodes[id], m.has[id] = true, engines
 		}
@@ -60,8 +60,8 @@ func (m *machine) expires(rt *rapid.T) {
 	require.Equal(rt, slices.Sorted(maps.Keys(m.nodes)), left)
 }
 
-// departs compares the departures after a call of Expire: a node that parked runs name has one as
-// soon as it is gone, and it never changes.
+// departs checks the departures after a call of Expire: each node that is gone and that parked runs
+// name has one, and its time never changes.
 func (m *machine) departs(rt *rapid.T) {
 	all, err := m.store(rt).Departures(m.ctx)
 	require.NoError(rt, err)
@@ -111,7 +111,7 @@ func (m *machine) prunes(rt *rapid.T) {
 	if n == 0 {
 		return
 	}
-	// Those that finished at the same time as the last one may go in any order.
+	// Runs that finished at the same time as the last deleted one may be deleted in any order.
 	last, gone := old[n-1].FinishedAt, 0
 	for _, r := range old {
 		missing := readSnapshot(m.ctx, rt, s, r.ID).Missing
@@ -151,7 +151,7 @@ func (m *machine) orphaned(rt *rapid.T) {
 	}
 }
 
-// surveys counts what is kept, now and as it will be later.
+// surveys compares a survey of now, or of a later time, with the model.
 func (m *machine) surveys(rt *rapid.T) {
 	now := m.now.Add(time.Duration(rapid.Int64Range(0, 3).Draw(rt, "seconds ahead")) * time.Second)
 	got, err := survey(m.ctx, m.store(rt), now)

@@ -15,17 +15,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// model is a store that is plain to see: no index, no order, every question is answered by looking
-// through everything.
+// model is a store whose correctness is plain: it has no index and no order, and finds every answer
+// by examining all runs.
 type model struct {
 	runs  map[string]*saved
 	nodes map[string]bool
-	gone  map[string]time.Time // when nodes went, as the store says
-	has   map[string][]string  // by node, its engines; nil: it does not say
+	gone  map[string]time.Time // when nodes went, according to the store
+	has   map[string][]string  // the engines of each node; nil if it named none
 	pools map[string]slots.Pool
 }
 
-// saved is a run and all that belongs to it.
+// saved is a run with its specification, events and history.
 type saved struct {
 	run     store.Run
 	spec    string
@@ -39,7 +39,7 @@ func newModel() *model {
 		pools: map[string]slots.Pool{}}
 }
 
-// commit stores a commit that does not contradict itself, or says why not.
+// commit stores a valid commit, or returns why it is refused.
 func (m *model) commit(c store.Commit) error {
 	s := m.runs[c.Run.ID]
 	if c.Expect == 0 {
@@ -72,7 +72,7 @@ func (m *model) commit(c store.Commit) error {
 	return nil
 }
 
-// view is the run as readers see it.
+// view returns the run as readers see it.
 func (m *model) view(s *saved) store.Run {
 	if s.run.State == fsm.StateWaitingUser && !s.run.Slot {
 		return s.run.AfterDeparture(m.gone[s.run.Owner])
@@ -80,7 +80,7 @@ func (m *model) view(s *saved) store.Run {
 	return s.run
 }
 
-// snapshot is what readSnapshot must find of a run.
+// snapshot returns what readSnapshot must find of a run.
 func (m *model) snapshot(tb require.TestingT, id string) runSnapshot {
 	s := m.runs[id]
 	if s == nil {
@@ -100,7 +100,7 @@ func (m *model) settled(id, key string) *interaction.Record {
 	return nil
 }
 
-// where are the runs that pass a test, by id.
+// where returns the runs for which test returns true, sorted by id.
 func (m *model) where(test func(store.Run) bool) []store.Run {
 	var all []store.Run
 	for _, s := range m.runs {
@@ -112,7 +112,7 @@ func (m *model) where(test func(store.Run) bool) []store.Run {
 	return all
 }
 
-// by sorts runs by a time; the order by id stays between equals.
+// by sorts runs by a time. Runs with equal times keep their order by id.
 func by(runs []store.Run, at func(store.Run) time.Time) []store.Run {
 	slices.SortStableFunc(runs, func(a, b store.Run) int { return at(a).Compare(at(b)) })
 	return runs
@@ -127,7 +127,7 @@ func (m *model) due(now time.Time) []store.Run {
 	return by(due, func(r store.Run) time.Time { return r.Deadline })
 }
 
-// next is when something falls due after now.
+// next returns the first time after now at which something falls due.
 func (m *model) next(now time.Time) (next time.Time) {
 	for _, s := range m.runs {
 		at := s.run.Deadline
@@ -188,7 +188,7 @@ func (m *model) survey(now time.Time) store.Survey {
 	return s
 }
 
-// engines are those of which runs want a slot.
+// engines counts the runs that want a slot, by engine.
 func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey) {
 	byEngine := map[string][]store.Run{}
 	for _, r := range by(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot }), queuedAt) {
@@ -209,7 +209,7 @@ func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey)
 	return all
 }
 
-// prunable are the runs that may be deleted, those that finished first before the others.
+// prunable returns the runs that may be deleted, in the order in which they finished.
 func (m *model) prunable(before time.Time) []store.Run {
 	old := m.where(func(r store.Run) bool { return r.State.Terminal() && r.FinishedAt.Before(before) })
 	return by(old, func(r store.Run) time.Time { return r.FinishedAt })

@@ -14,8 +14,8 @@ import (
 var momentCases = []promised{
 	{
 		"moment/what one call returns is of one moment",
-		"While commits go on, the record, its pending question, its history and its events always agree: no half of " +
-			"a commit is ever seen (F8, I10).",
+		"While commits go on, the record, its pending question, its history and its events always agree: no " +
+			"reader ever sees half of a commit (F8, I10).",
 		func(w *world) {
 			const leastRounds, leastLooks = 40, 100
 			for _, id := range []string{"a", "b"} {
@@ -48,7 +48,7 @@ var momentCases = []promised{
 	},
 }
 
-// round takes every queued run through one question and its answer.
+// round drives every queued run through one question and its answer.
 func (w *world) round(ctx context.Context, s store.Store) error {
 	now := w.tick()
 	claimed, err := s.Claim(ctx, store.ClaimRequest{Node: "n", Now: now, Max: 9, Start: Started(now)})
@@ -66,7 +66,7 @@ func (w *world) round(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// agrees looks at a run in every way and says what disagrees.
+// agrees reads a run in every way and returns an error if two of them disagree.
 func agrees(ctx context.Context, s store.Store, id string) error {
 	before, err := s.Run(ctx, id)
 	if err != nil {

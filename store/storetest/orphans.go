@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// orphans are the ids of up to limit orphans.
+// orphans returns the ids of up to limit orphans.
 func (w *world) orphans(limit int) []string {
 	w.Helper()
 	runs, err := w.store.Orphans(w.ctx, 0, limit)
@@ -23,8 +23,8 @@ func (w *world) orphans(limit int) []string {
 var orphanCases = []promised{
 	{
 		"orphan/is a run whose owner is gone",
-		"Runs that hold a slot and whose owner is no registered node are orphans: running and sticky ones (E3, E4). " +
-			"No others are: nobody has to do anything for a parked run (J7).",
+		"Runs that hold a slot and whose owner is not registered are orphans: running and sticky ones (E3, E4). " +
+			"No other runs are: a parked run needs no recovery (J7).",
 		func(w *world) {
 			w.running("busy")
 			w.waiting("parked")
@@ -41,8 +41,8 @@ var orphanCases = []promised{
 	},
 	{
 		"orphan/they are listed in parts",
-		"A list passes over as many as it is told to, and ends at its limit; its order stays as long as nothing " +
-			"changes.",
+		"Orphans skips as many runs as it is asked to, and returns at most limit; the order stays the same while " +
+			"nothing changes.",
 		func(w *world) {
 			w.pool("p", 99, 0)
 			w.join("a", "z")
@@ -80,8 +80,8 @@ var orphanCases = []promised{
 	},
 	{
 		"orphan/ends with its settlement",
-		"A run that recovery settled is no orphan any more; settling all that Orphans returns, again and again, " +
-			"comes to an end (E6).",
+		"A run that recovery has settled is not an orphan any more; settling all that Orphans returns comes to an " +
+			"end after finitely many calls (E6).",
 		func(w *world) {
 			for i := range 10 {
 				w.running(fmt.Sprintf("r%d", i))

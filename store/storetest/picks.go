@@ -9,7 +9,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// lane is one key at one priority of one pool: what takes turns with its like.
+// lane identifies the runs that have the same pool, priority and key. Lanes of one pool and
+// priority take turns.
 type lane struct {
 	pool     string
 	priority int
@@ -18,20 +19,20 @@ type lane struct {
 
 func laneOf(r store.Run) lane { return lane{r.Pool, r.Priority, r.Key} }
 
-// picks judges what a claim picked, with the model as it was before. Where keys stand in their
-// turns is a hint of each handle, so it is not said which runs must be picked, but what must hold
-// of any good choice.
+// picks judges which runs a claim picked, given the model before the claim. Each handle only has a
+// hint of whose turn it is among the keys. So picks does not compute the right choice; it checks
+// what must hold for any right choice.
 type picks struct {
 	*model
 	node    string
 	now     time.Time
 	limit   int
-	engines []string // of the claim; nil wants any
+	engines []string // the engines of the claim; nil for any
 	got     []string
 	picked  map[string]bool
 }
 
-// fault is the first promise that the choice breaks, or empty.
+// fault returns the first promise that the choice breaks, or "".
 func (p *picks) fault() string {
 	own := p.sticky()
 	own = own[:min(len(own), p.limit)]
@@ -64,7 +65,7 @@ func (p *picks) fault() string {
 	return ""
 }
 
-// sticky are the node's queued runs that hold their slot.
+// sticky returns the node's queued runs that hold their slot.
 func (p *picks) sticky() []string {
 	return ids(by(p.where(func(r store.Run) bool {
 		return r.State == fsm.StateQueued && r.Slot && r.Owner == p.node
@@ -73,7 +74,7 @@ func (p *picks) sticky() []string {
 
 func queuedAt(r store.Run) time.Time { return r.QueuedAt }
 
-// lanes are the ready runs of the claim's engines, the oldest first.
+// lanes returns the ready runs of the claim's engines by lane, the oldest first.
 func (p *picks) lanes() map[lane][]string {
 	lanes := map[lane][]string{}
 	ready := p.where(func(r store.Run) bool {
@@ -86,7 +87,7 @@ func (p *picks) lanes() map[lane][]string {
 	return lanes
 }
 
-// count is how many of the ready runs of a lane were picked.
+// count counts the runs of a lane that were picked.
 func (p *picks) count(waiting []string) int {
 	n := 0
 	for _, id := range waiting {
@@ -97,7 +98,7 @@ func (p *picks) count(waiting []string) int {
 	return n
 }
 
-// ages: of a lane the oldest are picked.
+// ages checks that the oldest runs of each lane were picked.
 func (p *picks) ages(lanes map[lane][]string) string {
 	for l, waiting := range lanes {
 		for _, id := range waiting[:p.count(waiting)] {
@@ -109,8 +110,8 @@ func (p *picks) ages(lanes map[lane][]string) string {
 	return ""
 }
 
-// free is how many slots a pool has left after the claim, and how many a key of it; a key without a
-// bound has plenty.
+// free returns how many slots the pool has left after the claim, and how many the key has left in
+// it. A key without a bound has very many.
 func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	ofPool, ofKey = p.pools[pool].Capacity, p.pools[pool].KeyCapacity
 	if ofKey == 0 || key == "" {
@@ -127,7 +128,8 @@ func (p *picks) free(pool, key string) (ofPool, ofKey int) {
 	return ofPool, ofKey
 }
 
-// capacity: no pool and no key got more than it has; a pool that was made smaller got nothing.
+// capacity checks that no pool and no key got more slots than it has. A pool whose capacity was
+// lowered below its use got none.
 func (p *picks) capacity(lanes map[lane][]string) string {
 	for l, waiting := range lanes {
 		if p.count(waiting) == 0 {
@@ -140,13 +142,14 @@ func (p *picks) capacity(lanes map[lane][]string) string {
 	return ""
 }
 
-// startable: a run of the lane waits that its key has room for.
+// startable reports whether the key has room for a run of the lane that still waits.
 func (p *picks) startable(l lane, waiting []string) bool {
 	_, ofKey := p.free(l.pool, l.key)
 	return p.count(waiting) < len(waiting) && ofKey > 0
 }
 
-// priorities: within a pool nothing is picked while something of higher priority could be.
+// priorities checks that in each pool no run was picked while one of higher priority could have
+// been started.
 func (p *picks) priorities(lanes map[lane][]string) string {
 	for high, waiting := range lanes {
 		if !p.startable(high, waiting) {
@@ -161,8 +164,8 @@ func (p *picks) priorities(lanes map[lane][]string) string {
 	return ""
 }
 
-// turns: between keys of one priority nobody gets two more than another that still waits and has
-// room.
+// turns checks that among the keys of one priority none got two runs more than another key that
+// still waits and has room.
 func (p *picks) turns(lanes map[lane][]string) string {
 	for poor, waiting := range lanes {
 		if !p.startable(poor, waiting) {
@@ -177,7 +180,8 @@ func (p *picks) turns(lanes map[lane][]string) string {
 	return ""
 }
 
-// work: while the claim may take more, no slot stays free that a waiting run could have.
+// work checks that no slot stays free that a waiting run could have, unless the claim has reached
+// its limit.
 func (p *picks) work(lanes map[lane][]string) string {
 	if len(p.got) == p.limit {
 		return ""

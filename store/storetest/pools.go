@@ -12,7 +12,8 @@ import (
 var poolCases = []promised{
 	{
 		"pool/is listed with what it uses",
-		"Pools are listed by name, with their bounds and the slots that are held in them, by parked sticky runs too.",
+		"Pools are listed by name, with their bounds and the number of slots in use, including those of parked " +
+			"sticky runs.",
 		func(w *world) {
 			w.pool("b/x", 3, 1)
 			w.pool("a", 1, 0)
@@ -47,7 +48,8 @@ var poolCases = []promised{
 	},
 	{
 		"pool/shrinks without taking a slot away",
-		"A smaller capacity takes no slot away; runs are started again when fewer than that hold one.",
+		"A smaller capacity takes no slot from a run; runs are started again when fewer runs than the new " +
+			"capacity hold a slot.",
 		func(w *world) {
 			w.pool("p", 3, 0)
 			for i := range 5 {

@@ -20,7 +20,8 @@ func (w *world) prune(before time.Time, limit int) int {
 var pruneCases = []promised{
 	{
 		"prune/what finished before the time",
-		"Prune deletes the terminal runs that finished before the time, not those that finished at it or later.",
+		"Prune deletes the terminal runs that finished before the time, and not those that finished at that time " +
+			"or later.",
 		func(w *world) {
 			old := w.finished("old")
 			later := w.finished("later")
@@ -46,7 +47,7 @@ var pruneCases = []promised{
 	},
 	{
 		"prune/at most limit, the oldest first",
-		"Prune deletes at most limit runs, those that finished first, and says how many.",
+		"Prune deletes at most limit runs, those that finished first, and returns how many it deleted.",
 		func(w *world) {
 			var runs []store.Run
 			for i := range 5 {
@@ -63,8 +64,8 @@ var pruneCases = []promised{
 	},
 	{
 		"prune/with all that belongs to it",
-		"Nothing of a deleted run is left: record, specification, events, history, keys; another run under its id " +
-			"begins anew.",
+		"Nothing is left of a deleted run: no record, specification, events, history or keys; another run under " +
+			"its id starts from nothing.",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
 			w.commit(ended(w.start("n"), w.tick(), fsm.StateSucceeded))

@@ -35,7 +35,7 @@ var queueCases = []promised{
 	},
 	{
 		"queue/a run that comes back is the youngest",
-		"A run's age in the queue counts from when it was queued last, not from its creation.",
+		"A run's age in the queue counts from when it was last queued, not from its creation.",
 		func(w *world) {
 			first := w.waiting("first")
 			w.submit("second")
@@ -68,7 +68,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/capacity of a pool",
-		"No more runs of a pool hold a slot than its capacity; a slot that comes free is given at once (D1, D5).",
+		"At most as many runs of a pool hold a slot as its capacity allows; a slot that becomes free can be used " +
+			"at once (D1, D5).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			for _, id := range []string{"a", "b", "c", "d"} {
@@ -86,8 +87,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/capacity of a key",
-		"No more runs of a key hold a slot than the pool's key capacity; other keys go on, and runs without a key " +
-			"have no such bound.",
+		"At most as many runs of a key hold a slot as the pool's key capacity allows; other keys go on, and runs " +
+			"without a key have no such bound.",
 		func(w *world) {
 			w.pool("p", 10, 2)
 			for i := range 4 {
@@ -118,8 +119,8 @@ var queueCases = []promised{
 	},
 	{
 		"queue/a full key delays no other key",
-		"Runs of a key that is at its capacity are passed over, however many there are and whatever their priority " +
-			"(I13).",
+		"Runs of a key that has reached its capacity are skipped, however many there are and whatever their " +
+			"priority (I13).",
 		func(w *world) {
 			w.pool("p", 10, 1)
 			for i := range 100 {
@@ -131,7 +132,7 @@ var queueCases = []promised{
 	},
 	{
 		"queue/pools are independent",
-		"A pool without room holds up no other.",
+		"A pool without a free slot delays no other pool.",
 		func(w *world) {
 			w.pool("full", 1, 0)
 			w.pool("free", 5, 0)
@@ -173,7 +174,7 @@ func keys(runs []store.Run) []string {
 	return all
 }
 
-// held are the slots in use by pool, of the pools that use any.
+// held returns the number of slots in use, for each pool that has any in use.
 func (w *world) held() map[string]int {
 	w.Helper()
 	pools, err := w.store.Pools(w.ctx)

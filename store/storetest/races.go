@@ -15,10 +15,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// guard ends a race that a broken store would never end.
+// guard is the time limit of a race, which would never end with a broken store.
 const guard = 2 * time.Minute
 
-// race runs n lanes at once, each on a handle of its own in turn, and waits for them.
+// race runs n goroutines at once and waits for them. The store's handles are given to them in turn.
 func (w *world) race(n int, lane func(ctx context.Context, i int, s store.Store) error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, guard)
@@ -31,7 +31,7 @@ func (w *world) race(n int, lane func(ctx context.Context, i int, s store.Store)
 	require.NoError(w, g.Wait())
 }
 
-// one stores one commit.
+// one stores one commit, and returns its error.
 func one(ctx context.Context, s store.Store, c store.Commit) error {
 	return s.Commit(ctx, []store.Commit{c})[0]
 }
@@ -39,8 +39,8 @@ func one(ctx context.Context, s store.Store, c store.Commit) error {
 var raceCases = []promised{
 	{
 		"race/for each version of a run there is one winner",
-		"Of any number of commits made on the same version exactly one is stored, the others are ErrConflict; no " +
-			"version is skipped or given twice (C8).",
+		"Of any number of commits based on the same version exactly one is stored, and the others are " +
+			"ErrConflict; no version is skipped or assigned twice (C8).",
 		func(w *world) {
 			const lanes, each = 8, 15
 			first := w.running("a")
@@ -70,8 +70,8 @@ var raceCases = []promised{
 	},
 	{
 		"race/reply, timeout and cancel",
-		"Of a reply, an automatic decision, a timeout and a cancel on one interaction exactly one is stored, and the " +
-			"history says which (C5, C8, I1).",
+		"Of a reply, an automatic decision, a timeout and a cancel of one interaction exactly one is stored, and " +
+			"the history says which (C5, C8, I1).",
 		func(w *world) {
 			for i := range 15 {
 				id := fmt.Sprintf("run-%02d", i)
@@ -198,14 +198,14 @@ var raceCases = []promised{
 	},
 	{
 		"race/capacity is never exceeded by even one",
-		"However many nodes claim, park, answer and finish at the same time, no moment sees more slots held than the " +
-			"pool and its key allow; and all runs end (D1, D3, I3).",
+		"However many nodes claim, park, answer and finish at the same time, a reader never sees more slots in " +
+			"use than the pool and its key allow; and all runs end (D1, D3, I3).",
 		capacityRace,
 	},
 }
 
-// capacityRace drives runs through a turn that asks and one that ends, on many nodes, and looks all
-// the time.
+// capacityRace drives runs through all their turns on many nodes, while readers check the capacity
+// all the time.
 func capacityRace(w *world) {
 	const runs, lanes, capacity, keyCapacity = 36, 5, 4, 2
 	w.pool("p", capacity, keyCapacity)
@@ -247,8 +247,8 @@ func capacityRace(w *world) {
 	require.Len(w, page.Runs, runs)
 }
 
-// turn is what a node makes of a claimed run: its first turn is interrupted, the second asks and is
-// answered, the third ends it. Every other question keeps its process and slot.
+// turn executes a claimed run as a node does: the first turn is interrupted, the second asks and is
+// answered, the third ends the run. Every other question keeps its process and slot.
 func turn(ctx context.Context, s store.Store, r store.Run, now time.Time) error {
 	switch r.Attempt {
 	case 1:
@@ -263,7 +263,8 @@ func turn(ctx context.Context, s store.Store, r store.Run, now time.Time) error 
 	return one(ctx, s, ended(r, now, fsm.StateSucceeded))
 }
 
-// withinCapacity looks at one moment in two ways.
+// withinCapacity counts the slots in use at one moment in two ways, and compares them with the
+// bounds.
 func withinCapacity(ctx context.Context, s store.Store, capacity, keyCapacity int) error {
 	pools, err := s.Pools(ctx)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// fault breaks a commit that would be good without it.
+// fault is a change that makes a valid commit invalid.
 type fault struct {
 	name   string
 	damage func(c *store.Commit)
 }
 
-// refuses checks that the commit is good, and refused with each of the faults.
+// refuses checks that the commit is refused with each of the faults, and stored without them.
 func refuses(w *world, good store.Commit, faults []fault) {
 	w.Helper()
 	for _, f := range faults {
@@ -44,8 +44,8 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of a contradictory report",
-		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and nothing of it is " +
-			"stored (A7, F7, F8).",
+		"A commit that contradicts itself, or the record that it follows up on, is ErrInvalid, and no part of it " +
+			"is stored (A7, F7, F8).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, reported(r, w.tick()), append(append(append(followFaults, recordFaults...), runningFaults...),
@@ -54,7 +54,8 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of a question without waiting, and of waiting without a question",
-		"A pending question and a deadline belong to waiting_user alone, and the question is the run's next one (I10).",
+		"Only a run in waiting_user has a pending question and a deadline, and the question has the run's next " +
+			"number (I10).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, Asked(r, w.tick(), false, w.now.Add(time.Minute)), []fault{
@@ -82,7 +83,7 @@ var refusalCases = []promised{
 					hints["again"] = hints
 					c.Run.Pending.UIHints = hints
 				}},
-				{"without an event that tells of it", untold},
+				{"without an event that tells of it", dropEvents},
 				{"question's time is finer than a microsecond", func(c *store.Commit) {
 					c.Run.Pending.AskedAt = c.Run.Pending.AskedAt.Add(1)
 				}},
@@ -91,13 +92,14 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of a settlement that does not fit",
-		"A commit settles exactly the pending question, and a question never goes without being settled (C4, C7, I8).",
+		"A commit settles exactly the pending question, and a question never disappears without being settled " +
+			"(C4, C7, I8).",
 		func(w *world) {
 			r := w.waiting("a")
 			refuses(w, Answered(r, w.tick(), "k"), []fault{
 				{"not settled", func(c *store.Commit) { c.Settled = nil }},
 				{"another question", func(c *store.Commit) { c.Settled.Question.ID = 2 }},
-				{"without an event that tells of it", untold},
+				{"without an event that tells of it", dropEvents},
 				{"an answer that is not UTF-8", func(c *store.Commit) { c.Run.Answer.Text = "\xff" }},
 				{"a settlement that is not UTF-8", func(c *store.Commit) { c.Settled.Response = "\xff" }},
 				{"a question asked in another time zone", func(c *store.Commit) {
@@ -120,7 +122,7 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of another question in the place of the pending one",
-		"While a run waits, its question stays: another one comes only after it was settled (I8).",
+		"While a run waits, its question does not change: another one can only follow after it was settled (I8).",
 		func(w *world) {
 			r := w.waiting("a")
 			refuses(w, Changed(r, w.tick(), func(r *store.Run) { r.Recovery = store.RecoveredWaiting }), []fault{
@@ -130,20 +132,21 @@ var refusalCases = []promised{
 	},
 	{
 		"refusal/of an idempotency key for two interactions",
-		"A key belongs to one accepted reply of its run: settling another interaction with it is ErrInvalid (C5).",
+		"A key belongs to one accepted reply of its run: settling another interaction with the same key is " +
+			"ErrInvalid (C5).",
 		func(w *world) {
 			w.commit(Answered(w.waiting("a"), w.tick(), "k"))
 			r := w.commit(Asked(w.start("n"), w.tick(), false, time.Time{}))
 			w.refused(store.ErrInvalid, Answered(r, w.tick(), "k"))
 			r = w.commit(Answered(r, w.tick(), "k2"))
 			w.commit(ended(r, w.tick(), fsm.StateCanceled))
-			w.commit(Answered(w.waiting("b"), w.tick(), "k")) // another run's keys are its own
+			w.commit(Answered(w.waiting("b"), w.tick(), "k")) // the same key in another run is allowed
 		},
 	},
 	{
 		"refusal/of an end that does not fit",
-		"A finished run has neither slot nor owner nor question, and says when it finished (section D: slots never " +
-			"leak).",
+		"A finished run has no slot, no owner and no question, and has the time at which it finished (section D: " +
+			"slots never leak).",
 		func(w *world) {
 			r := w.running("a")
 			refuses(w, ended(r, w.tick(), fsm.StateFailed), []fault{
@@ -153,14 +156,14 @@ var refusalCases = []promised{
 				{"with a question", func(c *store.Commit) {
 					c.Run.Pending = &interaction.Question{ID: 1, AskedAt: base}
 				}},
-				{"without an event that tells of it", untold},
+				{"without an event that tells of it", dropEvents},
 			})
 		},
 	},
 	{
 		"refusal/of a change of state that is none",
-		"A commit that goes from one state to another by a way that no transition of the contract takes is " +
-			"ErrInvalid, whatever events it brings (A1, A2, F7).",
+		"A commit from one state to another is ErrInvalid if no transition of the contract leads there, whatever " +
+			"events it contains (A1, A2, F7).",
 		func(w *world) {
 			parked := func(r store.Run) store.Commit { return Asked(r, w.tick(), false, time.Time{}) }
 			succeeded := func(r store.Run) store.Commit { return ended(r, w.tick(), fsm.StateSucceeded) }
@@ -168,7 +171,7 @@ var refusalCases = []promised{
 			w.refused(store.ErrInvalid, parked(q))
 			w.refused(store.ErrInvalid, succeeded(q))
 			jump := parked(q)
-			untold(&jump)
+			dropEvents(&jump)
 			w.refused(store.ErrInvalid, jump)
 			w.commit(ended(q, w.tick(), fsm.StateCanceled))
 
@@ -207,13 +210,13 @@ var refusalCases = []promised{
 	},
 }
 
-// untold takes the events from a commit.
-func untold(c *store.Commit) {
+// dropEvents removes the events from a commit.
+func dropEvents(c *store.Commit) {
 	c.Run.Seq -= uint64(len(c.Events))
 	c.Events = nil
 }
 
-// creationFaults are those that only a creation can have.
+// creationFaults can occur in the commit that creates a run, and in no other.
 var creationFaults = []fault{
 	{"no specification", func(c *store.Commit) { c.Spec = nil }},
 	{"no id", func(c *store.Commit) { c.Run.ID = "" }},
@@ -239,7 +242,7 @@ var creationFaults = []fault{
 	{"no time of creation", func(c *store.Commit) { c.Run.CreatedAt = time.Time{} }},
 }
 
-// recordFaults are those that any commit can have.
+// recordFaults can occur in any commit.
 var recordFaults = []fault{
 	{"version is skipped", func(c *store.Commit) { c.Run.Version++ }},
 	{"version is not raised", func(c *store.Commit) { c.Run.Version-- }},
@@ -282,7 +285,7 @@ var recordFaults = []fault{
 	}},
 }
 
-// followFaults are those that only a commit on an existing run can have.
+// followFaults can occur in a commit on an existing run, and not in its creation.
 var followFaults = []fault{
 	{"a specification", func(c *store.Commit) { c.Spec = []byte("another") }},
 	{"events begin before the stored ones end", func(c *store.Commit) {
@@ -304,14 +307,14 @@ var followFaults = []fault{
 	}},
 }
 
-// runningFaults are those of a running run.
+// runningFaults can occur in a commit on a running run.
 var runningFaults = []fault{
 	{"no slot", func(c *store.Commit) { c.Run.Slot = false }},
 	{"no owner", func(c *store.Commit) { c.Run.Owner = "" }},
 	{"no attempt", func(c *store.Commit) { c.Run.Attempt = 0 }},
 }
 
-// submissionFaults change what was fixed at submission.
+// submissionFaults change what is fixed at submission.
 var submissionFaults = []fault{
 	{"contract", func(c *store.Commit) { c.Run.Contract = "9" }},
 	{"spec digest", func(c *store.Commit) { c.Run.SpecDigest = "other" }},

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// nodes are the registered nodes by id.
+// nodes returns the ids of the registered nodes.
 func (w *world) nodes() []string {
 	w.Helper()
 	nodes, err := w.store.Nodes(w.ctx)
@@ -54,8 +54,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/a node needs an id and a lease",
-		"Joining without an id or without a lease, or with a text that is not UTF-8 or holds NUL, is ErrInvalid; no " +
-			"call knows such a node.",
+		"Joining without an id or a lease, or with a text that is not UTF-8 or contains NUL, is ErrInvalid; no " +
+			"call returns such a node.",
 		func(w *world) {
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{Lease: lease}, w.now), store.ErrInvalid)
 			require.ErrorIs(w, w.store.Join(w.ctx, store.Node{ID: "x"}, w.now), store.ErrInvalid)
@@ -76,7 +76,7 @@ var registryCases = []promised{
 	},
 	{
 		"registry/renewing extends the lease",
-		"A renewed lease ends later, and is not expired at the time at which it would have ended.",
+		"A renewed lease ends later: it is not expired at the time at which it would have ended before.",
 		func(w *world) {
 			before, err := w.store.Nodes(w.ctx)
 			require.NoError(w, err)
@@ -93,8 +93,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/Renew lists the held runs",
-		"Renew lists the runs that the node owns and that hold a slot, with epoch and state; not the parked ones " +
-			"that hold none, not those of others.",
+		"Renew lists the runs that the node owns and that hold a slot, with epoch and state. It lists neither " +
+			"parked runs without a slot nor runs of other nodes.",
 		func(w *world) {
 			w.join("other")
 			busy := w.running("busy")
@@ -120,7 +120,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/renewing lists all that is held",
-		"However many runs a node holds, Renew lists each of them: a worker whose run is not listed ends it.",
+		"However many runs with a slot a node owns, Renew lists each of them: a worker whose run is not listed " +
+			"stops it.",
 		func(w *world) {
 			w.pool("p", 2*store.MaxBatch, 0)
 			const many = store.MaxBatch + 100
@@ -142,7 +143,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/Renew refuses an unregistered node",
-		"Renewing an unknown or expired node is ErrStaleEpoch: it never comes back by renewing.",
+		"Renewing an unknown or expired node is ErrStaleEpoch: an expired node never becomes valid again by " +
+			"renewing.",
 		func(w *world) {
 			_, err := w.store.Renew(w.ctx, "stranger", w.now)
 			require.ErrorIs(w, err, store.ErrStaleEpoch)
@@ -170,8 +172,8 @@ var registryCases = []promised{
 	},
 	{
 		"registry/expiring by name",
-		"Expire removes the nodes that are named, whatever their lease, and passes over names that nobody has; so a " +
-			"node leaves, and a dead one is removed.",
+		"Expire removes the nodes that it names, whatever their lease, and ignores unknown names; a node uses it " +
+			"to leave, and others use it to remove a dead node.",
 		func(w *world) {
 			w.join("a", "b")
 			gone, err := w.store.Expire(w.ctx, base, "b", "stranger", "a")
@@ -182,7 +184,7 @@ var registryCases = []promised{
 	},
 	{
 		"registry/Expire may be repeated",
-		"What was expired is not returned again, to anybody (E6).",
+		"A node that was expired is returned once, to one caller (E6).",
 		func(w *world) {
 			w.expire("n")
 			gone, err := w.store.Expire(w.ctx, base, "n")

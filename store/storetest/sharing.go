@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// scribble writes into everything that a record refers to.
+// scribble overwrites everything that a record refers to.
 func scribble(r *store.Run) {
 	for k := range r.Labels {
 		r.Labels[k] = "scribbled"
@@ -61,11 +61,11 @@ func fill(b []byte) {
 	}
 }
 
-// untouched calls do, which scribbles on what it was given, and checks that the store's run is as
-// before.
+// untouched calls do, which overwrites what a call got or returned, and checks that the stored run
+// is unchanged.
 func (w *world) untouched(id string, do func()) {
 	w.Helper()
-	content := func() string { // in bytes of its own
+	content := func() string { // a text that shares no memory with the store
 		p := w.snapshot(id)
 		history, err := json.Marshal(p.History)
 		require.NoError(w, err)
@@ -79,8 +79,8 @@ func (w *world) untouched(id string, do func()) {
 var sharingCases = []promised{
 	{
 		"sharing/Commit keeps nothing of the caller's batch",
-		"What a caller does with a commit, its record, specification, events and settled interaction after it was " +
-			"stored changes nothing.",
+		"A caller may change a commit after it was stored, with its record, specification, events and settled " +
+			"interaction: the store is not affected.",
 		func(w *world) {
 			put := func(c store.Commit) {
 				w.Helper()
@@ -111,8 +111,8 @@ var sharingCases = []promised{
 	},
 	{
 		"sharing/what is read is the caller's",
-		"What a caller does with records, specifications, events and history that it was given changes nothing for " +
-			"others.",
+		"A caller may change the records, specifications, events and history that it got: other readers are not " +
+			"affected.",
 		func(w *world) {
 			w.submit("a", submitted)
 			parked := Asked(w.start("n"), w.tick(), true, w.now)
@@ -160,8 +160,8 @@ var sharingCases = []promised{
 	},
 	{
 		"sharing/what a claim gives is the caller's",
-		"What Start does with the record and the specification that it is given, and the caller with what Claim " +
-			"returns, changes nothing.",
+		"Start may change the record and the specification that it got, and a caller what Claim returned: the " +
+			"store is not affected.",
 		func(w *world) {
 			w.submit("a", submitted)
 			w.untouched("a", func() {

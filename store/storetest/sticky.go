@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// sticking creates a run, starts it on node "n" and parks it with its slot.
+// sticking creates a run, starts it on node "n" and parks it so that it keeps its slot.
 func (w *world) sticking(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	return w.commit(Asked(w.running(id, change...), w.tick(), true, time.Time{}))
@@ -18,7 +18,7 @@ func (w *world) sticking(id string, change ...func(*store.Run)) store.Run {
 var stickyCases = []promised{
 	{
 		"sticky/holds its slot while it waits",
-		"A parked run whose process lives keeps its slot: nobody else gets it (D3, D4).",
+		"A parked run whose process lives keeps its slot: no other run gets it (D3, D4).",
 		func(w *world) {
 			w.pool("p", 1, 0)
 			w.sticking("a")
@@ -29,7 +29,7 @@ var stickyCases = []promised{
 	},
 	{
 		"sticky/its next turn needs no new slot",
-		"A queued run that holds its slot is started although the pool is full, and counts once (D4).",
+		"A queued run that holds its slot is started although the pool is full, and its slot counts once (D4).",
 		func(w *world) {
 			w.pool("p", 1, 1)
 			parked := w.sticking("a", withKey("k"))
@@ -42,7 +42,7 @@ var stickyCases = []promised{
 	},
 	{
 		"sticky/belongs to the node that holds its process",
-		"Nobody but its owner claims a queued run that holds its slot (D4).",
+		"Only its owner claims a queued run that holds its slot (D4).",
 		func(w *world) {
 			w.join("a", "z")
 			w.commit(Answered(w.sticking("run"), w.tick(), ""))
@@ -65,8 +65,8 @@ var stickyCases = []promised{
 	},
 	{
 		"sticky/gives its slot up once",
-		"When a parked sticky run ends, its slot is free, for one run and no more (D3, D6: slots never leak, and are " +
-			"never counted twice).",
+		"When a parked sticky run ends, its slot becomes free for exactly one run (D3, D6: slots never leak, and " +
+			"are never counted twice).",
 		func(w *world) {
 			w.pool("p", 2, 0)
 			a, b := w.sticking("a"), w.sticking("b")
@@ -82,7 +82,8 @@ var stickyCases = []promised{
 	},
 	{
 		"sticky/is not started by a node that expired",
-		"A queued sticky run whose owner is gone is started by nobody; it is an orphan until recovery settles it (E3).",
+		"A queued sticky run whose owner is gone is started by no node; it is an orphan until recovery settles it " +
+			"(E3).",
 		func(w *world) {
 			w.join("other")
 			w.commit(Answered(w.sticking("a"), w.tick(), ""))

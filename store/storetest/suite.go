@@ -7,26 +7,25 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Harness opens the store that is to be proven.
+// Harness opens the store under test.
 type Harness struct {
 	// Open returns a new, empty store. The suite closes it.
 	Open func(tb testing.TB) store.Store
-	// Reopen closes a durable store in good order and opens it again. Nil: the store lives in
-	// memory; then the cases that restart it are left out.
+	// Reopen closes a durable store in good order and opens it again. It is nil for a store in
+	// memory, for which the cases that restart it are left out.
 	Reopen func(tb testing.TB, s store.Store) store.Store
-	// Crash opens the store again as after the death of its process: s is not closed, only left
-	// alone. Nil: Reopen.
+	// Crash opens the store again as after the death of its process: s is not closed, only
+	// abandoned. Reopen is used when it is nil.
 	Crash func(tb testing.TB, s store.Store) store.Store
 	// Also opens a further handle on the same store, as another process does, while s stays open.
-	// The suite closes it. Nil: the handle is s itself.
+	// The suite closes it. When it is nil, s itself is the further handle.
 	Also func(tb testing.TB, s store.Store) store.Store
-	// Parallel runs cases beside each other, for a store that waits for a server. Then the functions
-	// above are called by several at a time.
+	// Parallel runs cases beside each other, for a store that waits for a server. The functions
+	// above are then called concurrently.
 	Parallel bool
 }
 
-// Run proves a store that needs no more than to be opened. Each case gets an empty store of its
-// own.
+// Run proves a store that only has to be opened. Each case gets an empty store of its own.
 func Run(t *testing.T, open func(tb testing.TB) store.Store) {
 	t.Helper()
 	Harness{Open: open}.Run(t)
@@ -70,6 +69,6 @@ func (h Harness) Run(t *testing.T) {
 // promised is one case of the suite.
 type promised struct {
 	name    string
-	promise string // what the store must guarantee, for the one who reads a failure
+	promise string // what the store must guarantee; a failed case prints it
 	story   func(w *world)
 }

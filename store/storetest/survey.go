@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// survey counts what a store keeps, which every store must be able to.
+// survey returns the store's survey. Every store must have a method for it.
 func survey(ctx context.Context, s store.Store, now time.Time) (store.Survey, error) {
 	counting, ok := s.(store.Surveyor)
 	if !ok {
@@ -22,7 +22,7 @@ func survey(ctx context.Context, s store.Store, now time.Time) (store.Survey, er
 	return counting.Survey(ctx, now)
 }
 
-// survey counts what is kept as of the story's time.
+// survey returns the store's survey at the story's time.
 func (w *world) survey() store.Survey {
 	w.Helper()
 	s, err := survey(w.ctx, w.store, w.now)
@@ -30,7 +30,7 @@ func (w *world) survey() store.Survey {
 	return s
 }
 
-// alone is what a survey says of the pool "p" when nothing is ready in it.
+// alone is the survey of the pool "p" when no run in it is ready.
 func alone(held int) []store.PoolSurvey {
 	return []store.PoolSurvey{{PoolUse: store.PoolUse{Pool: slots.Pool{Name: "p", Capacity: 100}, Held: held}}}
 }
@@ -38,7 +38,8 @@ func alone(held int) []store.PoolSurvey {
 var surveyCases = []promised{
 	{
 		"survey/of an empty store",
-		"Where there is no run every count is zero and no time is set; nodes and pools are counted in any case.",
+		"In a store without runs every count is zero and no time is set; nodes and pools are counted all the " +
+			"same.",
 		func(w *world) {
 			require.Equal(w, store.Survey{Nodes: 1, Pools: alone(0)}, w.survey())
 			w.join("m")
@@ -54,7 +55,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/a run is counted where it stands",
-		"A run counts in the state that it is in and in no other; when it has ended it counts nowhere, pruned or not.",
+		"A run counts in its state and in no other; after its end it counts nowhere, whether or not it was " +
+			"pruned.",
 		func(w *world) {
 			submitted := w.submit("a")
 			ready := alone(0)
@@ -85,8 +87,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/a sticky run has its slot already",
-		"A parked sticky run counts as waiting and in what its pool holds; its next turn counts as queued and not as " +
-			"ready, since it wants no slot (D3, D4).",
+		"A parked sticky run counts as waiting, and its slot as held in its pool; its next turn counts as queued " +
+			"but not as ready, since it needs no slot (D3, D4).",
 		func(w *world) {
 			parked := w.sticking("a")
 			require.Equal(w, store.Survey{Waiting: 1, OldestWaiting: parked.Pending.AskedAt, Nodes: 1, Pools: alone(1)},
@@ -99,8 +101,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/what is held back is ready at its time",
-		"A queued run counts as delayed until its not-before time and as ready from then on, whether or not a claim " +
-			"has come by since.",
+		"A queued run counts as delayed until its not-before time and as ready from then on, whether or not there " +
+			"was a claim since.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			run := w.submit("later", notBefore(at))
@@ -127,8 +129,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/what is due",
-		"Due are the open questions whose deadline is at or before the time, sticky ones too; one without a deadline " +
-			"never is, one that was settled no more.",
+		"The due ones are the open questions whose deadline is at or before the time, including those of sticky " +
+			"runs. A question without a deadline is never due, a settled one no more.",
 		func(w *world) {
 			at := w.now.Add(time.Hour)
 			first := w.running("a")
@@ -150,8 +152,8 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/the oldest goes, the next is the oldest",
-		"The oldest that is ready, in the store and in each pool, and the oldest open question are those of the runs " +
-			"that are there now, whatever their priority and key.",
+		"The oldest ready run, in the store and in each pool, and the oldest open question belong to runs that " +
+			"are there now, whatever their priority and key.",
 		func(w *world) {
 			w.pool("q", 5, 1)
 			oldest := w.submit("q1", inPool("q"), withKey("z"), withPriority(-1))
@@ -233,7 +235,7 @@ var surveyCases = []promised{
 	},
 	{
 		"survey/ends with its context",
-		"A survey whose context has ended answers with the context's error.",
+		"A survey whose context has ended returns the context's error.",
 		func(w *world) {
 			ctx, cancel := context.WithCancel(w.ctx)
 			cancel()

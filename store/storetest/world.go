@@ -14,10 +14,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// lease is long enough that no store, whatever its clock, ends it during a case.
+// lease is so long that no store, whichever clock it uses, ends it during a case.
 const lease = time.Hour
 
-// world is one case's store and its time.
+// world is the store of one case, and the case's time.
 type world struct {
 	*testing.T
 	ctx     context.Context
@@ -26,7 +26,7 @@ type world struct {
 	now     time.Time
 }
 
-// newWorld opens a store with the node "n" and the pool "p" of many slots.
+// newWorld opens a store, registers node "n" and creates pool "p" with plenty of slots.
 func newWorld(t *testing.T, h Harness) *world {
 	t.Helper()
 	w := &world{T: t, ctx: t.Context(), harness: h, store: h.Open(t), now: base}
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, h Harness) *world {
 	return w
 }
 
-// also is a further handle on the store.
+// also returns a further handle on the store.
 func (w *world) also() store.Store {
 	w.Helper()
 	if w.harness.Also == nil {
@@ -60,7 +60,7 @@ func (w *world) join(ids ...string) {
 	}
 }
 
-// expire takes the lease from a node.
+// expire expires a node's lease.
 func (w *world) expire(id string) {
 	w.Helper()
 	_, err := w.store.Expire(w.ctx, base, id)
@@ -80,14 +80,14 @@ func (w *world) try(c store.Commit) error {
 	return errs[0]
 }
 
-// commit stores one commit and returns the record as it stands.
+// commit stores one commit and returns the run's record after it.
 func (w *world) commit(c store.Commit) store.Run {
 	w.Helper()
 	require.NoError(w, w.try(c))
 	return c.Run
 }
 
-// submit creates a run a second later.
+// submit creates a run, one second after the previous step.
 func (w *world) submit(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	return w.commit(Created(id, w.tick(), change...))
@@ -120,13 +120,13 @@ func (w *world) claimOf(node string, limit int, engines ...string) []string {
 	return ids
 }
 
-// claimed are the ids of what a claim starts.
+// claimed returns the ids of the runs that a claim starts.
 func (w *world) claimed(node string, limit int) []string {
 	w.Helper()
 	return ids(w.claim(node, limit))
 }
 
-// start has the node start one run, and returns it.
+// start starts one run on the node, and returns it.
 func (w *world) start(node string) store.Run {
 	w.Helper()
 	runs := w.claim(node, 1)
@@ -134,7 +134,7 @@ func (w *world) start(node string) store.Run {
 	return runs[0]
 }
 
-// running creates a run and has node "n" start it. Nothing else may be ready.
+// running creates a run and starts it on node "n". No other run may be ready.
 func (w *world) running(id string, change ...func(*store.Run)) store.Run {
 	w.Helper()
 	w.submit(id, change...)
@@ -173,7 +173,7 @@ func ids(runs []store.Run) []string {
 	return all
 }
 
-// text is a record's canonical form, for comparing.
+// text returns a record's canonical form, for comparisons.
 func text(tb require.TestingT, r store.Run) string {
 	body, err := store.Encode(r)
 	require.NoError(tb, err)
@@ -189,7 +189,7 @@ type runSnapshot struct {
 	History []interaction.Record
 }
 
-// readSnapshot reads everything of a run, and checks that it agrees with itself (I10).
+// readSnapshot reads everything of a run, and checks that the parts agree (I10).
 func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id string) runSnapshot {
 	run, err := s.Run(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -213,7 +213,7 @@ func readSnapshot(ctx context.Context, tb require.TestingT, s store.Store, id st
 	return runSnapshot{Run: text(tb, run), Spec: string(spec), Events: events, History: history}
 }
 
-// readAll reads a run's events in portions.
+// readAll reads a run's events page by page.
 func readAll(ctx context.Context, tb require.TestingT, s store.Store, id string) (all []store.Event) {
 	for {
 		part, err := s.Events(ctx, id, uint64(len(all)), store.MaxBatch)
@@ -230,7 +230,7 @@ func (w *world) snapshot(id string) runSnapshot {
 	return readSnapshot(w.ctx, w, w.store, id)
 }
 
-// refused checks that the commit is refused with the error and that nothing of the run changes.
+// refused checks that the commit is refused with the error, and that the run is unchanged.
 func (w *world) refused(want error, c store.Commit) {
 	w.Helper()
 	before := w.snapshot(c.Run.ID)
