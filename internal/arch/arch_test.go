@@ -1,4 +1,4 @@
-// Package arch holds the arrows of the house as a test: who may import whom, and why.
+// Package arch tests which package may import which, and why.
 package arch_test
 
 import (
@@ -22,18 +22,18 @@ import (
 
 const house = "github.com/interlude-go/interlude"
 
-// pkg is what go list says of a package.
+// pkg is the part of go list's output about a package that the tests need.
 type pkg struct {
 	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
 	Module                             struct{ Path string }
 }
 
-// needs finds the Go version that a module needs.
+// needs matches the Go version that a module requires.
 var needs = regexp.MustCompile(`(?m)^go (\S+)$`)
 
-// packages lists those of the module in the folder, none when it needs a newer Go than this one:
-// engine/adk may.
+// packages lists the packages of the module in the folder. It lists none if the module requires a
+// newer Go than the one that runs, as engine/adk may.
 func packages(t *testing.T, dir string) []pkg {
 	t.Helper()
 	mod, err := os.ReadFile(filepath.Join("..", "..", dir, "go.mod"))
@@ -46,7 +46,7 @@ func packages(t *testing.T, dir string) []pkg {
 	cmd := exec.CommandContext(t.Context(), "go", "list",
 		"-json=ImportPath,Dir,Imports,TestImports,XTestImports,Module", "./...")
 	cmd.Dir = filepath.Join("..", "..", dir)
-	if dir == "engine/adk" { // it needs a newer Go than the workspace has
+	if dir == "engine/adk" { // it requires a newer Go than the workspace
 		cmd.Env = append(os.Environ(), "GOWORK=off")
 	}
 	out, err := cmd.Output()
@@ -64,7 +64,8 @@ func packages(t *testing.T, dir string) []pkg {
 // within reports whether the path is the package or below it.
 func within(path, pkg string) bool { return path == pkg || strings.HasPrefix(path, pkg+"/") }
 
-// rule forbids imports. From and to are below the house; an entry of but is allowed.
+// rule forbids imports of to by from, except those in but. The paths are relative to the root
+// module.
 type rule struct {
 	from, to string
 	but      []string
@@ -72,22 +73,22 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"fsm", "", nil, "fsm is generated from the contract and pure: it imports nothing of ours"},
-	{"contract", "lifecycle", nil, "the contract describes behaviour; it does not know who behaves"},
-	{"contract", "store", nil, "the contract knows events, not how they are kept"},
-	{"contract", "engine", nil, "the contract knows evidence, not who gives it"},
-	{"contract/fcmp", "contract/audit", nil, "who writes events does not judge its own log"},
+	{"fsm", "", nil, "fsm is generated from the contract and pure: it imports no other package of the module"},
+	{"contract", "lifecycle", nil, "the contract describes behaviour; it does not know the code that behaves so"},
+	{"contract", "store", nil, "the contract knows events, not how they are stored"},
+	{"contract", "engine", nil, "the contract knows evidence, not the engine that gives it"},
+	{"contract/fcmp", "contract/audit", nil, "the code that writes events must not share code with the one that judges them"},
 	{"slots", "", nil, "slots is pure policy over names and numbers"},
 	{"interaction", "", []string{"fsm"}, "interaction is text and time; it needs no more than the contract's words"},
-	{"store", "engine", nil, "store and engine know nothing of each other"},
-	{"engine", "store", nil, "store and engine know nothing of each other"},
-	{"store", "contract", nil, "a store keeps events; it does not read them"},
+	{"store", "engine", nil, "store and engine do not depend on each other"},
+	{"engine", "store", nil, "store and engine do not depend on each other"},
+	{"store", "contract", nil, "a store keeps events; it does not interpret them"},
 	{"engine", "contract", nil, "an engine gives evidence; the gate decides"},
 	{"engine", "lifecycle", nil, "arrows point one way: lifecycle uses engines"},
 	{"store", "lifecycle", nil, "arrows point one way: lifecycle uses stores"},
-	{"internal/schema", "lifecycle", nil, "a tool knows no user"},
-	{"internal/plainjson", "", nil, "a tool knows no user"},
-	{"internal/procid", "", nil, "a tool knows no user"},
+	{"internal/schema", "lifecycle", nil, "a package of tools does not know who uses it"},
+	{"internal/plainjson", "", nil, "a package of tools does not know who uses it"},
+	{"internal/procid", "", nil, "a package of tools does not know who uses it"},
 }
 
 func TestImportsFollowTheRules(t *testing.T) {
@@ -106,13 +107,13 @@ func TestImportsFollowTheRules(t *testing.T) {
 	}
 }
 
-// A run's events are written with contract/fcmp and judged with contract/audit. Whoever does the one
-// has no use for the other, so that the judge stays independent of what it judges.
+// A run's events are written with contract/fcmp and judged with contract/audit. A package that does
+// the one must not import the other, so that the judge stays independent of what it judges.
 func TestWritersOfLogsDoNotImportTheirChecker(t *testing.T) {
 	for _, p := range packages(t, ".") {
 		if within(p.ImportPath, house+"/contract") || strings.HasSuffix(p.ImportPath, "test") ||
 			p.ImportPath == house+"/lifecycle/stories" {
-			continue // the checker's own command, and suites that judge what they have recorded
+			continue // the checker's own command, and suites that judge the logs they recorded
 		}
 		require.NotContains(t, p.Imports, house+"/contract/audit", p.ImportPath)
 	}
@@ -130,7 +131,8 @@ func TestNobodyImportsLifecycle(t *testing.T) {
 	}
 }
 
-// nestedModules are those beside the root, each for what it needs.
+// nestedModules are the modules beside the root. Each keeps its dependencies out of the root
+// module.
 var nestedModules = []string{"engine/acp", "engine/adk", "engine/eino", "store/sqlite", "store/postgres", "cmd",
 	"examples", "proof"}
 
@@ -157,8 +159,8 @@ func TestNestedModulesUseExportedAPIOnly(t *testing.T) {
 	}
 }
 
-// A host reads one package's documentation: what it touches of store, interaction, slots, fsm and
-// fcmp is in lifecycle, and in engine for who writes one.
+// A host should read one package's documentation: lifecycle has everything that it needs of store,
+// interaction, slots, fsm and fcmp, and engine has the same for the author of an engine.
 func TestExamplesImportLifecycleEngineAndAStoreOnly(t *testing.T) {
 	for _, p := range packages(t, "examples") {
 		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
@@ -171,7 +173,7 @@ func TestExamplesImportLifecycleEngineAndAStoreOnly(t *testing.T) {
 	}
 }
 
-// The script that installs PostgreSQL looks for it where the tests will.
+// The script that installs PostgreSQL and the tests look for it in the same places.
 func TestScriptsAndTestsFindPostgreSQLInTheSamePlaces(t *testing.T) {
 	source, err := os.ReadFile("../../store/postgres/pglocal/programs.go")
 	require.NoError(t, err)
@@ -184,7 +186,7 @@ func TestScriptsAndTestsFindPostgreSQLInTheSamePlaces(t *testing.T) {
 	}
 }
 
-// dependencies are all that the root module may need directly, each with its reason.
+// dependencies are all direct dependencies that the root module may have, each with its reason.
 var dependencies = map[string]string{
 	"github.com/qmuntal/stateless":             "the state machine",
 	"github.com/santhosh-tekuri/jsonschema/v5": "JSON Schema, behind internal/schema",
@@ -211,7 +213,7 @@ var pure = []string{"fsm", "slots", "interaction", "contract"}
 func TestPurePackagesImportNoIO(t *testing.T) {
 	for _, dir := range pure {
 		eachFile(t, filepath.Join("../..", dir), func(path string, file *ast.File) {
-			// commands do the I/O for the packages beside them
+			// a command may do I/O for the pure package beside it
 			if strings.HasSuffix(path, "_test.go") || file.Name.Name == "main" {
 				return
 			}
@@ -243,7 +245,8 @@ var skips = map[string]string{
 		"is missing says in a line what to do; in CI it fails, but for the one that CI may not install",
 }
 
-// TestNoForbiddenFileNamesSleepsOrSkips holds the rules of the house that a program can check.
+// TestNoForbiddenFileNamesSleepsOrSkips enforces the rules for source files that a program can
+// check.
 func TestNoForbiddenFileNamesSleepsOrSkips(t *testing.T) {
 	eachFile(t, "../..", func(path string, file *ast.File) {
 		text, err := os.ReadFile(path)

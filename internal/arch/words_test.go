@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// retired are words that docs/concepts.md has taken out of use as a part of a name, each with what
-// to write instead. A name is a file's, or that of a function, method, type, field, package
-// variable or constant. A word of it is what begins with a capital letter or an underscore.
+// retired has the words that must not be part of a name, with the words to write instead;
+// docs/concepts.md lists them too. The rule is for names of files, functions, methods, types,
+// fields, package variables and constants. A word of a name begins with a capital letter or an
+// underscore.
 var retired = map[string]string{
 	"man":      "start (a worker for a run)",
 	"manned":   "executing, or with a worker",
@@ -35,7 +36,7 @@ var retired = map[string]string{
 	"doubt":    "unknownOutcome",
 }
 
-// retiredAlone are words that say nothing when they are the whole name.
+// retiredAlone are words that are too vague to be a whole name.
 var retiredAlone = map[string]string{
 	"look":   "load, scan or poll, and what",
 	"take":   "claim, drain or remove, and what",
@@ -50,10 +51,10 @@ var retiredAlone = map[string]string{
 	"keep":   "store, cache or retain, and what",
 }
 
-// wordsOf finds the words of a name.
+// wordsOf splits a name into words.
 var wordsOf = regexp.MustCompile(`[A-Z]+[a-z0-9]*|[a-z0-9]+`)
 
-// declared are the names that a file declares.
+// declared returns the names that a file declares.
 func declared(path string, file *ast.File) []string {
 	names := []string{strings.TrimSuffix(filepath.Base(path), ".go")}
 	add := func(idents ...*ast.Ident) {
@@ -61,7 +62,7 @@ func declared(path string, file *ast.File) []string {
 			names = append(names, i.Name)
 		}
 	}
-	for _, d := range file.Decls { // variables and constants of a function are its own business
+	for _, d := range file.Decls { // local variables and constants are not checked
 		if g, ok := d.(*ast.GenDecl); ok {
 			for _, s := range g.Specs {
 				if v, ok := s.(*ast.ValueSpec); ok {
@@ -90,7 +91,7 @@ func declared(path string, file *ast.File) []string {
 	return names
 }
 
-// retiredIn is the retired word in a name, and what to write instead; empty when there is none.
+// retiredIn returns the retired word in a name and what to write instead, or two empty strings.
 func retiredIn(name string) (word, instead string) {
 	alone := strings.ToLower(name)
 	if instead, ok := retiredAlone[alone]; ok {
@@ -105,8 +106,8 @@ func retiredIn(name string) (word, instead string) {
 	return "", ""
 }
 
-// TestNamesHaveNoRetiredWords holds names to the glossary: one term a concept, and none of the words
-// that it has retired. It looks at tests, proofs and examples, too.
+// TestNamesHaveNoRetiredWords checks that names use the glossary's terms and none of the words that
+// it has retired. The rule also holds for tests, proofs and examples.
 func TestNamesHaveNoRetiredWords(t *testing.T) {
 	eachFile(t, "../..", func(path string, file *ast.File) {
 		for _, name := range declared(path, file) {

@@ -1,7 +1,7 @@
-// Command modelgen writes model.gen.go: the types and constants of other packages that users of a
-// package meet, as aliases under its own name. A host then imports lifecycle, and an engine's author
-// engine, and each finds in one page of documentation what a value of such a type holds: the doc of
-// an alias carries that of the definition, its fields with their comments, and its methods.
+// Command modelgen writes model.gen.go: aliases, in one package, of the types and constants of
+// other packages that its users need. A host then imports only lifecycle, and an engine's author
+// only engine, and each of them documents everything about such a type on one page: the doc of an
+// alias contains that of the definition, the fields with their comments, and the methods.
 //
 //	go run ../internal/modelgen
 //
@@ -45,9 +45,9 @@ func main() {
 // entry is a line of a list.
 type entry struct {
 	pkg, name, as string
-	without, with string // the prefixes that constants of the type lose and get
+	without, with string // the prefix that is removed from the type's constants, and the one that is added
 	omit          []string
-	doc           string // of the constants that begin here
+	doc           string // the doc of the constants that begin here
 }
 
 var line = regexp.MustCompile(`^(\w+)\.(\w+)(?: as (\w+))?(?: without (\w+))?(?: with (\w+))?(?: omit ([\w ]+))?$`)
@@ -80,8 +80,8 @@ func readList(path string) ([]entry, error) {
 	return all, nil
 }
 
-// generate returns the source of model.gen.go for the package in the folder, which lies in the root
-// of the module.
+// generate returns the source of model.gen.go for the package in the folder. The folder lies in the
+// root of the module.
 func generate(dir string) ([]byte, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func generate(dir string) ([]byte, error) {
 		h.names[e.pkg+"."+e.name] = e.as
 	}
 	var body bytes.Buffer
-	var inBlock bool // of constants
+	var inBlock bool // whether a block of constants is open
 	for _, e := range entries {
 		p, err := h.open(e.pkg)
 		if err != nil {
@@ -163,7 +163,7 @@ func (h *house) constant(w *bytes.Buffer, c *constDecl, as, typ string) {
 	w.WriteString("\n")
 }
 
-// renamed is a doc whose first word is the new name if it was the old one.
+// renamed replaces the first word of a doc with the new name if it is the old one.
 func renamed(doc, name, as string) string {
 	if rest, ok := strings.CutPrefix(doc, name); ok {
 		return as + rest

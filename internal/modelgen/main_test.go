@@ -19,7 +19,8 @@ func TestTheAliasesAreFresh(t *testing.T) {
 	}
 }
 
-// moduleOf makes a module of package model, whose page is asked for, and package store.
+// moduleOf makes a module with a package store and a package model, and returns the folder of
+// model.
 func moduleOf(t *testing.T, list, store string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -19,14 +19,14 @@ import (
 // folders are the packages that do not lie in the root of the module.
 var folders = map[string]string{"fcmp": "contract/fcmp"}
 
-// house is the module as far as it was read.
+// house holds the packages of the module that were read.
 type house struct {
-	root  string            // its folder
-	names map[string]string // the new name of what is re-exported, by pkg.Name
+	root  string            // the module's folder
+	names map[string]string // by pkg.Name: the name under which it is re-exported
 	pkgs  map[string]*pkg
 }
 
-// pkg is what a package declares and a list may name.
+// pkg holds the declarations of a package that a list may name.
 type pkg struct {
 	path   string // import path
 	types  map[string]*typeDecl
@@ -93,7 +93,7 @@ func (h *house) open(name string) (*pkg, error) {
 	return p, nil
 }
 
-// add keeps a declaration of constants, or of a method.
+// add stores a declaration of constants, or of a method.
 func (p *pkg) add(name string, d ast.Decl) {
 	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.IsExported() {
 		recv := f.Recv.List[0].Type
@@ -124,7 +124,7 @@ func (p *pkg) add(name string, d ast.Decl) {
 	}
 }
 
-// textOf is the text of the first comment that there is.
+// textOf returns the text of the first comment that is not nil.
 func textOf(comments ...*ast.CommentGroup) string {
 	for _, c := range comments {
 		if c != nil {
@@ -134,7 +134,7 @@ func textOf(comments ...*ast.CommentGroup) string {
 	return ""
 }
 
-// paths are the import paths of the packages that were read.
+// paths returns the import paths of the packages that were read.
 func (h *house) paths() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, p := range h.pkgs {
@@ -145,8 +145,8 @@ func (h *house) paths() iter.Seq[string] {
 	}
 }
 
-// declaration is the code that shows what values of the type have: fields and methods. It is empty
-// when they have neither.
+// declaration returns the code that documents a type's fields and methods. It is empty if the type
+// has neither.
 func (h *house) declaration(t *typeDecl, e entry) string {
 	var b strings.Builder
 	if s, ok := t.expr.(*ast.StructType); ok {
@@ -173,7 +173,7 @@ func (h *house) declaration(t *typeDecl, e entry) string {
 	}
 	code, err := format.Source([]byte(b.String()))
 	if err != nil {
-		return b.String() // the file that it becomes a part of is formatted too, and says what is wrong
+		return b.String() // formatting the whole file reports the same error
 	}
 	return string(code)
 }
@@ -212,7 +212,7 @@ func (h *house) fields(b *strings.Builder, t *typeDecl, s *ast.StructType) {
 	}
 }
 
-// typeName is a type as the users of the alias would write it.
+// typeName returns a type as the users of the alias would write it.
 func (h *house) typeName(t ast.Expr, pkg string) string {
 	switch t := t.(type) {
 	case *ast.Ident:
@@ -236,7 +236,7 @@ func (h *house) typeName(t ast.Expr, pkg string) string {
 	return fmt.Sprintf("%T", t)
 }
 
-// named is pkg.Name, or the name that the type has here.
+// named returns pkg.Name, or the name under which the type is re-exported.
 func (h *house) named(qualified string) string {
 	if as, ok := h.names[qualified]; ok {
 		return as
@@ -244,7 +244,7 @@ func (h *house) named(qualified string) string {
 	return qualified
 }
 
-// signature is a function's parameters and results.
+// signature returns a function's parameters and results.
 func (h *house) signature(f *ast.FuncType, pkg string) string {
 	list := func(fields *ast.FieldList) string {
 		var all []string

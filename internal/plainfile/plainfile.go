@@ -1,8 +1,8 @@
-// Package plainfile opens files in folders that others can write to, an agent say. Whoever can
-// write to a folder can put a named pipe where a file is expected, which blocks who opens it, or a
-// link to a file elsewhere. Here a file is opened without waiting and without following a link, and
-// looked at before anything is read or written: it is a regular file, and one that is written is
-// this user's and has one name.
+// Package plainfile opens files in folders to which others can write, such as an agent. Whoever can
+// write to a folder can replace an expected file with a named pipe, which blocks the reader, or
+// with a link to a file elsewhere. This package opens a file without waiting and without following
+// a link, and checks it before anything is read or written: it must be a regular file; a file that
+// is written must also belong to this user and have one name.
 //
 // Neighbours: engine/transcript, engine/process, engine/agents, engine/checkpoint and lifecycle use
 // it in the folders of runs.
@@ -17,8 +17,8 @@ import (
 	"path/filepath"
 )
 
-// Root opens the folder. It is refused when it is a link itself. What is opened below it stays
-// below it.
+// Root opens the folder, and refuses one that is a link. Files opened through it cannot be outside
+// of the folder.
 func Root(dir string) (*os.Root, error) {
 	seen, err := os.Lstat(dir)
 	if err != nil {
@@ -41,14 +41,14 @@ func Root(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// Append opens the file in the folder to append to it; it is made, for this user alone, when there
-// is none.
+// Append opens the file in the folder for appending. If the file does not exist, it is created with
+// access for this user only.
 func Append(dir, name string) (*os.File, error) {
 	root, err := Root(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // an open file stays open
+	defer func() { _ = root.Close() }() // the file stays open without its folder
 	f, err := open(root, name, os.O_APPEND|os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -65,19 +65,19 @@ func Append(dir, name string) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a file of at most limit bytes below the folder, whose own name may be a link. Nothing
-// outside of it is read.
+// Read reads a file of at most limit bytes below the folder. The folder's own name may be a link.
+// Nothing outside of the folder is read.
 func Read(dir, name string, limit int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // was only read
+	defer func() { _ = root.Close() }() // it was only read
 	f, err := open(root, name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // was only read
+	defer func() { _ = f.Close() }() // it was only read
 	body, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(body)) > limit {
 		err = fmt.Errorf("%s is too large: want at most %d bytes", f.Name(), limit)
@@ -88,12 +88,12 @@ func Read(dir, name string, limit int64) ([]byte, error) {
 	return body, nil
 }
 
-// open opens the file, and refuses what is not plain. A flag that would change a file at once
-// (os.O_TRUNC) has no place here.
+// open opens the file, and refuses one that is not plain. The flag must not change the file before
+// it is checked, as os.O_TRUNC would.
 func open(root *os.Root, name string, flag int) (*os.File, error) {
 	f, err := root.OpenFile(name, flag|noWait, 0o600)
 	if err != nil {
-		// a pipe that nobody reads, say
+		// for example a pipe without a reader
 		if info, statErr := root.Lstat(name); statErr == nil && !info.Mode().IsRegular() {
 			return nil, refused(filepath.Join(root.Name(), name), "is "+kind(info.Mode())+", want a regular file")
 		}
@@ -105,7 +105,7 @@ func open(root *os.Root, name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// plain reports what is wrong with an open file.
+// plain returns an error if an open file is not plain.
 func plain(root *os.Root, name string, f *os.File) error {
 	opened, err := f.Stat()
 	if err != nil {
@@ -123,12 +123,12 @@ func plain(root *os.Root, name string, f *os.File) error {
 	return nil
 }
 
-// ErrRefused says that something else is where a plain file or folder is expected.
+// ErrRefused says that something other than a plain file or folder has the name.
 var ErrRefused = errors.New("not opened: remove it")
 
 func refused(path, why string) error { return fmt.Errorf("%s %s: %w", path, why, ErrRefused) }
 
-// kind names what is no regular file.
+// kind names the kind of a file that is not regular.
 func kind(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():

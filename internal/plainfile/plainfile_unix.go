@@ -8,10 +8,11 @@ import (
 	"syscall"
 )
 
-// noWait has the opening of a named pipe or of a device not wait for anybody.
+// noWait makes the opening of a named pipe or of a device return at once.
 const noWait = syscall.O_NONBLOCK
 
-// shared says why a file may be another's too; empty when it is this user's and has one name.
+// shared returns the reason why the file may also be another user's, or "" if it belongs to this
+// user and has one name.
 func shared(info fs.FileInfo) string {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -19,7 +20,7 @@ func shared(info fs.FileInfo) string {
 		return "does not say whose it is"
 	case int64(stat.Uid) != int64(os.Geteuid()):
 		return "belongs to another user"
-	case uint64(stat.Nlink) != 1: //nolint:unconvert // its type differs from system to system
+	case uint64(stat.Nlink) != 1: //nolint:unconvert // the field's type depends on the system
 		return "has other names (hard links)"
 	}
 	return ""

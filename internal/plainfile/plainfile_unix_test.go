@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/internal/plainfile"
 )
 
-// J11: nothing that is planted in a folder blocks who opens a file there, or has it written or read
-// elsewhere.
+// J11: nothing that somebody has put into a folder can block a process that opens a file there, or
+// redirect its reads and writes to another place.
 func TestOpenRefusesPlantedFiles(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "victim")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("theirs"), 0o600))
@@ -40,7 +40,7 @@ func TestOpenRefusesPlantedFiles(t *testing.T) {
 			_, err := plainfile.Append(dir, "it")
 			require.ErrorIs(t, err, plainfile.ErrRefused)
 			require.ErrorContains(t, err, plant.says)
-			if name != "a hard link" { // it can be read, and blocks nobody
+			if name != "a hard link" { // reading it is allowed, and does not block
 				_, err = plainfile.Read(dir, "it", 100)
 				require.ErrorIs(t, err, plainfile.ErrRefused)
 			}
@@ -53,7 +53,7 @@ func TestOpenRefusesPlantedFiles(t *testing.T) {
 	}
 }
 
-// plantBoth links to a pipe beside it.
+// plantBoth makes a pipe, and a link to it.
 func plantBoth(path string) error {
 	if err := syscall.Mkfifo(path+".pipe", 0o600); err != nil {
 		return err
@@ -61,7 +61,7 @@ func plantBoth(path string) error {
 	return os.Symlink(filepath.Base(path)+".pipe", path)
 }
 
-// J11: also a folder that is a link, or a pipe, is refused.
+// J11: a folder that is a link or a pipe is refused as well.
 func TestOpenRefusesALinkedFolder(t *testing.T) {
 	dir, target := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(target, filepath.Join(dir, "link")))
@@ -75,7 +75,7 @@ func TestOpenRefusesALinkedFolder(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A plain file is made for this user alone, appended to and read, up to a limit.
+// A plain file is created for this user only, can be appended to, and is read up to a limit.
 func TestAppendAndRead(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {

@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/internal/procid"
 )
 
-// FuzzIdentity: an identity comes from a database that others write to. Whatever it says, it names
-// no process that could not be one, and only what this machine wrote is judged.
+// FuzzIdentity: an identity comes from a database that others can write to. Whatever it contains,
+// PID returns only numbers that a process can have, and only identities of this machine are judged.
 func FuzzIdentity(f *testing.F) {
 	f.Add(procid.Self())
 	f.Add("v1 boot 1 1")

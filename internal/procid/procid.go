@@ -1,7 +1,7 @@
-// Package procid tells processes apart for good. A process number is reused; a process number
-// together with the process's start time and the machine's boot is not. What is recorded can
-// therefore be checked later, by another process, after a restart: only a process that is certainly
-// the recorded one is ever called alive, only one that certainly ended is called dead.
+// Package procid identifies a process for good. A process number is reused, but a process number
+// together with the start time of the process and the machine's boot is not. A recorded identity
+// can therefore be checked later, by another process, after a restart: a process is called alive
+// only if it is certainly the recorded one, and dead only if the recorded one has certainly ended.
 //
 // Neighbours: lifecycle asks whether a node of this machine is dead, engine/process whether a child
 // process is still the one it started.
@@ -14,18 +14,18 @@ import (
 	"strings"
 )
 
-// Liveness is what is known of a recorded process.
+// Liveness says what is known of a recorded process.
 type Liveness int
 
-// What is known of a recorded process. Unknown: it is of another machine or boot, or this system
-// cannot tell.
+// The values of Liveness. A process is Unknown if it belongs to another machine or boot, or if this
+// system cannot identify processes.
 const (
 	Unknown Liveness = iota
 	Living
 	Dead
 )
 
-// Self is the identity of this process, "" where the system cannot tell.
+// Self returns the identity of this process, or "" if the system cannot identify processes.
 func Self() string {
 	id, err := Of(os.Getpid())
 	if err != nil {
@@ -34,8 +34,8 @@ func Self() string {
 	return id
 }
 
-// Of returns the identity of a living process. The error is os.ErrNotExist (wrapped) when there is
-// none with the number.
+// Of returns the identity of a living process. The error wraps os.ErrNotExist if no process has the
+// number.
 func Of(pid int) (string, error) {
 	started, err := startTime(pid)
 	if err != nil {
@@ -48,15 +48,15 @@ func Of(pid int) (string, error) {
 	return strings.Join([]string{"v1", boot, strconv.Itoa(pid), started}, " "), nil
 }
 
-// PID is the process number of an identity of this boot; ok is false for any other.
+// PID returns the process number of an identity of this boot; ok is false for any other identity.
 func PID(identity string) (pid int, ok bool) {
 	boot, pid, _, ok := parse(identity)
 	here, err := bootID()
 	return pid, ok && err == nil && boot == here
 }
 
-// OfEarlierBoot reports whether the identity is of a boot of another time, or of another machine:
-// on this machine the process is gone.
+// OfEarlierBoot reports whether the identity belongs to another boot, or to another machine. On
+// this machine, its process is gone.
 func OfEarlierBoot(identity string) bool {
 	boot, _, _, ok := parse(identity)
 	here, err := bootID()
@@ -64,7 +64,7 @@ func OfEarlierBoot(identity string) bool {
 	return ok && err == nil && kernel(boot) != kernel(here)
 }
 
-// Alive says what is known of the process with the identity.
+// Alive returns what is known of the process with the identity.
 func Alive(identity string) Liveness {
 	boot, pid, started, ok := parse(identity)
 	here, err := bootID()
@@ -72,7 +72,7 @@ func Alive(identity string) Liveness {
 		return Unknown
 	}
 	if boot != here {
-		return Unknown // another machine, or this one before it was started anew; its lease tells
+		return Unknown // of another machine or boot: only its lease says whether the node lives
 	}
 	now, err := startTime(pid)
 	switch {

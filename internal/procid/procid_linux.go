@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// bootID is the kernel's random id of this boot, with the process namespace, since containers of
-// one kernel number their processes apart.
+// bootID is the kernel's random id of this boot and the id of the process namespace, since each
+// container on a kernel has its own process numbers.
 var bootID = sync.OnceValues(func() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -25,11 +25,11 @@ var bootID = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(boot)) + "/" + namespace, nil
 })
 
-// startTime is field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended but was
-// not yet waited for (state Z or X) counts as gone, unless it is only its first thread that has
-// ended: the others may run on, and start processes. A system may hide other users' processes from
-// /proc, so a file that is not there says nothing yet: the kernel is asked whether the number is
-// anybody's.
+// startTime returns field 22 of /proc/PID/stat: clock ticks since boot. A process that has ended
+// but was not yet waited for (state Z or X) counts as gone, unless only its first thread has ended:
+// the other threads may run on, and start processes. A system may hide other users' processes from
+// /proc, so a missing file proves nothing: the kernel is then asked whether a process has the
+// number.
 func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -37,7 +37,7 @@ func startTime(pid int) (string, error) {
 			return "", fmt.Errorf("procid: process %d: %w", pid, os.ErrNotExist)
 		}
 		return "", fmt.Errorf("procid: process %d exists, but cannot be looked at: %s", pid,
-			err) //nolint:errorlint // must not be taken for one that does not exist
+			err) //nolint:errorlint // the caller must not see os.ErrNotExist
 	}
 	// The second field is the program's name in parentheses and may hold anything.
 	end := bytes.LastIndexByte(stat, ')')

@@ -4,7 +4,7 @@ package procid
 
 import "errors"
 
-// errUnsupported: this system has no start time and boot that can be read without guessing.
+// errUnsupported: this system offers no reliable way to read a process's start time and boot.
 var errUnsupported = errors.New("procid: not supported on this system")
 
 func bootID() (string, error) { return "", errUnsupported }

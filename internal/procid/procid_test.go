@@ -40,7 +40,7 @@ func TestAliveDistinguishesProcessesWithOneNumber(t *testing.T) {
 	}
 }
 
-// E7: a process that ended is dead, whether or not its parent knows.
+// E7: a process that ended is dead, even before its parent has waited for it.
 func TestAliveReportsAZombieAsDead(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		require.Empty(t, procid.Self())

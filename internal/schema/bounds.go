@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Bounds on everything that is decoded here.
+// The bounds of every document and schema that is decoded here.
 const (
 	// MaxSize is the largest document or schema in bytes.
 	MaxSize = 1 << 20
-	// MaxDepth is how deep arrays and objects may nest.
+	// MaxDepth is the depth to which arrays and objects may nest.
 	MaxDepth = 64
 	// MaxNumber is the longest number in characters, and maxExponent the longest exponent in
 	// digits: the validator computes with exact fractions, so that 1e999999999 would cost it a
@@ -23,7 +23,7 @@ const (
 	maxExponent = 3
 )
 
-// Why a document could not be read.
+// The reasons why a document cannot be read.
 var (
 	ErrTooLarge = errors.New("schema: document is too large")
 	ErrTooDeep  = errors.New("schema: document is nested too deeply")
@@ -48,8 +48,8 @@ func Decode(raw []byte) (any, error) {
 	return v, nil
 }
 
-// checkBounds looks at the bytes only. It need not know whether they are JSON: for bytes that are,
-// it is exact.
+// checkBounds examines only the bytes. It need not know whether they are JSON: for JSON its result
+// is exact.
 func checkBounds(raw []byte) error {
 	if len(raw) > MaxSize {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(raw), MaxSize)
@@ -76,7 +76,7 @@ func checkBounds(raw []byte) error {
 	return nil
 }
 
-// checkValue holds a decoded value to the same bounds. Size is its owner's business: it is in
+// checkValue checks a decoded value against the same bounds, except for its size: the value is in
 // memory already.
 func checkValue(v any, depth int) error {
 	switch v := v.(type) {
@@ -99,7 +99,7 @@ func checkValue(v any, depth int) error {
 			}
 		}
 	case json.Number:
-		// A json.Number made by hand may hold anything; only a literal can be computed with.
+		// A caller's json.Number may hold any text; the validator needs a literal.
 		if !json.Valid([]byte(v)) || v[0] != '-' && !isDigit(v[0]) {
 			return fmt.Errorf("%w: %.40q is no number", ErrNumber, string(v))
 		}

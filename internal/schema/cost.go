@@ -2,14 +2,14 @@ package schema
 
 import "github.com/santhosh-tekuri/jsonschema/v5"
 
-// MaxCost is how many times over a schema may check one and the same value. Thirty definitions that
-// each refer twice to the next one would check it a billion times. Only one level is counted: a
-// schema that applies itself twice to the same member doubles its work with each level of a
-// document made for it, and whoever declares such a schema has to answer for it.
+// MaxCost is how often a schema may check one value. Thirty definitions that each refer twice to
+// the next one would check it a billion times. The count covers one level only: a schema that
+// applies itself twice to the same member doubles its work with each level of a document made for
+// it. Whoever declares such a schema is responsible for it.
 const MaxCost = 10_000
 
-// cost counts the checks that validating one value takes, those of its members apart, by following
-// references and combinations. It stops counting above MaxCost.
+// cost counts how often validating a value checks this value, by following references and
+// combinations. Checks of its members do not count. It stops counting above MaxCost.
 func cost(s *jsonschema.Schema) int {
 	c := coster{counts: map[*jsonschema.Schema]int{}, walked: map[*jsonschema.Schema]bool{}}
 	c.walk(s)
@@ -17,12 +17,12 @@ func cost(s *jsonschema.Schema) int {
 }
 
 type coster struct {
-	counts  map[*jsonschema.Schema]int // in place, per schema; -1 while it is being counted
+	counts  map[*jsonschema.Schema]int // checks of the same value, per schema; -1 while they are being counted
 	walked  map[*jsonschema.Schema]bool
 	highest int
 }
 
-// walk visits every schema that can be reached and notes the highest cost.
+// walk visits every reachable schema and notes the highest cost.
 func (c *coster) walk(s *jsonschema.Schema) {
 	if s == nil || c.walked[s] {
 		return
@@ -42,7 +42,7 @@ func (c *coster) inPlace(s *jsonschema.Schema) int {
 		return 0
 	}
 	if n, ok := c.counts[s]; ok {
-		return max(n, 0) // a loop is refused by the validator itself
+		return max(n, 0) // the validator itself refuses a loop
 	}
 	c.counts[s] = -1
 	n := 1

@@ -1,5 +1,5 @@
-// Package schema is the one door to JSON Schema: everything that the library validates, its own
-// event payloads and the output schemas of hosts and agents alike, passes through it.
+// Package schema is the only access to JSON Schema: everything that the library validates, its own
+// event payloads as well as the output schemas of hosts and agents, goes through it.
 //
 // Schemas and documents may come from strangers, so the package is careful where a validator
 // usually is not: it never loads anything by URL (neither files nor the network), bounds size and

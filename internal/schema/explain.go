@@ -9,15 +9,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// maxReasons and maxReason bound an explanation; it may end in a database or before a person.
+// maxReasons and maxReason bound an explanation, which may be stored in a database or shown to a
+// person.
 const (
 	maxReasons = 5
 	maxReason  = 300
 )
 
-// explain turns the validator's tree of errors into a short, stable text: the reasons at its
-// leaves, each with its place in the document, sorted, because the validator finds them in random
-// order.
+// explain turns the validator's tree of errors into a short, stable text. It lists the reasons at
+// the leaves, each with its place in the document, and sorts them, because the validator finds them
+// in random order.
 func explain(err error) error {
 	var violation *jsonschema.ValidationError
 	if !errors.As(err, &violation) {

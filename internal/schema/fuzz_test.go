@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// depth is how deep the arrays and objects of a JSON text nest, and number its longest number,
-// found without looking at its bytes.
+// depth returns how deep the arrays and objects of a JSON text nest, the length of its longest
+// number and that of its longest exponent. It decodes the text instead of examining its bytes.
 func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -41,8 +41,8 @@ func depth(t testing.TB, raw []byte) (deepest, number, exponent int) {
 	}
 }
 
-// FuzzDecode: the bounds are kept by a look at the bytes; for what is JSON that look is exact, and
-// what is not is never taken for it.
+// FuzzDecode: a scan of the bytes decides whether a document is within the bounds. For JSON the
+// scan is exact, and a text that is not JSON is never accepted.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,-2.5e3,"\"[{",null]}`, strings.Repeat("[", MaxDepth) + strings.Repeat("]", MaxDepth),

@@ -7,8 +7,8 @@ func permitsObjects(s *jsonschema.Schema) bool {
 	return permits(s, true, map[*jsonschema.Schema]bool{})
 }
 
-// permits reports whether s accepts every object, or with onlyObjects unset every value. A schema
-// that leads back to itself is taken to permit: it adds nothing of its own there.
+// permits reports whether s accepts every object, or every value if onlyObjects is false. A schema
+// that refers back to itself counts as permitting, since the reference adds no constraint.
 func permits(s *jsonschema.Schema, onlyObjects bool, seen map[*jsonschema.Schema]bool) bool {
 	if s == nil || seen[s] {
 		return true
@@ -49,7 +49,7 @@ func permitsType(types []string, onlyObjects bool) bool {
 	return false
 }
 
-// permitsMembers looks at what the schema says about an object's members.
+// permitsMembers reports whether the schema accepts any members of an object.
 func permitsMembers(s *jsonschema.Schema, seen map[*jsonschema.Schema]bool) bool {
 	if s.MinProperties > 0 || s.MaxProperties >= 0 || len(s.Required) > 0 || len(s.DependentRequired) > 0 ||
 		len(s.DependentSchemas) > 0 || len(s.Dependencies) > 0 {
@@ -86,8 +86,8 @@ func permitsOne(choices []*jsonschema.Schema, each func(...*jsonschema.Schema) b
 	return false
 }
 
-// constrainsOthers reports whether the schema says anything about values that are no objects.
-// Arrays are not looked into.
+// constrainsOthers reports whether the schema constrains values that are not objects. It does not
+// look inside arrays.
 func constrainsOthers(s *jsonschema.Schema) bool {
 	return s.Format != "" || s.MinItems > 0 || s.MaxItems >= 0 || s.UniqueItems || s.Items != nil ||
 		s.AdditionalItems != nil ||

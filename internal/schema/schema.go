@@ -9,7 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// Why a schema or a document was refused. Messages say where and what; test with errors.Is.
+// The reasons why a schema or a document is refused. A message says where and what; use errors.Is
+// to tell them apart.
 var (
 	// ErrInvalid says that the schema itself cannot be used.
 	ErrInvalid = errors.New("schema: cannot be compiled")
@@ -23,8 +24,8 @@ var (
 	ErrViolation = errors.New("schema: violated")
 )
 
-// root is where a schema is said to be found: a place that nothing can be loaded from, so that a
-// relative reference is refused as well as an absolute one.
+// root is the base URL of every schema. Nothing can be loaded from there, so that relative
+// references are refused as well as absolute ones.
 const root = "schema://document/root"
 
 // Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
@@ -38,8 +39,8 @@ type Schema struct {
 // The error matches ErrInvalid and, as the case may be, ErrReference, ErrComplex, ErrTooLarge,
 // ErrTooDeep, ErrNumber or ErrNotJSON.
 func Compile(raw []byte) (s *Schema, err error) {
-	// The decoded value is not used: the compiler decodes by itself, but only what is known to be
-	// bounded.
+	// The decoded value is not used: the compiler decodes the schema itself. Decode only makes sure
+	// that it is within the bounds.
 	if _, err := Decode(raw); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -95,8 +96,8 @@ func (s *Schema) ValidateJSON(raw []byte) error {
 	return s.validate(v)
 }
 
-// Permissive reports whether the schema accepts every object, so that passing it says nothing. It
-// follows references and combinations; where it cannot tell, it says false.
+// Permissive reports whether the schema accepts every object, so that validating against it proves
+// nothing. It follows references and combinations; if it cannot decide, it returns false.
 func (s *Schema) Permissive() bool { return s.permissive }
 
 func (s *Schema) validate(v any) error {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// F7: a payload is validated against its schema, and the error says what is wrong and where, always
-// in the same words.
+// F7: a payload is validated against its schema, and the error says what is wrong and where, in the
+// same words each time.
 func TestViolationNamesPlaceAndReason(t *testing.T) {
 	t.Parallel()
 	s := MustCompile([]byte(`{"type":"object","additionalProperties":false,"required":["id","at"],

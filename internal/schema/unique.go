@@ -8,13 +8,13 @@ import (
 	"io"
 )
 
-// UniqueKeys refuses a document with an object that has a member twice. It walks the tokens,
-// because a decoder lets the last of two equal keys win in silence.
+// UniqueKeys refuses a document in which an object has a member twice. It reads the document token
+// by token, because a decoder silently keeps the last of two equal keys.
 func UniqueKeys(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	type level struct {
 		keys    map[string]bool // nil in an array
-		atValue bool            // in an object: the next token is a value
+		atValue bool            // in an object, whether the next token is a value
 	}
 	var open []level
 	for {
@@ -44,7 +44,7 @@ func UniqueKeys(raw []byte) error {
 		case json.Delim('}'), json.Delim(']'):
 			open = open[:len(open)-1]
 		}
-		if len(open) > 0 { // a value has ended
+		if len(open) > 0 { // the token has ended a value
 			open[len(open)-1].atValue = false
 		}
 	}
