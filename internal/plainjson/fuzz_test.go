@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FuzzScan: what is read by hand is read as encoding/json reads it, and is written again as that
-// writes it.
+// FuzzScan: the Scanner reads what encoding/json reads, and the Writer writes it again as
+// encoding/json does.
 func FuzzScan(f *testing.F) {
 	for _, v := range []sample{full(), {}} {
 		body, err := json.Marshal(v)
@@ -22,7 +22,7 @@ func FuzzScan(f *testing.F) {
 		v, ok := scanSample(body, nil)
 		require.True(t, ok, "known words are a matter of memory")
 		want, err := json.Marshal(v)
-		if err != nil { // a zone of a day or more
+		if err != nil { // a time zone of a day or more cannot be written
 			_, err = appendSample(nil, &v)
 			require.Error(t, err)
 			return

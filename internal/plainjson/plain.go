@@ -2,8 +2,8 @@ package plainjson
 
 import "unicode/utf8"
 
-// plain tells the ASCII characters that stand for themselves in a text: not those that JSON
-// escapes, and not those that encoding/json escapes as well, so that a text can stand in a page.
+// plain marks the ASCII characters that need no escape in a text. JSON escapes some characters;
+// encoding/json escapes a few more, so that a text can stand in an HTML page.
 var plain = func() (table [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		table[c] = true
@@ -14,8 +14,8 @@ var plain = func() (table [256]bool) {
 	return table
 }()
 
-// endOfPlain returns where the plain characters that begin at s[at] end. It looks at eight of them
-// at once: most of what is written is plain.
+// endOfPlain returns where the plain characters that begin at s[at] end. It checks eight of them at
+// once, since nearly all characters are plain.
 func endOfPlain[T string | []byte](s T, at int) int {
 	for len(s)-at >= 8 {
 		w := s[at : at+8]
@@ -31,14 +31,14 @@ func endOfPlain[T string | []byte](s T, at int) int {
 	return at
 }
 
-// plain8 says whether all of eight characters are plain.
+// plain8 reports whether eight characters are all plain.
 func plain8(w uint64) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	control := w - each*' '
 	backslash := (w ^ each*'\\') - each
-	quote := ((w | each*('"'^'&')) ^ each*'&') - each   // or ampersand: they differ in one bit
-	bracket := ((w | each*('<'^'>')) ^ each*'>') - each // of either side
-	// A subtraction borrows into a character's top bit where the character is less, or the same;
-	// one that is not plain is found for certain, its neighbours perhaps with it.
+	quote := ((w | each*('"'^'&')) ^ each*'&') - each   // quote or ampersand: they differ in one bit
+	bracket := ((w | each*('<'^'>')) ^ each*'>') - each // either bracket: they differ in one bit
+	// A subtraction borrows into a character's top bit if the character is smaller or equal. A
+	// character that is not plain is always found; its neighbours may be marked with it.
 	return (w|control|backslash|quote|bracket)&top == 0
 }

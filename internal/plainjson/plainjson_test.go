@@ -33,7 +33,8 @@ func words() plainjson.Words {
 	return known
 }
 
-// requireRead says that what is read by hand is read as encoding/json reads it, and whether it is.
+// requireRead checks that the Scanner, if it accepts body, reads it as encoding/json does, and
+// returns whether it accepts it.
 func requireRead(t require.TestingT, body []byte) bool {
 	got, ok := scanSample(body, words())
 	if !ok {
@@ -65,7 +66,8 @@ func TestWriterAndScannerAgreeWithEncodingJSON(t *testing.T) {
 	})
 }
 
-// Whatever is put in the place of some bytes, what is read then is what encoding/json reads.
+// When some bytes are replaced with any others, the Scanner reads what encoding/json reads, or
+// gives up.
 func TestScannerReadsDamagedTextAsEncodingJSONOrGivesUp(t *testing.T) {
 	whole, err := json.Marshal(full())
 	require.NoError(t, err)
@@ -104,7 +106,7 @@ func TestScannerAllocatesNoWords(t *testing.T) {
 	require.Same(t, unsafe.StringData(known["blue"]), unsafe.StringData(string(v.Word)))
 }
 
-// A database may use the bytes again.
+// The Scanner copies what it reads: a database may use the bytes again.
 func TestScannerCopiesWhatItReads(t *testing.T) {
 	body, err := json.Marshal(full())
 	require.NoError(t, err)
@@ -136,6 +138,6 @@ func TestExactCopiesWhatItReads(t *testing.T) {
 
 func TestWriterReusesItsBuffer(t *testing.T) {
 	v, buf := full(), make([]byte, 0, 4096)
-	v.ValuesIf = nil // is left to encoding/json
+	v.ValuesIf = nil // encoding/json writes and reads it
 	require.Zero(t, testing.AllocsPerRun(1000, func() { buf, _ = appendSample(buf[:0], &v) }))
 }

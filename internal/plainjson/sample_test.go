@@ -11,8 +11,8 @@ import (
 
 type colour string
 
-// sample has a member of every kind that can be written and read, in both forms where there are
-// two.
+// sample has a member of every kind that can be written and read; of a kind with two forms, one
+// member of each.
 type sample struct {
 	Text     string            `json:"text"`
 	TextIf   string            `json:"text_if,omitempty"`

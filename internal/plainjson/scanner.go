@@ -10,32 +10,33 @@ import (
 	"time"
 )
 
-// Scanner reads what Writer writes: members in the order of the fields, without blanks. It reads
-// nothing else: at the first byte that it does not expect it gives up, and the caller leaves the
-// whole to encoding/json. So it need not know what is right, only what is usual, and what it
-// accepts it must read as encoding/json would. A method that is given a name reads nothing where
-// that member is left out. What was read shares no memory with Body.
+// Scanner reads what Writer writes: members in the order of the fields, without blanks. At the
+// first byte that it does not expect it gives up, and the caller leaves everything to
+// encoding/json. It need not know all valid JSON, only the usual form, but whatever it accepts it
+// must read as encoding/json would. A method with the parameter name does nothing if that member is
+// missing. What was read shares no memory with Body.
 type Scanner struct {
-	// Body is what is read.
+	// Body is the JSON to be read.
 	Body []byte
-	// Words are those that AWord need not allocate; nil for none.
+	// Words are texts that AWord need not allocate; nil for none.
 	Words Words
 
-	at     int             // the next byte; -1 once it has given up, and then nothing matches any more
+	at     int             // the next byte; -1 once it has given up, after which nothing matches
 	shared strings.Builder // the memory that short texts share
 }
 
-// GiveUp says that what was read is not what Writer writes.
+// GiveUp says that Body is not in the form that Writer writes.
 func (s *Scanner) GiveUp() { s.at = -1 }
 
-// Going says that it has not given up.
+// Going reports whether the Scanner has not given up.
 func (s *Scanner) Going() bool { return s.at >= 0 }
 
-// Done says that everything was read, and is what Writer writes. Until then, what was read means
-// nothing.
+// Done reports whether everything was read and is in the form that Writer writes. The values that
+// were read are valid only if it returns true.
 func (s *Scanner) Done() bool { return s.at == len(s.Body) }
 
-// Member says whether the name comes next, with what stands before its value, and steps behind it.
+// Member reports whether the name comes next, together with the characters before its value, and
+// skips it.
 func (s *Scanner) Member(name string) bool {
 	if !has(s.Body, s.at, name) {
 		return false
@@ -44,38 +45,39 @@ func (s *Scanner) Member(name string) bool {
 	return true
 }
 
-// Need is for what is always there: the beginning of an object with its first name, and every end.
+// Need skips a word that must come next: the beginning of an object with its first name, or any
+// end.
 func (s *Scanner) Need(word string) {
 	if !s.Member(word) {
 		s.GiveUp()
 	}
 }
 
-// Own reads a text that callers may keep longer than the rest.
+// Own reads a text into memory of its own, for callers that keep it longer than the other values.
 func (s *Scanner) Own(name string, into *string) {
 	if s.Member(name) {
 		*into = s.OwnText()
 	}
 }
 
-// Text reads a text that is kept as long as the others.
+// Text reads a text into memory that it may share with the other texts of Body.
 func (s *Scanner) Text(name string, into *string) {
 	if s.Member(name) {
 		*into = s.AText()
 	}
 }
 
-// Word reads a text that is probably known.
+// Word reads a text that is probably in Words.
 func Word[T ~string](s *Scanner, name string, into *T) {
 	if s.Member(name) {
 		*into = T(s.AWord())
 	}
 }
 
-// FewElements is how many elements a list has room for before it grows.
+// FewElements is the capacity that a list has before it grows.
 const FewElements = 4
 
-// ReadWords reads a list of texts that are probably known.
+// ReadWords reads a list of texts that are probably in Words.
 func ReadWords[T ~string](s *Scanner, name string, into *[]T) {
 	if !s.Member(name) {
 		return
@@ -111,11 +113,11 @@ func (s *Scanner) Uint(name string, into *uint64) {
 	}
 }
 
-// AnInt reads a number that has no name before it.
+// AnInt reads a number without a name.
 func (s *Scanner) AnInt() int {
 	v := s.signed()
 	if int64(int(v)) != v {
-		s.GiveUp() // an int is small on some machines
+		s.GiveUp() // the number may not fit into an int on every machine
 	}
 	return int(v)
 }
@@ -183,7 +185,7 @@ func (s *Scanner) Bytes(name string, into *[]byte) {
 	*into = body[:n]
 }
 
-// Labels reads names and texts, one at least.
+// Labels reads an object of texts. It must not be empty.
 func (s *Scanner) Labels(name string, into *map[string]string) {
 	if !s.Member(name) {
 		return
@@ -198,14 +200,14 @@ func (s *Scanner) Labels(name string, into *map[string]string) {
 	s.Need(`}`)
 }
 
-// Raw reads JSON of any shape as it stands, written as encoding/json writes what it is given.
+// Raw reads JSON of any shape. It must be in the form that encoding/json writes.
 func (s *Scanner) Raw(name string, into *json.RawMessage) {
 	if s.Member(name) {
 		*into = bytes.Clone(s.any())
 	}
 }
 
-// Exact reads JSON of any shape that is written in any way.
+// Exact reads JSON of any shape in any form.
 func (s *Scanner) Exact(name string, into *json.RawMessage) {
 	if !s.Member(name) {
 		return
@@ -215,14 +217,14 @@ func (s *Scanner) Exact(name string, into *json.RawMessage) {
 	if body == nil {
 		end := endOfAny(s.Body, first)
 		if end < 0 || !json.Valid(s.Body[first:end]) {
-			return // any has given up
+			return // the call of any has given up
 		}
 		s.at, body = end, s.Body[first:end]
 	}
 	*into = bytes.Clone(body)
 }
 
-// Values leaves to encoding/json what is rare and of unknown shape.
+// Values reads an object of any shape with encoding/json, since it is rare.
 func (s *Scanner) Values(name string, into *map[string]any) {
 	if !s.Member(name) {
 		return
@@ -234,7 +236,7 @@ func (s *Scanner) Values(name string, into *map[string]any) {
 	*into = v
 }
 
-// any steps over a value of any shape.
+// any skips a value of any shape.
 func (s *Scanner) any() []byte {
 	first, end := s.at, endOfValue(s.Body, s.at, 0)
 	s.at = end

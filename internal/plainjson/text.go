@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// The two ends of a line that JavaScript knows and JSON does not.
+// The two line ends of JavaScript that are none in JSON.
 const (
 	lineSeparator      = '\u2028'
 	paragraphSeparator = '\u2029'
 )
 
-// AppendText appends s as a JSON string to dst and returns the longer buffer. What is not UTF-8
+// AppendText appends s as a JSON string to dst and returns the extended buffer. Invalid UTF-8
 // becomes the replacement character.
 func AppendText(dst []byte, s string) []byte {
 	dst = append(dst, '"')
@@ -52,7 +52,7 @@ func appendEscaped(dst []byte, c rune) []byte {
 	return append(dst, '\\', 'u', hex[c>>12&15], hex[c>>8&15], hex[c>>4&15], hex[c&15])
 }
 
-// quoted steps over a text and returns what stands between its quotes, nil when it gives up.
+// quoted skips a text and returns the bytes between its quotes, or nil if it gives up.
 func (s *Scanner) quoted() (text []byte, escaped bool) {
 	s.Need(`"`)
 	if s.at < 0 {
@@ -66,14 +66,14 @@ func (s *Scanner) quoted() (text []byte, escaped bool) {
 		switch c := s.Body[i]; c {
 		case '"':
 			if text = s.Body[s.at:i]; !ascii && !utf8.Valid(text) {
-				s.GiveUp() // it would have to be mended
+				s.GiveUp() // encoding/json replaces invalid UTF-8
 				return nil, false
 			}
 			s.at = i + 1
 			return text, escaped
 		case '\\':
 			escaped = true
-			i++ // what is escaped is no end
+			i++ // an escaped quote does not end the text
 		default:
 			ascii = ascii && c < utf8.RuneSelf
 		}
@@ -82,7 +82,7 @@ func (s *Scanner) quoted() (text []byte, escaped bool) {
 	return nil, false
 }
 
-// unescape writes the text with its escapes undone. They become no longer by that.
+// unescape writes the text without its escapes, which never makes it longer.
 func (s *Scanner) unescape(b *strings.Builder, text []byte) {
 	for {
 		i := bytes.IndexByte(text, '\\')
@@ -98,7 +98,7 @@ func (s *Scanner) unescape(b *strings.Builder, text []byte) {
 			b.WriteRune(r)
 			i += 4
 		} else {
-			s.GiveUp() // halves of characters too: Writer does not write them
+			s.GiveUp() // also at half a surrogate pair: Writer writes none
 			return
 		}
 		text = text[i+1:]

@@ -3,15 +3,15 @@ package plainjson
 import "strings"
 
 const (
-	// shortText is the length up to which texts share memory, in bytes.
+	// shortText is the length in bytes up to which texts share memory.
 	shortText = 64
-	// sharedTexts is how much they share, in bytes: what a short text that outlives the others can
-	// hold back.
+	// sharedTexts is the size in bytes of the memory that they share: one short text that outlives
+	// the others keeps at most so much alive.
 	sharedTexts = 128
 )
 
-// Words are texts that values repeat. A Scanner that knows them takes them from here instead of
-// allocating them again.
+// Words are texts that occur in many values. A Scanner that knows them returns them without
+// allocating.
 type Words map[string]string
 
 // Learn adds words of one kind.
@@ -21,7 +21,7 @@ func Learn[T ~string](into Words, words ...T) {
 	}
 }
 
-// AWord reads a text that is probably known.
+// AWord reads a text that is probably in Words.
 func (s *Scanner) AWord() string {
 	text, escaped := s.quoted()
 	if w, ok := s.Words[string(text)]; ok && !escaped {
@@ -30,7 +30,7 @@ func (s *Scanner) AWord() string {
 	return s.sharedText(text, escaped)
 }
 
-// AText reads a text into memory that it may share with others of its value.
+// AText reads a text into memory that it may share with other texts of Body.
 func (s *Scanner) AText() string {
 	text, escaped := s.quoted()
 	return s.sharedText(text, escaped)
@@ -58,7 +58,7 @@ func (s *Scanner) sharedText(text []byte, escaped bool) string {
 	return string(text)
 }
 
-// long undoes the escapes of a text that shares its memory with no other.
+// long returns the text without its escapes, in memory of its own.
 func (s *Scanner) long(text []byte) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -66,7 +66,8 @@ func (s *Scanner) long(text []byte) string {
 	return b.String()
 }
 
-// short puts a text where there is room for it without moving what stands there.
+// short returns the text without its escapes, in shared memory. It starts a new piece of memory
+// rather than moving texts that were returned before.
 func (s *Scanner) short(text []byte, escaped bool) string {
 	if s.shared.Cap()-s.shared.Len() < len(text) {
 		s.shared = strings.Builder{}

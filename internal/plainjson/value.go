@@ -1,12 +1,12 @@
 package plainjson
 
-// maxDepth bounds how deep foreign JSON is followed here; what is nested deeper is left to
+// maxDepth bounds the depth to which JSON of any shape is read here. Deeper values are left to
 // encoding/json.
 const maxDepth = 64
 
-// endOfValue returns where the JSON value that begins at body[at] ends, when it is valid and
-// written as encoding/json writes what it is given: without blanks, and with the characters escaped
-// that it escapes. Otherwise, and below maxDepth, it returns -1.
+// endOfValue returns where the JSON value that begins at body[at] ends, if it is valid and in the
+// form that encoding/json writes: without blanks, and with the same characters escaped. Otherwise,
+// and if it is nested deeper than maxDepth, it returns -1.
 func endOfValue(body []byte, at, depth int) int {
 	if at >= len(body) || depth > maxDepth {
 		return -1
@@ -29,9 +29,9 @@ func endOfValue(body []byte, at, depth int) int {
 	return -1
 }
 
-// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid,
-// however it is written; -1 when it does not end, is nested deeper than maxDepth, or is of another
-// kind.
+// endOfAny returns where the object, array or text that begins at body[at] ends, if it is valid
+// JSON in any form. It returns -1 if the value does not end, is nested deeper than maxDepth, or is
+// of another kind.
 func endOfAny(body []byte, at int) int {
 	depth := 0
 	for ; at < len(body); at++ {
@@ -97,7 +97,7 @@ func endOfArray(body []byte, at, depth int) int {
 	}
 }
 
-// endOfText begins behind the opening quote.
+// endOfText begins after the opening quote.
 func endOfText(body []byte, at int) int {
 	for at < len(body) {
 		switch c := body[at]; {
@@ -112,18 +112,18 @@ func endOfText(body []byte, at int) int {
 		case c < 0x80 || separates(body[at:]):
 			return -1
 		default:
-			at++ // bytes that are not UTF-8 pass, as encoding/json lets them in what it is given
+			at++ // invalid UTF-8 is accepted, as encoding/json does in a json.RawMessage
 		}
 	}
 	return -1
 }
 
-// separates says whether a line or paragraph separator comes next.
+// separates reports whether a line or paragraph separator comes next.
 func separates(b []byte) bool {
 	return len(b) > 2 && b[0] == 0xE2 && b[1] == 0x80 && (b[2] == 0xA8 || b[2] == 0xA9)
 }
 
-// endOfEscape begins behind the backslash.
+// endOfEscape begins after the backslash.
 func endOfEscape(body []byte, at int) int {
 	if at >= len(body) {
 		return -1
@@ -180,7 +180,7 @@ func endOfNumber(body []byte, at int) int {
 	return at
 }
 
-// endOfDigits wants one digit at least.
+// endOfDigits requires at least one digit.
 func endOfDigits(body []byte, at int) int {
 	first := at
 	for at < len(body) && isDigit(body[at]) {
@@ -194,8 +194,8 @@ func endOfDigits(body []byte, at int) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// has says whether the word comes next; never after a failure, at -1. Most words do not, and begin
-// alike: the byte in the middle tells.
+// has reports whether the word comes next. It returns false after a failure, at -1. Most words do
+// not come next, and many begin alike, so the byte in the middle is compared first.
 func has(body []byte, at int, word string) bool {
 	return at >= 0 && len(body)-at >= len(word) && body[at+len(word)/2] == word[len(word)/2] &&
 		string(body[at:at+len(word)]) == word

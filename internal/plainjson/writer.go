@@ -14,16 +14,17 @@ import (
 )
 
 // Writer appends members to a JSON object as encoding/json writes them. A method whose name ends in
-// If leaves out what is empty, as omitempty and omitzero do. The zero Writer begins a buffer of its
-// own.
+// If leaves out an empty value, as omitempty and omitzero do. The zero Writer starts with a new
+// buffer.
 type Writer struct {
-	// Buf is what was written, behind what stood there before.
+	// Buf is the output, appended to what the caller put there.
 	Buf []byte
-	// Err is the first failure, nil for none; what is written after it means nothing.
+	// Err is the first failure, nil for none. After a failure the output is not valid.
 	Err error
 }
 
-// Put writes what is no value: the brackets around an object, and names whose values follow.
+// Put writes text that is not a value: the brackets around an object, or a name whose value
+// follows.
 func (w *Writer) Put(s string) { w.Buf = append(w.Buf, s...) }
 
 // Text writes a string.
@@ -84,8 +85,8 @@ func (w *Writer) FlagIf(name string, v bool) {
 	}
 }
 
-// Time writes a time in the form of RFC 3339, which has no years above 9999: a later one is a
-// failure.
+// Time writes a time in the form of RFC 3339. A year after 9999 is a failure, since that form has
+// no such years.
 func (w *Writer) Time(name string, v time.Time) {
 	var err error
 	w.Put(name)
@@ -103,7 +104,7 @@ func (w *Writer) TimeIf(name string, v time.Time) {
 	}
 }
 
-// Bytes writes bytes as base64. It tells nil, which is null, from empty.
+// Bytes writes bytes as base64. Nil is written as null, and differs from empty.
 func (w *Writer) Bytes(name string, v []byte) {
 	w.Put(name)
 	if v == nil {
@@ -113,10 +114,10 @@ func (w *Writer) Bytes(name string, v []byte) {
 	w.Buf = append(base64.StdEncoding.AppendEncode(append(w.Buf, '"'), v), '"')
 }
 
-// fewLabels is how many names are sorted without allocating.
+// fewLabels is the number of names up to which they are sorted without allocating.
 const fewLabels = 8
 
-// LabelsIf writes the labels in the order of their names. It leaves out none.
+// LabelsIf writes the labels in the order of their names, and leaves out an empty map.
 func (w *Writer) LabelsIf(name string, v map[string]string) {
 	if len(v) == 0 {
 		return
@@ -134,8 +135,8 @@ func (w *Writer) LabelsIf(name string, v map[string]string) {
 	w.Put(`}`)
 }
 
-// RawIf writes JSON that somebody else made: as it is when it is written as encoding/json would,
-// otherwise made so. It leaves out what has no bytes. What is no JSON is a failure.
+// RawIf writes JSON that the caller provides. JSON in another form than that of encoding/json is
+// converted to it. Empty JSON is left out; invalid JSON is a failure.
 func (w *Writer) RawIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -146,16 +147,16 @@ func (w *Writer) RawIf(name string, v json.RawMessage) {
 	}
 }
 
-// ValuesIf writes what JSON can say of any shape, an empty map not at all. What it cannot say is a
-// failure.
+// ValuesIf writes a map of any shape, and leaves out an empty one. A value that JSON cannot express
+// is a failure.
 func (w *Writer) ValuesIf(name string, v map[string]any) {
 	if len(v) > 0 {
 		w.other(name, v)
 	}
 }
 
-// ExactIf writes JSON that somebody else made byte for byte, whatever blanks and escapes it has
-// inside. It leaves out what has no bytes. What is not Embeddable is a failure.
+// ExactIf writes JSON that the caller provides byte for byte, with the blanks and escapes inside
+// it. Empty JSON is left out. JSON that is not Embeddable is a failure.
 func (w *Writer) ExactIf(name string, v json.RawMessage) {
 	switch {
 	case len(v) == 0:
@@ -168,22 +169,22 @@ func (w *Writer) ExactIf(name string, v json.RawMessage) {
 
 var errNotEmbeddable = errors.New("it is not JSON, or has blanks around it")
 
-// maxDecodeDepth is how deep encoding/json follows what it decodes.
+// maxDecodeDepth is the nesting depth that encoding/json can decode.
 const maxDecodeDepth = 10_000
 
-// Embeddable reports whether v is JSON that can stand in an object byte for byte: without blanks
-// around it, and nested no deeper than encoding/json can read it there.
+// Embeddable reports whether v is JSON that can be part of an object byte for byte: it has no
+// blanks around it, and inside an object encoding/json can still decode its depth.
 func Embeddable(v json.RawMessage) bool {
 	const blanks = " \t\r\n"
 	if len(v) == 0 || strings.IndexByte(blanks, v[0]) >= 0 || strings.IndexByte(blanks, v[len(v)-1]) >= 0 ||
 		!json.Valid(v) {
 		return false
 	}
-	// one deeper, as in the object
+	// nest it one level deeper, as the object does
 	return len(v) < maxDecodeDepth || json.Valid(bytes.Join([][]byte{[]byte("["), v, []byte("]")}, nil))
 }
 
-// WriteTexts writes a list of texts and leaves out an empty one.
+// WriteTexts writes a list of texts, and leaves out an empty one.
 func WriteTexts[T ~string](w *Writer, name string, list []T) {
 	if len(list) == 0 {
 		return
@@ -212,7 +213,7 @@ func WriteList[T any](w *Writer, name string, list []T, write func(*Writer, *T))
 	w.Put(`]`)
 }
 
-// other leaves to encoding/json what is rare or of unknown shape.
+// other writes a rare value, or one of unknown shape, with encoding/json.
 func (w *Writer) other(name string, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 const plainjson = "github.com/interlude-go/interlude/internal/plainjson"
 
-// generator collects the functions of all structs that are reached.
+// generator collects the functions of all structs that are reachable from the named ones.
 type generator struct {
 	source  *source
 	structs []*structure
@@ -19,15 +19,16 @@ type generator struct {
 }
 
 type structure struct {
-	name    string // as the generated file says it
+	name    string // as the generated file writes it
 	members []member
 	read    bool
 }
 
-// function is the end of the names of a struct's functions: write and read stand before it.
+// function returns the struct's name without its package: the functions' names are write and read
+// before it.
 func (s *structure) function() string { return s.name[strings.LastIndexByte(s.name, '.')+1:] }
 
-// reach adds the struct and all that it holds.
+// reach adds the struct and all structs in it.
 func (g *generator) reach(name string, read bool) error {
 	i := slices.IndexFunc(g.structs, func(s *structure) bool { return s.name == name })
 	if i >= 0 && (g.structs[i].read || !read) {
@@ -54,7 +55,7 @@ func (g *generator) reach(name string, read bool) error {
 	return nil
 }
 
-// importOf has the generated file import the package of a type that it names.
+// importOf makes the generated file import the package of a type that it names.
 func (g *generator) importOf(name string) {
 	if pkg, _, qualified := strings.Cut(name, "."); qualified {
 		g.imports[g.source.imports[pkg]] = true
@@ -87,21 +88,21 @@ func (g *generator) isText(name string) bool {
 	return false
 }
 
-// methods are the methods of Writer and Scanner for the types that need no conversion, without the
-// If for what is left out when it is empty.
+// methods has, for each type that needs no conversion, the name of its methods of Writer and
+// Scanner, without the suffix If for an optional member.
 var methods = map[string]string{
 	"uint64": "Uint", "bool": "Flag", "time.Duration": "Duration", "time.Time": "Time", "[]byte": "Bytes",
 	"map[string]string": "Labels", "map[string]any": "Values", "json.RawMessage": "Raw", "int": "Int",
 }
 
-// always are the types that Writer only has a method with If for, and never those that it has none
-// with If for.
+// The first are types for which Writer only has a method with If; the second, types for which it
+// has none with If.
 var (
 	always = []string{"map[string]string", "map[string]any", "json.RawMessage"}
 	never  = []string{"[]byte"}
 )
 
-// before is what stands before the value of member i.
+// before returns the text that precedes the value of member i.
 func (s *structure) before(i int) string {
 	opening := ","
 	if i == 0 {
@@ -169,8 +170,8 @@ func (g *generator) reader(s *structure) {
 	g.printf("s.Need(`}`)\n}\n")
 }
 
-// read generates for types that write has accepted. A member that is left out is not read; the
-// first one never is.
+// read generates the code that reads a member whose type write has accepted. An optional member may
+// be missing; the first member never is.
 func (g *generator) read(s *structure, i int, m member) string {
 	before, into := s.before(i), "&v."+m.field
 	if i == 0 {
@@ -202,13 +203,13 @@ func (g *generator) read(s *structure, i int, m member) string {
 	return fmt.Sprintf("s.Need(%s)\nread%s(s, %s)", before, base(m.typ), into)
 }
 
-// readList stands in the generated code: a function that is given another one would have the
-// scanner allocated.
+// readList is generated inline: passing a function to a function would make the Scanner escape to
+// the heap.
 const readList = "if s.Member(%s) {\nlist := make([]%s, 0, plainjson.FewElements)\ns.Need(`[`)\n" +
 	"for more := s.Going(); more; more = s.Member(`,`) {\nlist = append(list, %s{})\n" +
 	"read%s(s, &list[len(list)-1])\n}\ns.Need(`]`)\nv.%s = list\n}"
 
-// readFirst reads the value of an object's first member, behind its name.
+// readFirst generates the code that reads the value of an object's first member, after its name.
 func (g *generator) readFirst(m member) string {
 	switch {
 	case m.plain == "own":
@@ -224,5 +225,5 @@ func (g *generator) readFirst(m member) string {
 	return fmt.Sprintf("read%s(s, &v.%s)", base(m.typ), m.field)
 }
 
-// base is the name of a struct's functions behind write or read.
+// base returns the name of a struct's functions after write or read.
 func base(name string) string { return (&structure{name: name}).function() }

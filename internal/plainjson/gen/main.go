@@ -4,10 +4,10 @@
 //
 //	go run ../internal/plainjson/gen -write interaction.Record -read Run
 //
-// It works on the source text alone, so that it still runs when the generated file no longer fits
-// the structs. A plain tag says how a text is read: "own" gives it memory of its own, since callers
-// may keep it longer than the rest; "word" looks for it among the scanner's known words, as is done
-// for each named string type. For raw JSON, "exact" keeps it byte for byte.
+// It reads only the source text, so that it still runs when the generated file no longer fits the
+// structs. A plain tag says how a text is read: "own" gives it memory of its own, since callers may
+// keep it longer than the other values; "word" looks it up among the scanner's known words, which
+// is the default for a named string type. For raw JSON, "exact" keeps it byte for byte.
 package main
 
 import (

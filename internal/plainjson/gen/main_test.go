@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packageOf makes a module with one file.
+// packageOf makes a module with one package of one file.
 func packageOf(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -17,8 +17,8 @@ func packageOf(t *testing.T, source string) string {
 	return dir
 }
 
-// The generated code of the library's own structs is held against encoding/json in package store
-// and lifecycle. Here is what must not be generated.
+// The tests of packages store and lifecycle compare the generated code of the library's structs
+// with encoding/json. This test has the structs for which no code must be generated.
 func TestAStructThatCannotBeWrittenIsRefused(t *testing.T) {
 	for source, want := range map[string]string{
 		"type T struct { A float64 `json:\"a\"` }":                         "T.A: nobody has thought of type float64",

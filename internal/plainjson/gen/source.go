@@ -16,12 +16,12 @@ import (
 	"strings"
 )
 
-// source is the text of one package, and of the packages of this module that its structs name.
+// source is the text of one package, and of the packages of this module that its structs refer to.
 type source struct {
 	root, module string // the module's folder and path
 	name         string // of the package
 	types        map[string]ast.Expr
-	imports      map[string]string // path by name
+	imports      map[string]string // paths by name
 	others       map[string]*source
 }
 
@@ -76,7 +76,8 @@ func openSource(dir string) (*source, error) {
 	return s, nil
 }
 
-// lookup finds a declared type by its name in the source, pkg.Name for one of another package.
+// lookup finds a declared type by its name in the source, which is pkg.Name for a type of another
+// package.
 func (s *source) lookup(name string) (ast.Expr, error) {
 	pkg, local, qualified := strings.Cut(name, ".")
 	if !qualified {
@@ -100,11 +101,11 @@ func (s *source) lookup(name string) (ast.Expr, error) {
 	return s.others[pkg].lookup(local)
 }
 
-// member is a field as JSON sees it.
+// member is a field of a struct as encoding/json treats it.
 type member struct {
 	field, name string
-	typ         string // as the source says it
-	optional    bool   // left out when it is empty
+	typ         string // as the source writes it
+	optional    bool   // omitempty or omitzero
 	plain       string // the plain tag
 }
 
@@ -153,7 +154,7 @@ func (s *source) members(name string) ([]member, error) {
 	return all, nil
 }
 
-// typeName is the type's text; names that its package declares are qualified by pkg.
+// typeName returns the type's text. Names that its package declares are qualified with pkg.
 func typeName(t ast.Expr, pkg string) string {
 	switch t := t.(type) {
 	case *ast.Ident:
