@@ -9,21 +9,22 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// Allowance is one member that may be missing, or null, in a log that is read leniently.
+// Allowance is a member that may be missing, or null, in a log that is read leniently.
 type Allowance struct {
-	// Type is the event type, empty for the envelope.
+	// Type is the event type, or empty for the envelope.
 	Type string
-	// Member is its path from the data, or from the envelope.
+	// Member is the path of the member from the data, or from the envelope.
 	Member string
-	// Required says that the contract asks for it, so that a log which is read strictly has it.
+	// Required says that the contract requires the member, so that a log which is read strictly
+	// must have it.
 	Required bool
-	// Skipped are the invariants that are not decided where it is missing. They are counted, see
-	// Report.Skipped.
+	// Skipped are the invariants that cannot be decided on an event without the member. They are
+	// counted, see Report.Skipped.
 	Skipped []string
 }
 
-// optional is a member that the contract requires and another producer may leave out. What stands
-// in for it only makes the rest of the event checkable; no invariant sees it.
+// optional is a member that the contract requires and that another producer may leave out. The
+// placeholder stand makes the rest of the event checkable; no invariant sees it.
 type optional struct {
 	typ, member string
 	stand       any
@@ -62,8 +63,8 @@ var optionals = []optional{
 	{fcmp.TypeInputRequired, "on_deadline", "keep_waiting", []string{"IV-14", "IV-32", "IV-33"}},
 }
 
-// skippedWithout are the invariants that are not decided where a member is missing that the schemas
-// do not require.
+// skippedWithout has members that the schemas do not require, with the invariants that cannot be
+// decided on an event without them.
 var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeStateChanged, "pending_interaction_id"}: {"IV-18"},
 	{fcmp.TypeStateChanged, "terminal"}:               {"IV-19"},
@@ -71,9 +72,9 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
 }
 
-// demanded is what a log must have even when it is read leniently: what says whose event it is and
-// where it stands, and what the protocol fixes for a change of state, a reply, a decision, a
-// question, a message, a warning and a turn that is put off.
+// demanded has the members that a log must have even when it is read leniently: those that identify
+// an event's run and its place in it, and those that the protocol prescribes for a change of state,
+// a reply, a decision, a question, a message, a warning and a turn that is put off.
 var demanded = map[string][]string{
 	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
@@ -86,16 +87,16 @@ var demanded = map[string][]string{
 	fcmp.TypeYielded:             {"code", "message", "retry", "not_before"},
 }
 
-// named are the members whose value may be a name that this contract does not have.
+// named are the members whose value may be a name that is not in this contract.
 var named = map[[2]string]bool{
 	{fcmp.TypeAutoDecided, "policy"}:               true,
 	{fcmp.TypeStateChanged, "terminal.error.code"}: true,
 	{fcmp.TypeWarning, "code"}:                     true,
 }
 
-// Allowances lists what Options.Lenient does not ask for, beside the event conversation.started
-// itself: first what the contract requires, then what it does not require anyway and may then also
-// be null.
+// Allowances lists the members that may be missing with Options.Lenient; the event
+// conversation.started may be missing too. The members that the contract requires come first. The
+// others may be missing in any log, but only a lenient reader accepts null for them.
 func Allowances() []Allowance {
 	var all []Allowance
 	for _, o := range optionals {
@@ -109,8 +110,8 @@ func Allowances() []Allowance {
 	return all
 }
 
-// Demanded lists, by event type, the members that a log must have when it is read leniently, the
-// envelope's under "". The list is the caller's.
+// Demanded lists, by event type, the members that a log must have when it is read leniently. Those
+// of the envelope have the type "". The caller owns the map.
 func Demanded() map[string][]string {
 	out := map[string][]string{}
 	for typ, members := range demanded {

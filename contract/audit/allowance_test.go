@@ -14,8 +14,8 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// G4: each member that the schemas require was looked at: it is demanded, or may be missing, or
-// belongs to a part that counts as missing when it lacks something.
+// G4: no member that the schemas require was forgotten: it is demanded, or may be missing, or
+// belongs to an object that counts as missing when it is incomplete.
 func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 	t.Parallel()
 	parts := []string{"options[].", "raw_ref."}
@@ -38,7 +38,7 @@ func TestEveryRequiredMemberIsDemandedOrMayBeMissing(t *testing.T) {
 	}
 }
 
-// event is a line of a log, taken apart.
+// event is a decoded line of a log.
 type event struct {
 	t     testing.TB
 	whole map[string]any
@@ -53,7 +53,7 @@ func takeApart(t testing.TB, line string) event {
 	return e
 }
 
-// change calls f with the object that holds the member, where the event has it.
+// change calls f with the object that contains the member, if the event has it.
 func (e event) change(a Allowance, f func(in map[string]any, name string)) {
 	in := e.whole
 	path := strings.Split(a.Member, ".")
@@ -81,7 +81,7 @@ func (e event) line() string {
 	return string(body) + "\n"
 }
 
-// rewrite changes each event of a log.
+// rewrite returns the log with each event changed.
 func rewrite(t testing.TB, log string, change func(e event)) string {
 	t.Helper()
 	var b strings.Builder
@@ -115,8 +115,9 @@ func read(t testing.TB, log string, lenient bool) Report {
 	return report
 }
 
-// G4: a producer may leave out, or give as null, each of these; a strict reader refuses what is
-// required. What is then not decided is what the allowance says, and is counted.
+// G4: a lenient reader accepts each allowance as missing or null; a strict reader refuses the event
+// if the member is required. The invariants that are then not decided are those that the allowance
+// lists, and they are counted.
 func TestLenientForgivesMissingMembers(t *testing.T) {
 	t.Parallel()
 	met, lost := map[string]bool{}, map[string][]string{}
@@ -160,7 +161,7 @@ func TestLenientForgivesMissingMembers(t *testing.T) {
 	}
 }
 
-// F2, F3, F4, G4: what the protocol fixes is demanded of every producer.
+// F2, F3, F4, G4: every producer must keep what the protocol prescribes.
 func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
 	t.Parallel()
 	met := map[string]bool{}
@@ -188,7 +189,7 @@ func TestLenientDemandsWhatTheProtocolFixes(t *testing.T) {
 	}
 }
 
-// G4: what is optional may be null, and what is unknown is passed over, at any depth.
+// G4: an optional member may be null, and an unknown member is ignored, at any depth.
 func TestLenientForgivesNullsAndUnknownMembers(t *testing.T) {
 	t.Parallel()
 	for name, log := range goodLogs(t) {
@@ -216,8 +217,8 @@ func TestLenientForgivesNullsAndUnknownMembers(t *testing.T) {
 	}
 }
 
-// Names of unknown members come from the log: neither their number nor their length is its to
-// choose.
+// The log chooses the names of unknown members, but their number and length are bounded in the
+// report.
 func TestLenientReportIsBounded(t *testing.T) {
 	t.Parallel()
 	log := goodLogs(t)["question-and-answer.jsonl"]

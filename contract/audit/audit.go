@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// The bounds of an audit, where Options says nothing else.
+// The default bounds of an audit.
 const (
 	DefaultMaxViolations = 100
 	DefaultOpenRuns      = 1 << 20
@@ -27,7 +27,7 @@ type Violation struct {
 	Invariant string
 	// RunID is empty when the line cannot be read.
 	RunID string
-	// Line is the line of the log, from 1; for what is missing at the end, the run's last.
+	// Line is the line of the log, from 1; for an event that is missing at the end, the run's last line.
 	Line int
 	// Seq is the event's number, 0 when it cannot be read.
 	Seq uint64
@@ -41,18 +41,18 @@ func (v *Violation) Error() string {
 
 // Options say how a log is read. The zero Options are strict.
 type Options struct {
-	// Lenient reads a log of another producer. It forgives what is not Demanded and counts it
-	// (Report.Forgiven): members that are missing, null, unknown or of another form, times without
-	// a zone, event types and codes that the contract does not have. Invariants that need what the
-	// log does not tell are not decided there, which is counted too (Report.Skipped). The log may
-	// begin in mid-run, and a question may stand before its change of state. The doc of command
-	// contract/check lists all of it.
+	// Lenient reads a log of another producer. It forgives, and counts (Report.Forgiven),
+	// departures in members that are not Demanded: members that are missing, null, unknown or of
+	// another form, times without a zone, and event types and codes that are not in the contract.
+	// An invariant is not decided where the log lacks what it needs, which is counted too
+	// (Report.Skipped). The log may begin in mid-run, and a question may come before its change of
+	// state. The doc of command contract/check lists everything.
 	Lenient bool
-	// MaxViolations limits Report.Violations. 0 stands for DefaultMaxViolations; negative for none.
-	// All violations are counted.
+	// MaxViolations limits Report.Violations, but not Report.Found. 0 means DefaultMaxViolations,
+	// and a negative value none at all.
 	MaxViolations int
-	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0:
-	// DefaultOpenRuns.
+	// OpenRuns bounds the runs that have begun and not ended, each of which takes about 2 KiB. 0
+	// means DefaultOpenRuns.
 	OpenRuns int
 	// First stops at the first line that violates anything.
 	First bool
@@ -64,29 +64,30 @@ type Options struct {
 type Report struct {
 	Lines int // without empty ones
 	Runs  int
-	// Unfinished are the runs that have not ended.
+	// Unfinished is the number of runs that have not ended.
 	Unfinished int
-	// Fragments are the runs whose log begins in mid-run, which Options.Lenient takes.
+	// Fragments is the number of runs whose log begins in mid-run. Options.Lenient accepts them.
 	Fragments int
-	// Violations are those of every run, in the order in which they were found, which is that of
-	// their lines but for what is missing at the end. At most Options.MaxViolations of them.
+	// Violations are the violations in the order in which they were found: that of their lines,
+	// except that an event missing at the end is found last. There are at most
+	// Options.MaxViolations.
 	Violations []Violation
-	// Found is how many violations there are.
+	// Found is the number of all violations.
 	Found int
-	// Forgiven is what Options.Lenient passed over, the most frequent first.
+	// Forgiven has the departures that Options.Lenient ignored, the most frequent first.
 	Forgiven []Forgiven
 	// Skipped are the invariants that could not be decided on some events, by their ids.
 	Skipped []Skipped
 }
 
-// Skipped says on how many events an invariant could not be decided, because the log does not tell
-// what it needs.
+// Skipped says on how many events an invariant could not be decided, because the log lacks what it
+// needs.
 type Skipped struct {
 	Invariant string
 	Count     int
 }
 
-// First returns the first of the violations that were kept, nil when there is none.
+// First returns the first of the violations in Violations, nil when there is none.
 func (r *Report) First() *Violation {
 	if len(r.Violations) == 0 {
 		return nil
@@ -94,16 +95,16 @@ func (r *Report) First() *Violation {
 	return &r.Violations[0]
 }
 
-// Check reads a log that a store of ours kept, and decides every invariant of the contract on it
-// (G4). It is Log, strict, up to the first violation.
+// Check reads a log that a store of this library kept, and decides every invariant of the contract
+// on it (G4). It is a strict Log that stops at the first violation.
 //
-// A log that ends between two events that belong to one commit is a violation: what a store keeps
-// never does.
+// A log that ends between two events of one commit is a violation: a store never keeps half a
+// commit.
 func Check(r io.Reader) (Report, error) { return Log(r, Options{First: true}) }
 
-// Log reads a log to its end, one encoded event a line, of one run or of several interleaved. Empty
-// lines are skipped. An error means that it could not be read, or is ErrTooManyRuns; the
-// report tells what was seen until then.
+// Log reads a log to its end, one encoded event on each line, of one run or of several interleaved.
+// Empty lines are skipped. An error means that the log could not be read, or is ErrTooManyRuns; the
+// report then covers the lines that were read.
 func Log(r io.Reader, o Options) (Report, error) {
 	a := auditor{options: o, checker: NewChecker(), forgiven: forgiven{}}
 	if o.Lenient {
@@ -154,7 +155,7 @@ func (a *auditor) read(lines *lines) error {
 	}
 }
 
-// line judges one line.
+// line judges one line of the log.
 func (a *auditor) line(line []byte) []Violation {
 	if !a.options.Lenient || len(bytes.TrimSpace(line)) == 0 {
 		return a.checker.Line(line)

@@ -19,8 +19,8 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// logs are those of the contract's own test data, by name: good ones, and for each invariant some
-// that break it.
+// logs returns the logs of a folder of the contract's test data, by name: good logs, or for each
+// invariant some that break it.
 func logs(t testing.TB, folder string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", folder, "*.jsonl"))
@@ -42,7 +42,7 @@ func audited(t testing.TB, log string, o audit.Options) audit.Report {
 	return report
 }
 
-// G4: a log that keeps its promises passes, and nothing has to be forgiven.
+// G4: a log that keeps all promises passes, and nothing in it has to be forgiven.
 func TestCheckPassesGoodLogs(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "good") {
@@ -59,8 +59,8 @@ func TestCheckPassesGoodLogs(t *testing.T) {
 	require.Equal(t, 4, audited(t, logs(t, "good")["still-under-way"], audit.Options{}).Unfinished)
 }
 
-// G4: every invariant that is broken is told once, with line and seq, also when a producer is
-// forgiven what it leaves out. What is not told then is forgiven.
+// G4: every broken invariant is reported once, with line and sequence number. This also holds when
+// the log is read leniently, except for what a lenient reader forgives.
 func TestCheckReportsEveryInvariant(t *testing.T) {
 	t.Parallel()
 	forgiven := map[string]bool{
@@ -69,7 +69,7 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 		"IV-21-failure-without-an-error": true, "IV-21-undeclared-code": true, "IV-22-undeclared-warning": true,
 		"IV-22-undeclared-warning-at-the-end": true, "IV-33-deadline-is-missing": true,
 		"IV-33-sticky-deadline-is-missing": true,
-		// a time that differs by less than a day
+		// a lenient reader forgives a time that differs by less than a day
 		"IV-35-accepted-before-it-was-told": true, "IV-35-decided-later": true, "IV-37-another-deadline": true,
 		"IV-37-deadline-before-its-time": true,
 	}
@@ -89,16 +89,16 @@ func TestCheckReportsEveryInvariant(t *testing.T) {
 		got := lenient.Violations[0]
 		require.Equal(t, name[:5], got.Invariant, name)
 		require.Equal(t, strict.Violations[0].Line, got.Line, name)
-		if name != "IV-01-name-in-capitals" { // an unknown member is passed over; then there is no seq
+		if name != "IV-01-name-in-capitals" { // the member is unknown then, so there is no seq
 			require.Equal(t, strict.Violations[0].Seq, got.Seq, name)
 		}
 	}
 }
 
-// F2, F3, F4, F5, G4: logs as another producer writes them: without conversation.started, zones,
-// profiles and limits, with event types and codes of its own, questions before or after their
-// change of state, lists that begin in mid-run. testdata/foreign is the specification of what is
-// forgiven. None of them passes for one of ours.
+// F2, F3, F4, F5, G4: a lenient reader accepts logs as other producers write them: without
+// conversation.started, zones, profiles and limits; with event types and codes of their own; with
+// questions before or after their change of state; and beginning in mid-run. The files in
+// testdata/foreign specify what is forgiven. The strict reader refuses each of them.
 func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -112,8 +112,8 @@ func TestLenientPassesLogsOfOtherProducers(t *testing.T) {
 	}
 }
 
-// G4: such a log may begin at any of its events, and a line that cannot be read is one fault,
-// wherever it stands: what it may have said is not held against the events around it.
+// G4: such a log may begin at any of its events. A line that cannot be read is one violation,
+// wherever it is, and no event around it is blamed for what the line may have said.
 func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/good") {
@@ -131,7 +131,8 @@ func TestLenientBlamesNoEventForUnreadableLines(t *testing.T) {
 	}
 }
 
-// F2, F3, F4, F5, G4: a real fault in such a log is told, once, by the invariant that it breaks.
+// F2, F3, F4, F5, G4: a real fault in such a log is reported once, under the invariant that it
+// breaks.
 func TestLenientReportsRealFaults(t *testing.T) {
 	t.Parallel()
 	for name, log := range logs(t, "foreign/violations") {
@@ -141,8 +142,8 @@ func TestLenientReportsRealFaults(t *testing.T) {
 	}
 }
 
-// G4: in one log of all kinds of runs, interleaved, each run's violation is told once, and the good
-// ones are left in peace.
+// G4: in one log with all kinds of runs interleaved, the violation of each broken run is reported
+// once, and none in the good runs.
 func TestCheckSeparatesInterleavedRuns(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{} // invariant by run
@@ -158,7 +159,7 @@ func TestCheckSeparatesInterleavedRuns(t *testing.T) {
 			run)), "\n"))
 	}
 	for name, log := range logs(t, "violations") {
-		if name != "IV-01-no-json" { // nobody can tell whose that line is
+		if name != "IV-01-no-json" { // the line does not say which run it belongs to
 			mix(name, log, name[:5])
 		}
 	}
@@ -196,7 +197,8 @@ func TestCheckReportsUnreadableLogs(t *testing.T) {
 	require.Equal(t, audit.Report{}, audited(t, "", audit.Options{}))
 }
 
-// Whatever a log holds, it decides neither how much memory is taken nor how long an explanation is.
+// The content of a log determines neither how much memory the audit takes nor how long an
+// explanation is.
 func TestCheckBoundsMemoryForHostileLogs(t *testing.T) {
 	t.Parallel()
 	good := logs(t, "good")["question-and-answer"]
@@ -239,7 +241,7 @@ func TestCheckRefusesTooManyOpenRuns(t *testing.T) {
 	}
 }
 
-// many is a log of so many runs, one after the other, that is never in memory as a whole.
+// many is a log of many runs, one after the other, that is never in memory as a whole.
 type many struct {
 	log  string
 	runs int
@@ -260,7 +262,8 @@ func (m *many) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A long log takes little memory: of runs that ended next to nothing is kept, in order or not.
+// A long log takes little memory: next to nothing is kept of runs that ended, whether the log is in
+// order or not.
 func TestCheckTakesLittleMemoryForALongLog(t *testing.T) {
 	for _, log := range []string{logs(t, "good")["question-and-answer"],
 		logs(t, "violations")["IV-30-speaks-while-queued"]} {
@@ -279,7 +282,7 @@ func TestCheckTakesLittleMemoryForALongLog(t *testing.T) {
 	}
 }
 
-// every calls f at each nth write.
+// every returns a writer that calls f at each nth write.
 func every(n int, f func()) io.Writer { return &counted{n: n, f: f} }
 
 type counted struct {
@@ -294,7 +297,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// heap is what is in use.
+// heap returns the number of bytes in use on the heap.
 func heap() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -302,8 +305,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// FuzzLog: whatever a log says, it is judged to its end, however it comes, and what is in order
-// needs no forgiving.
+// FuzzLog: every log is judged to its end, with the same result however it is read, and a log that
+// passes strictly needs no forgiving.
 func FuzzLog(f *testing.F) {
 	for _, folder := range []string{"good", "violations"} {
 		for _, log := range logs(f, folder) {

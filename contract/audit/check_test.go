@@ -50,8 +50,8 @@ func TestCheckNamesTheRunOfAViolation(t *testing.T) {
 		`line 5: run "run-1" violates IV-30: assistant.message.intermediate in state queued`)
 }
 
-// G4: every log of testdata/violations has one fault, and the checker tells it once: what comes
-// after it is judged by what is known then.
+// G4: every log of testdata/violations has one fault, and the checker reports it once: the events
+// after it are judged as if it had been right.
 func TestCheckReportsAFaultOnce(t *testing.T) {
 	t.Parallel()
 	for name, body := range logs(t, "violations") {
@@ -61,8 +61,8 @@ func TestCheckReportsAFaultOnce(t *testing.T) {
 	}
 }
 
-// G4: all faults of a run are told, those behind the first too, each with its own invariant; also
-// several of one event.
+// G4: all faults of a run are reported, not only the first, each with its own invariant, even if
+// one event has several.
 func TestCheckerReportsEveryFaultOfARun(t *testing.T) {
 	t.Parallel()
 	log := logs(t, "good")["question-and-answer"]
@@ -88,8 +88,8 @@ func TestCheckerReportsEveryFaultOfARun(t *testing.T) {
 		told)
 }
 
-// G4: the checker goes on after a violation, in the run that broke and in the others. A row of
-// events that stand twice is told once.
+// G4: the checker goes on after a violation, in the broken run and in the others. A sequence of
+// events that is in the log twice is reported once.
 func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	t.Parallel()
 	bad := logs(t, "violations")["IV-30-speaks-while-queued"]
@@ -107,7 +107,7 @@ func TestCheckerGoesOnWithTheOtherRuns(t *testing.T) {
 	require.Equal(t, []string{"run-1", "run-1", "run-2"}, []string{found[0].RunID, found[1].RunID, found[2].RunID})
 }
 
-// G4: events can be judged as they come, without being written down.
+// G4: events can be judged one by one, without being written down.
 func TestCheckerTakesEvents(t *testing.T) {
 	t.Parallel()
 	for _, body := range logs(t, "good") {
@@ -141,8 +141,8 @@ func interleave(a, b string) string {
 	return out.String()
 }
 
-// FuzzCheck: whatever a log says, the checker ends with a verdict of the contract, and the same one
-// each time.
+// FuzzCheck: whatever a log contains, the checker ends, names an invariant of the contract, and
+// gives the same verdict each time.
 func FuzzCheck(f *testing.F) {
 	for _, folder := range []string{"good", "violations"} {
 		for _, body := range logs(f, folder) {

@@ -22,13 +22,13 @@ type Checker struct {
 	l       *contract.Lifecycle
 	lenient bool
 	rules   []namedRule
-	schema  string // the id of the invariant that a line which is no event breaks
+	schema  string // the id of the invariant that an invalid line breaks
 	runs    map[string]*view
-	closed  closedRuns // those that have ended
+	closed  closedRuns // the runs that have ended
 	line    int
 	lines   int
 	skipped map[string]int
-	parts   int                       // fragments
+	parts   int                       // the number of fragments
 	schemas map[string]*schema.Schema // by event type, of another version's contract; nil: this program's
 }
 
@@ -62,7 +62,7 @@ func (c *Checker) Tally() Tally {
 	return tally
 }
 
-// Open is how many runs have not ended. It is Tally().Unfinished, but costs nothing.
+// Open returns how many runs have not ended. It equals Tally().Unfinished, but costs nothing.
 func (c *Checker) Open() int { return len(c.runs) }
 
 type namedRule struct {
@@ -75,12 +75,12 @@ type namedRule struct {
 type scope int
 
 const (
-	// inPlace: the place of the event in the run. Only the first broken rule is reported, since the
+	// inPlace judges the event's place in the run. Only the first broken rule is reported, since the
 	// others follow from it.
 	inPlace scope = iota
-	// inItself: the content of the event. Each broken rule is reported.
+	// inItself judges the content of the event. Each broken rule is reported.
 	inItself
-	// inEnvelope: the members that events of every type have.
+	// inEnvelope judges the members that events of every type have.
 	inEnvelope
 )
 
@@ -124,13 +124,14 @@ func newChecker(l *contract.Lifecycle, r ruleSet) *Checker {
 	}
 }
 
-// ruleSet is the invariants of a contract, executable. It is shared by checkers and not changed.
+// ruleSet has the invariants of a contract in executable form. Checkers share it and do not change
+// it.
 type ruleSet struct {
-	schema string // the id of the one that asks for valid events; "": none does
+	schema string // the id of the invariant that requires valid events; "" for none
 	rules  []namedRule
 }
 
-// embeddedRules are those of the contract that this program was built with.
+// embeddedRules returns the rules of the contract that this program was built with.
 var embeddedRules = sync.OnceValue(func() ruleSet { return mustRules(embedded()) })
 
 func mustRules(l *contract.Lifecycle) ruleSet {
@@ -233,8 +234,8 @@ func (c *Checker) refuse(body []byte, e fcmp.Event, reason error) []Violation {
 	return []Violation{{Invariant: c.schema, RunID: e.RunID, Line: c.line, Seq: e.Seq, Explanation: text}}
 }
 
-// follow goes on after an invalid event: with the content that can be read of it, or else as if it
-// were missing.
+// follow continues the run after an invalid event: with the content that can be read of it, or else
+// as if the event were missing.
 func (v *view) follow(e fcmp.Event, readable bool) {
 	s := newStep(e)
 	if readable && v.l.HasPayload(e.Type) && (e.Type != fcmp.TypeStateChanged || slices.Contains(v.l.StateNames(),
@@ -254,8 +255,8 @@ func (v *view) follow(e fcmp.Event, readable bool) {
 	}
 }
 
-// Close says, in the order of their last lines, which of the runs lack what must follow their last
-// event.
+// Close reports the runs whose last event must be followed by another one, in the order of their
+// last lines.
 func (c *Checker) Close() []Violation {
 	var out []Violation
 	for id, r := range c.runs {
@@ -325,7 +326,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	case j.ended && e.Type != fcmp.TypeStateChanged:
 		r.pastEnd = true
 		r.pass(s)
-	case j.ended: // it is no end any more; of what was before it little is kept, see closedRuns
+	case j.ended: // the run goes on after its end; closedRuns has kept little of it
 		r.lose()
 		r.advance(s)
 	default:
@@ -334,7 +335,7 @@ func (c *Checker) judge(e fcmp.Event) []Violation {
 	return j.found
 }
 
-// noteFragment counts a run whose log begins in mid-run, as soon as that can be seen.
+// noteFragment counts a run whose log begins in mid-run, at the first event that shows it.
 func (c *Checker) noteFragment(r *view, s *step) {
 	if !c.lenient || r.startKnown {
 		return
@@ -356,8 +357,8 @@ type judgement struct {
 	declared bool
 
 	found  []Violation
-	placed bool // something is wrong with the event's place
-	ended  bool // it follows the run's end
+	placed bool // the event's place was reported as wrong
+	ended  bool // the event follows the run's end
 }
 
 func (j *judgement) all(which func(namedRule) bool) {
@@ -393,7 +394,7 @@ func (j *judgement) settle(rule namedRule) {
 		}
 	case *countsAt:
 		if r.Field == "meta.attempt" {
-			j.view.last = nil // what an attempt may have once belongs to another one
+			j.view.last = nil // another attempt has begun, and each may have these events once
 		}
 	case *onlyWhile:
 		j.view.state = ""

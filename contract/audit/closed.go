@@ -6,12 +6,12 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// closedRuns keeps what may still be asked of runs that have ended: a whole view for each would be
-// most of what a long log costs.
+// closedRuns keeps the little that is needed of runs that have ended: with a whole view of each,
+// they would take most of the memory for a long log.
 type closedRuns struct {
 	runs map[string]lastOf
-	// slim says that an event that follows an end breaks one of a few rules, which ask for nothing
-	// but lastOf.
+	// slim says that a lastOf is enough to judge an event that follows an end: such an event breaks
+	// one of a few rules, which need nothing else.
 	slim bool
 	ways map[way]*way
 }
@@ -23,14 +23,14 @@ type lastOf struct {
 	*way
 }
 
-// way is what many runs have in common.
+// way is the part of lastOf that many runs have in common, so that they share it.
 type way struct {
 	state, engine string
 	pastEnd       bool
 }
 
-// newClosedRuns looks whether the rules allow ends to be kept in short. Those of the embedded
-// contract do; the one of a test that changed it may not.
+// newClosedRuns checks whether the rules allow slim ends. Those of the embedded contract do; the
+// rules of a test's own contract may not.
 func newClosedRuns(rules []namedRule) closedRuns {
 	c := closedRuns{runs: map[string]lastOf{}, ways: map[way]*way{}}
 	for _, r := range rules {
@@ -53,7 +53,8 @@ func newClosedRuns(rules []namedRule) closedRuns {
 	return c
 }
 
-// storeEnd keeps a run that has ended, if that can be done in short; its view is not needed then.
+// storeEnd keeps a slim end of a run that has ended, and returns true, if the rules allow that. The
+// run's view is not needed then.
 func (c *closedRuns) storeEnd(run string, v *view) bool {
 	if !c.slim || !v.l.Terminal(v.state) {
 		return false
@@ -66,8 +67,8 @@ func (c *closedRuns) storeEnd(run string, v *view) bool {
 	return true
 }
 
-// remove returns what is known of a run that has ended, as far as its next event can be judged by
-// it; nil for any other run.
+// remove returns a view of a run that has ended, which is sufficient to judge its next event, and
+// forgets the run. It returns nil for any other run.
 func (c *closedRuns) remove(run string, checker *Checker) *view {
 	last, ok := c.runs[run]
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// findings is all that a checker says of a log.
+// findings returns all violations that a checker finds in a log.
 func findings(c *audit.Checker, log string) []audit.Violation {
 	var found []audit.Violation
 	for line := range strings.Lines(log) {
@@ -21,8 +21,7 @@ func findings(c *audit.Checker, log string) []audit.Violation {
 	return append(found, c.Close()...)
 }
 
-// A1, F8: what is kept in short of a run that has ended gives the verdict that all of it would
-// give, whatever comes after the end.
+// A1, F8: the slim end of a run gives the same verdict as its whole view, whatever follows the end.
 func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
 	t.Parallel()
 	judge := func(name, log string) {
@@ -50,14 +49,15 @@ func TestSummaryOfAnEndedRunGivesTheSameVerdict(t *testing.T) {
 	}
 }
 
-// reSeq gives a line another number.
+// reSeq replaces the sequence number of a line.
 func reSeq(line string, seq int) string {
 	before, rest, _ := strings.Cut(line, `"seq":`)
 	_, after, _ := strings.Cut(rest, ",")
 	return fmt.Sprintf(`%s"seq":%d,%s`, before, seq, after)
 }
 
-// A contract of a test may ask of an end what is not kept in short: then all of it is.
+// If a rule of a test's contract needs more of an ended run than a slim end, the whole view is
+// kept.
 func TestEndedRunIsKeptWholeWhereARuleNeedsIt(t *testing.T) {
 	t.Parallel()
 	l := contract.Load()
@@ -73,8 +73,7 @@ func TestEndedRunIsKeptWholeWhereARuleNeedsIt(t *testing.T) {
 	require.Equal(t, audit.Tally{Lines: 11, Runs: 1}, c.Tally())
 }
 
-// G4: nothing but the first violation of a run is told, even when that is a line that cannot be
-// read.
+// G4: only the first violation of a run is reported, even if it is a line that cannot be read.
 func TestCheckLimitsAnUnreadableLineToItsRun(t *testing.T) {
 	t.Parallel()
 	good := strings.SplitAfter(logs(t, "good")["question-and-answer"], "\n")
@@ -94,7 +93,7 @@ func TestCheckLimitsAnUnreadableLineToItsRun(t *testing.T) {
 	}
 }
 
-// A long log of many runs costs little for each that has ended.
+// A long log of many runs takes little memory for each run that has ended.
 func TestEndedRunsCostLittle(t *testing.T) {
 	log := logs(t, "good")["question-and-answer"]
 	require.Empty(t, findings(audit.NewChecker(), log), "what all checkers share is there")

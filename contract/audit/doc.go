@@ -1,13 +1,13 @@
-// Package audit holds FCMP logs of any producer against the contract. Check stops at the
-// first violation of a log that a store of ours kept. Log goes on: it reports every violation of
-// every run, counts, and can forgive a producer what it leaves out or adds (see Options.Lenient).
-// Checker judges events one by one, as they come.
+// Package audit checks FCMP logs of any producer against the contract. Check stops at the first
+// violation of a log that a store of this library kept. Log goes on: it reports every violation of
+// every run, counts them, and can forgive a producer what it leaves out or adds (see
+// Options.Lenient). A Checker judges events one by one, as they come.
 //
-// A log is one encoded event a line, of one run or of several interleaved. It comes from outside:
-// lines may be of any length and hold anything, and neither they nor their number decide what
-// memory is taken; only runs that are open at the same time do, up to Options.OpenRuns, and about a
-// hundred bytes for each run that has ended.
+// A log has one encoded event on each line, of one run or of several interleaved. It comes from
+// outside: lines may have any length and contain anything. Neither they nor their number determine
+// how much memory is used, but the number of runs does: open runs, up to Options.OpenRuns, take a
+// view each, and ended runs about a hundred bytes each.
 //
-// The command contract/check is made of this package and of package explain. Nothing here does I/O
-// of its own.
+// The command contract/check is a front end to this package and package explain. Nothing here does
+// I/O of its own.
 package audit

@@ -1,4 +1,4 @@
 package audit
 
-// Slim is whether a checker keeps the ends of runs in short. A test may turn it off.
+// Slim returns the switch for slim ends of runs. A test may turn it off.
 func Slim(c *Checker) *bool { return &c.closed.slim }

@@ -11,22 +11,22 @@ import (
 	"github.com/interlude-go/interlude/contract/audit"
 )
 
-// flips counts the changes of one bit in a log, and how many of them the checker sees.
+// flips counts the changes of one bit in a log, and how many of them the checker detects.
 type flips struct {
 	all, seen int
-	// unseen are those that were not seen, by what they changed.
+	// unseen counts the undetected changes, by the member that they changed.
 	unseen map[string]int
 }
 
-// floor is which part of all one-bit changes the strict checker sees at least. Of all bits of these
-// logs (go test -run FlippedBits -v -flip-each 1) it sees 98.3 %.
+// floor is the share of all one-bit changes that the strict checker must detect. Of all bits of
+// these logs (go test -run FlippedBits -v -flip-each 1) it detects 98.3 %.
 const floor = 0.975
 
 var flipEach = flag.Int("flip-each", flipStride, "flip each nth bit only")
 
-// F1, G4: whichever single bit of a sound log is flipped, the strict checker nearly always sees it.
-// The rest is what may say anything: texts, names of actors and pools, and limits and times that
-// nothing else in the log depends on.
+// F1, G4: whichever single bit of a sound log is flipped, the strict checker nearly always detects
+// it. The other bits are in values that may be anything: texts, names of actors and pools, and
+// limits and times that nothing else in the log depends on.
 func TestFlippedBitsAreSeen(t *testing.T) {
 	t.Parallel()
 	var sum flips
@@ -45,7 +45,7 @@ func TestFlippedBitsAreSeen(t *testing.T) {
 	require.Greater(t, float64(sum.seen)/float64(sum.all), floor)
 }
 
-// flipped flips each stride-th bit of the log, one at a time.
+// flipped flips every stride-th bit of the log, one at a time.
 func flipped(body []byte, stride int) flips {
 	f := flips{unseen: map[string]int{}}
 	spoiled := bytes.Clone(body)
@@ -63,10 +63,10 @@ func flipped(body []byte, stride int) flips {
 	return f
 }
 
-// memberName is how a name stands before its value.
+// memberName matches a member's name as it is written before its value.
 var memberName = regexp.MustCompile(`"([a-z_]+)":`)
 
-// memberAt is the name of the member in whose value, or name, the byte stands.
+// memberAt returns the name of the member whose name or value contains the byte.
 func memberAt(body []byte, index int) string {
 	line := body[bytes.LastIndexByte(body[:index], '\n')+1:]
 	name := ""

@@ -15,19 +15,20 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// errNoObject says that a line cannot be read leniently either; the strict reader's error says why.
+// errNoObject says that a lenient reader cannot read the line either; the strict reader's error
+// explains why.
 var errNoObject = errors.New("no object")
 
-// fitting brings one event of another producer into the form that the contract asks for, as far as
-// that needs no guessing.
+// fitting converts one event of another producer into the form that the contract requires, as far
+// as that needs no guessing.
 type fitting struct {
 	marks []mark
-	stood []optional // what stands in for members that are missing
+	stood []optional // placeholders for missing members
 }
 
-// readForeign reads a line of a producer that leaves things out, or adds some. What the line does
-// not tell is missing in the event; see Checker.Partial. The error says what is really
-// wrong.
+// readForeign reads a line of a producer that leaves members out, or adds some. A member that the
+// line lacks is missing in the event; see Checker.Partial. An error means that the line has a fault
+// that is not forgiven.
 func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	e, strict := fcmp.Verify(line)
 	if strict == nil {
@@ -61,8 +62,8 @@ func readForeign(line []byte) (fcmp.Event, []mark, error) {
 	return e, append(f.marks, undeclared(e)...), nil
 }
 
-// object reads a line that holds one JSON object, and refuses one that readers understand
-// differently.
+// object reads a line that contains one JSON object, and refuses an object that two readers may
+// understand differently.
 func object(line []byte) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.UseNumber()
@@ -89,8 +90,7 @@ func (f *fitting) envelope(whole map[string]any) {
 	f.fit(schemas()[""], whole, "", "")
 }
 
-// event holds the completed event to the schemas, and takes out again what only stood in for
-// something.
+// event validates the completed event against the schemas, and removes the placeholders again.
 func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 	full, err := json.Marshal(whole)
 	if err != nil {
@@ -118,7 +118,7 @@ func (f *fitting) event(whole, data map[string]any) (fcmp.Event, error) {
 	return e, nil
 }
 
-// unknownType reads the envelope of an event whose data nobody knows.
+// unknownType reads the envelope of an event whose type is not in the contract.
 func (f *fitting) unknownType(whole map[string]any, typ string) (fcmp.Event, error) {
 	data := map[string]any{"code": "UNKNOWN"}
 	whole["type"], whole["data"] = fcmp.TypeWarning, data
@@ -128,8 +128,8 @@ func (f *fitting) unknownType(whole map[string]any, typ string) (fcmp.Event, err
 	return e, err
 }
 
-// fit takes out of an object what the schema does not know or would refuse, where the member is not
-// demanded, and puts in what is missing.
+// fit removes from an object the members that the schema does not know or would refuse, unless they
+// are demanded, and adds placeholders for missing ones.
 func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	for _, name := range slices.Sorted(maps.Keys(value)) {
 		path, item := prefix+name, value[name]
@@ -163,8 +163,8 @@ func (f *fitting) fit(n *node, value map[string]any, typ, prefix string) {
 	}
 }
 
-// fitItem fits what is inside of a member, adds the zone that a time lacks, and lets a name pass
-// that the contract does not have.
+// fitItem fits the content of a member, adds the zone that a time lacks, and accepts a name that is
+// not in the contract.
 func (f *fitting) fitItem(n *node, item any, typ, path string) any {
 	switch v := item.(type) {
 	case map[string]any:
@@ -190,7 +190,7 @@ func (f *fitting) fitItem(n *node, item any, typ, path string) any {
 	return item
 }
 
-// standsFor is a value for a name that the contract does not have.
+// standsFor returns a placeholder for a name that is not in the contract.
 func standsFor(typ string) string {
 	if typ == fcmp.TypeAutoDecided {
 		return "engine_judgement"
@@ -198,7 +198,7 @@ func standsFor(typ string) string {
 	return "UNKNOWN"
 }
 
-// naive reports whether a text is a time without its zone, which is taken for UTC.
+// naive reports whether a text is a time without a zone, which is read as UTC.
 func naive(text string) bool {
 	_, err := time.Parse("2006-01-02T15:04:05", text)
 	return err == nil
@@ -208,7 +208,7 @@ func (f *fitting) mark(typ, path, how string) {
 	f.marks = append(f.marks, mark{typ: typ, member: path, how: how})
 }
 
-// missing notes a member that is missing, unless it was taken out and is noted as that.
+// missing notes a member as missing, unless it was removed and noted before.
 func (f *fitting) missing(typ, path string) {
 	taken := func(m mark) bool { return m.typ == typ && m.member == path && m.how != Zoneless }
 	if !slices.ContainsFunc(f.marks, taken) {
@@ -228,7 +228,7 @@ func remove(object map[string]any, path []string) {
 	delete(object, path[len(path)-1])
 }
 
-// undeclared are the codes of an event that the contract does not have.
+// undeclared returns marks for the codes of an event that are not in the contract.
 func undeclared(e fcmp.Event) []mark {
 	var marks []mark
 	has := func(list []contract.Code, code string) bool {

@@ -6,37 +6,37 @@ import (
 	"slices"
 )
 
-// How a member departs from the contract in a way that is forgiven.
+// The ways in which a member may depart from the contract and be forgiven.
 const (
-	Missing = "missing" // the contract requires it
-	Null    = "null"    // it is null, and counts as missing
+	Missing = "missing" // the contract requires the member
+	Null    = "null"    // the member is null, and counts as missing
 	Unknown = "unknown" // the contract has no such member
 	// the contract has no such event type, code or policy, or the member has another form and
 	// counts as missing
 	Foreign  = "foreign"
-	Zoneless = "without a zone" // a time that is taken for UTC
+	Zoneless = "without a zone" // a time that is read as UTC
 )
 
-// Forgiven is a departure from the contract that was passed over, and how often.
+// Forgiven is a departure from the contract that was ignored, and how often it occurred.
 type Forgiven struct {
 	Type   string // event type, empty for the envelope
 	Member string // path from the data, or from the envelope; empty for an event type that the contract does not have
 	How    string // Missing, Null, Unknown, Foreign or Zoneless
-	Value  string // the foreign code or policy, where that is what is foreign
+	Value  string // the foreign code or policy, if there is one
 	Count  int
 }
 
-// mark is one departure.
+// mark identifies one kind of departure.
 type mark struct{ typ, member, how, value string }
 
-// forgiven counts departures. What is unknown or foreign is named by the log: its names are bounded
-// in length and number.
+// forgiven counts departures. The log chooses the names of unknown and foreign members, so their
+// length and number are bounded.
 type forgiven map[mark]int
 
 const (
 	maxForgiven = 100
 	maxName     = 80  // bytes
-	others      = "…" // stands for the names that are too many
+	others      = "…" // replaces names that are too long or too many
 )
 
 func (f forgiven) add(marks []mark) {
@@ -60,7 +60,7 @@ func (f forgiven) add(marks []mark) {
 	}
 }
 
-// list returns the most frequent first.
+// list returns the departures, the most frequent first.
 func (f forgiven) list() []Forgiven {
 	var all []Forgiven
 	for m := range maps.Keys(f) {

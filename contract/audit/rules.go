@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// rule is one executable invariant. It has only parameters, and the view has everything about the
-// run, so that one set of rules judges any number of runs.
+// rule is one executable invariant. It contains only parameters; the state of a run is in its view.
+// One set of rules can thus judge any number of runs.
 type rule interface {
 	// bind checks the parameters against the contract.
 	bind(l *contract.Lifecycle) error
@@ -110,7 +110,7 @@ func (p pattern) bind(l *contract.Lifecycle) error {
 		all("event", contract.Names(l.Events), p.Trigger...))
 }
 
-// all reports the first wanted name that is not among the known ones.
+// all returns an error for the first wanted name that is not among the known ones.
 func all(what string, known []string, wanted ...string) error {
 	for _, name := range wanted {
 		if !slices.Contains(known, name) {
@@ -120,7 +120,7 @@ func all(what string, known []string, wanted ...string) error {
 	return nil
 }
 
-// some is all, and also reports an empty list of wanted names.
+// some is like all, and also returns an error if there are no wanted names.
 func some(what string, known []string, wanted ...string) error {
 	if len(wanted) == 0 {
 		return fmt.Errorf("no %s is named", what)
@@ -128,7 +128,7 @@ func some(what string, known []string, wanted ...string) error {
 	return all(what, known, wanted...)
 }
 
-// number returns a field of an event that counts something.
+// number returns a field of an event that is a count or a number.
 func (s *step) number(field string) int {
 	switch field {
 	case "seq":

@@ -10,7 +10,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// G1: the meta-schema and the checker know the same kinds of invariant, and each is used.
+// G1: the meta-schema and the checker know the same kinds of invariants, and each kind is used.
 func TestKindsOfInvariants(t *testing.T) {
 	t.Parallel()
 	metaSchema, err := os.ReadFile("../lifecycle.schema.json")
@@ -25,8 +25,8 @@ func TestKindsOfInvariants(t *testing.T) {
 	}
 }
 
-// G1, G4: every invariant of the contract can be executed, and one that cannot is named with the
-// reason.
+// G1, G4: every invariant of the contract can be executed; an invariant that cannot is named, with
+// the reason.
 func TestInvariantsThatCannotBeExecutedAreNamed(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Executable(contract.Load()))
@@ -47,8 +47,8 @@ func TestInvariantsThatCannotBeExecutedAreNamed(t *testing.T) {
 	require.Panics(t, func() { NewCheckerFor(unknown) })
 }
 
-// FuzzExecutable: of a contract that parses, each invariant is refused with a reason or can be
-// executed.
+// FuzzExecutable: each invariant of a contract that parses can be executed or is refused with a
+// reason.
 func FuzzExecutable(f *testing.F) {
 	f.Add(contract.Source())
 	f.Fuzz(func(t *testing.T, raw []byte) {

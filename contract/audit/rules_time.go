@@ -16,7 +16,7 @@ import (
 // be from different moments and clocks, and written without a time zone.
 const foreignSlack = 24 * time.Hour
 
-// differs says that a time is not what it should be, or returns "".
+// differs returns an explanation if a time is not the wanted one, and "" otherwise.
 func (v *view) differs(member string, got, want time.Time, wanted string) string {
 	off := got.Sub(want)
 	if off == 0 || v.lenient && off.Abs() < foreignSlack {
@@ -60,7 +60,7 @@ func (r *sameTime) judge(v *view, s *step) string {
 	return ""
 }
 
-// instants are the times that events have in their data.
+// instants are the members of an event's data that are times.
 var instants = []string{"updated_at", "accepted_at", "asked_at", "wait_deadline_at"}
 
 // instant reads a time of an event, zero when it is missing.

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/internal/schema"
 )
 
-// node is what is read of an event schema here: which members an object may have, which it must,
-// and what a value may be.
+// node is the part of an event schema that is needed here: which members an object may have, which
+// ones it must have, and what a value may be.
 type node struct {
 	Properties map[string]*node `json:"properties"`
 	Required   []string         `json:"required"`
@@ -22,8 +22,8 @@ type node struct {
 	compiled *schema.Schema
 }
 
-// UnmarshalJSON reads the node and also compiles it as a schema of its own: those of events refer
-// to nothing outside of themselves.
+// UnmarshalJSON reads the node and also compiles it as a schema of its own, which is possible
+// because event schemas refer to nothing outside of themselves.
 func (n *node) UnmarshalJSON(raw []byte) error {
 	type plain node
 	if err := json.Unmarshal(raw, (*plain)(n)); err != nil {
@@ -40,7 +40,7 @@ func (n *node) valid(value any) bool { return n.compiled.Validate(value) == nil 
 // embedded is the contract that this program was built with, for readers that do not change it.
 var embedded = sync.OnceValue(contract.Load)
 
-// schemas are those of the contract by event type, that of the envelope under "".
+// schemas returns the schemas of the contract by event type. That of the envelope has the type "".
 var schemas = sync.OnceValue(func() map[string]*node {
 	all := map[string]*node{}
 	types := []string{""}
@@ -51,15 +51,15 @@ var schemas = sync.OnceValue(func() map[string]*node {
 		raw, ok := contract.EventSchema(typ)
 		n := new(node)
 		if err := json.Unmarshal(raw, n); !ok || err != nil {
-			panic(fmt.Errorf("audit: the schema of %q cannot be used: %w", typ, err)) // it is part of the program
+			panic(fmt.Errorf("audit: the schema of %q cannot be used: %w", typ, err)) // it is compiled in
 		}
 		all[typ] = n
 	}
 	return all
 })
 
-// members lists the paths of the members that must be there wherever the object that holds them is,
-// or else of those that may be missing.
+// members lists the paths of the members that an object must have, or of those that it may lack. A
+// member of a nested object counts as required if it is required wherever that object is present.
 func (n *node) members(prefix string, required bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {

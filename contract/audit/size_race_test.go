@@ -2,5 +2,6 @@
 
 package audit_test
 
-// flipStride: see size_test.go. Watched for races, each bit takes ten times as long.
+// flipStride is explained in size_test.go. Under the race detector, each bit takes ten times as
+// long.
 const flipStride = 601

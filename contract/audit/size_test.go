@@ -2,6 +2,6 @@
 
 package audit_test
 
-// flipStride flips each nth bit. It shares no divisor with 8, so that it comes to each bit of a
-// byte.
+// flipStride is the distance of the flipped bits. It has no divisor in common with 8, so that every
+// bit of a byte is flipped in some byte.
 const flipStride = 61

@@ -10,7 +10,8 @@ import (
 	"github.com/interlude-go/interlude/contract/fcmp"
 )
 
-// step is one event as the rules see it: its envelope, and the members of its data that rules need.
+// step is one event in the form that the rules read: its envelope, and the members of its data that
+// rules need.
 type step struct {
 	fcmp.Event
 	data stepData
@@ -51,7 +52,7 @@ type stepData struct {
 	Code                 string         `json:"code"`
 }
 
-// newStep takes an event that was verified: its data has the types that are read here.
+// newStep requires an event that was verified, so that its data has the types that are read here.
 func newStep(e fcmp.Event) *step {
 	s := &step{Event: e}
 	if e.Type != fcmp.TypeMessageFinal && e.Type != fcmp.TypeMessageIntermediate {
@@ -78,7 +79,7 @@ func (s *step) follows(head *step, field string, more int) bool {
 	return reported && s.number(field) == due+more
 }
 
-// should notes the right value of a number that is reported as wrong.
+// should notes the right value of a number that was reported as wrong.
 func (s *step) should(field string, due int) {
 	if s.due == nil {
 		s.due = map[string]int{}
@@ -86,7 +87,7 @@ func (s *step) should(field string, due int) {
 	s.due[field] = due
 }
 
-// encoded is the event as it would stand in a log.
+// encoded returns the event as it is written in a log.
 func encoded(e fcmp.Event) ([]byte, error) {
 	body, err := json.Marshal(e)
 	if err != nil {
@@ -95,15 +96,15 @@ func encoded(e fcmp.Event) ([]byte, error) {
 	return body, nil
 }
 
-// unknownAttempt stands for an attempt that the log does not name.
+// unknownAttempt is the attempt of an event that does not name one.
 const unknownAttempt = -1
 
-// view is everything about a run that its next event is judged by. Its size does not grow with the
+// view is everything that is needed to judge a run's next event. Its size does not grow with the
 // log.
 type view struct {
 	l       *contract.Lifecycle
 	lenient bool // the log is of another producer
-	line    int  // of the run's last event
+	line    int  // the line of the run's last event
 
 	// fresh says that the event directly before the next one is unknown: the log begins in mid-run,
 	// or events are missing.
@@ -111,28 +112,28 @@ type view struct {
 	// partial says that some of the run's events are not in the log, so that all counts over the
 	// whole run are unknown.
 	partial  bool
-	repeated uint64 // the last event that stood twice, 0 when the event before did not
+	repeated uint64 // the number of the last repeated event; 0 if the event before was not one
 	pastEnd  bool   // it was reported that something follows the run's end
 	// startKnown says that it was decided whether the log of another producer begins in mid-run.
 	startKnown bool
 
-	state         string  // "": not known
+	state         string  // "" if unknown
 	started       *step   // conversation.started
-	head          *step   // the event before, of a type that the contract knows or not
-	prev          *step   // the event before that the contract knows
-	loud          *step   // the last such event that was no warning
+	head          *step   // the event before, of any type
+	prev          *step   // the event before of a type in the contract
+	loud          *step   // like prev, but without warnings
 	changed       *step   // the last change of state
 	early         *step   // the question that was shown before its change of state, see paired
 	unpaired      int     // the question that was reported as not beside its change of state
 	last          []*step // the last event of each type
-	turn          int     // the attempt of the last turn that started, 0: not known
+	turn          int     // the attempt of the last turn that started, 0 if unknown
 	open          *step   // user.input.required of the open question
-	openUnknown   bool    // whether a question is open, and which, is not known
+	openUnknown   bool    // it is unknown whether a question is open, and which
 	profile       string
 	asked         int // the last question's number
 	askedUnknown  bool
 	autoDecisions int
-	yielded       int // turns that were put off
+	yielded       int // the number of turns that were put off
 }
 
 // newView is the view of a run without events.
@@ -140,7 +141,8 @@ func newView(l *contract.Lifecycle, lenient bool) *view {
 	return &view{l: l, lenient: lenient, state: l.Submission.To}
 }
 
-// lose makes unknown what missing events may have changed. The submission cannot have changed.
+// lose marks as unknown whatever missing events may have changed. The submission cannot have
+// changed.
 func (v *view) lose() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
@@ -148,7 +150,7 @@ func (v *view) lose() {
 	}
 }
 
-// pass adds an event to the view whose type is not in the contract.
+// pass adds to the view an event whose type is not in the contract.
 func (v *view) pass(s *step) {
 	v.head, v.repeated = s, 0
 }
@@ -214,7 +216,8 @@ func (v *view) noteQuestion(s *step) {
 	}
 }
 
-// autoDecisionLeft reports whether the run may still decide for itself, as far as that is known.
+// autoDecisionLeft reports whether the run may still decide for itself; ok is false if that is
+// unknown.
 func (v *view) autoDecisionLeft() (left, ok bool) {
 	if v.started == nil || v.started.data.MaxAutoDecisions == nil || v.partial {
 		return false, false
@@ -222,13 +225,14 @@ func (v *view) autoDecisionLeft() (left, ok bool) {
 	return v.autoDecisions < *v.started.data.MaxAutoDecisions, true
 }
 
-// ownCount reports whether attempts and questions are counted as this contract counts them. Other
-// producers begin elsewhere.
+// ownCount reports whether attempts and questions are counted as in this contract. Other producers
+// start at other numbers.
 func (v *view) ownCount() bool {
 	return !v.lenient || v.started != nil && v.started.Meta.Attempt == 0
 }
 
-// facts are those that the log decides, true or false. A fact that is not a key is unknown.
+// facts returns the facts that the log decides, as true or false. A fact that is not a key is
+// unknown.
 func (v *view) facts() contract.Facts {
 	known := contract.Facts{}
 	if left, ok := v.autoDecisionLeft(); ok {
@@ -246,7 +250,7 @@ func (v *view) facts() contract.Facts {
 	return known
 }
 
-// contradicts reports whether the guard cannot hold with the known facts.
+// contradicts reports whether the guard cannot hold, given the known facts.
 func contradicts(known contract.Facts, g contract.Guard) bool {
 	for _, name := range g.All {
 		if holds, ok := known[name]; ok && !holds {
@@ -261,12 +265,12 @@ func contradicts(known contract.Facts, g contract.Guard) bool {
 	return false
 }
 
-// candidates are the transitions that a change of state may have been.
+// candidates returns the transitions that a change of state may have been.
 func (v *view) candidates(s *step) []contract.Transition {
 	var out []contract.Transition
 	known := v.facts()
 	if v.prev != nil && v.prev.misplaced && v.prev.Type == s.data.Trigger {
-		known = nil // the event before was reported as not allowed here
+		known = nil // the event before was reported as not allowed, so its facts prove nothing
 	}
 	for _, t := range v.l.Transitions {
 		if t.From == s.data.From && t.Event == s.data.Trigger && t.To == s.data.To && t.From != t.To &&
