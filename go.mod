@@ -7,6 +7,6 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
 	github.com/stretchr/testify v1.12.1
 	go.yaml.in/yaml/v3 v3.0.6
-	golang.org/x/sync v0.20.0
+	golang.org/x/sync v0.22.0
 	pgregory.net/rapid v1.3.0
 )

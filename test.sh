@@ -8,20 +8,20 @@ command -v "$(go env CC)" >/dev/null || { echo "test.sh: $(go env CC) is missing
 # The last of the workspace first: the stores take longest.
 packages=()
 while read -r module; do packages=("$module/..." ${packages[@]+"${packages[@]}"}); done < <(go work edit -json | sed -n 's/.*"DiskPath": "\(.*\)".*/\1/p')
-# engine/adk needs a newer Go than the others, and is not of the workspace.
+# What others have written is not watched where that costs most. SQLite is C that was translated to Go, with the C library that it needs: it has
+# no races of Go's kind, and its pointers are checked by nobody. What PostgreSQL says on the wire, and a password's hash, concern one goroutine.
+unwatched=()
+for package in modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory; do unwatched+=("-gcflags=$package=-race=false -d=checkptr=0"); done
+for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn crypto/internal/fips140/...; do unwatched+=("-gcflags=$package=-race=false"); done
+# engine/adk needs a newer Go than the others, and is not of the workspace. What both import is compiled once: flags and versions are the same.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-	(cd engine/adk && GOWORK=off go test -race -timeout 10m "$@" ./...)
+	(cd engine/adk && GOWORK=off go test -race "${unwatched[@]}" -timeout 10m "$@" ./...)
 elif [ "${CI:-}" = true ]; then
 	echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
 	exit 1
 else
 	echo "test.sh: the tests of engine/adk are not run: it needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer"
 fi
-# What others have written is not watched where that costs most. SQLite is C that was translated to Go, with the C library that it needs: it has
-# no races of Go's kind, and its pointers are checked by nobody. What PostgreSQL says on the wire, and a password's hash, concern one goroutine.
-unwatched=()
-for package in modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory; do unwatched+=("-gcflags=$package=-race=false -d=checkptr=0"); done
-for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn crypto/internal/fips140/...; do unwatched+=("-gcflags=$package=-race=false"); done
 # With PgBouncer, PostgreSQL is also reached through it.
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
