@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What does not compile on one system, and what go vet would say of it there, is found, in tests
+// too; what is sound is not blamed.
+func TestFaultsOfASystemAreFound(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "")
+	for name, text := range map[string]string{
+		"go.mod":               "module example.com/m\n\ngo 1.25\n",
+		"m.go":                 "package m\n\nfunc twice(n int) int { return 2 * n }\n",
+		"m_windows.go":         "package m\n\nvar four string = twice(2)\n",
+		"m_darwin_test.go":     "package m\n\nfunc same(n int) { n = n; twice(n) }\n",
+		"sound/sound_linux.go": "package sound\n\nvar wrong = missing\n",
+		"sound/sound.go":       "package sound\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	for system, want := range map[string]string{
+		"windows": "m_windows.go:3:19: cannot use twice(2)", "darwin": "m_darwin_test.go:3:20: self-assignment of n",
+	} {
+		found, err := faults(t.Context(), dir, system, "./...")
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		require.Contains(t, found[0], want)
+		found, err = faults(t.Context(), dir, system, "./sound")
+		require.NoError(t, err)
+		require.Empty(t, found)
+	}
+	found, err := faults(t.Context(), dir, "windows", "./gone")
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+}
