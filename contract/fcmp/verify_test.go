@@ -28,7 +28,7 @@ func TestTheFastVerdictIsThatOfTheSchemas(t *testing.T) {
 		body, err := encode(header(), typ, data)
 		require.NoError(t, err)
 		require.True(t, requireSameVerdict(t, body), "%s", body)
-		for at := range body {
+		for at := 0; at < len(body); at += stride {
 			for _, piece := range []string{``, `"`, `0`, `-`, `.`, `x`, `null`, `{}`, "\xff", "é",
 				`2026-03-01T09:00:00+01:00`, strings.Repeat("0", 40)} {
 				requireSameVerdict(t, []byte(string(body[:at])+piece+string(body[at:])))

@@ -14,4 +14,4 @@ var (
 	unmet    = []string{`no step ever had the result "refused: key conflict"`} // it needs a second question
 )
 
-const eachMutant = 40
+const eachMutant = 120
