@@ -19,7 +19,7 @@ import (
 	"github.com/interlude-go/interlude/proof/linear"
 )
 
-// findings are what turns left, by run and attempt, as their agents know it.
+// findings stores the evidence of each turn, by run and attempt, as the turn's agent knows it.
 type findings struct{ sync.Map }
 
 type attempt struct {
@@ -34,8 +34,8 @@ func (f *findings) of(run string, n int) *linear.Evidence {
 	return nil
 }
 
-// agent ends each turn with one of all kinds of evidence. What it does in which attempt of a run
-// follows from the seed.
+// agent ends its turns with every kind of evidence. What it does in an attempt of a run is decided
+// by the seed.
 type agent struct {
 	enginetest.FakeAgent
 
@@ -50,7 +50,7 @@ func newAgent(kind fsm.Profile, seed uint64, clock quick, found *findings) *agen
 	return a
 }
 
-// dice are those of a seed and a name.
+// dice returns the random numbers of a seed and a name.
 func dice(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -67,13 +67,13 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	}
 	handle := &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("session of " + t.RunID)}
 	if rng.IntN(4) == 0 {
-		_ = s.Message(ctx, engine.Message{Text: "I am on it."}) // refused when the turn is over
+		_ = s.Message(ctx, engine.Message{Text: "I am on it."}) // the store refuses it when the turn is over
 	}
 	if rng.IntN(4) == 0 {
-		_ = s.Session(ctx, *handle) // as above
+		_ = s.Session(ctx, *handle) // likewise
 	}
 	if rng.IntN(4) == 0 {
-		ctx = context.WithoutCancel(ctx) // it is deaf
+		ctx = context.WithoutCancel(ctx) // this turn ignores its cancellation
 	}
 	a.clock.ponder(ctx, time.Duration(rng.IntN(600))*time.Millisecond)
 	o, err := a.end(rng, t, e)
@@ -86,7 +86,7 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 var answerSchema = json.RawMessage(
 	`{"type":"object","properties":{"answer":{"type":"integer"}},"required":["answer"],"additionalProperties":false}`)
 
-// end is one of the kinds of evidence, and the facts that it shows.
+// end returns an outcome with one of the kinds of evidence, and sets the facts that it shows.
 func (a *agent) end(rng *rand.Rand, t engine.Turn, e *linear.Evidence) (engine.Outcome, error) {
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}, FinalText: "Here I am."}
 	facts := contract.Facts{"process_ok": true, "schema_declared": len(t.OutputSchema) > 0}

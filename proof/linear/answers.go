@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Answers that did nothing, as classes.
+// Classes of answers to calls that had no effect.
 const (
 	NotFound    = "not found"
 	OtherSpec   = "the id belongs to another spec"
@@ -30,13 +30,13 @@ func SettledAs(resolution, state string) string {
 // Ended is the class of a lifecycle.TerminalError.
 func Ended(state string) string { return "ended: " + state }
 
-// against is the answer to what the contract forbids: no store gives it, so that no history with it
-// is accepted.
+// against is the model's answer to a call that the contract forbids. No store gives this answer, so
+// that a history in which a store accepted such a call is refused.
 func against(format string, args ...any) Output {
 	return Output{Err: "against the contract: " + fmt.Sprintf(format, args...)}
 }
 
-// Answer is the output of a call that returned this error. One that is of no class leaves the
+// Answer returns the output of a call that returned this error. An error of no class leaves the
 // outcome unknown.
 func Answer(err error) Output {
 	var waits *lifecycle.WaitError
@@ -64,7 +64,7 @@ func Answer(err error) Output {
 	}
 	for _, s := range []error{store.ErrInvalid, store.ErrExists, store.ErrUnknownPool, store.ErrCorrupt} {
 		if errors.Is(err, s) {
-			return Output{Err: err.Error()} // the model never gives it
+			return Output{Err: err.Error()} // the model never answers this, so the history is refused
 		}
 	}
 	return Output{Unknown: true}

@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// broken is a store that does one thing wrong.
+// broken is a store with one bug.
 type broken struct {
 	store.Store
 
@@ -79,7 +79,8 @@ func one(ctx context.Context, s store.Store, c store.Commit) error {
 	return s.Commit(ctx, []store.Commit{c})[0]
 }
 
-// rebased is the commit made on the record as it stands now, whatever has changed it since.
+// rebased returns the commit, based on the record that is stored now, whatever has changed it
+// since.
 func rebased(ctx context.Context, s store.Store, c store.Commit, change func(*store.Run)) (store.Commit, error) {
 	now, err := s.Run(ctx, c.Run.ID)
 	if err != nil {
@@ -104,7 +105,7 @@ func isReply(c *store.Commit) bool {
 	return c.Settled != nil && c.Settled.Resolution == interaction.UserReply
 }
 
-// every is true at each nth call.
+// every returns a function that is true at each nth call.
 func every(n int) func() bool {
 	var mu sync.Mutex
 	calls := 0
@@ -116,7 +117,7 @@ func every(n int) func() bool {
 	}
 }
 
-// brokenStores are bugs that stores have had, one each.
+// brokenStores are bugs that real stores had, one in each.
 var brokenStores = map[string]func() *broken{
 	"check, then act: a reply that was checked is stored though another one was meanwhile": func() *broken {
 		return &broken{commit: func(ctx context.Context, s store.Store, c store.Commit) error {
@@ -223,7 +224,7 @@ var brokenStores = map[string]func() *broken{
 	},
 }
 
-// spoil puts a broken store over each handle.
+// spoil wraps each handle in a broken store.
 func spoil(handles []store.Store, breaks func() *broken) (spoiled []store.Store) {
 	for _, below := range handles {
 		b := breaks()
@@ -233,11 +234,11 @@ func spoil(handles []store.Store, breaks func() *broken) (spoiled []store.Store)
 	return spoiled
 }
 
-// The check can fail: each of these is refused, and what was refused can be read.
+// The check can fail: the histories of each broken store are refused, and the refusal can be read.
 func TestBrokenStoresAreRefused(t *testing.T) {
 	for name, breaks := range brokenStores {
 		t.Run(name, func(t *testing.T) {
-			const worlds = 400 // a bug that shows in fewer is found at once
+			const worlds = 400 // an upper bound: most bugs show within a few worlds
 			began, sum := time.Now(), tally{}
 			for s := seed(); sum.histories < 24*worlds; s++ {
 				w := newWorld(t, spoil(share(inMemory(t), processes), breaks), s)

@@ -7,17 +7,18 @@ import (
 	"github.com/interlude-go/interlude/proof/fastclock"
 )
 
-// quick is the clock of a world: leases and deadlines take part in races that last milliseconds.
+// quick is the clock of a world. It is so fast that leases and deadlines take part in races that
+// last milliseconds.
 type quick struct{ fastclock.Clock }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// newClock shows noon now.
+// newClock returns a clock that shows noon now.
 func newClock() quick {
 	return quick{fastclock.Clock{Start: time.Now(), First: noon, Factor: 200}}
 }
 
-// ponder passes some time, as people and agents do; it is no wait for anything.
+// ponder lets some time pass, as people and agents do. It waits for nothing else.
 func (c quick) ponder(ctx context.Context, d time.Duration) {
 	tick, stop := c.Timer(d)
 	defer stop()

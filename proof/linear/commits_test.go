@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Commits of a store's own histories, as plain as a store takes them.
+// These commits are for histories of a store alone. They contain only what a store requires.
 
 func created(id, pool, key string, priority int, now time.Time) store.Commit {
 	return withEvents(store.Commit{Run: store.Run{
@@ -47,7 +47,7 @@ func started(now time.Time) func(store.Run, []byte) (store.Commit, error) {
 	}
 }
 
-// asked parks a run; a sticky one keeps its slot.
+// asked parks a run. A sticky run keeps its slot.
 func asked(prev store.Run, now time.Time, sticky bool) store.Commit {
 	return changed(prev, now, func(r *store.Run) {
 		r.State, r.Slot, r.Profile, r.Answer = fsm.StateWaitingUser, sticky, fsm.ProfileResumable, nil
@@ -68,7 +68,7 @@ func answered(prev store.Run, now time.Time) store.Commit {
 	return c
 }
 
-// queuedAgain puts a run back into the queue. One that holds its process keeps its slot.
+// queuedAgain puts a run back into the queue. A run that holds its process keeps its slot.
 func queuedAgain(prev store.Run, now time.Time) store.Commit {
 	return changed(prev, now, func(r *store.Run) {
 		r.State, r.QueuedAt = fsm.StateQueued, now

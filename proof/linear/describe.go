@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// describe shows one call and its answer.
+// describe returns one call and its answer as text.
 func describe(in Input, out Output) string {
 	text := string(in.Kind) + " " + in.Run
 	switch in.Kind {
@@ -26,7 +26,7 @@ func describe(in Input, out Output) string {
 	return text + " -> " + out.String()
 }
 
-// String shows an answer.
+// String returns an answer as text.
 func (out Output) String() string {
 	switch {
 	case out.Unknown:
@@ -41,7 +41,7 @@ func (out Output) String() string {
 	return "ok"
 }
 
-// String shows a commit.
+// String returns a commit as text.
 func (c *Change) String() string {
 	event := c.Event
 	if event == "" {

@@ -13,11 +13,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Kind says what was asked for.
+// Kind is the kind of a call.
 type Kind string
 
-// What is asked of a run: Submit, Reply, Cancel and Get by clients, Claim and Write by nodes, whose
-// stores are recorded. Leave is the end of a node's registration, by itself or by another.
+// The kinds of calls about a run: clients make Submit, Reply, Cancel and Get; nodes make Claim and
+// Write, and their stores are recorded. Leave is the end of a node's registration, by the node
+// itself or by another one.
 const (
 	Submit Kind = "submit"
 	Reply  Kind = "reply"
@@ -28,18 +29,18 @@ const (
 	Leave  Kind = "leave"
 )
 
-// Input is what somebody asked for.
+// Input is one call.
 type Input struct {
 	Kind   Kind
 	Run    string
-	Node   string            // of Claim and Leave
-	Terms  Terms             // of Submit
-	Reply  interaction.Reply // of Reply
-	Change *Change           // of Write
-	After  *store.Run        // of Claim: the run as it was started
+	Node   string            // for Claim and Leave
+	Terms  Terms             // for Submit
+	Reply  interaction.Reply // for Reply
+	Change *Change           // for Write
+	After  *store.Run        // for Claim: the run as it was started
 }
 
-// Terms are what a submission fixes.
+// Terms are what a submission fixes for the whole run.
 type Terms struct {
 	Digest                                    string
 	Interactive, Strict, Repeatable           bool
@@ -50,52 +51,51 @@ type Terms struct {
 	SchemaDeclared, SchemaPermissive, Delayed bool
 }
 
-// Change is one commit of a node: the event that it says has happened, and the record as it shall
-// stand.
+// Change is one commit of a node: the event that it reports, and the record that it stores.
 type Change struct {
-	Event    string // of the contract; empty for a report of a running turn
+	Event    string // the contract's event; empty for a report of a running turn
 	Expect   uint64
 	Fence    *store.Fence
-	Settles  int // the interaction that it settles; 0: none
+	Settles  int // the interaction that it settles; 0 for none
 	After    store.Run
-	Evidence *Evidence // of a turn's end, nil when it is not known
+	Evidence *Evidence // of the turn that ends; nil if it is unknown
 }
 
-// Evidence is what a turn left, as its engine knows it.
+// Evidence is what a turn left behind, as its engine knows it.
 type Evidence struct {
-	Facts   contract.Facts // those that are the turn's own
+	Facts   contract.Facts // only facts about the turn itself
 	Profile string
 	Handle  bool
-	Code    string // of a failed process
+	Code    string // the failure of the process
 }
 
-// Output is the answer. Those of two equal answers are equal.
+// Output is the answer of a call. Equal answers are equal values.
 type Output struct {
-	Unknown  bool   // nobody learned it
-	Err      string // its class, and what it tells; empty: none
-	Seen     View   // of Submit and Get: the run
-	Replayed bool   // of Reply: the receipt was given before
+	Unknown  bool   // no caller learned the answer
+	Err      string // the class of the error and its details; empty for none
+	Seen     View   // for Submit and Get: the run
+	Replayed bool   // for Reply: the same receipt was given before
 }
 
 // Log records a history. It is safe for concurrent use.
 type Log struct {
 	mu  sync.Mutex
-	now int64                 // guarded by mu; counts calls and returns, which is all that is known of their order
+	now int64                 // guarded by mu; counts calls and returns; only their order matters
 	ops []porcupine.Operation // guarded by mu
 }
 
-// Call is one call on its way.
+// Call is a call that has not returned yet.
 type Call struct {
 	log *Log
 	i   int
 }
 
-// Call notes that a client asks for something; it must be made before the asking.
+// Call records the call of a client. It must be called before the client's call.
 func (l *Log) Call(client int, in Input) Call {
 	return l.call(client, in, Output{Unknown: true})
 }
 
-// CallPool is Call for the history of a pool.
+// CallPool is like Call, for the history of a pool.
 func (l *Log) CallPool(client int, in PoolInput) Call {
 	return l.call(client, in, PoolOutput{Unknown: true})
 }
@@ -109,15 +109,15 @@ func (l *Log) call(client int, in, unknown any) Call {
 	return Call{l, len(l.ops) - 1}
 }
 
-// Return notes the answer; it must be made after it. One that is not known leaves the call open for
-// ever.
+// Return records the answer. It must be called after the client has got it. An unknown answer
+// leaves the call open for ever.
 func (c Call) Return(out Output) {
 	if !out.Unknown {
 		c.answer(out)
 	}
 }
 
-// ReturnPool is Return for the history of a pool.
+// ReturnPool is like Return, for the history of a pool.
 func (c Call) ReturnPool(out PoolOutput) {
 	if !out.Unknown {
 		c.answer(out)
@@ -131,8 +131,8 @@ func (c Call) answer(out any) {
 	c.log.ops[c.i].Output, c.log.ops[c.i].Return = out, c.log.now
 }
 
-// Learned adds a call with its answer when what was asked for became known only with the answer, as
-// a claim's runs do. The time is that of Now before it was asked.
+// Learned adds a call together with its answer, when the input is known only from the answer, as
+// the runs of a claim are. The time asked is that of Now before the call.
 func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func (l *Log) Learned(client int, asked int64, in Input, out Output) {
 	l.ops = append(l.ops, op)
 }
 
-// Now is the present moment, for Learned.
+// Now returns the present moment, for Learned.
 func (l *Log) Now() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,14 +152,14 @@ func (l *Log) Now() int64 {
 	return l.now
 }
 
-// Operations is the history so far. Calls that did not return yet have an unknown outcome in it.
+// Operations returns the history so far. Calls that have not returned yet have an unknown outcome.
 func (l *Log) Operations() []porcupine.Operation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.ops)
 }
 
-// ByRun parts a history by the runs that it is about. Nodes that leave concern each run that they
+// ByRun splits a history by run. A node's leaving is part of the history of each run that the node
 // wrote to.
 func ByRun(history []porcupine.Operation) map[string][]porcupine.Operation {
 	runs, nodes := make(map[string][]porcupine.Operation), make(map[string]map[string]bool)

@@ -14,7 +14,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// flaky is a client's store that hides what became of a write now and then.
+// flaky is a client's store that sometimes hides the outcome of a write.
 type flaky struct {
 	store.Store
 
@@ -35,7 +35,7 @@ func (f *flaky) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// draw is a run of any kind.
+// draw returns a random specification, and its terms.
 func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	spec := lifecycle.Spec{
 		ID: id, Prompt: "Do the job.", SessionTimeout: time.Duration(1+rng.IntN(4)) * time.Second,
@@ -59,7 +59,7 @@ func draw(rng *rand.Rand, id string) (lifecycle.Spec, linear.Terms) {
 	}
 }
 
-// person asks of one run, and remembers what was seen last.
+// person makes calls about one run, and remembers the run's last state that they saw.
 type person struct {
 	*world
 
@@ -68,15 +68,15 @@ type person struct {
 	spec  lifecycle.Spec
 	terms linear.Terms
 	last  lifecycle.Run
-	over  int // looks since it ended
+	over  int // how often they read the run since it ended
 }
 
-// life is that of one run: people ask of it at the same time until it has ended; if it does not by
-// itself, somebody cancels it.
+// life is the life of one run: people make calls about it at the same time until it has ended. If
+// it does not end by itself, it is canceled.
 func (w *world) life(ctx context.Context, id string) {
 	rng := dice(w.seed, id)
 	spec, terms := draw(rng, id)
-	pace := []int{100, 300, 1200}[rng.IntN(3)] // some are so slow that deadlines come first
+	pace := []int{100, 300, 1200}[rng.IntN(3)] // some people are so slow that the deadline fires first
 	var all sync.WaitGroup
 	for i := range w.clients {
 		all.Go(func() {
@@ -106,7 +106,7 @@ func (p *person) ask(in linear.Input, do func() linear.Output) {
 	call.Return(do())
 }
 
-// acts is one thing that a person does.
+// acts makes one call, or a few that belong together.
 func (p *person) acts(ctx context.Context) {
 	if p.last.ID == "" {
 		p.submit(ctx, p.rng.IntN(8) == 0)
@@ -160,8 +160,8 @@ func seen(r lifecycle.Run, err error) linear.Output {
 	return out
 }
 
-// reply answers an interaction. A person who is not told what became of it tries again if there is
-// a key.
+// reply answers an interaction. A person who does not learn the outcome tries again if the reply
+// has a key.
 func (p *person) reply(ctx context.Context, id int) {
 	r := interaction.Reply{ID: id, Text: []string{"yes", "no"}[p.rng.IntN(2)], Key: []string{"", "k1", "k2",
 		fmt.Sprint("k", p.i, id)}[p.rng.IntN(4)]}

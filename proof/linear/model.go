@@ -11,62 +11,62 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Model is the contract as the sequential specification of one run.
+// Model is the sequential specification of one run. It follows the contract.
 type Model struct{ law *contract.Lifecycle }
 
-// NewModel returns the specification that a contract makes.
+// NewModel returns the specification for a contract.
 func NewModel(law *contract.Lifecycle) *Model { return &Model{law} }
 
-// run is a run at one moment, as the contract says it is. It is comparable: equal runs have the
-// same future.
+// run is the state of the model: a run at one moment, according to the contract. It is comparable,
+// and equal runs have the same future.
 type run struct {
 	View
 	terms   Terms
-	settled string // the settled interactions, a line each
-	gone    string // the nodes that have left, a line each
+	settled string // the settled interactions, one on each line
+	gone    string // the nodes that have left, one on each line
 }
 
-// resolutions, as interaction names them.
+// The resolutions of interactions, with the names that package interaction uses.
 const (
 	userReply  = "user_reply"
 	autoDecide = "auto_decide_timeout"
 	abandoned  = "abandoned"
 )
 
-// Spec is the model in the form in which histories are decided.
+// Spec returns the model in the form that Decide needs.
 func (m *Model) Spec() Spec {
 	seed := maphash.MakeSeed()
 	return Spec{porcupine.Model{
 		Init: func() any { return run{} },
 		Step: func(state, input, output any) (bool, any) {
 			next, want := m.do(state.(run), input.(Input)) //nolint:forcetypeassert // the model makes no others
-			out := output.(Output)                         //nolint:forcetypeassert // as above
-			// What nobody learned may have happened or not: its return is at the end of time, where
-			// it changes nothing that anybody saw.
+			out := output.(Output)                         //nolint:forcetypeassert // histories of runs have no others
+			// An unknown call returns at the end of time. If it did not happen, the search can
+			// put it last, where it changes nothing that anybody saw.
 			return out.Unknown || out == want, next
 		},
 		Hash: func(state any) uint64 {
-			return maphash.Comparable(seed, state.(run)) //nolint:forcetypeassert // as above
+			return maphash.Comparable(seed, state.(run)) //nolint:forcetypeassert // the model makes no others
 		},
 		DescribeOperation: func(in, out any) string {
-			return describe(in.(Input), out.(Output)) //nolint:forcetypeassert // as above
+			return describe(in.(Input), out.(Output)) //nolint:forcetypeassert // histories of runs have no others
 		},
 		DescribeState: func(state any) string {
-			return state.(run).describe() //nolint:forcetypeassert // as above
+			return state.(run).describe() //nolint:forcetypeassert // the model makes no others
 		},
 	}, func(state, in, _ any) string {
-		_, want := m.do(state.(run), in.(Input)) //nolint:forcetypeassert // as above
+		_, want := m.do(state.(run), in.(Input)) //nolint:forcetypeassert // as in Step
 		return want.String()
 	}}
 }
 
-// do is the sequential specification: what becomes of the run, and the answer.
+// do is one step of the specification: it returns the run after the call, and the answer.
 func (m *Model) do(now run, in Input) (run, Output) {
 	if in.Kind == Leave {
 		if !now.left(in.Node) {
 			now.gone += in.Node + "\n"
 		}
-		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14, as it is read
+		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14: readers see the run recovered
 			now.Recovery = "recovered_waiting"
 		}
 		return now, Output{}
@@ -104,7 +104,7 @@ func (m *Model) submit(now run, terms Terms) (run, Output) {
 	return now, Output{Seen: now.View}
 }
 
-// reply is what one person sees (C4, C5, C8).
+// reply is a person's reply (C4, C5, C8).
 func (m *Model) reply(now run, in Input) (run, Output) {
 	r := in.Reply
 	if known, ok := now.byKey(r.Key); ok {
@@ -139,8 +139,8 @@ func (m *Model) cancel(now run) (run, Output) {
 	return next.enter(verdict.Transition, ""), Output{}
 }
 
-// enter makes what a transition implies, whoever fires it. Each event that it must tell is counted;
-// those that it may tell are the writer's to say.
+// enter applies what a transition implies, whichever call fires it. It counts the events that the
+// transition must emit; the writer says which of the optional ones it has emitted.
 func (now run) enter(t *contract.Transition, node string) run {
 	next := now
 	next.State = t.To
@@ -190,7 +190,7 @@ func (now run) settle(s settled) run {
 func (now run) find(match func(settled) bool) (settled, bool) {
 	for line := range strings.Lines(now.settled) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), fieldSeparator)
-		id, _ := strconv.Atoi(f[0]) // settle wrote it
+		id, _ := strconv.Atoi(f[0]) // settle wrote a number
 		if s := (settled{id, f[1], f[2], f[3]}); match(s) {
 			return s, true
 		}

@@ -8,16 +8,17 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Overtaken looks for a job that was ready all through a claim, from its call to its return, and
-// that a younger one of its key and priority, or one of lower priority, was preferred to. That is
-// promised of every claim, however many looks it takes. It describes the first; empty when there is
-// none. Keys that have a bound of their own may have been without room, so they are compared among
-// themselves only.
+// Overtaken searches for a job that was overtaken: it was ready all through a claim, from its call
+// to its return, and the claim preferred a younger job of the same key and priority, or a job of
+// lower priority. Every claim promises that this does not happen, however many queries it makes.
+// Overtaken describes the first such job, and returns an empty text if there is none. A job whose
+// key has a bound may have been without room, so such jobs are only compared with jobs of the same
+// key.
 func Overtaken(history []porcupine.Operation) string {
 	spans := readiness(history)
 	for _, op := range history {
-		in := op.Input.(PoolInput)    //nolint:forcetypeassert // histories of pools have no others
-		out := op.Output.(PoolOutput) //nolint:forcetypeassert // as above
+		in := op.Input.(PoolInput)    //nolint:forcetypeassert // histories of pools have no other types
+		out := op.Output.(PoolOutput) //nolint:forcetypeassert // likewise
 		if in.Size != nil || in.Job != nil {
 			continue
 		}
@@ -39,31 +40,31 @@ func Overtaken(history []porcupine.Operation) string {
 	return ""
 }
 
-// span is for how long a job was certainly ready: from the return of what made it so to the call of
-// what ended it.
+// span is the time for which a job was certainly ready: from the return of the call that made it
+// ready to the start of the call that ended this.
 type span struct {
 	Job
 
 	from, until int64
-	free        bool // no key of the pool had a bound of its own, ever
+	free        bool // no key of the pool ever had a bound
 }
 
-// readiness are the spans of all jobs.
+// readiness returns the spans of all jobs.
 func readiness(history []porcupine.Operation) (spans []span) {
 	type moment struct {
 		id      string
 		version uint64
 	}
-	ended := make(map[moment]int64) // the earliest call of something that may have ended that version
+	ended := make(map[moment]int64) // the earliest call that may have ended that version
 	end := func(id string, version uint64, call int64) {
 		if at, ok := ended[moment{id, version}]; !ok || call < at {
 			ended[moment{id, version}] = call
 		}
 	}
 	free := true
-	claims := make(map[string][]porcupine.Operation) // that started a job
+	claims := make(map[string][]porcupine.Operation) // the claims that started a job
 	for _, op := range history {
-		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // as above
+		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // likewise
 		switch {
 		case in.Size != nil:
 			free = free && in.Size.KeyCapacity == 0
@@ -76,7 +77,7 @@ func readiness(history []porcupine.Operation) (spans []span) {
 		}
 	}
 	for _, op := range history {
-		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // as above
+		in, out := op.Input.(PoolInput), op.Output.(PoolOutput) //nolint:forcetypeassert // likewise
 		if in.Job == nil || in.Job.Place != Ready || out.Unknown || out.Err != "" {
 			continue
 		}
@@ -84,7 +85,7 @@ func readiness(history []porcupine.Operation) (spans []span) {
 		if at, ok := ended[moment{s.ID, s.Version}]; ok {
 			s.until = at
 		}
-		for _, claim := range claims[s.ID] { // they carry no version: the first one that may have been of this
+		for _, claim := range claims[s.ID] { // a claim does not say the version: take the first that may be of this one
 			if claim.Return > op.Call {
 				s.until = min(s.until, claim.Call)
 			}
@@ -94,7 +95,7 @@ func readiness(history []porcupine.Operation) (spans []span) {
 	return spans
 }
 
-// latest is the job as it was when the claim started it, if that is certain.
+// latest returns the job in the state in which the claim started it, if that state is certain.
 func latest(spans []span, id string, claim porcupine.Operation) (j Job, ok bool) {
 	for _, s := range spans {
 		if s.ID == id && s.from < claim.Return && s.until >= claim.Call && s.until <= claim.Return {

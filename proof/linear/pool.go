@@ -14,19 +14,19 @@ import (
 
 // Pool is the sequential specification of one pool: who may hold its slots, and who is next
 // (section D, I13).
-//
-// Strict says that a claim is one step, as where one lock or one transaction at a time makes it: no
-// slot is left free that a ready run could have, and what is picked is picked in order. Where the
-// queue is a network away (slots.Queue) its looks answer each for their own moment: then no more is
-// promised of one step than that the capacity is kept and that each run was ready; Overtaken says
-// what else is.
+// Strict says that a claim is one step, as it is in a store with one lock, or with one transaction
+// at a time: it leaves no slot free that a ready run could have, and it picks the runs in their
+// order. Where the queue is in a database server (slots.Queue), a claim makes several queries, each
+// of which sees its own moment. Such a claim is one step only as far as the capacity is kept and
+// each run was ready; Overtaken checks what else it promises.
 type Pool struct{ Strict bool }
 
-// Place is where a run stands, as far as the pool is concerned.
+// Place is the state of a run, as far as the pool is concerned.
 type Place string
 
-// The places: waiting for a slot; holding one, in a turn or with its process parked; queued with
-// the slot that its process holds; parked without a slot; ended.
+// The places. A run is Ready if it waits for a slot; Holds if it has one, in a turn or with its
+// process parked; Sticky if it is queued with the slot that its process holds; Parked if it is
+// parked without a slot; and Over if it has ended.
 const (
 	Ready  Place = "ready"
 	Holds  Place = "holds"
@@ -41,40 +41,40 @@ type Job struct {
 	Version  uint64
 	Key      string
 	Priority int
-	Queued   int64 // its age there
+	Queued   int64 // the time since which it is queued
 	Place    Place
 	Owner    string
 }
 
-// PoolInput is what somebody asked for: a pool's size, a job as it shall stand (made on the version
+// PoolInput is one call: a new size of the pool, the new state of a job (based on the version
 // before), or a claim.
 type PoolInput struct {
 	Size *slots.Pool
 	Job  *Job
-	Node string // of a claim
+	Node string // for a claim
 	Max  int
-	// Alone says that nothing else happened during the claim, so that it is strict on every store.
+	// Alone says that no other call overlapped the claim, so that it is strict on every store.
 	Alone bool
 }
 
-// PoolOutput is the answer.
+// PoolOutput is the answer of a call.
 type PoolOutput struct {
 	Unknown bool
 	Err     string
-	Started string // of a claim: the ids, in order, a line each
+	Started string // for a claim: the ids, in order, one on each line
 }
 
-// pool is the pool at one moment.
+// pool is the state of the model: the pool at one moment.
 type pool struct {
 	size slots.Pool
-	jobs []Job // that have not ended, by id
+	jobs []Job // the jobs that have not ended, by id
 }
 
-// Spec is the pool in the form in which histories are decided.
+// Spec returns the model in the form that Decide needs.
 func (p Pool) Spec() Spec {
 	seed := maphash.MakeSeed()
 	step := func(state, input, output any) (bool, any) {
-		//nolint:forcetypeassert // the model makes no others
+		//nolint:forcetypeassert // the model and histories of pools have no other types
 		next, wrong := p.do(state.(*pool), input.(PoolInput), output.(PoolOutput))
 		return wrong == "", next
 	}
@@ -82,28 +82,29 @@ func (p Pool) Spec() Spec {
 		Init: func() any { return &pool{} },
 		Step: step,
 		Equal: func(a, b any) bool {
-			x, y := a.(*pool), b.(*pool) //nolint:forcetypeassert // as above
+			x, y := a.(*pool), b.(*pool) //nolint:forcetypeassert // likewise
 			return x.size == y.size && slices.Equal(x.jobs, y.jobs)
 		},
 		Hash: func(state any) (sum uint64) {
-			for _, j := range state.(*pool).jobs { //nolint:forcetypeassert // as above
+			for _, j := range state.(*pool).jobs { //nolint:forcetypeassert // likewise
 				sum = sum*31 + maphash.Comparable(seed, j)
 			}
 			return sum
 		},
 		DescribeOperation: func(in, out any) string {
-			return describePool(in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // as above
+			return describePool(in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // likewise
 		},
 		DescribeState: func(state any) string {
-			return state.(*pool).String() //nolint:forcetypeassert // as above
+			return state.(*pool).String() //nolint:forcetypeassert // likewise
 		},
 	}, func(state, in, out any) string {
-		_, wrong := p.do(state.(*pool), in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // as above
+		_, wrong := p.do(state.(*pool), in.(PoolInput), out.(PoolOutput)) //nolint:forcetypeassert // likewise
 		return cmp.Or(wrong, "ok")
 	}}
 }
 
-// do is what becomes of the pool, and what is wrong with the answer.
+// do is one step of the specification: it returns the pool after the call, and what is wrong with
+// the answer.
 func (p Pool) do(now *pool, in PoolInput, out PoolOutput) (next *pool, wrong string) {
 	switch {
 	case in.Size != nil:
@@ -124,7 +125,7 @@ func (p Pool) do(now *pool, in PoolInput, out PoolOutput) (next *pool, wrong str
 	return next, ""
 }
 
-// change compares and sets one job.
+// change compares the version of one job and sets its state.
 func (now *pool) change(j Job, out PoolOutput) (*pool, string) {
 	had := uint64(0)
 	if old := now.find(j.ID); old != nil {
@@ -151,7 +152,7 @@ func (now *pool) find(id string) *Job {
 	return &now.jobs[i]
 }
 
-// with is the pool with the job as it now stands; the old one is not changed.
+// with returns a pool with the job's new state. The old pool is not changed.
 func (now *pool) with(j Job) *pool {
 	jobs := make([]Job, 0, len(now.jobs)+1)
 	for _, old := range now.jobs {
@@ -166,7 +167,7 @@ func (now *pool) with(j Job) *pool {
 	return &pool{now.size, jobs}
 }
 
-// String shows who is where.
+// String lists the jobs with their places.
 func (now *pool) String() string {
 	text := fmt.Sprintf("%d slots, %d a key:", now.size.Capacity, now.size.KeyCapacity)
 	for _, j := range now.jobs {
@@ -175,7 +176,7 @@ func (now *pool) String() string {
 	return text
 }
 
-// String shows a job.
+// String describes a job.
 func (j Job) String() string {
 	return fmt.Sprintf("%s(v%d %s %s%q p%d @%d)", j.ID, j.Version, j.Place, j.Owner, j.Key, j.Priority, j.Queued)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// judgePool has a contest take place and decides its history; it says what is wrong with it.
+// judgePool runs a contest and decides its history. It returns what is wrong with it.
 func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
 	tb.Helper()
 	stuck := c.run()
@@ -34,14 +34,14 @@ func judgePool(tb testing.TB, spec linear.Spec, c *contest, sum *tally) string {
 	}
 }
 
-// D1 D3 D5 I13: no pool and no key of it ever holds more slots than it has, each run is started
-// once, and the next one is who is next.
+// D1 D3 D5 I13: a pool and its keys never have more slots in use than their capacity, each run is
+// started once, and runs are started in their order.
 func TestPoolsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {
 			began, sum := time.Now(), tally{}
-			spec := linear.Pool{Strict: name != "postgres"}.Spec() // whose claim is several looks: see slots.Queue
-			// a claim goes by all pools of its store, so that these are made anew
+			spec := linear.Pool{Strict: name != "postgres"}.Spec() // its claim makes several queries: see slots.Queue
+			// a claim examines all pools of its store, so a new store is made after a few contests
 			const each = 25
 			for s := seed(); sum.histories < max(1, *histories/4); s += each {
 				t.Run(fmt.Sprint("seed ", s), func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestPoolsAreLinearizable(t *testing.T) {
 
 const passedOver = "who is next is passed over"
 
-// brokenPools are bugs of claims, one each.
+// brokenPools are bugs of claims, one in each.
 var brokenPools = map[string]func() *broken{
 	"claimed above the capacity": func() *broken {
 		more := every(6)
@@ -141,7 +141,7 @@ var brokenPools = map[string]func() *broken{
 	},
 }
 
-// The check of pools can fail, too.
+// The check of pools can fail, too: each bug is found.
 func TestBrokenPoolsAreRefused(t *testing.T) {
 	for name, breaks := range brokenPools {
 		t.Run(name, func(t *testing.T) {
@@ -164,12 +164,13 @@ func TestBrokenPoolsAreRefused(t *testing.T) {
 	}
 }
 
-// Where a claim is several looks, who was ready all through it is not passed over either.
+// If a claim makes several queries, a run that was ready all the time must still not be overtaken,
+// and the check finds a claim that does it.
 func TestOvertakingIsFound(t *testing.T) {
 	sum := tally{}
 	for s := seed(); sum.histories < 2000; s++ {
 		c := newContest(t, spoil(share(inMemory(t), lanes), brokenPools[passedOver]), s)
-		c.run() // what it says is another test's
+		c.run() // another test judges the history itself
 		history := c.log.Operations()
 		sum.add(history)
 		if wrong := linear.Overtaken(history); wrong != "" {

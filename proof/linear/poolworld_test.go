@@ -18,14 +18,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// contest is some nodes that share one pool of a store, and the history of what they do with it.
+// contest has some nodes that share one pool of a store, and the history of their calls.
 type contest struct {
 	testing.TB
 
 	seed    uint64
 	pool    string
 	log     *linear.Log
-	now     atomic.Int64 // microseconds since noon: each that looks sees another time
+	now     atomic.Int64 // microseconds since noon; each reading is a different time
 	handles []store.Store
 
 	mu  sync.Mutex
@@ -33,18 +33,18 @@ type contest struct {
 }
 
 const (
-	lanes = 4 // nodes and clients at once
+	lanes = 4 // how many nodes act at the same time; each is a client too
 	acts  = 12
 )
 
-// newContest is one in a pool of its own.
+// newContest makes a contest for a pool of its own.
 func newContest(tb testing.TB, handles []store.Store, seed uint64) *contest {
 	tb.Helper()
 	return &contest{TB: tb, seed: seed, pool: fmt.Sprint("p", seed), log: &linear.Log{}, handles: handles}
 }
 
-// run has all lanes act in the pool, whose size the seed chooses, and then empties it. It says what
-// prevents that.
+// run lets all lanes act in the pool, whose size the seed chooses, and then empties it. It returns
+// what prevents that.
 func (c *contest) run() string {
 	c.Helper()
 	rng := dice(c.seed, "pool")
@@ -65,7 +65,7 @@ func (c *contest) run() string {
 	return c.empty()
 }
 
-// empty ends everything, one node alone.
+// empty ends all runs, from one node alone.
 func (c *contest) empty() string {
 	c.Helper()
 	l := &lane{contest: c, s: c.handles[0], node: fmt.Sprintf("n%d-0", c.seed), rng: dice(c.seed, "end"), alone: true}
@@ -100,7 +100,7 @@ func (c *contest) resize(s store.Store, client int, size slots.Pool) {
 	call.ReturnPool(linear.PoolOutput{})
 }
 
-// lane is one node, that submits, replies and cancels too.
+// lane is one node. It also submits, replies and cancels.
 type lane struct {
 	*contest
 
@@ -137,14 +137,15 @@ func (l *lane) submit(ctx context.Context) {
 	l.change(ctx, created(id, l.pool, []string{"", "a", "b"}[l.rng.IntN(3)], l.rng.IntN(2), l.time()))
 }
 
-// moves takes some run a step on, whoever it belongs to; others may do so at the same time.
+// moves takes one step with some run, whichever node it belongs to. Others may do so at the same
+// time.
 func (l *lane) moves(ctx context.Context) {
 	l.mu.Lock()
 	id := l.ids[l.rng.IntN(len(l.ids))]
 	l.mu.Unlock()
 	r, err := l.s.Run(ctx, id)
 	if err != nil {
-		return // it is not there yet
+		return // the run is not there yet
 	}
 	now := l.time()
 	switch n := l.rng.IntN(4); {
@@ -161,7 +162,7 @@ func (l *lane) moves(ctx context.Context) {
 	}
 }
 
-// change stores a commit; now and then it is not told what became of it.
+// change stores a commit. Sometimes the outcome is hidden from the lane.
 func (l *lane) change(ctx context.Context, c store.Commit) {
 	job := jobOf(&c.Run)
 	call := l.log.CallPool(l.client, linear.PoolInput{Job: &job})

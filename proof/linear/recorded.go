@@ -11,31 +11,33 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ErrInjected is what a recorded store answers where it was told to hide the truth.
+// ErrInjected is the error of a recorded store for a write whose outcome it hides.
 var ErrInjected = errors.New("linear: the acknowledgement was lost, or the request never arrived")
 
-// Fault says what becomes of one commit.
+// Fault decides the fate of one commit.
 type Fault int
 
-// The faults. After Lost it is stored and nobody is told so; after Dropped it is not stored.
+// The faults: with Lost the commit is stored, with Dropped it is not, and in both cases the caller
+// gets ErrInjected.
 const (
 	None Fault = iota
 	Lost
 	Dropped
 )
 
-// Recorded is a node's store: what the node writes goes into the log. Its reads are its own affair.
+// Recorded is a node's store that records in the log whatever the node writes. Reads are not
+// recorded.
 type Recorded struct {
 	store.Store
 	Log    *Log
 	Client int
-	// Evidence tells what a turn left, when it has ended; nil when nobody knows.
+	// Evidence returns the evidence of a turn that has ended; nil if it is unknown.
 	Evidence func(run string, attempt int) *Evidence
-	// Fault chooses the fate of each write; nil: none.
+	// Fault decides the fate of each write; nil for no faults.
 	Fault func() Fault
 }
 
-// Watch implements store.Watcher, for stores below that are one.
+// Watch implements store.Watcher, if the store below does.
 func (s *Recorded) Watch(fn func(store.Hint)) (stop func()) {
 	if w, ok := s.Store.(store.Watcher); ok {
 		return w.Watch(fn)
@@ -43,7 +45,7 @@ func (s *Recorded) Watch(fn func(store.Hint)) (stop func()) {
 	return func() {}
 }
 
-// Commit implements store.Writer. What is lost or dropped has an unknown outcome for all who look.
+// Commit implements store.Writer. In the history, a lost or dropped commit has an unknown outcome.
 func (s *Recorded) Commit(ctx context.Context, batch []store.Commit) []error {
 	fault := None
 	if s.Fault != nil {
@@ -82,7 +84,8 @@ func (s *Recorded) change(c *store.Commit) *Change {
 	return ch
 }
 
-// EventOf is the contract's event that a commit says has happened; empty when it changes no state.
+// EventOf returns the contract's event that a commit reports; empty if it does not change the
+// state.
 func EventOf(c *store.Commit) string {
 	for _, stored := range c.Events {
 		event, err := fcmp.Decode(stored.Body)
@@ -100,7 +103,8 @@ func EventOf(c *store.Commit) string {
 	return ""
 }
 
-// Claim implements store.Writer. A claim whose acknowledgement is lost has happened all the same.
+// Claim implements store.Writer. A claim whose acknowledgement is lost has taken effect all the
+// same.
 func (s *Recorded) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	asked := s.Log.Now()
 	claimed, err := s.Store.Claim(ctx, req)
@@ -119,7 +123,7 @@ func (s *Recorded) Expire(ctx context.Context, now time.Time, ids ...string) ([]
 	asked := s.Log.Now()
 	before, failed := s.Nodes(ctx)
 	gone, err := s.Store.Expire(ctx, now, ids...)
-	if err != nil { // any of those that were there may be gone
+	if err != nil { // any node that was registered may be gone
 		if failed != nil {
 			return gone, fmt.Errorf("%w, and nobody knows whom it concerns: %w", err, failed)
 		}

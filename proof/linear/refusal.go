@@ -12,26 +12,26 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Refusal is a history that could not have happened, and where it can be looked at.
+// Refusal is a history that could not have happened, with the files that show it.
 type Refusal struct {
-	HTML string // porcupine's picture of it
-	Text string // the calls in order, and how far an order of them goes
+	HTML string // porcupine's picture of the history
+	Text string // the calls by time, and the longest order that the model accepts
 }
 
-// Spec is a sequential specification that can say what it would have answered.
+// Spec is a sequential specification that can also say what it would have answered.
 type Spec struct {
 	porcupine.Model
 	Why func(state, input, output any) string
 }
 
-// Decide looks for an order in which one history could have happened. It gives up after the
-// patience, with porcupine.Unknown.
+// Decide searches for an order in which the history could have happened. It gives up with
+// porcupine.Unknown when the patience is over.
 func (s Spec) Decide(history []porcupine.Operation, patience time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(s.Model, history, patience)
 }
 
-// Explain writes a refused history into the folder, under the name. It looks at the history once
-// more, within the patience.
+// Explain writes a refused history into the folder, in files with the given name. To do so it
+// decides the history once more, within the patience.
 func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience time.Duration) (Refusal, error) {
 	_, info := porcupine.CheckOperationsVerbose(s.Model, history, patience)
 	r := Refusal{HTML: filepath.Join(dir, name+".html"), Text: filepath.Join(dir, name+".txt")}
@@ -47,8 +47,8 @@ func (s Spec) Explain(dir, name string, history []porcupine.Operation, patience 
 	return r, nil
 }
 
-// readable lists the calls by when they were made, and the longest order that the model follows,
-// with its states.
+// readable lists the calls in the order in which they were made, and the longest order that the
+// model accepts, with its states.
 func (s Spec) readable(history []porcupine.Operation, info porcupine.LinearizationInfo) string {
 	var text strings.Builder
 	sorted := slices.Clone(history)
@@ -85,7 +85,7 @@ func (s Spec) readable(history []porcupine.Operation, info porcupine.Linearizati
 	return text.String()
 }
 
-// blocked are the calls that could come next by their times.
+// blocked returns the calls that could come next by their times.
 func blocked(history, order []porcupine.Operation) (next []porcupine.Operation) {
 	type moment struct{ call, returned int64 }
 	done := make(map[moment]bool)

@@ -29,7 +29,7 @@ var (
 		"files")
 )
 
-// patience is how long one history may take to decide, though none should take a second.
+// patience is the time limit for deciding one history. None should take more than a second.
 const patience = time.Minute
 
 func seed() uint64 {
@@ -39,7 +39,7 @@ func seed() uint64 {
 	return rand.Uint64N(1 << 32)
 }
 
-// refusedDir is where the test leaves refused histories: they outlive it.
+// refusedDir returns the folder where the test leaves refused histories, which outlives the test.
 func refusedDir(tb testing.TB) string {
 	tb.Helper()
 	if *refusedAt != "" {
@@ -50,10 +50,10 @@ func refusedDir(tb testing.TB) string {
 	return dir
 }
 
-// tally is what was decided.
+// tally counts what was decided.
 type tally struct {
 	histories, calls, open int
-	events                 map[string]int // of the contract, by nodes
+	events                 map[string]int // by name: the contract's events in commits of nodes
 }
 
 func (t *tally) add(history []porcupine.Operation) {
@@ -76,7 +76,8 @@ func (t *tally) String() string {
 	return fmt.Sprintf("%d histories, %d calls, %d of them of unknown outcome", t.histories, t.calls, t.open)
 }
 
-// judge decides each run's history of a world, and returns those that could not have happened.
+// judge decides the history of each run of a world, and returns the runs whose history could not
+// have happened.
 func judge(tb testing.TB, history []porcupine.Operation, t *tally) (refused []string) {
 	tb.Helper()
 	spec := linear.NewModel(contract.Load()).Spec()
@@ -94,7 +95,7 @@ func judge(tb testing.TB, history []porcupine.Operation, t *tally) (refused []st
 	return refused
 }
 
-// report writes refused histories and says where.
+// report writes refused histories to files and logs their names.
 func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operation, refused []string) []linear.Refusal {
 	tb.Helper()
 	spec := linear.NewModel(contract.Load()).Spec()
@@ -107,8 +108,8 @@ func report(tb testing.TB, dir string, seed uint64, history []porcupine.Operatio
 	return all
 }
 
-// C4 C5 C8 E4 E6 I1 I2: what clients and nodes are answered about a run could have happened one
-// call at a time, as the contract says.
+// C4 C5 C8 E4 E6 I1 I2: the answers that clients and nodes get about a run could have been given
+// one call at a time, according to the contract.
 func TestRunsAreLinearizable(t *testing.T) {
 	for name, at := range places {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,11 @@ import (
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// place opens handles on one new store: those of processes that share it.
+// place returns a function that opens handles on one new store, as several processes do that share
+// it.
 type place func(tb testing.TB) (open func() store.Store)
 
-// share opens so many handles.
+// share opens n handles.
 func share(open func() store.Store, n int) (handles []store.Store) {
 	for range n {
 		handles = append(handles, open())
@@ -34,7 +35,7 @@ func inMemory(testing.TB) func() store.Store {
 	return func() store.Store { return s }
 }
 
-// Neither waits for a disk: what survives a crash is another proof's subject.
+// Neither store waits for a disk, because surviving a crash is the subject of another proof.
 func inFile(tb testing.TB) func() store.Store {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "runs.db")

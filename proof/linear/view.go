@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// View is what a history says of a run at one moment: everything that a caller may rely on, but for
-// texts and for times that are the writer's to choose.
+// View is what a history contains of a run at one moment: everything that a caller may rely on,
+// except texts, and times that the writer may choose.
 type View struct {
 	State                 string
 	Version, Epoch, Seq   uint64
@@ -17,16 +17,16 @@ type View struct {
 	Slot                  bool
 	Owner                 string
 	Interactions, Pending int
-	Deadline              int64 // microseconds; 0: none
+	Deadline              int64 // microseconds; 0 for none
 	AutoDecisions         int
 	Profile               string
 	Session               bool
-	Answer                string // accepted, not yet executed to the end
-	Code                  string // of a run that failed or was canceled
+	Answer                string // an answer that was accepted and not yet executed to the end
+	Code                  string // the error code of a run that failed or was canceled
 	Recovery              string
 }
 
-// ViewOf is the view of a record.
+// ViewOf returns the view of a record.
 func ViewOf(r *store.Run) View {
 	v := View{
 		State: string(r.State), Version: r.Version, Epoch: r.Epoch, Seq: r.Seq, Attempt: r.Attempt, Slot: r.Slot,
@@ -47,7 +47,8 @@ func ViewOf(r *store.Run) View {
 	return v
 }
 
-// answer names an accepted answer. The text of an automatic one is the library's.
+// answer names an accepted answer. An automatic one has no text here, since the library chooses its
+// text.
 func answer(id int, resolution, text string) string {
 	if resolution != userReply {
 		text = ""
@@ -62,7 +63,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// differs says in which fields two views differ; empty when they do not.
+// differs names the fields in which two views differ, and returns "" if they are equal.
 func differs(want, got View) (text string) {
 	if want == got {
 		return ""
@@ -76,7 +77,7 @@ func differs(want, got View) (text string) {
 	return text
 }
 
-// String shows what is set.
+// String shows the fields that are set.
 func (v View) String() string {
 	if v.State == "" {
 		return "no run"

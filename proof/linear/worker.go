@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// claim says that a node has started the run's next turn.
+// claim starts the run's next turn on a node.
 func (m *Model) claim(now run, in Input) (run, Output) {
 	facts := now.facts()
 	facts["slot_held"] = true
@@ -29,8 +29,8 @@ func (m *Model) claim(now run, in Input) (run, Output) {
 	return next, Output{}
 }
 
-// write is one commit of a node: fenced or not, compared and set, and what the contract makes of
-// its event.
+// write is one commit of a node: its fence and version are checked, and then the contract decides
+// what its event makes of the run.
 func (m *Model) write(now run, c *Change) (run, Output) {
 	switch f := c.Fence; {
 	case f != nil && (now.Owner != f.Node || now.Epoch != f.Epoch || now.left(f.Node)):
@@ -39,7 +39,7 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 		return now, Output{Err: Conflict}
 	}
 	if now.Recovery == "recovered_waiting" && c.After.Recovery == "none" {
-		return now, Output{Err: Conflict} // decided before the node went that parked the run
+		return now, Output{Err: Conflict} // the decision was made before the node went that parked the run
 	}
 	next, wrong := m.fire(now, c)
 	if wrong == "" {
@@ -51,7 +51,7 @@ func (m *Model) write(now run, c *Change) (run, Output) {
 	return next, Output{}
 }
 
-// fire says what the event of a commit makes of the run.
+// fire returns the run after the event of a commit.
 func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	if c.Event == "" {
 		return m.report(now, c)
@@ -60,7 +60,7 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	if c.Evidence != nil {
 		then.Profile = c.Evidence.Profile
 		then.Session = now.Session || c.Evidence.Handle
-	} else if now.State == "running" { // a turn's end that nobody tells more of
+	} else if now.State == "running" { // a turn's end without known evidence
 		then.Profile, then.Session = string(c.After.Profile), c.After.Session != nil
 	}
 	facts := then.facts()
@@ -90,9 +90,9 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	return m.follow(then, t, c, code)
 }
 
-// follow makes what a node's transition implies.
+// follow applies what a node's transition implies.
 func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) (next run, wrong string) {
-	node := c.After.Owner // who recovers a wait answers for it from then on
+	node := c.After.Owner // a node that recovers a waiting run owns it from then on
 	if c.Fence != nil {
 		node = c.Fence.Node
 	}
@@ -102,7 +102,7 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 		next = now.settle(settled{id: now.Pending, resolution: autoDecide})
 		next.Answer = answer(now.Pending, autoDecide, "")
 		next.AutoDecisions++
-	case t.Event == "interaction.reply.accepted": // by a node: histories of a store alone
+	case t.Event == "interaction.reply.accepted": // only in histories of a store alone, where nodes reply
 		a := c.After.Answer
 		if a == nil {
 			return now, "an accepted reply leaves no answer"
@@ -141,7 +141,7 @@ func (m *Model) follow(now run, t *contract.Transition, c *Change, code string) 
 	return next.addEvents(t, c)
 }
 
-// addEvents adds the events of a transition. Of some there may be any number.
+// addEvents counts the events of a transition. Some events may occur any number of times.
 func (now run) addEvents(t *contract.Transition, c *Change) (next run, wrong string) {
 	most := now.Seq
 	for _, e := range t.Emits {
@@ -159,7 +159,7 @@ func (now run) addEvents(t *contract.Transition, c *Change) (next run, wrong str
 	return now, ""
 }
 
-// report is a commit of a running turn that changes no state.
+// report is a commit of a running turn that does not change the state.
 func (m *Model) report(now run, c *Change) (next run, wrong string) {
 	if now.State != "running" || c.Fence == nil {
 		return now, "a report of a run that is " + now.State
@@ -174,7 +174,7 @@ func (m *Model) report(now run, c *Change) (next run, wrong string) {
 	return next, ""
 }
 
-// decide puts the evidence before the contract's gate, which must come to what the node made of it.
+// decide applies the contract's gate to the evidence. Its result must be the node's.
 func (m *Model) decide(now run, c *Change) (rule contract.GateRule, wrong string) {
 	facts := now.facts()
 	maps.Copy(facts, c.Evidence.Facts)
@@ -185,7 +185,7 @@ func (m *Model) decide(now run, c *Change) (rule contract.GateRule, wrong string
 	return rule, ""
 }
 
-// facts are those that the run itself tells.
+// facts returns the facts that follow from the run itself.
 func (now run) facts() contract.Facts {
 	t := &now.terms
 	return contract.Facts{

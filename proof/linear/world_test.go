@@ -21,7 +21,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// world is two nodes and some clients on one store, and the history of what they ask.
+// world has two nodes and some clients on one store, and the history of their calls.
 type world struct {
 	testing.TB
 
@@ -31,19 +31,19 @@ type world struct {
 	found   findings
 	nodes   [2]*node
 	clients []*lifecycle.Client
-	reaper  *lifecycle.Client // recovers, through a store that is recorded
+	reaper  *lifecycle.Client // makes recoveries, through a recorded store
 	expirer store.Store
 	chaos   bool
 }
 
 const (
 	capacity = 4
-	people   = 3 // who ask of one run at the same time
-	// lease is longer than any pause of a busy machine: who loses it is told so by chaos.
+	people   = 3 // how many people make calls about one run at the same time
+	// lease is longer than any pause of a busy machine: nodes lose it only through wreak.
 	lease = 200 * time.Second
 )
 
-// node is a host process that may be shut down and started again.
+// node is a host process that can be shut down and started again.
 type node struct {
 	*world
 
@@ -53,10 +53,11 @@ type node struct {
 	end    func()
 }
 
-// processes share a store: two nodes and two front ends, with a handle each.
+// processes is the number of processes that share a store: two nodes and two front ends, with a
+// handle each.
 const processes = 4
 
-// newWorld is one on these handles.
+// newWorld makes a world on these handles.
 func newWorld(tb testing.TB, handles []store.Store, seed uint64) *world {
 	tb.Helper()
 	w := &world{TB: tb, seed: seed, clock: newClock(), log: &linear.Log{}, chaos: true}
@@ -80,7 +81,7 @@ func (w *world) client(s store.Store) *lifecycle.Client {
 	return c
 }
 
-// faults are rolled once in n writes.
+// faults returns a function that draws a fault about once in n writes.
 func (w *world) faults(name string, n int) func() linear.Fault {
 	var mu sync.Mutex
 	rng := dice(w.seed, name)
@@ -126,8 +127,8 @@ func (n *node) start() {
 	n.end = func() {
 		cancel()
 		err := <-served
-		// The clock is so fast that on a busy machine the limit of an engine call may pass before an agent
-		// was scheduled. Then it returns later.
+		// The clock is so fast that on a busy machine the time limit of an engine call may pass
+		// before its agent has been scheduled. Then the call returns later.
 		if errors.Is(err, lifecycle.ErrStuck) {
 			assert.Eventually(n, func() bool { return len(n.Stuck()) == 0 }, time.Minute, time.Millisecond)
 			err = nil
@@ -138,7 +139,7 @@ func (n *node) start() {
 	}
 }
 
-// live has batches of runs live their lives while the nodes crash, leave and come back.
+// live runs batches of runs to their ends, while the nodes crash, leave and come back.
 func (w *world) live(batches, size int) {
 	w.Helper()
 	for _, n := range w.nodes {
@@ -163,21 +164,21 @@ func (w *world) live(batches, size int) {
 	}
 }
 
-// wreak is what happens to hosts.
+// wreak makes nodes fail until ctx ends.
 func (w *world) wreak(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		w.clock.ponder(ctx, time.Duration(500+rng.IntN(4000))*time.Millisecond)
 		n := w.nodes[rng.IntN(2)]
 		switch rng.IntN(6) {
-		case 0: // it is shut down, and started again
+		case 0: // the node is shut down and started again
 			n.end()
 			n.start()
-		case 1, 2: // it is taken for dead, and goes on as a zombie until it notices
+		case 1, 2: // the node is expired, and goes on as a zombie until it notices
 			if all, err := w.expirer.Nodes(ctx); err == nil && len(all) > 0 {
-				_, _ = w.expirer.Expire(ctx, time.Time{}, all[rng.IntN(len(all))].ID) // the history tells
+				_, _ = w.expirer.Expire(ctx, time.Time{}, all[rng.IntN(len(all))].ID) // the history shows the outcome
 			}
 		case 3, 4:
-			_, _ = w.reaper.Recover(ctx) // as above
+			_, _ = w.reaper.Recover(ctx) // the history shows the outcome
 		case 5:
 			n.agents[string(fsm.ProfileStickyProcess)].KillAny()
 		}
