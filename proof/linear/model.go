@@ -66,7 +66,7 @@ func (m *Model) do(now run, in Input) (run, Output) {
 		if !now.left(in.Node) {
 			now.gone += in.Node + "\n"
 		}
-		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14: readers see the run recovered
+		if now.State == "waiting_user" && !now.Slot && now.Owner == in.Node && now.Session { // TR-14
 			now.Recovery = "recovered_waiting"
 		}
 		return now, Output{}

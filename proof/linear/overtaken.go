@@ -99,7 +99,7 @@ func readiness(history []porcupine.Operation) (spans []span) {
 func latest(spans []span, id string, claim porcupine.Operation) (j Job, ok bool) {
 	for _, s := range spans {
 		if s.ID == id && s.from < claim.Return && s.until >= claim.Call && s.until <= claim.Return {
-			if ok { // which one?
+			if ok { // two states are possible
 				return j, false
 			}
 			j, ok = s.Job, true

@@ -13,8 +13,9 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agent is the engine of one profile in one process. What it heard it says at the end, so that an
-// answer that was lost, or came twice, is missing there or stands there twice.
+// agent is the engine of one profile in one process. At the end of a run it lists the answers that
+// it has heard, so that a lost answer is missing in that list, and an answer that came twice is in
+// it twice.
 type agent struct {
 	view     *view
 	kind     fsm.Profile
@@ -22,11 +23,11 @@ type agent struct {
 	onLoss   func(string, error) // guarded by world.mu
 }
 
-// session is a resident process: what it has heard.
+// session is a resident process, with the answers that it has heard.
 type session struct {
 	heard  []string
-	busy   bool // a turn uses it
-	broken bool // it died meanwhile
+	busy   bool // a turn is using the process
+	broken bool // the process died during the turn
 }
 
 var (
@@ -86,13 +87,13 @@ func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return a.outcome(t, p, heard)
 }
 
-// step waits at the gate.
+// step waits at the gate until the scheduler lets it go on.
 func (a *agent) step(ctx context.Context, t engine.Turn, what string, apply func()) error {
 	return a.view.ask(ctx, &request{kind: "Agent", what: fmt.Sprintf("%s attempt %d %s", t.RunID, t.Attempt, what),
 		apply: apply})
 }
 
-// resume is what the agent has heard by now, the answer of this turn included.
+// resume returns the answers that the agent has heard, including that of this turn.
 func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 	w := a.view.world
 	if a.kind == fsm.ProfileStickyProcess {
@@ -128,7 +129,7 @@ func (a *agent) resume(t engine.Turn) (heard []string, err error) {
 	return heard, nil
 }
 
-// expired reports that the provider has forgotten the run's session.
+// expired reports whether the provider has forgotten the run's session.
 func (a *agent) expired(runID string) bool {
 	p := a.view.world.runPlan(runID)
 	return p.expires > 0 && time.Since(epoch) > p.expires
@@ -151,12 +152,12 @@ func (a *agent) Reap(_ context.Context, runID string) error {
 	return nil
 }
 
-// handle is a session with so many messages.
+// handle returns a session that contains the answers.
 func handle(heard []string) *engine.SessionHandle {
 	return &engine.SessionHandle{Engine: "agent", Version: "1", Data: []byte("=" + strings.Join(heard, "|"))}
 }
 
-// broken ends a turn that could not go on, and its process with it.
+// broken ends a turn that could not go on, and the agent's process.
 func (a *agent) broken(ctx context.Context, t engine.Turn, err error) (engine.Outcome, error) {
 	a.drop(t.RunID)
 	if cause := context.Cause(ctx); cause != nil {
@@ -172,7 +173,7 @@ func (a *agent) drop(runID string) {
 	delete(a.sessions, runID)
 }
 
-// outcome is what the turn leaves.
+// outcome returns the result of the turn.
 func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outcome, error) {
 	w := a.view.world
 	o := engine.Outcome{Process: engine.Process{Status: engine.OK}}
@@ -204,7 +205,7 @@ func (a *agent) outcome(t engine.Turn, p turnPlan, heard []string) (engine.Outco
 	return o, nil
 }
 
-// said is what an agent says that has heard these answers.
+// said is the final text of an agent that has heard these answers.
 func said(heard []string) string {
 	return fmt.Sprintf("I heard %d: [%s]", len(heard), strings.Join(heard, "|"))
 }
@@ -228,7 +229,7 @@ func (a *agent) OnLoss(fn func(string, error)) func() {
 	}
 }
 
-// lose lets the run's resident process die by itself.
+// lose makes the run's resident process die.
 func (a *agent) lose(runID string) {
 	w := a.view.world
 	w.mu.Lock()

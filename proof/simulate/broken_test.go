@@ -17,7 +17,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// careless is a store that accepts what is written under a right that was lost.
+// careless is a store that accepts writes under a lost lease or epoch.
 type careless struct{ store.Store }
 
 func (s careless) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -32,8 +32,8 @@ func (s careless) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// torn is a store that keeps events apart from records, and loses some of them: those of every
-// ninth commit.
+// torn is a store that stores events apart from records, and loses the events of every ninth
+// commit.
 type torn struct {
 	store.Store
 	commits int
@@ -66,8 +66,8 @@ func (s *torn) Events(ctx context.Context, id string, after uint64, limit int) (
 	return left, err
 }
 
-// generous is a store that counts before it claims, and has one slot more than there are when two
-// claim at one time.
+// generous is a store that counts the free slots before it claims, so that two concurrent claims
+// can use one slot more than there is.
 type generous struct {
 	store.Store
 	claims int
@@ -91,8 +91,8 @@ func (s *generous) Claim(ctx context.Context, req store.ClaimRequest) ([]store.C
 	return s.Store.Claim(ctx, req)
 }
 
-// twice is a store that does not compare versions: who comes second, or tries again what had
-// arrived, is stored behind the first.
+// twice is a store that does not compare versions: a commit that lost a race, or a retry of one
+// that was stored, is stored after the first.
 type twice struct{ store.Store }
 
 func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
@@ -107,7 +107,7 @@ func (s twice) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// following is the commit as it would follow the record.
+// following returns the commit, changed so that it follows the current record.
 func following(c store.Commit, now store.Run) store.Commit {
 	shift := now.Seq - (c.Run.Seq - uint64(len(c.Events)))
 	c.Expect, c.Run.Version, c.Run.Seq = now.Version, now.Version+1, c.Run.Seq+shift
@@ -120,7 +120,7 @@ func following(c store.Commit, now store.Run) store.Commit {
 	return c
 }
 
-// undead is a store that says that a lease is taken, and goes on taking what is written under it.
+// undead is a store that acknowledges the end of a lease, and goes on accepting writes under it.
 type undead struct{ store.Store }
 
 func (s undead) Expire(ctx context.Context, now time.Time, ids ...string) ([]store.Node, error) {
@@ -140,12 +140,12 @@ func (keyless) Settled(context.Context, string, string) (interaction.Record, err
 	return interaction.Record{}, store.ErrNotFound
 }
 
-// A check that cannot fail shows nothing: each broken store is found within few seeds.
+// A check that cannot fail proves nothing: it must find each broken store within a few seeds.
 func TestABrokenStoreIsFound(t *testing.T) {
 	const within = 1500
 	for name, broken := range map[string]struct {
 		open func(store.Store) store.Store
-		why  string // a part of what is said of it; empty where much may follow
+		why  string // a part of the message; empty if different promises may be broken
 	}{
 		"a stale epoch is accepted": {func(s store.Store) store.Store { return careless{s} }, ""},
 		"events are stored apart": {func(s store.Store) store.Store {

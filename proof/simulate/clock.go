@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// clock is the time as one process tells it.
+// clock is the clock of one process.
 type clock struct{ view *view }
 
 // Now implements lifecycle.Clock.
 func (c clock) Now() time.Time { return time.Now().Add(c.view.skew) }
 
-// timer is somebody's wish to be woken.
+// timer is one call of Clock.Timer.
 type timer struct {
 	due    time.Time
-	since  int            // the step in which it was made
-	asker  [6]uintptr     // who asked for it: the code
-	c      chan time.Time // not buffered: it is fired only while somebody waits for it and nothing else
-	missed int            // the step at which nobody waited for it
+	since  int            // the step in which the timer was made
+	asker  [6]uintptr     // the call stack of the code that made it
+	c      chan time.Time // not buffered, so the timer fires only while a goroutine waits for it
+	missed int            // the last step at which the timer was due and no goroutine waited
 }
 
-// compare orders the timers of one process, however its goroutines were scheduled. Timers that are
-// equal are fired together.
+// compare orders the timers of one process independently of how its goroutines were scheduled.
+// Timers that are equal fire together.
 func (t *timer) compare(o *timer) int {
 	return cmp.Or(t.due.Compare(o.due), cmp.Compare(t.since, o.since), slices.Compare(t.asker[:], o.asker[:]))
 }
 
-// Timer implements lifecycle.Clock. Timers are fired by the scheduler, one at a time and only for
-// somebody who waits: so no select of the library ever has to choose between a timer and something
-// else, which no seed could decide.
+// Timer implements lifecycle.Clock. The scheduler fires one timer at a time, and only while a
+// goroutine waits for it. A select of the library thus never has to choose between a timer and
+// another case, a choice that no seed could decide.
 func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	v, w := c.view, c.view.world
 	t := &timer{due: time.Now().Add(d), c: make(chan time.Time), missed: -1}
@@ -47,18 +47,19 @@ func (c clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	}
 }
 
-// forget takes a timer off the list. The caller holds the world's lock.
+// forget removes a timer from the list. The caller holds the world's lock.
 func (v *view) forget(t *timer) {
 	if i := slices.Index(v.timers, t); i >= 0 {
 		v.timers = slices.Delete(v.timers, i, i+1)
 	}
 }
 
-// beat is what all who act in a world of one rhythm keep to.
+// beat is the interval on which people, agents and deadlines act in a world with rhythm.
 const beat = 5 * time.Second
 
-// rest waits for as long as d, and reports whether it did. In a world of one rhythm it goes on to
-// the next beat, so that people, agents and deadlines meet far oftener than by chance.
+// rest waits for the duration, and returns false if done ends first. In a world with rhythm it
+// waits until the next beat after that, so that people, agents and deadlines meet much more often
+// than by chance.
 func (v *view) rest(done <-chan struct{}, d time.Duration) bool {
 	if v.world.plan.rhythm {
 		d += beat - time.Since(epoch.Add(-d))%beat
@@ -73,7 +74,7 @@ func (v *view) rest(done <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// ticks reports whether a timer of the view may be fired.
+// ticks reports whether a timer of the view may fire.
 func (v *view) ticks(now time.Time) bool {
 	for _, t := range v.timers {
 		if !t.due.After(now) && t.missed < v.touched {
@@ -83,8 +84,8 @@ func (v *view) ticks(now time.Time) bool {
 	return false
 }
 
-// tick fires the first timer that is due and that somebody waits for, and reports whether there was
-// one.
+// tick fires the first timer that is due and that a goroutine waits for, and reports whether there
+// was one.
 func (v *view) tick(now time.Time, step int) bool {
 	w := v.world
 	w.mu.Lock()
@@ -105,7 +106,7 @@ func (v *view) tick(now time.Time, step int) bool {
 	return fired != nil
 }
 
-// next is when the next timer of the view falls due; zero when it has none ahead.
+// next returns when the next timer of the view falls due, or zero if there is none in the future.
 func (v *view) next(now time.Time) time.Time {
 	for _, t := range v.timers {
 		if t.due.After(now) {

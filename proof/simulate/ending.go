@@ -8,8 +8,8 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// settled reports that nothing is to come any more: each run has ended or waits for ever, and
-// whoever wanted something has gone.
+// settled reports whether nothing is left to happen: each run has ended or waits for ever, and all
+// people have gone.
 func (w *world) settled() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -27,7 +27,7 @@ func (w *world) settled() bool {
 	return true
 }
 
-// unsettled says what is still to come.
+// unsettled describes what is left to happen.
 func (w *world) unsettled() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,7 +48,7 @@ func (w *world) unsettled() string {
 	return strings.Join(open, ", ")
 }
 
-// holds reports that the world goes on for this person.
+// holds reports whether the world must go on for this person.
 func (w *world) holds(p *person) bool {
 	if p.gone {
 		return false
@@ -56,13 +56,13 @@ func (w *world) holds(p *person) bool {
 	return !p.passive || !w.waitsForEver(p.run.spec.ID)
 }
 
-// waitsForEver reports that the run waits for a person, with no deadline.
+// waitsForEver reports whether the run waits for a person, without a deadline.
 func (w *world) waitsForEver(id string) bool {
 	r := w.witness.runs[id]
 	return r != nil && r.State == fsm.StateWaitingUser && r.Deadline.IsZero()
 }
 
-// goHome ends the hosts in good order.
+// goHome stops the hosts in good order.
 func (w *world) goHome() {
 	if w.ended {
 		return
@@ -76,7 +76,7 @@ func (w *world) goHome() {
 	}
 }
 
-// gone reports that nobody is left.
+// gone reports whether all hosts and people have ended.
 func (w *world) gone() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +93,7 @@ func (w *world) gone() bool {
 			return false
 		}
 	}
-	// An agent that its host left behind may still ask for something.
+	// An agent that its host abandoned may still have a request at the gate.
 	asks := func(r *request) bool { return !r.left }
 	return !slices.ContainsFunc(w.waiting, asks) && !slices.ContainsFunc(w.arrived, asks)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Watch implements store.Watcher. Hints reach a process when the scheduler says so, if they do.
+// Watch implements store.Watcher. The scheduler decides when a hint reaches a process, and whether.
 func (v *view) Watch(fn func(store.Hint)) (stop func()) {
 	w := v.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v.watchers = append(v.watchers, &fn)
 	return func() {
-		v.handingOver.Lock() // no hint is on its way to fn once this has returned
+		v.handingOver.Lock() // once this has returned, fn is not called any more
 		defer v.handingOver.Unlock()
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -22,7 +22,7 @@ func (v *view) Watch(fn func(store.Hint)) (stop func()) {
 	}
 }
 
-// heard is called by the store after commits, while the world is quiescent.
+// heard receives the store's hints, which come after commits, while the world is quiescent.
 func (w *world) heard(h store.Hint) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,9 +33,9 @@ func (w *world) heard(h store.Hint) {
 	}
 }
 
-// deliver passes on one of the hints that are on their way to the view, chosen by the seed. Only one
-// at a time: whoever is woken by it must not get the next one meanwhile. It returns the hint, for
-// the trace.
+// deliver passes on one hint to the view's watchers, chosen by the seed. It passes on one at a
+// time: a goroutine that a hint wakes up must not get the next hint before the world is quiescent
+// again. It returns the hint, for the trace.
 func (v *view) deliver(r *rand.Rand, rates rates) string {
 	w, i := v.world, 0
 	if len(v.hints) > 1 && chance(r, rates.shuffle) {

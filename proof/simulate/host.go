@@ -12,30 +12,30 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// host is a machine on which a node lives, one process after the other.
+// host is a machine that runs a node: one process after the other.
 type host struct {
 	world *world
 	name  string
 	skew  time.Duration
-	idle  *view // waits between two processes
+	idle  *view // used to wait between two processes
 
-	living *process // guarded by world.mu; nil between two
-	ending *process // the scheduler's; the process that was asked to end
+	living *process // guarded by world.mu; nil between two processes
+	ending *process // used by the scheduler only; the process that was asked to end
 	home   bool     // guarded by world.mu
 }
 
-// process is one life of a node.
+// process is one process of a node.
 type process struct {
 	view   *view
 	sticky *agent
 	cancel context.CancelFunc
 	killed chan struct{} // closed by the scheduler
-	ended  chan struct{} // closed when nothing that it started is left
+	ended  chan struct{} // closed when all its goroutines have ended
 }
 
-// live lets processes follow each other until the world ends. One that was killed is succeeded
-// though its goroutines, which this process cannot end, are still there: they reach nobody any
-// more.
+// live runs one process after the other until the world ends. It starts the next process after a
+// kill although the goroutines of the killed one, which cannot be ended from outside, still exist:
+// every request of theirs fails.
 func (h *host) live() {
 	w := h.world
 	for first := true; first || h.idle.rest(w.ending, 2*time.Second); first = false {
@@ -88,22 +88,22 @@ func (p *process) serve(ctx context.Context) {
 		err = lc.Serve(ctx)
 		lc.Close()
 	}
-	// An agent that stood still with its host, or is deaf, may be left behind (J10); in a calm
-	// world there is none.
+	// Serve may abandon an agent that was paused with its host, or that ignores its cancellation
+	// (J10). In a calm world there is no such agent.
 	stuck := errors.Is(err, lifecycle.ErrStuck) && !w.plan.calm
 	if err != nil && !errors.Is(err, errOutage) && !errors.Is(err, errCrashed) && !stuck {
 		w.fault(v.name + " ended: " + err.Error())
 	}
 }
 
-// process is the living one; nil between two.
+// process returns the running process; nil between two.
 func (h *host) process() *process {
 	h.world.mu.Lock()
 	defer h.world.mu.Unlock()
 	return h.living
 }
 
-// stop tells the process to end.
+// stop tells the process to shut down.
 func (h *host) stop() {
 	p := h.process()
 	h.ending = p
@@ -111,7 +111,7 @@ func (h *host) stop() {
 	p.cancel()
 }
 
-// kill ends it without a word.
+// kill ends the process without a shutdown.
 func (h *host) kill() {
 	p := h.process()
 	h.world.kill(p.view)

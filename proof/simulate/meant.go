@@ -9,8 +9,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// meant says why a run may not have ended as it did: each code needs its cause, and where nothing
-// went wrong there are few causes.
+// meant explains why a run must not have ended as it did, or returns "". Each error code needs a
+// cause in the plan, and in a calm world few causes exist.
 func (e *ending) meant(*ending) string {
 	r := &e.run
 	if r.State == fsm.StateCanceled && e.plan.cancelAt == 0 {
@@ -30,10 +30,10 @@ func (e *ending) meant(*ending) string {
 	case fsm.CodeInteractiveMaxAttemptExceeded:
 		because = e.plan.spec.MaxAttempts > 0
 	case fsm.CodeInteractionWaitTimeout, fsm.CodeInteractiveAutoDecisionLimitExceeded:
-		because = true // it may be that nobody was there in time
+		because = true // people may simply have been too late
 	case fsm.CodeInteractionProcessLost, fsm.CodeOrchestratorRestartInterrupted, fsm.CodeTurnInterrupted:
 		because = !w.plan.calm
-	case fsm.CodeTurnRepeatLimitExceeded: // J3: not before it was repeated as often as that
+	case fsm.CodeTurnRepeatLimitExceeded: // J3: only after that many repeats
 		because = !w.plan.calm && e.plan.spec.Repeatable &&
 			e.requeued(fsm.EventRestartRequeue)+e.requeued(fsm.EventTurnYielded) >= lifecycle.DefaultMaxRepeats
 	case fsm.CodeSessionResumeFailed:
@@ -45,7 +45,8 @@ func (e *ending) meant(*ending) string {
 	return ""
 }
 
-// recount counts which arrows of the contract the run went along, and what else its log tells.
+// recount counts the contract's transitions in the run's log, and the rare branches that the log
+// shows.
 func (w *world) recount(e *ending) {
 	for _, event := range e.log {
 		var c fcmp.StateChanged

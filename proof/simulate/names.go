@@ -7,8 +7,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// names gives nodes names that depend on the seed alone: the library makes their ids at random, and
-// stores list by id.
+// names gives each node a name that depends on the seed alone. The library makes random ids for
+// nodes, and stores list nodes by id, so that the ids would decide an order.
 type names struct {
 	given map[string]string // by the library's id
 	ids   map[string]string // by name
@@ -19,7 +19,7 @@ func newNames() names {
 	return names{given: make(map[string]string), ids: make(map[string]string), count: make(map[string]int)}
 }
 
-// name is the node's name, and the text itself where it is none.
+// name returns the node's name, or the text itself if it is not a node's id.
 func (n *names) name(id string) string {
 	if name, ok := n.given[id]; ok {
 		return name
@@ -42,8 +42,8 @@ func (n *names) join(host, id string) string {
 	return name
 }
 
-// named is the batch as the store is given it. It is a copy: the caller may use its own again once
-// the call has returned.
+// named returns the batch with names in place of ids. It is a copy: the caller may use its own
+// batch again once the call has returned.
 func (n *names) named(batch []store.Commit) []store.Commit {
 	batch = slices.Clone(batch)
 	for i := range batch {

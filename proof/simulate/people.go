@@ -14,31 +14,31 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// person is somebody who has to do with one run, at a client of their own.
+// person makes calls about one run, through a client of their own.
 type person struct {
 	*lifecycle.Client
 	world   *world
 	view    *view
 	run     *runPlan
-	passive bool // only looks: a run that waits for ever keeps nobody here
+	passive bool // only reads, and so need not stay for a run that waits for ever
 	gone    bool // guarded by world.mu
 
-	// What they were told, for the verdict.
+	// What the person's calls returned, for the verdict.
 	accepted []acceptedReply
 	canceled bool            // their cancel ended the run
-	seen     []fcmp.Event    // by a follower
-	final    *store.Run      // by one who waits
-	refused  map[string]bool // keys of replies that were not, for good
-	maybe    map[string]bool // texts of replies without a key whose outcome they never learned
+	seen     []fcmp.Event    // the events that a follower got
+	final    *store.Run      // the run that Wait returned
+	refused  map[string]bool // the keys of replies that were refused for good
+	maybe    map[string]bool // the texts of replies without a key whose outcome they never learned
 }
 
-// acceptedReply is a reply that was accepted.
+// acceptedReply is a reply that the library reported as accepted.
 type acceptedReply struct {
 	reply    interaction.Reply
 	replayed bool
 }
 
-// populate brings hosts and people into the world.
+// populate adds hosts and people to the world.
 func (w *world) populate() {
 	for i, skew := range w.plan.skews {
 		h := &host{world: w, name: string(rune('a' + i)), skew: skew}
@@ -58,7 +58,7 @@ func (w *world) populate() {
 
 func (w *world) person(run *runPlan, name string) *person {
 	v := w.newView(name, 0)
-	v.only = "-" // who does not follow needs no hints
+	v.only = "-" // only followers need hints
 	c, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: v, Clock: clock{v}, Poll: w.plan.poll})
 	if err != nil {
 		panic(err)
@@ -66,8 +66,8 @@ func (w *world) person(run *runPlan, name string) *person {
 	return &person{Client: c, world: w, view: v, run: run, refused: make(map[string]bool), maybe: make(map[string]bool)}
 }
 
-// send lets a person live. It is called while the world is quiescent, or by somebody whose own life
-// is not over.
+// send starts a person's life. It is called while the world is quiescent, or by a person whose own
+// life is not over.
 func (w *world) send(p *person, life func()) {
 	w.mu.Lock()
 	w.people = append(w.people, p)
@@ -82,21 +82,20 @@ func (w *world) send(p *person, life func()) {
 	}()
 }
 
-// pause is a while of doing something else; false when the world ends.
+// pause waits for the duration; it returns false when the world ends.
 func (p *person) pause(d time.Duration) bool { return p.view.rest(p.world.ending, d) }
 
-// unclear reports whether an answer tells nothing: the call is to be made again.
+// unclear reports whether an error leaves the outcome unknown, so that the call must be made again.
 func unclear(err error) bool { return errors.Is(err, errOutage) || errors.Is(err, errCrashed) }
 
-// submits tries to submit the run for as long as it takes; then come the others who have to do with
-// it.
+// submits tries to submit the run until it succeeds, and then sends the other people of the run.
 func (p *person) submits(ctx context.Context) {
 	for again := p.run.submitAt; p.pause(again); again = time.Second {
 		_, err := p.Submit(ctx, p.run.spec)
 		if err == nil {
 			break
 		}
-		if errors.Is(err, lifecycle.ErrUnknownPool) { // no host has been able to make it yet
+		if errors.Is(err, lifecycle.ErrUnknownPool) { // no host has created the pool yet
 			continue
 		}
 		if !unclear(err) {
@@ -125,7 +124,7 @@ func (p *person) submits(ctx context.Context) {
 	}
 }
 
-// replies answers one question after the other, until the run has ended or the patience has.
+// replies answers questions until the run has ended or the person's patience is over.
 func (p *person) replies(ctx context.Context, plan *replierPlan) {
 	r := rand.New(rand.NewPCG(plan.seed, 0))
 	for range plan.patience {
@@ -156,7 +155,7 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 		text := fmt.Sprintf("%s says yes to %d", plan.name, asked)
 		ok := p.reply(ctx, plan, asked, text)
 		if ok && plan.clumsy && plan.keyed && r.IntN(2) == 0 {
-			p.reply(ctx, plan, asked, "something else") // under the same key
+			p.reply(ctx, plan, asked, "something else") // another text under the same key
 		}
 		if ok && plan.keyed && r.IntN(3) == 0 {
 			p.reply(ctx, plan, asked, text)
@@ -164,8 +163,8 @@ func (p *person) replies(ctx context.Context, plan *replierPlan) {
 	}
 }
 
-// reply replies to an interaction until the outcome is clear, and reports whether the reply was
-// accepted, now or before. Without a key there is no second try.
+// reply replies to an interaction until the outcome is known, and reports whether the reply was
+// accepted, now or by an earlier try. A reply without a key is not tried again.
 func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text string) bool {
 	w := p.world
 	reply := interaction.Reply{ID: id, Text: text, Actor: plan.name}
@@ -211,7 +210,7 @@ func (p *person) reply(ctx context.Context, plan *replierPlan, id int, text stri
 	}
 }
 
-// cancels has the run canceled.
+// cancels cancels the run.
 func (p *person) cancels(ctx context.Context) {
 	tried := false
 	for d := p.run.cancelAt; p.pause(d); d = time.Second {
@@ -233,7 +232,7 @@ func (p *person) cancels(ctx context.Context) {
 	}
 }
 
-// recovers asks for a recovery, twice (E6).
+// recovers starts a recovery twice in a row (E6).
 func (p *person) recovers(ctx context.Context) {
 	for range 2 {
 		if !p.pause(p.world.plan.asks) {
@@ -249,7 +248,7 @@ func (p *person) recovers(ctx context.Context) {
 	}
 }
 
-// until is a context that ends when the world does.
+// until returns a context that ends when the world does.
 func (p *person) until() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(p.world.ctx)
 	go func() {
@@ -262,7 +261,7 @@ func (p *person) until() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// follows reads the run's events, connecting anew after errors and as often as the plan says.
+// follows reads the run's events. It connects again after errors, and as often as the plan says.
 func (p *person) follows(plan followerPlan) {
 	ctx, cancel := p.until()
 	defer cancel()

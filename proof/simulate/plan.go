@@ -10,59 +10,59 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// plan is what a seed decides before the world begins. Worlds differ in what goes wrong in them,
-// too: one in eight has no fault at all, and its runs must end exactly as they were meant to.
+// plan is what a seed decides before the world begins. Worlds also differ in what can go wrong: one
+// in eight is calm, without any fault, and its runs must end exactly as planned.
 type plan struct {
 	calm   bool
-	rhythm bool            // people and agents act on the beat
-	skews  []time.Duration // of the hosts' clocks
+	rhythm bool            // people and agents act on the beat, see rest
+	skews  []time.Duration // how far the hosts' clocks are off
 	pool   slots.Pool
 	lease  time.Duration
 	poll   time.Duration
 	grace  time.Duration
-	limit  int // turns that one host executes at one time
+	limit  int // how many turns a host executes at one time
 	runs   []*runPlan
 	rates  rates
-	asks   time.Duration // when an operator asks for a recovery; 0: never
-	peace  time.Duration // after which nothing goes wrong any more
+	asks   time.Duration // when an operator starts a recovery; 0 for never
+	peace  time.Duration // the time after which nothing goes wrong any more
 }
 
-// rates are how often things go wrong, each of a thousand.
+// rates say how often something goes wrong, in a thousand cases.
 type rates struct {
 	refuse  int // a call fails before its effect
 	lose    int // a call has its effect and its acknowledgement is lost
-	late    int // an acknowledgement waits behind others
-	advance int // time passes though something could happen
+	late    int // an acknowledgement is delayed
+	advance int // time passes although something else could happen first
 	drop    int // a hint is lost
 	double  int // a hint comes twice
 	shuffle int // hints come in another order
 	fault   int // a host is paused, cut off, killed or stopped, or an agent's process dies
-	order   int // what came later goes first
+	order   int // the later of two requests goes first
 }
 
-// runPlan is one run: its specification, what its agent does, and what people do about it.
+// runPlan is the plan of one run: its specification, what its agent does, and what people do.
 type runPlan struct {
 	spec      lifecycle.Spec
 	sticky    bool
-	turns     []turnPlan // by the number of answers that were heard
+	turns     []turnPlan // by the number of answers that the agent has heard
 	submitAt  time.Duration
 	repliers  []*replierPlan
-	cancelAt  time.Duration // 0: nobody cancels
+	cancelAt  time.Duration // 0 if it is not canceled
 	followers []followerPlan
-	waits     bool          // somebody waits for its end
-	expires   time.Duration // 0: its sessions never do
-	clings    bool          // what a dead worker left of it cannot be ended
+	waits     bool          // a person waits for its end
+	expires   time.Duration // when its sessions expire; 0 for never
+	clings    bool          // the process that a dead worker left cannot be ended
 }
 
 // turnPlan is what an agent does in one turn.
 type turnPlan struct {
 	messages int
-	handle   bool          // tells its session before the turn ends
-	takes    time.Duration // of thinking
-	deaf     bool          // does not end when it is told to
+	handle   bool          // reports its session before the turn ends
+	takes    time.Duration // how long the agent thinks
+	deaf     bool          // ignores its cancellation
 	fails    bool          // ends with a failed process
 	busy     int           // how often its model is overloaded before it executes
-	asks     bool          // otherwise it is done
+	asks     bool          // asks a question; otherwise the agent is done
 	policy   interaction.DecisionPolicy
 }
 
@@ -70,26 +70,26 @@ type turnPlan struct {
 type replierPlan struct {
 	name     string
 	seed     uint64
-	thinks   time.Duration // at most
+	thinks   time.Duration // the longest time before a reply
 	keyed    bool
-	patience int  // looks before they give up
-	clumsy   bool // answers what was answered, and what was not asked
+	patience int  // how often they read the run before they give up
+	clumsy   bool // also answers questions that are settled or were never asked
 }
 
-// followerPlan is somebody who reads a run's events.
+// followerPlan is a person who reads a run's events.
 type followerPlan struct {
 	name   string
-	breaks int // events after which they connect anew; 0: never
+	breaks int // after how many events they connect again; 0 for never
 }
 
 func chance(r *rand.Rand, ofThousand int) bool { return r.IntN(1000) < ofThousand }
 
-// seconds is a whole number of them.
+// seconds returns a random number of whole seconds.
 func seconds(r *rand.Rand, least, most int) time.Duration {
 	return time.Duration(least+r.IntN(most-least+1)) * time.Second
 }
 
-// millis is not.
+// millis returns a random number of milliseconds.
 func millis(r *rand.Rand, least, most int) time.Duration {
 	return time.Duration(least+r.IntN(most-least+1))*time.Millisecond + time.Duration(r.IntN(1000))*time.Microsecond
 }
@@ -128,8 +128,8 @@ func newPlan(r *rand.Rand) *plan {
 	return p
 }
 
-// newRates leaves out half of all that may go wrong, so that what is rare meets what is frequent in
-// some worlds.
+// newRates sets about half of the rates to zero, so that a rare fault meets a frequent one in some
+// worlds.
 func newRates(r *rand.Rand) rates {
 	some := func(most int) int {
 		if r.IntN(2) == 0 {
@@ -196,9 +196,9 @@ func newRun(r *rand.Rand, id string, calm bool) *runPlan {
 	return run
 }
 
-// overload has the models of some agents answer that they are overloaded, more often than some runs
-// are retried. Its random numbers come from a generator of its own, so a seed still gives the world
-// that it gave before overloads were added.
+// overload makes the models of some agents overloaded, for some runs more often than they are
+// retried. Its random numbers come from a generator of its own, so that a seed still draws
+// everything else as it did before overloads existed.
 func (p *runPlan) overload() {
 	r := rand.New(rand.NewPCG(uint64(p.submitAt), uint64(p.spec.SessionTimeout)))
 	if r.IntN(2) == 0 {
@@ -223,5 +223,5 @@ func newTurn(r *rand.Rand, asks, calm bool) turnPlan {
 	return t
 }
 
-// epoch is when the time of a bubble begins.
+// epoch is the time at which a bubble begins.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

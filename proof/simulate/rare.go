@@ -1,8 +1,8 @@
 package simulate
 
-// Rare returns what worlds must show together: branches that are there for what seldom happens, and
-// would otherwise be proven by nothing. Beside them there are the contract's transitions, each as
-// "from → to: event".
+// Rare returns the rare branches that the worlds must reach together. They exist for rare events,
+// so no other test might execute them. The contract's transitions must be reached as well, each
+// counted as "from → to: event".
 func Rare() []string {
 	return []string{
 		"a call had its effect after its caller had given up",

@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// What a store or a host says when it is out of order.
+// The errors of a store or a host that fails.
 var (
 	errOutage  = errors.New("simulate: the store is out of order")
 	errCrashed = errors.New("simulate: the process is dead")
@@ -19,23 +19,23 @@ var (
 type request struct {
 	view  *view
 	kind  string
-	what  string // what is asked, in words that are the same whenever the seed is
-	store bool   // it may fail; a step of an agent does not
-	apply func() // has its effect; called at most once, while the world is quiescent
+	what  string // describes the request, in the same words for the same seed
+	store bool   // a call of the store, which may fail; a step of an agent does not
+	apply func() // makes the call; called at most once, while the world is quiescent
 
-	done chan struct{} // closed when the caller is answered
-	err  error         // instead of what apply found; set before done is closed
+	done chan struct{} // closed when the caller may go on
+	err  error         // replaces the result of apply; set before done is closed
 
-	left    bool           // guarded by world.mu; the caller's context ended, nobody waits for the answer
-	doomed  bool           // the scheduler's; the caller is dead
-	applied bool           // the scheduler's; the answer is on its way
+	left    bool           // guarded by world.mu; the caller's context ended, and the caller has gone
+	doomed  bool           // used by the scheduler only; the caller is dead
+	applied bool           // used by the scheduler only; the answer is on its way
 	said    string         // what the store said, for the trace
-	claims  []hold         // that it made
-	commits []store.Commit // that it asks for
+	claims  []hold         // the claims that the call made
+	commits []store.Commit // the commits that the call contains
 }
 
-// compare orders requests that came to the gate in the same quiet moment, however their goroutines
-// were scheduled.
+// compare orders requests that arrived in the same quiescent moment, independently of how their
+// goroutines were scheduled.
 func (r *request) compare(o *request) int {
 	return cmp.Or(strings.Compare(r.view.name, o.view.name), strings.Compare(r.kind, o.kind), strings.Compare(r.what,
 		o.what))
@@ -47,8 +47,8 @@ func (r *request) answer(err error) {
 	close(r.done)
 }
 
-// ask waits at the gate. The error says that what the request is for was not answered: whether it
-// has had its effect is not known.
+// ask waits at the gate. An error means that there is no answer; whether the request took effect is
+// unknown.
 func (v *view) ask(ctx context.Context, r *request) error {
 	r.view, r.done = v, make(chan struct{})
 	if !v.world.enter(r) {
@@ -63,7 +63,7 @@ func (v *view) ask(ctx context.Context, r *request) error {
 	}
 }
 
-// enter puts the request among those that wait; a dead process asks nothing.
+// enter adds the request to those that wait. A dead process cannot add one.
 func (w *world) enter(r *request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,7 +80,7 @@ func (w *world) leave(r *request) {
 	r.left = true
 }
 
-// do is a call that goes through the gate.
+// do makes a call through the gate.
 func do[T any](ctx context.Context, v *view, kind, what string, call func() (T, error)) (T, error) {
 	var out, none T
 	var failed error

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// maxSteps is far beyond what any world needs: one that takes more goes round in circles.
+// maxSteps is far more than any world needs: a world that takes more steps is in an endless loop.
 const maxSteps = 20_000
 
-// live lets one thing happen after the other, until everything is settled and everybody has gone
-// home.
+// live makes one event happen after the other, until everything is settled and all have gone.
 func (w *world) live() {
 	w.populate()
 	for {
@@ -40,7 +39,8 @@ func (w *world) live() {
 	}
 }
 
-// collect takes in what came to the gate, in an order that no scheduling of goroutines can change.
+// collect takes over the requests that arrived, in an order that does not depend on the scheduling
+// of goroutines.
 func (w *world) collect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -50,14 +50,14 @@ func (w *world) collect() {
 	w.arrived = nil
 }
 
-// choice is something that may happen next.
+// choice is an event that may happen next.
 type choice struct {
-	request int // of those that wait; -1: another thing
+	request int // the index of a waiting request; -1 for another event
 	hints   *view
 	timers  *view
 }
 
-// turn lets one thing happen: an answer, a timer, a hint, or that time passes.
+// turn makes one event happen: an answer, a timer, a hint, or the passing of time.
 func (w *world) turn(now time.Time) {
 	choices := w.choices(now)
 	if len(choices) == 0 || !w.calmed && chance(w.rand, w.plan.rates.advance) {
@@ -80,7 +80,7 @@ func (w *world) turn(now time.Time) {
 	case c.timers != nil:
 		w.note(c.timers.name, "is woken")
 		c.timers.touched = w.step
-		if !c.timers.tick(now, w.step) { // nobody waited yet
+		if !c.timers.tick(now, w.step) { // no goroutine waits for it yet
 			w.turn(now)
 		}
 	default:
@@ -95,8 +95,8 @@ func (w *world) rates() rates {
 	return w.plan.rates
 }
 
-// choices are what may happen now, in a stable order: answers in the order of their calls, then
-// timers, then hints.
+// choices returns the events that may happen now, in a stable order: requests in the order of their
+// arrival, then timers, then hints.
 func (w *world) choices(now time.Time) []choice {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +121,7 @@ func (w *world) choices(now time.Time) []choice {
 
 func (v *view) awake(now time.Time) bool { return !v.paused.After(now) }
 
-// serve lets a request have its effect, or its answer, or neither.
+// serve makes a request take effect, or answers it, or does neither.
 func (w *world) serve(i int) {
 	r, rates := w.waiting[i], w.rates()
 	take := func() { w.waiting = slices.Delete(w.waiting, i, i+1) }
@@ -170,7 +170,7 @@ func (w *world) apply(r *request) {
 	r.claims, r.said = w.claimed, w.said
 }
 
-// reply answers a request that has had its effect.
+// reply answers a request that has taken effect. The answer may be lost.
 func (w *world) reply(r *request, lost bool) {
 	if !lost {
 		for _, h := range r.claims {
@@ -193,7 +193,7 @@ func (w *world) answer(r *request, err error) {
 	r.answer(err)
 }
 
-// pass lets time go on to when the next thing is due; it reports false when nothing is.
+// pass lets time pass until the next event is due; it returns false if none is.
 func (w *world) pass(now time.Time) bool {
 	var next time.Time
 	earliest := func(t time.Time) {
@@ -217,8 +217,8 @@ func (w *world) pass(now time.Time) bool {
 	return true
 }
 
-// abort ends a world in which a promise was broken: all processes die. Whoever is let go on may leave
-// what it asked for, so the world is quiescent again before the next one is looked at.
+// abort ends a world in which a promise was broken: it kills all processes. A goroutine that goes
+// on may abandon other requests, so abort waits for quiescence after each one.
 func (w *world) abort() {
 	if w.step > maxSteps {
 		w.fault(fmt.Sprintf("%d steps were not enough: %s", maxSteps, w.unsettled()))
@@ -247,13 +247,13 @@ func (w *world) abort() {
 			synctest.Wait()
 		}
 		if !moved {
-			time.Sleep(time.Second) // deadlines of contexts
+			time.Sleep(time.Second) // lets the deadlines of contexts fire
 		}
 	}
 }
 
-// kill lets a process die: what it asked may still have its effect, and what the answer would have
-// been nobody hears.
+// kill makes a process die. Its requests may still take effect, but no goroutine gets their
+// answers.
 func (w *world) kill(v *view) {
 	w.mu.Lock()
 	v.dead, v.paused, v.cut, v.hints = true, time.Time{}, time.Time{}, nil

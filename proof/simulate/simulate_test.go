@@ -26,17 +26,17 @@ var (
 	only  = flag.Uint64("seed", 0, "the seed of the one world to live; -v shows its trace. 0: many")
 )
 
-// enough is how many worlds show every branch, with some margin.
+// enough is a number of worlds that reaches every branch, with some margin.
 const enough = 20_000
 
-// world lives one world in a bubble of its own.
+// world runs one world in a bubble of its own.
 func world(t *testing.T, seed uint64, o simulate.Options) (r *simulate.Report) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) { r = simulate.Run(seed, o) })
 	return r
 }
 
-// failWithTrace fails the test with what was broken under a seed, and the steps that led to it.
+// failWithTrace fails the test with the broken promise of a seed, and the steps that led to it.
 func failWithTrace(t *testing.T, seed uint64) {
 	t.Helper()
 	const last = 80
@@ -46,7 +46,7 @@ func failWithTrace(t *testing.T, seed uint64) {
 		seed, strings.Join(r.Broken, "\n"), len(trace), len(r.Trace), seed, strings.Join(trace, "\n"))
 }
 
-// total is what all worlds come to.
+// total sums up all worlds.
 type total struct {
 	mu        sync.Mutex
 	counts    simulate.Counts // guarded by mu
@@ -72,10 +72,10 @@ func (all *total) enough() bool {
 	return len(all.broken) >= 3
 }
 
-// live lives many worlds, one on each core at a time.
+// live runs many worlds, as many at one time as there are cores.
 func live(t *testing.T, first uint64, n int, o simulate.Options) *total {
 	t.Helper()
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // worlds are small, and gone soon
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // worlds are small and short-lived
 	all := &total{sightings: make(map[string]int)}
 	var next atomic.Int64
 	t.Run("worlds", func(t *testing.T) {
@@ -92,8 +92,8 @@ func live(t *testing.T, first uint64, n int, o simulate.Options) *total {
 	return all
 }
 
-// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10: whatever goes wrong, and in whatever order,
-// every promise is kept.
+// A1 C5 C8 D3 D6 E1 E2 E3 E4 E6 F8 F9 I1 I2 I6 I10: every promise is kept, whatever goes wrong, and
+// in whatever order.
 func TestSeeds(t *testing.T) {
 	if *only != 0 {
 		r := world(t, *only, simulate.Options{Trace: true})
@@ -119,7 +119,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// arrows are the transitions of the contract, as worlds show them.
+// arrows returns the transitions of the contract, in the form in which worlds count them.
 func arrows() (all []string) {
 	for _, row := range contract.Load().Transitions {
 		all = append(all, row.From+" → "+row.To+": "+row.Event)
@@ -127,7 +127,7 @@ func arrows() (all []string) {
 	return all
 }
 
-// A failing seed is of use only when it fails again: the same seed is the same world, to the last
+// A failing seed is only useful if it fails again: the same seed gives the same world, to the last
 // byte of the last event.
 func TestASeedIsAlwaysTheSameWorld(t *testing.T) {
 	different := make(map[uint64]bool)

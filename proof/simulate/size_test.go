@@ -2,7 +2,7 @@
 
 package simulate_test
 
-// How many worlds are lived when nobody says, and how many are lived twice.
+// How many worlds run by default, and how many of them run twice.
 const (
 	usual    = enough
 	repeated = 500

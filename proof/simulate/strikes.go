@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// strike lets something go wrong with a host, and reports whether anything did.
+// strike makes something go wrong with a host, and reports whether it did.
 func (w *world) strike(now time.Time) bool {
 	h := w.hosts[w.rand.IntN(len(w.hosts))]
 	p := h.process()
@@ -39,7 +39,7 @@ func (w *world) strike(now time.Time) bool {
 	return true
 }
 
-// bereave lets a resident process die.
+// bereave makes a resident process of the agent die, and reports whether there was one.
 func (w *world) bereave(a *agent) bool {
 	w.mu.Lock()
 	ids := slices.Sorted(maps.Keys(a.sessions))
@@ -54,7 +54,7 @@ func (w *world) bereave(a *agent) bool {
 	return true
 }
 
-// calm lets nothing go wrong any more: who was cut off or stood still goes on.
+// calm ends all faults: processes that were cut off or paused go on.
 func (w *world) calm() {
 	w.calmed = true
 	for _, v := range w.all() {

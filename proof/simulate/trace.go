@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// trace is what happened, in order: always its hash, and its text when somebody wants to read it.
+// trace records what happened, in order. It always computes a hash, and keeps the text if somebody
+// wants to read it.
 type trace struct {
 	hash  uint64
 	store bool

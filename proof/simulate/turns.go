@@ -6,25 +6,25 @@ import (
 	"github.com/interlude-go/interlude/engine"
 )
 
-// turns is what agents were asked to do.
+// turns records the turns that agents were asked to execute.
 type turns struct {
 	world *world
 	calls map[string][]*call // by run, in order
 }
 
-// call is one turn that an agent was asked for.
+// call is one turn that an agent was asked to execute.
 type call struct {
 	view    *view
 	attempt int
 	epoch   uint64
-	answer  int // the interaction that it goes on with; 0 in the first turn
+	answer  int // the interaction whose answer it got; 0 in the first turn
 	text    string
 	over    bool // guarded by world.mu
 }
 
-// start notes a call, while the world is quiescent. An attempt is executed once, whoever thinks
-// that it is theirs; and its claim was stored before. It returns how often an agent was asked to go
-// on from there before.
+// start records a call, while the world is quiescent. It checks that no attempt is executed twice,
+// whichever node believes to own it, and that its claim was stored before. It returns how often an
+// agent was asked before to go on from the same place.
 func (t *turns) start(v *view, turn engine.Turn) (before int) {
 	w := t.world
 	c := &call{view: v, attempt: turn.Attempt, epoch: turn.Epoch}

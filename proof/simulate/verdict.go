@@ -23,7 +23,7 @@ type ending struct {
 	people  []*person
 }
 
-// judge compares what everybody was told with each other, after the end.
+// judge compares, after the end, what all participants were told.
 func (w *world) judge() {
 	slices.SortFunc(w.people, func(p, o *person) int { return strings.Compare(p.view.name, o.view.name) })
 	var lines bytes.Buffer
@@ -52,7 +52,7 @@ func (w *world) judge() {
 	}
 }
 
-// read collects what is left of a run; its log goes to lines.
+// read collects what is left of a run, and writes its log to lines.
 func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	e := &ending{plan: p, calls: w.turns.calls[p.spec.ID]}
 	var err error
@@ -84,8 +84,9 @@ func (w *world) read(p *runPlan, lines *bytes.Buffer) (*ending, error) {
 	return e, nil
 }
 
-// answered says which reply was lost, or accepted twice: each that somebody was told is accepted
-// stands in the history under its key, and what stands there somebody said.
+// answered explains which reply was lost, or accepted twice. Each reply that was reported as
+// accepted must be in the history under its key, and each reply in the history must be one that a
+// person sent.
 func (e *ending) answered(*ending) string {
 	replies := make(map[int]acceptedReply)
 	maybe := make(map[string]bool)
@@ -127,7 +128,7 @@ func (e *ending) answered(*ending) string {
 	return ""
 }
 
-// answers are what agents were to go on with, in order.
+// answers returns the answers that agents had to go on with, in order.
 func (e *ending) answers() (texts []string) {
 	for _, r := range e.settled {
 		if r.Resolution != interaction.Abandoned {
@@ -137,7 +138,7 @@ func (e *ending) answers() (texts []string) {
 	return texts
 }
 
-// requeued is how often a turn of the run went back to the queue by the event.
+// requeued counts how often the event put a turn of the run back into the queue.
 func (e *ending) requeued(by fsm.Event) (n int) {
 	for _, event := range e.log {
 		var c fcmp.StateChanged
@@ -149,8 +150,8 @@ func (e *ending) requeued(by fsm.Event) (n int) {
 	return n
 }
 
-// executed says which answer was not executed, or oftener than it may be: once, and again only
-// where the run says that a turn may be repeated.
+// executed explains which answer was not executed, or was executed too often. Each must be executed
+// once; it may be executed again only if the run may repeat turns.
 func (e *ending) executed(*ending) string {
 	requeued, putOff := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded)
 	if requeued > 0 && !e.plan.spec.Repeatable {
@@ -190,7 +191,7 @@ func (e *ending) executed(*ending) string {
 	return ""
 }
 
-// followed says who missed an event, or saw what is not there.
+// followed explains which follower missed an event, or got one that does not exist.
 func (e *ending) followed(*ending) string {
 	for _, p := range e.people {
 		if p.final != nil && (p.final.Version != e.run.Version || p.final.State != e.run.State) {

@@ -13,23 +13,23 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// view is the store, and the time, as one process sees them: a host, or a person's client.
+// view is the store and the clock of one process: of a host, or of a person's client.
 type view struct {
 	world *world
-	name  string // of the host or the person
+	name  string // the name of the host or the person
 	skew  time.Duration
-	only  string // the run whose hints come here; empty: all
+	only  string // the run whose hints are delivered here; empty for all
 
 	timers      []*timer            // guarded by world.mu, and read freely while the world is quiescent
 	watchers    []*func(store.Hint) // guarded by world.mu
 	handingOver sync.Mutex          // held while hints are passed on
-	hints       []store.Hint        // on their way here
+	hints       []store.Hint        // the hints on their way
 	dead        bool                // guarded by world.mu
-	paused      time.Time           // until then nothing happens here
-	cut         time.Time           // until then the store cannot be reached
-	hangs       bool                // what is asked while it is cut off waits; otherwise it fails
+	paused      time.Time           // until then, nothing in the process goes on
+	cut         time.Time           // until then, the store cannot be reached
+	hangs       bool                // calls wait while the process is cut off; otherwise they fail
 	joins       int
-	touched     int // the step at which something came here
+	touched     int // the last step at which something reached the process
 }
 
 var (
@@ -127,7 +127,7 @@ func (v *view) Events(ctx context.Context, id string, after uint64, limit int) (
 	})
 }
 
-// history is a run and its settled interactions.
+// history is the result of History.
 type history struct {
 	run     store.Run
 	settled []interaction.Record
@@ -150,7 +150,7 @@ func (v *view) Settled(ctx context.Context, id, key string) (interaction.Record,
 	})
 }
 
-// fallen is what is due, and when something is next.
+// fallen is the result of Due.
 type fallen struct {
 	due  []store.Run
 	next time.Time
@@ -175,8 +175,8 @@ func (v *view) Orphans(ctx context.Context, skip, limit int) ([]store.Run, error
 	})
 }
 
-// Confirm implements store.Confirmer: the world's store forgets nothing, but the way there is as
-// long as any.
+// Confirm implements store.Confirmer. The world's store loses nothing, but this call goes through
+// the gate like any other.
 func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error {
 	if err := read(v); err != nil {
 		return err
@@ -185,7 +185,8 @@ func (v *view) Confirm(ctx context.Context, read func(store.Reader) error) error
 	return err
 }
 
-// Join implements store.Registry. Here the lease is the only sign by which a process can find another one dead.
+// Join implements store.Registry. It removes the process's identity, so that an expired lease is
+// the only sign by which other processes can find this one dead.
 func (v *view) Join(ctx context.Context, n store.Node, now time.Time) error {
 	_, err := do(ctx, v, "Join", "", func() (struct{}, error) { return struct{}{}, v.world.join(v, n, now) })
 	return err

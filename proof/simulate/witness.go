@@ -11,21 +11,21 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// witness remembers each run as it was last stored, and compares what is stored next with what the
-// store promised. It is told by the scheduler alone, while the world is quiescent.
+// witness remembers each run as it was last stored, and compares the next commit with the promises
+// of the store. Only the scheduler calls it, while the world is quiescent.
 type witness struct {
 	world *world
 	runs  map[string]*store.Run
 	nodes map[string]bool
 }
 
-// hold is a claim.
+// hold identifies a claim.
 type hold struct {
 	runID string
 	epoch uint64
 }
 
-// commit stores a batch and looks at what became of it.
+// commit stores a batch and checks the results.
 func (w *world) commit(v *view, batch []store.Commit) []error {
 	errs := w.store.Commit(w.ctx, batch)
 	for i := range batch {
@@ -52,14 +52,14 @@ func (w *world) commit(v *view, batch []store.Commit) []error {
 	return errs
 }
 
-// write is a commit as somebody tries it, once or oftener.
+// write identifies a commit. It is the same for each retry.
 type write struct {
 	who     string
 	runID   string
 	version uint64
 }
 
-// racer names what the commit of a client, or of a node that owns nothing, was for.
+// racer names the purpose of a commit by a client, or by a node that owns nothing.
 func racer(c *store.Commit) string {
 	switch {
 	case c.Settled == nil && c.Run.State.Terminal():
@@ -72,7 +72,7 @@ func racer(c *store.Commit) string {
 	return string(c.Settled.Resolution)
 }
 
-// run reads a run for somebody, who may want to know whether a write of theirs has arrived.
+// run reads a run for a process, which may want to know whether one of its writes was stored.
 func (w *world) run(v *view, id string) (store.Run, error) {
 	r, err := w.store.Run(w.ctx, id)
 	if err == nil {
@@ -84,7 +84,7 @@ func (w *world) run(v *view, id string) (store.Run, error) {
 	return w.names.run(r), err
 }
 
-// claim claims and looks at what was started.
+// claim makes a claim and checks the runs that were started.
 func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 	claimed, err := w.store.Claim(w.ctx, req)
 	for i := range claimed {
@@ -94,7 +94,7 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 			w.fault(fmt.Sprintf("run %s was claimed for %s and is %s's under epoch %d", c.Run.ID, req.Node, c.Run.Owner,
 				c.Run.Epoch))
 		}
-		w.unheard[hold{c.Run.ID, c.Run.Epoch}] = true // until the answer is heard
+		w.unheard[hold{c.Run.ID, c.Run.Epoch}] = true // until the answer arrives
 		w.claimed = append(w.claimed, hold{c.Run.ID, c.Run.Epoch})
 		w.said += "starts " + c.Run.ID + " "
 		c.Run = w.names.run(c.Run)
@@ -107,7 +107,7 @@ func (w *world) claim(req store.ClaimRequest) ([]store.Claimed, error) {
 }
 
 func (w *world) join(v *view, n store.Node, now time.Time) error {
-	n.Identity = "" // as if it were on another machine
+	n.Identity = "" // as if the process were on another machine
 	w.mu.Lock()
 	name := w.names.join(v.name, n.ID)
 	w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *world) expire(now time.Time, ids []string) ([]store.Node, error) {
 	return gone, err
 }
 
-// stored compares a commit that was accepted with what was known.
+// stored compares an accepted commit with the previous record.
 func (x *witness) stored(c *store.Commit) {
 	w, prev := x.world, x.runs[c.Run.ID]
 	if f := c.Fence; f != nil {
@@ -148,8 +148,8 @@ func (x *witness) stored(c *store.Commit) {
 	x.compareRun(c.Run.ID, c)
 }
 
-// departed reads the runs that a node parked which has just gone: they are recovered, and nothing
-// was written (J7).
+// departed reads the runs that were parked by a node that has just gone: they must be recovered
+// without a write (J7).
 func (x *witness) departed(node string) {
 	w := x.world
 	for id, prev := range x.runs {
@@ -167,7 +167,7 @@ func (x *witness) departed(node string) {
 	}
 }
 
-// compareRun reads a run that was just written, and compares it with what is expected.
+// compareRun reads a run that was just written, and compares it with the commit.
 func (x *witness) compareRun(id string, c *store.Commit) {
 	w := x.world
 	run, err := w.store.Run(w.ctx, id)
@@ -188,7 +188,7 @@ func (x *witness) compareRun(id string, c *store.Commit) {
 	}
 }
 
-// follows says why a record cannot be the next one of a run; empty when it can.
+// follows explains why a record cannot be the next one of a run; it returns "" if it can.
 func follows(prev, next *store.Run, c *store.Commit) string {
 	switch {
 	case next.Version != prev.Version+1:
@@ -212,8 +212,8 @@ func follows(prev, next *store.Run, c *store.Commit) string {
 	return ""
 }
 
-// coherent says why what a record says of state, slot and question does not agree (I10); empty
-// when it does.
+// coherent explains how state, slot and question of a record contradict each other (I10); it
+// returns "" if they do not.
 func coherent(r *store.Run) string {
 	waits := r.State == fsm.StateWaitingUser
 	switch {
@@ -230,8 +230,8 @@ func coherent(r *store.Run) string {
 	return ""
 }
 
-// pools counts the slots that runs hold, and compares them with what the store says and with what
-// there are.
+// pools counts the slots that runs hold, and compares the counts with those of the store and with
+// the capacities.
 func (x *witness) pools() {
 	w := x.world
 	held, byKey := 0, make(map[string]int)

@@ -14,21 +14,21 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// world is what lives under one seed.
+// world is everything that runs under one seed.
 type world struct {
 	ctx   context.Context
 	plan  *plan
-	rand  *rand.Rand  // the scheduler's alone
-	store store.Store // as nothing stands between: for the scheduler and the verdict
+	rand  *rand.Rand  // used by the scheduler only
+	store store.Store // without the gate, for the scheduler and the verdict
 
 	mu      sync.Mutex
 	names   names      // guarded by mu
-	arrived []*request // guarded by mu; came since the world was quiescent
+	arrived []*request // guarded by mu; have arrived since the world was last quiescent
 	views   []*view    // guarded by mu; by name
 
-	processes int // guarded by mu; whose goroutines are not gone
+	processes int // guarded by mu; how many have goroutines left
 
-	waiting []*request // the scheduler's; at the gate
+	waiting []*request // used by the scheduler only; the requests at the gate
 	options []choice
 	hosts   []*host
 	people  []*person
@@ -39,34 +39,34 @@ type world struct {
 
 	witness witness
 	turns   turns
-	claimed []hold         // by the last call
-	said    string         // of the last call, for the trace
-	unheard map[hold]bool  // claims whose answer was not heard
-	lost    map[write]bool // that were made and not acknowledged
-	failed  map[write]bool // that were not made
+	claimed []hold         // the claims of the last call
+	said    string         // the result of the last call, for the trace
+	unheard map[hold]bool  // claims whose answer did not arrive
+	lost    map[write]bool // writes that took effect and were not acknowledged
+	failed  map[write]bool // writes that had no effect
 	trace   trace
 
 	noting    sync.Mutex
 	sightings map[string]int // guarded by noting
 	faults    []string       // guarded by noting
-	counts    Counts         // the scheduler's
+	counts    Counts         // used by the scheduler only
 }
 
-// Options are how a world is looked at.
+// Options configure a run of a world.
 type Options struct {
 	// Trace keeps a readable line for each step.
 	Trace bool
-	// Store puts something between the world and its store, which is in memory. Nil: nothing.
+	// Store wraps the world's store, which is in memory. It may be nil.
 	Store func(store.Store) store.Store
 }
 
-// Counts are how much happened.
+// Counts say how much happened.
 type Counts struct {
 	Seeds, Steps, Operations, Faults int
 	Simulated                        time.Duration
 }
 
-// Add adds those of another world.
+// Add adds the counts of another world.
 func (c *Counts) Add(o Counts) {
 	c.Seeds += o.Seeds
 	c.Steps += o.Steps
@@ -80,21 +80,21 @@ func (c Counts) String() string {
 		c.Simulated.Hours(), c.Steps, c.Operations, c.Faults)
 }
 
-// Report is what became of a world.
+// Report is the result of a world.
 type Report struct {
 	Seed uint64
-	// Broken is which promises were, in words; empty when all were kept.
+	// Broken describes the promises that were broken; empty if all were kept.
 	Broken []string
-	// Hash is that of all that happened: equal for equal seeds.
+	// Hash is a hash of everything that happened: equal for equal seeds.
 	Hash uint64
-	// Trace is what happened, when it was asked for.
+	// Trace has a line for each step, if Options.Trace asks for it.
 	Trace []string
 	// Sightings counts the rare branches that were reached.
 	Sightings map[string]int
 	Counts    Counts
 }
 
-// Run lives a world from its beginning to its end, in a synctest bubble of its own.
+// Run runs a world from its beginning to its end, in the caller's synctest bubble.
 func Run(seed uint64, o Options) *Report {
 	r := rand.New(rand.NewPCG(seed, 0x696e7465726c7564))
 	w := newWorld(newPlan(r), r, o)
@@ -127,7 +127,7 @@ func newWorld(p *plan, r *rand.Rand, o Options) *world {
 	return w
 }
 
-// newView is the store as a process sees it that begins now.
+// newView returns the store and the clock of a process that starts now.
 func (w *world) newView(name string, skew time.Duration) *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,18 +135,18 @@ func (w *world) newView(name string, skew time.Duration) *view {
 	i, _ := slices.BinarySearchFunc(w.views, name, func(v *view, name string) int {
 		return strings.Compare(v.name, name)
 	})
-	w.views = slices.Insert(slices.Clone(w.views), i, v) // by name, whoever comes first
+	w.views = slices.Insert(slices.Clone(w.views), i, v) // sorted by name, independent of who comes first
 	return v
 }
 
-// all returns the views of all who live, by name.
+// all returns the views of all living processes, sorted by name.
 func (w *world) all() []*view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.views // nobody changes it in place
+	return w.views // the slice is never changed in place
 }
 
-// leaveView ends what a process sees.
+// leaveView removes a process's view.
 func (w *world) leaveView(v *view) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +154,7 @@ func (w *world) leaveView(v *view) {
 	w.views = slices.DeleteFunc(slices.Clone(w.views), func(o *view) bool { return o == v })
 }
 
-// script is what the run's agent does in the turn.
+// script returns the agent's plan for the turn.
 func (w *world) script(t engine.Turn) turnPlan {
 	answered := 0
 	if len(t.Answers) > 0 {
@@ -173,14 +173,14 @@ func (w *world) runPlan(id string) *runPlan {
 	return nil
 }
 
-// saw counts a branch that only some worlds reach.
+// saw counts a rare branch.
 func (w *world) saw(what string) {
 	w.noting.Lock()
 	defer w.noting.Unlock()
 	w.sightings[what]++
 }
 
-// fault notes a promise that was broken.
+// fault records a broken promise.
 func (w *world) fault(what string) {
 	w.noting.Lock()
 	defer w.noting.Unlock()
@@ -193,5 +193,5 @@ func (w *world) broken() bool {
 	return len(w.faults) > 0
 }
 
-// note adds a step to the trace: who, what, and what came of it.
+// note adds a step to the trace: who, what, and the result.
 func (w *world) note(words ...string) { w.trace.add(time.Since(epoch), words...) }
