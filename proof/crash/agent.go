@@ -8,17 +8,18 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// Turn is what a plan's agent does in one round. It follows from the turn alone, so that it is the
+// Turn is what a plan's agent does in one round. It depends on the turn alone, so that it is the
 // same in every host.
 type Turn func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error)
 
-// agent is an engine of one profile. It writes down what it is given before it does it.
+// agent is an engine of one profile. It writes each turn that it is given to the journal before it
+// acts.
 type agent struct {
 	enginetest.FakeAgent
 
 	journal *Journal
 	store   *Store
-	turns   map[string]Turn // by the run's name
+	turns   map[string]Turn // by the name of the run
 }
 
 func (a *agent) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {

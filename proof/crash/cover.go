@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Find returns the scenario of the name.
+// Find returns the scenario with the name.
 func Find(name string) (*Scenario, error) {
 	all := Scenarios()
 	for i := range all {
@@ -19,7 +19,7 @@ func Find(name string) (*Scenario, error) {
 	return nil, fmt.Errorf("crash: no scenario %q", name)
 }
 
-// Versions are those of the runs of a case, by their names.
+// Versions returns the versions of the runs of a case, by their names.
 func Versions(ctx context.Context, s store.Store, id string) (map[string]uint64, error) {
 	page, err := s.Runs(ctx, store.Query{Newest: true})
 	all := make(map[string]uint64)
@@ -31,8 +31,8 @@ func Versions(ctx context.Context, s store.Store, id string) (map[string]uint64,
 	return all, err
 }
 
-// Covers says whether every version that the runs of the case came to since was written at a point
-// of this host: that there is no way to the store around the points.
+// Covers checks that every version that the runs of the case have reached since was written at a
+// point of this host. It returns an error if there is a way to the store around the points.
 func (s *Store) Covers(ctx context.Context, id string, since map[string]uint64) error {
 	now, err := Versions(ctx, s.Store, id)
 	if err != nil {

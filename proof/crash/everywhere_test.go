@@ -16,11 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/points.txt anew")
 
-// pointsFile is the file with all points, a line each: a harness that finds fewer has lost some, one
-// that finds more is to say so.
+// pointsFile lists all points, one on each line. A change of the code that loses a point, or adds
+// one, must change this file.
 const pointsFile = "testdata/points.txt"
 
-// tally is what was played.
+// tally counts what was played.
 type tally struct {
 	mu     sync.Mutex
 	lines  []string // guarded by mu
@@ -40,7 +40,7 @@ func (a *tally) add(scenario string, p crash.Point) {
 	a.cases += len(p.Outcomes())
 }
 
-// check compares the points with those that are known; more says that there may be others.
+// check compares the points with the file's. With more set, there may be others besides.
 func (a *tally) check(tb testing.TB, scenario string, more bool) {
 	tb.Helper()
 	if more {
@@ -51,7 +51,8 @@ func (a *tally) check(tb testing.TB, scenario string, more bool) {
 		"the points of %s differ from %s; -update writes it anew", scenario, pointsFile)
 }
 
-// everywhere plays each scenario once, and once more for each of its points and outcomes.
+// everywhere plays each scenario once without a fault, and once for each of its points and
+// outcomes.
 func everywhere(t *testing.T, more bool, play func(*testing.T, *crash.Scenario, crash.Fault) []crash.Point) {
 	t.Helper()
 	var all tally
@@ -85,7 +86,7 @@ func everywhere(t *testing.T, more bool, play func(*testing.T, *crash.Scenario, 
 	}
 }
 
-// expected are the points that the scenario is known to have.
+// expected returns the points of the scenario in the file.
 func expected(tb testing.TB, scenario string) (lines []string) {
 	tb.Helper()
 	text, err := os.ReadFile(pointsFile)

@@ -14,35 +14,36 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// Host is a process of a case, or what stands for one: it serves, and people ask of it.
+// Host is a process of a case, or a part of this process that stands for one. It serves, and has
+// people who use it.
 type Host struct {
 	Scenario *Scenario
-	// Case tells the runs of one time that the scenario is played from those of another.
+	// Case distinguishes the runs of one play of the scenario from those of others.
 	Case    string
 	Store   *Store
 	Journal *Journal
 	Clock   lifecycle.Clock
-	// Role is what the host is there for.
+	// Role is the host's part in the case.
 	Role Role
 
 	agents map[string]engine.Engine
 	sticky *agent
-	watch  *lifecycle.Client // those who see what happens; no part of the host
+	watch  *lifecycle.Client // observes the runs without points; not a part of the host
 }
 
 // Role is a host's part in a case.
 type Role string
 
-// The roles: the first ends when every run is in its place, the second has the fault, and the last
-// brings everything to its end.
+// The roles. The first host ends when every run is in its place, the second has the fault, and the
+// last brings all runs to their ends.
 const (
 	First  Role = "first"
 	Second Role = "second"
 	Last   Role = "last"
 )
 
-// Lease is the host's lease, in the time of its clock. It is long enough that a busy machine does
-// not lose it.
+// Lease is the host's lease, in the time of its clock. A busy machine does not lose so long a
+// lease.
 const Lease = 54 * time.Second
 
 // Play serves until the work is done, the host is ended, or ctx ends.
@@ -77,7 +78,7 @@ func (h *Host) Play(ctx context.Context) error {
 	return errors.Join(err, all.Wait())
 }
 
-// insist does it again while its answer is lost, as whoever starts a host again does.
+// insist repeats a call whose answer was lost, as an operator does who starts a host again.
 func (h *Host) insist(do func() error) error {
 	for {
 		if err := do(); !errors.Is(err, ErrLost) {
@@ -103,7 +104,7 @@ func (h *Host) furnish() {
 	}
 }
 
-// people do what they do for each run, at one time.
+// people runs the people of all runs, concurrently.
 func (h *Host) people(ctx context.Context, lc *lifecycle.Lifecycle) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(h.Scenario.Runs))
@@ -124,7 +125,7 @@ func (h *Host) people(ctx context.Context, lc *lifecycle.Lifecycle) error {
 	return err
 }
 
-// until looks again and again.
+// until waits until done returns true. It polls once a second.
 func (h *Host) until(ctx context.Context, done func() bool) error {
 	for !done() {
 		tick, stop := h.Clock.Timer(time.Second)

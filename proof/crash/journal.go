@@ -17,22 +17,22 @@ type Entry struct {
 	Run string `json:"run"`
 
 	Attempt int    `json:"attempt,omitempty"`
-	Input   string `json:"input,omitempty"` // "prompt" for a first one
+	Input   string `json:"input,omitempty"` // "prompt" in a first turn
 
 	Key     string               `json:"key,omitempty"`
 	Receipt *interaction.Receipt `json:"receipt,omitempty"`
 	Refused string               `json:"refused,omitempty"`
 }
 
-// Journal is what really happened outside of the store: each entry is on the disk before what it
-// tells goes on. Without a file it is kept in memory.
+// Journal records what really happened outside of the store. Each entry is on the disk before the
+// agent or the person goes on. Without a file, the journal is in memory.
 type Journal struct {
 	mu   sync.Mutex
 	file *os.File // guarded by mu
 	all  []Entry  // guarded by mu
 }
 
-// OpenJournal opens the file, with what it has from hosts before this one.
+// OpenJournal opens the file, and reads the entries of earlier hosts.
 func OpenJournal(path string) (*Journal, error) {
 	j := &Journal{}
 	old, err := os.ReadFile(path)
@@ -51,7 +51,7 @@ func OpenJournal(path string) (*Journal, error) {
 	return j, err
 }
 
-// Add adds an entry, one write of one line.
+// Add adds an entry, in one write of one line.
 func (j *Journal) Add(e Entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

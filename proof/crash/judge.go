@@ -15,7 +15,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Verdict is what Judge is to expect.
+// Verdict has what Judge needs to know about a case.
 type Verdict struct {
 	Scenario *Scenario
 	Case     string
@@ -24,7 +24,7 @@ type Verdict struct {
 	Crashed bool
 }
 
-// Judge says what is wrong with what a case has left.
+// Judge joins everything that is wrong with the state that a case has left.
 func (v Verdict) Judge(ctx context.Context, s store.Store) error {
 	var wrong []error
 	for i := range v.Scenario.Runs {
@@ -51,9 +51,9 @@ func (v Verdict) Judge(ctx context.Context, s store.Store) error {
 type life struct {
 	run      store.Run
 	records  []interaction.Record
-	started  int // turns
+	started  int // the number of turns
 	requeued int
-	putOff   int // turns that failed for a passing reason
+	putOff   int // the number of turns that failed for a passing reason
 	entries  []Entry
 }
 
@@ -68,7 +68,7 @@ func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) err
 	return errors.Join(v.end(p, &l), l.executed(p), v.receipts(ctx, s, p, &l))
 }
 
-// pruned: nothing is left.
+// pruned checks that nothing is left of a deleted run.
 func pruned(ctx context.Context, s store.Store, id string) error {
 	_, err := s.Run(ctx, id)
 	_, events := s.Events(ctx, id, 0, 10)
@@ -134,7 +134,8 @@ func (l *life) count(body []byte) {
 	}
 }
 
-// end: the run has ended as it should, holds nothing, and each of its questions is settled.
+// end checks that the run has ended as planned, that it holds nothing, and that each of its
+// questions is settled.
 func (v Verdict) end(p *Plan, l *life) error {
 	r := &l.run
 	end := End{State: r.State}
@@ -154,8 +155,8 @@ func (v Verdict) end(p *Plan, l *life) error {
 	return nil
 }
 
-// executed: the agent was given every round once, and an accepted answer again only where a turn
-// was repeated, which its spec must allow.
+// executed checks that the agent was given every round once. An accepted answer may have been given
+// again, but only if a turn was repeated and the spec allows that.
 func (l *life) executed(p *Plan) error {
 	seen := make(map[Entry]bool)
 	given := make(map[string]int)
@@ -198,7 +199,7 @@ func (l *life) executed(p *Plan) error {
 	return nil
 }
 
-// receipts: whoever answered with a key was given one receipt, and is given it again now.
+// receipts checks that a person who replied with a key got one receipt, and gets the same one now.
 func (v Verdict) receipts(ctx context.Context, s store.Store, p *Plan, l *life) error {
 	first := make(map[string]*interaction.Receipt)
 	for _, e := range l.entries {
@@ -237,7 +238,7 @@ func (v Verdict) receipts(ctx context.Context, s store.Store, p *Plan, l *life) 
 	return nil
 }
 
-// same says whether two receipts acknowledge one reply.
+// same reports whether two receipts acknowledge the same reply.
 func same(a, b *interaction.Receipt) bool {
 	return a.RunID == b.RunID && a.ID == b.ID && a.Key == b.Key && a.AcceptedAt.Equal(b.AcceptedAt)
 }

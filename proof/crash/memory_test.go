@@ -14,21 +14,21 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// stage is a store in this process, and the hosts that come and go on it.
+// stage is a store in this process. One host after the other uses it.
 type stage struct {
 	testing.TB
 
 	scenario *crash.Scenario
 	store    store.Store
 	journal  crash.Journal
-	mute     bool // there are no hints
+	mute     bool // the hosts get no hints
 }
 
-// longest is how long a host may take by its clock: the slowest waits for a lease or two.
+// longest is the time limit of a host on its clock. The slowest host waits for a lease or two.
 const longest = time.Hour
 
-// host plays one part. A host that its fault ends is left to itself, and may do nothing to the
-// store any more.
+// host plays one part. A host that its fault ends is abandoned: its store refuses all further
+// calls.
 func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
 	s.Helper()
 	ctx, end := context.WithTimeout(context.Background(), longest)
@@ -44,7 +44,8 @@ func (s *stage) host(role crash.Role, fault crash.Fault) *crash.Store {
 	return numbered
 }
 
-// inMemory plays the scenario with the fault, and returns the points of the host that had it.
+// inMemory plays the scenario with the fault, and returns the points of the host that had the
+// fault.
 func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute bool) []crash.Point {
 	tb.Helper()
 	s := &stage{TB: tb, scenario: scenario, store: memory.New(), mute: mute}
@@ -65,12 +66,11 @@ func inMemory(tb testing.TB, scenario *crash.Scenario, fault crash.Fault, mute b
 	return second.Found()
 }
 
-// I9 E5 E6 C5: a host in this process ends at each point, or does not learn the answer; the next
-// one brings the work to its end.
+// I9 E5 E6 C5: at each point, a host in this process ends or does not get the answer; the next host
+// finishes the work.
 func TestMemory(t *testing.T) { everywhere(t, false, memoryPlay(false)) }
 
-// I9 E5: the same where nobody is ever told of a commit: polling alone comes to the same end, with
-// a look more here and there.
+// I9 E5: without hints, polling alone leads to the same end, with a few additional reads.
 func TestMemoryWithoutHints(t *testing.T) { everywhere(t, true, memoryPlay(true)) }
 
 func memoryPlay(mute bool) func(*testing.T, *crash.Scenario, crash.Fault) []crash.Point {

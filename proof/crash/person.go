@@ -12,9 +12,9 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// person sees one run through: submits it, answers its questions, and whatever else the plan says.
-// When the host is another one, the same is done again from the start, as by people who do not know
-// how far it came.
+// person sees one run through: submits it, answers its questions, and does whatever else the plan
+// says. On the next host, the person starts again from the beginning, as people do who do not know
+// how far the run came.
 type person struct {
 	*Host
 
@@ -23,11 +23,11 @@ type person struct {
 	id   string
 }
 
-// errLeave says that the host is to be shut down now.
+// errLeave asks for the host to be shut down now.
 var errLeave = errors.New("crash: the host leaves")
 
 func (p *person) follow(ctx context.Context) error {
-	if p.plan.Prune && p.Role == Last { // it may be gone already, and would be made again
+	if p.plan.Prune && p.Role == Last { // it may be deleted already, and must not be submitted again
 		if _, err := p.watch.Get(ctx, p.id); errors.Is(err, store.ErrNotFound) && p.hasStarted() {
 			return nil
 		}
@@ -76,7 +76,7 @@ func (p *person) left(err error) error {
 	return err
 }
 
-// at does what is to be done at the moment.
+// at does what the plan says for the moment.
 func (p *person) at(ctx context.Context, m Moment, question int) error {
 	first := question <= 1
 	if p.plan.Renewed == m && p.Role == Second {
@@ -112,7 +112,8 @@ func (p *person) cancel(ctx context.Context) error {
 	return err
 }
 
-// reply answers, and again for as long as no answer comes back; the key makes it one reply.
+// reply answers the question, and repeats this while the answer is lost. The key makes it one
+// reply.
 func (p *person) reply(ctx context.Context, question int) error {
 	r := reply(p.plan, question)
 	var receipt interaction.Receipt
@@ -129,14 +130,14 @@ func (p *person) reply(ctx context.Context, question int) error {
 	return p.Journal.Add(Entry{Run: p.id, Key: r.Key, Receipt: &receipt})
 }
 
-// reply is the one to the question.
+// reply returns the reply to the question.
 func reply(p *Plan, question int) interaction.Reply {
 	return interaction.Reply{ID: question, Text: p.Replies[question], Key: "answer-" + string(rune('0'+question)),
 		Actor: "ada"}
 }
 
-// rescued waits until the run is recovered, so that nobody meets it on its way there: it has ended,
-// or waits for its reply though the node that parked it is gone.
+// rescued waits until the run is recovered, so that the person does not act in the middle of the
+// recovery: the run has ended, or waits for its reply although the node that parked it is gone.
 func (p *person) rescued(ctx context.Context) error {
 	var err error
 	if late := p.until(ctx, func() bool {
@@ -151,7 +152,7 @@ func (p *person) rescued(ctx context.Context) error {
 	return err
 }
 
-// afterwards looks at what is left, as people do, and deletes it where the plan says so.
+// afterwards reads what is left, as people do, and deletes it if the plan says so.
 func (p *person) afterwards(ctx context.Context) error {
 	if err := p.insist(func() error { _, err := p.lc.History(ctx, p.id); return err }); err != nil {
 		return err

@@ -12,11 +12,12 @@ type Scenario struct {
 	Name string
 	Doc  string
 	Runs []Plan
-	// Orphans has the work begun by a host that ends when each run is in its place; the points are
-	// those of the next one.
+	// Orphans makes a first host begin the work, which ends when each run is in its place. The
+	// points are those of the second host.
 	Orphans bool
-	// Upkeep has the points that are about no run belong to this scenario, and Renewals those of
-	// renewals that name a run. Everywhere else they depend on how fast the machine is.
+	// Upkeep counts the points that are about no run, and Renewals those of renewals that name a
+	// run. In other scenarios these points are not counted, since they depend on the machine's
+	// speed.
 	Upkeep, Renewals bool
 }
 
@@ -31,14 +32,14 @@ func (s *Scenario) Counts(p Point) bool {
 	return true
 }
 
-// Moment is a place in a run's life that people can see.
+// Moment is a place in a run's life that people can observe.
 type Moment string
 
 // The moments.
 const (
 	Queued Moment = "queued"
-	Spoke  Moment = "spoke" // the first turn has said something
-	Asked  Moment = "asked" // the first question
+	Spoke  Moment = "spoke" // the first turn has sent a message
+	Asked  Moment = "asked" // the run has asked its first question
 	Ended  Moment = "ended"
 )
 
@@ -48,20 +49,20 @@ type Plan struct {
 	Spec   lifecycle.Spec
 	Sticky bool
 	Turn   Turn
-	// Later is what the agent does in the last host, where Turn waits for one to end. Nil: Turn.
+	// Later replaces Turn in the last host, if Turn waits for a host to end. It may be nil.
 	Later Turn
 
-	Place   Moment         // where a scenario with orphans leaves it
+	Place   Moment         // where the first host of a scenario with orphans leaves the run
 	Replies map[int]string // by interaction
 	Cancel  Moment
-	Lose    Moment // its resident process dies
-	Leave   Moment // the host is shut down
-	Renewed Moment // people wait here until a renewal has named a run
-	Prune   bool   // it is deleted when it has ended
+	Lose    Moment // when its resident process dies
+	Leave   Moment // when the host is shut down
+	Renewed Moment // when people wait until a renewal has named a run
+	Prune   bool   // the run is deleted after its end
 
-	Ends End // without a crash, and with lost answers
-	// Broken are further ends that a crash may lead to, as the spec and the profile say (section
-	// E).
+	Ends End // the end without a crash, and with lost answers
+	// Broken are further ends to which a crash may lead, according to the spec and the profile
+	// (section E).
 	Broken []End
 }
 
@@ -71,7 +72,7 @@ type End struct {
 	Code  fsm.Code
 }
 
-// of is the run's spec in a case.
+// spec returns the run's spec in a case.
 func (p *Plan) spec(id string) lifecycle.Spec {
 	s := p.Spec
 	s.ID = id
@@ -88,8 +89,8 @@ func (p *Plan) spec(id string) lifecycle.Spec {
 	return s
 }
 
-// fixed is a time in the far future of every clock, for runs that are held back: the spec is the
-// same in each host.
+// fixed is a time in the far future of every clock, for runs that are held back. It is a constant
+// because the spec must be the same in each host.
 var fixed = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
 var (

@@ -9,31 +9,31 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Point is one thing that a host asks of its store, named by what it is about: the name is the same
-// whenever the scenario is played.
+// Point is one call of a host to its store. Its name says what the call is about, and is the same
+// each time that the scenario is played.
 type Point struct {
 	Name string
-	// Write says that the store changes something. Only then is there a difference between before
+	// Write says that the call changes the store. Only then is there a difference between before
 	// and after.
 	Write bool
-	// Upkeep says that it is about no run.
+	// Upkeep says that the call is about no run.
 	Upkeep bool
 }
 
-// Outcome is what becomes of the host, or of the answer, at a point.
+// Outcome is what happens to the host, or to the answer, at a point.
 type Outcome string
 
-// The outcomes. A read has no Before: to the store, it is the same as After.
+// The outcomes. A read has no Before, which is the same as After to the store.
 const (
-	// Before: the host ends, and the store has not done it.
+	// Before ends the host before the store has executed the call.
 	Before Outcome = "before"
-	// After: the host ends, and the store has done it.
+	// After ends the host after the store has executed the call.
 	After Outcome = "after"
-	// Lost: the store has done it, and the host goes on with an error instead of the answer.
+	// Lost lets the host go on with an error instead of the store's answer.
 	Lost Outcome = "lost"
 )
 
-// Outcomes are those that differ at the point.
+// Outcomes returns the outcomes that differ at the point.
 func (p Point) Outcomes() []Outcome {
 	if p.Write {
 		return []Outcome{Before, After, Lost}
@@ -41,25 +41,25 @@ func (p Point) Outcomes() []Outcome {
 	return []Outcome{After, Lost}
 }
 
-// Fault is an outcome at a point. The zero value is none.
+// Fault is an outcome at a point. The zero value is no fault.
 type Fault struct {
 	Point   string
 	Outcome Outcome
 }
 
-// What a host is told that is ended, or whose answer is lost.
+// The errors that a host gets at its fault, and after its end.
 var (
 	ErrGone = errors.New("crash: the host has ended")
 	ErrLost = errors.New("crash: the answer is lost")
 )
 
-// nameOf is the run's name in its scenario: its id without the case that it belongs to.
+// nameOf returns the run's name in its scenario: its id without the case.
 func nameOf(id string) string { return id[strings.LastIndexByte(id, '.')+1:] }
 
 // version names a record of a run.
 func version(r *store.Run) string { return fmt.Sprintf("%s v%d %s", nameOf(r.ID), r.Version, r.State) }
 
-// about is a point about these runs, or about none.
+// about returns a point that is about these runs, or about none.
 func about(verb string, write bool, runs []store.Run) Point {
 	names := make([]string, len(runs))
 	for i := range runs {

@@ -23,8 +23,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pgtest"
 )
 
-// Hosts wait for disks and clocks most of the time, so more scenarios are played at one time than
-// there are processors, if -parallel says nothing else.
+// Hosts wait for disks and clocks most of the time. By default, more scenarios are therefore played
+// at one time than there are processors.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(max(8, runtime.NumCPU()))); err != nil {
 		panic(err)
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m)
 }
 
-// program builds the host, without the race detector: it is started a thousand times.
+// program builds the host without the race detector, since it is started a thousand times.
 func program(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "host")
@@ -41,16 +41,16 @@ func program(tb testing.TB) string {
 	return path
 }
 
-// troupe plays cases with hosts in processes of their own.
+// troupe plays cases whose hosts are processes of their own.
 type troupe struct {
 	program string
-	store   []string // flags
+	store   []string // the flags that name the store
 	id      string
 	journal string
 	base    time.Time
 }
 
-// host starts one and returns what it said; killed says that it must have been.
+// host starts a host and returns its output. With killed set, the host must have been killed.
 func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flags ...string) []byte {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), time.Minute)
@@ -59,7 +59,7 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 		"-scenario", scenario.Name, "-case", c.id, "-journal", c.journal, "-base", strconv.FormatInt(c.base.UnixMicro(),
 			10),
 	}, c.store...), flags...)...)
-	cmd.Env = append(os.Environ(), "GOGC=off") // it is over before there is anything to collect
+	cmd.Env = append(os.Environ(), "GOGC=off") // the process ends before there is anything to collect
 	var out, wrong bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &wrong
 	err := cmd.Run()
@@ -73,7 +73,7 @@ func (c *troupe) host(tb testing.TB, scenario *crash.Scenario, killed bool, flag
 	return nil
 }
 
-// play plays the scenario with the fault, and returns the points of the host that had it.
+// play plays the scenario with the fault, and returns the points of the host that had the fault.
 func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault) []crash.Point {
 	tb.Helper()
 	if scenario.Orphans {
@@ -90,7 +90,7 @@ func (c *troupe) play(tb testing.TB, scenario *crash.Scenario, fault crash.Fault
 	return found
 }
 
-// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point; each case has a
+// I9 E5 E6 C5: each host is a process that kills itself with kill -9 at its point. Each case has a
 // file of its own.
 func TestSQLite(t *testing.T) {
 	host := program(t)
@@ -105,8 +105,8 @@ func TestSQLite(t *testing.T) {
 	})
 }
 
-// I9 E5 E6 C5: as TestSQLite; the cases of a scenario share a schema, unless they are about what is
-// in it.
+// I9 E5 E6 C5: like TestSQLite. The cases of a scenario share a schema, unless they are about the
+// schema's content as a whole.
 func TestPostgreSQL(t *testing.T) {
 	host := program(t)
 	dir := t.TempDir()

@@ -59,7 +59,7 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 	return a.run, a.records, err
 }
 
-// Settled implements store.Reader. That there is no such reply is an answer, too.
+// Settled implements store.Reader. ErrNotFound is an answer, too.
 func (s *Store) Settled(ctx context.Context, id, key string) (interaction.Record, error) {
 	type answer struct {
 		record interaction.Record

@@ -11,8 +11,7 @@ import (
 //go:embed skill
 var skillFolder embed.FS
 
-// Scenarios are those of the project. Together they ask a store for everything that the library
-// ever asks for.
+// Scenarios returns all scenarios. Together they make every call that the library makes to a store.
 func Scenarios() []Scenario {
 	lenient := lifecycle.Spec{AutoDecide: true, SessionTimeout: time.Second}
 	strict := lifecycle.Spec{SessionTimeout: time.Second}
@@ -98,7 +97,7 @@ func Scenarios() []Scenario {
 	}
 }
 
-// with is a spec that may be repeated.
+// with returns the spec s, repeatable if again is.
 func with(s, again lifecycle.Spec) lifecycle.Spec {
 	s.Repeatable = again.Repeatable
 	return s
@@ -107,7 +106,7 @@ func with(s, again lifecycle.Spec) lifecycle.Spec {
 func skillSpec() lifecycle.Spec {
 	folder, err := fs.Sub(skillFolder, "skill")
 	if err != nil {
-		panic(err) // it is embedded
+		panic(err) // the folder is embedded
 	}
 	spec, err := lifecycle.FromSkill(folder, lifecycle.Interactive)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// Store is what a host has for a store. It finds points, and has the fault happen the first time
-// that the host comes to its point.
+// Store is the store of a host. It finds the points, and makes the fault happen the first time that
+// the host reaches the fault's point.
 type Store struct {
 	store.Store
 
-	// Mute keeps the store's hints from the host.
+	// Mute withholds the store's hints from the host.
 	Mute bool
 
 	fault Fault
@@ -22,33 +22,33 @@ type Store struct {
 	mu      sync.Mutex
 	gone    bool            // guarded by mu
 	hit     bool            // guarded by mu; the fault has happened
-	found   []Point         // guarded by mu; in order
+	found   []Point         // guarded by mu; in the order of the calls
 	seen    map[string]bool // guarded by mu; the names of found
-	stored  map[Record]bool // guarded by mu; what was written
-	node    string          // guarded by mu; that the host joined as, last
+	stored  map[Record]bool // guarded by mu; the records that this host wrote
+	node    string          // guarded by mu; the node as which the host last joined
 	renewed chan struct{}   // closed when a renewal has named a run
 }
 
-// Record is a run, by its name in the scenario, as it stood at a version.
+// Record identifies a version of a run, by the run's name in the scenario.
 type Record struct {
 	Run     string
 	Version uint64
 }
 
-// NewStore finds the points of what is asked of s. End is called where the fault ends the host;
-// everything that the host asks afterwards is refused with ErrGone.
+// NewStore returns a Store that finds the points of the calls to s. It calls end when the fault
+// ends the host; every later call of the host is refused with ErrGone.
 func NewStore(s store.Store, fault Fault, end func()) *Store {
 	return &Store{Store: s, fault: fault, end: end, seen: make(map[string]bool), stored: make(map[Record]bool),
 		renewed: make(chan struct{})}
 }
 
-// timed is a Store on one that keeps the time.
+// timed is a Store for a store with a clock of its own.
 type timed struct {
 	*Store
 	store.Timekeeper
 }
 
-// View is the store with the abilities that a lifecycle asks for.
+// View returns the store with the optional abilities that a lifecycle uses.
 func (s *Store) View() store.Store {
 	if k, ok := s.Store.(store.Timekeeper); ok {
 		return timed{s, k}
@@ -64,7 +64,7 @@ func (s *Store) Watch(fn func(store.Hint)) (stop func()) {
 	return func() {}
 }
 
-// Found returns the points in the order in which the host came to them.
+// Found returns the points in the order in which the host reached them.
 func (s *Store) Found() []Point {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) Stored(r Record) bool {
 	return s.stored[r]
 }
 
-// idled reports whether the host has done all that hosts do when there is nothing to do.
+// idled reports whether the host has made all calls that an idle host makes.
 func (s *Store) idled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Store) is(node string) bool {
 	return node == s.node
 }
 
-// alone reports whether the host is the only one that is registered: it has taken over from all
+// alone reports whether the host is the only registered one, so that it has taken over from all
 // before it.
 func (s *Store) alone(ctx context.Context) bool {
 	nodes, err := s.Store.Nodes(ctx)
@@ -124,7 +124,7 @@ func (s *Store) Stop() {
 	s.end()
 }
 
-// arrive says what is to happen at the point: nothing, most of the time.
+// arrive records the point and returns the outcome that the fault has there; mostly it has none.
 func (s *Store) arrive(p Point) Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,15 +140,15 @@ func (s *Store) arrive(p Point) Outcome {
 	return s.fault.Outcome
 }
 
-// wrote remembers a record that is stored.
+// wrote records that this host has written the record.
 func (s *Store) wrote(r *store.Run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stored[Record{nameOf(r.ID), r.Version}] = true
 }
 
-// write has the store do something at the point. Its error is the fault's: what the store answers
-// is the caller's to keep.
+// write makes a call that changes the store. Its error is only that of the fault; do keeps the
+// store's answer.
 func (s *Store) write(p Point, do func()) error {
 	if s.Gone() {
 		return ErrGone
@@ -162,7 +162,7 @@ func (s *Store) write(p Point, do func()) error {
 	return s.leave(outcome)
 }
 
-// leave is what becomes of an answer.
+// leave turns an outcome after the call into the host's end or the caller's error.
 func (s *Store) leave(outcome Outcome) error {
 	switch outcome {
 	case After:
@@ -174,7 +174,7 @@ func (s *Store) leave(outcome Outcome) error {
 	return nil
 }
 
-// read has the store look. What it finds names the point.
+// read makes a call that reads. The point's name depends on what was found.
 func read[T any](s *Store, do func() (T, error), name func(T) Point) (T, error) {
 	var none T
 	if s.Gone() {

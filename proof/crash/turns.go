@@ -7,7 +7,7 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// asks puts the questions, one a turn, and is done.
+// asks asks the questions, one in each turn, and is done.
 func asks(prompts ...string) Turn {
 	return func(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 		answered := 0
@@ -23,7 +23,7 @@ func asks(prompts ...string) Turn {
 	}
 }
 
-// speaks says something in the first turn, tells its session, and goes on.
+// speaks reports its session and sends a message in the first turn, and then does the same as then.
 func speaks(then Turn) Turn {
 	return func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if t.Attempt == 1 && t.Repair == "" {
@@ -39,7 +39,7 @@ func speaks(then Turn) Turn {
 	}
 }
 
-// sticks does not end its first turn by itself; a repeated one it does.
+// sticks ends its first turn only when it is canceled; a later turn does the same as then.
 func sticks(then Turn) Turn {
 	return speaks(func(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 		if t.Attempt > 1 {
@@ -50,7 +50,7 @@ func sticks(then Turn) Turn {
 	})
 }
 
-// mends gives an output that is not valid, and a valid one when it is told so.
+// mends gives an invalid output, and a valid one in the repair round.
 func mends(ctx context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if t.Repair == "" {
 		return engine.Output(map[string]any{"count": "many"})
@@ -63,7 +63,7 @@ func counts(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 	return engine.Output(map[string]any{"count": 7})
 }
 
-// asksThenCounts asks first, and gives its output when it is answered.
+// asksThenCounts asks first, and gives its output once it has the answer.
 func asksThenCounts(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
 		return asks("Count what?")(ctx, t, s)

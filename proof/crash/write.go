@@ -33,8 +33,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Claim implements store.Writer. Each run that is picked is a point, and Before ends the host in
-// the middle of the claim.
+// Claim implements store.Writer. Each run that is picked is a point. Before ends the host in the
+// middle of the claim.
 func (s *Store) Claim(ctx context.Context, req store.ClaimRequest) ([]store.Claimed, error) {
 	if s.Gone() {
 		return nil, ErrGone
@@ -93,8 +93,8 @@ func (s *Store) Join(ctx context.Context, n store.Node, now time.Time) (err erro
 	return err
 }
 
-// Renew implements store.Registry. Only its answer tells which runs it is about, so they are looked
-// up before.
+// Renew implements store.Registry. Only the answer names the runs that the call is about, so the
+// runs are read before the call.
 func (s *Store) Renew(ctx context.Context, id string, now time.Time) (held []store.Hold, err error) {
 	page, err := s.Store.Runs(ctx, store.Query{Newest: true, Limit: 20})
 	if err != nil {

@@ -1,8 +1,8 @@
-// Command host is one host of a case of package crash: it plays its part on a store of its own and
-// ends, by itself or with kill -9.
+// Command host is one host of a case of package crash: it plays its part on a store that it opens,
+// and ends by itself or with kill -9.
 //
-// It says what it found as JSON lines on its standard output: the points that it came to, and that
-// the fault has happened.
+// It prints JSON lines on its standard output: the points that it reached, and whether the fault
+// has happened.
 package main
 
 import (
