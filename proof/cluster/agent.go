@@ -14,20 +14,20 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// agent does the jobs: in each turn it says a few things, works for a few milliseconds, and asks
-// the next question or is done. It notes what it does. What it was told by then it keeps in the
-// session's handle, or, when it is sticky, in this process alone.
+// agent executes the jobs: in each turn it sends a few messages, works for a few milliseconds, and
+// asks the next question or is done. It notes in the journal what it does. The answers that it has
+// heard are kept in the session's handle or, if the agent is sticky, in this process alone.
 type agent struct {
 	journal *journal
 	sticky  bool
 
 	mu        sync.Mutex
-	residents map[string]answers          // guarded by mu; by run, when sticky
+	residents map[string]answers          // guarded by mu; by run, if sticky
 	onLoss    func(runID string, _ error) // guarded by mu
 	deaths    sync.WaitGroup
 }
 
-// answers are the answers that were heard, by question.
+// answers are the answers that an agent has heard, by question.
 type answers map[int]string
 
 // Profile implements engine.Engine.
@@ -99,7 +99,7 @@ func (a *agent) turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.
 	return o, nil
 }
 
-// question is what a run asks.
+// question is the text of a run's question.
 func question(run string, n int) string { return fmt.Sprintf("%s: how shall I go on? (%d)", run, n) }
 
 func (m answers) list() []string {
@@ -110,7 +110,7 @@ func (m answers) list() []string {
 	return all
 }
 
-// recall is what the run was told by now, with what this turn is told.
+// recall returns the answers that the run has heard, including those of this turn.
 func (a *agent) recall(t engine.Turn) (answers, error) {
 	heard := make(answers)
 	switch {
@@ -144,7 +144,7 @@ func (a *agent) recall(t engine.Turn) (answers, error) {
 	return maps.Clone(heard), nil
 }
 
-// die ends the resident process by itself, a little later: after the turn, as a rule.
+// die makes the resident process end by itself, a little later, which is usually after the turn.
 func (a *agent) die(run string) {
 	a.deaths.Go(func() {
 		time.Sleep(3 * time.Millisecond)
@@ -159,7 +159,7 @@ func (a *agent) die(run string) {
 	})
 }
 
-// resident is the agent with what engine.Resident asks for.
+// resident is the agent with the methods of engine.Resident.
 type resident struct{ *agent }
 
 // End implements engine.Resident.

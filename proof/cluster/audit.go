@@ -17,23 +17,23 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// The checks, by what they prove.
+// The checks, by the property that they prove.
 const (
 	checkLogs     = "event logs"    // no gap, no reordering, no invariant of the contract broken, as the record says
 	checkEndings  = "endings"       // every run ended or waits as it should
-	checkReplies  = "replies"       // no accepted reply lost, none settled twice
-	checkTurns    = "turns"         // none executed twice, each with its answer
-	checkReaders  = "readers"       // who followed a run saw its log
+	checkReplies  = "replies"       // no accepted reply is lost, no question is settled twice
+	checkTurns    = "turns"         // no turn is executed twice, each gets its answer
+	checkReaders  = "readers"       // a reader that followed a run got its log
 	checkSlots    = "slot capacity" // never exceeded
 	checkStale    = "stale writes"  // none accepted
 	checkTakeover = "takeover"      // within two lease lengths
-	checkNodes    = "nodes"         // ended as they were told, and left nothing
+	checkNodes    = "nodes"         // they ended when asked to, and left nothing behind
 )
 
 var checks = []string{checkLogs, checkEndings, checkReplies, checkTurns, checkReaders, checkSlots, checkStale,
 	checkTakeover, checkNodes}
 
-// violation is one thing that should not be.
+// violation is one broken property.
 type violation struct {
 	Check string `json:"check"`
 	Run   string `json:"run,omitempty"`
@@ -41,7 +41,7 @@ type violation struct {
 	log   []store.Event
 }
 
-// findings is the checks' findings.
+// findings is what all checks have found.
 type findings struct {
 	*cluster
 	sheet *sheet
@@ -50,18 +50,18 @@ type findings struct {
 	violations []violation       // guarded by mu
 	states     map[fsm.State]int // guarded by mu
 	events     int               // guarded by mu
-	turns      int               // guarded by mu; that the log has
+	turns      int               // guarded by mu; turns in the logs
 	requeued   int               // guarded by mu
 	decided    int               // guarded by mu; automatic decisions
 	timeouts   int               // guarded by mu; waits that failed at their deadline
 	longest    time.Duration     // guarded by mu; takeover
 	takeovers  int               // guarded by mu
 	executions []execution       // guarded by mu
-	refused    int               // stale writes
-	fenced     int               // leases that were lost
+	refused    int               // stale writes that were refused
+	fenced     int               // how often a node lost its lease
 }
 
-// check checks everything.
+// check runs all checks.
 func (c *cluster) check(ctx context.Context) (*findings, error) {
 	notes, err := c.fleet.notes()
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *findings) found(check, run string, log []store.Event, wrong ...string) 
 	}
 }
 
-// runs checks every run that was submitted, and that there is no other.
+// runs checks every run that was submitted, and that the store has no other run.
 func (a *findings) runs(ctx context.Context) error {
 	dealings := a.ledger.all()
 	group, within := errgroup.WithContext(ctx)
@@ -154,7 +154,7 @@ func (a *findings) run(ctx context.Context, d *dealing, checker *audit.Checker) 
 	return e, nil
 }
 
-// count adds up what the run shows.
+// count adds the run's numbers to the totals.
 func (a *findings) count(e *evidence) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,7 +178,7 @@ func (a *findings) count(e *evidence) {
 	}
 }
 
-// strangers looks for runs that nobody submitted.
+// strangers reports runs in the store that nobody submitted.
 func (a *findings) strangers(ctx context.Context, known int) error {
 	n := 0
 	for q := (lifecycle.Query{Limit: 1000}); ; {

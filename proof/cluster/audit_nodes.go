@@ -9,33 +9,33 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// The checks of what is no single run's.
+// These checks are about more than a single run.
 
-// clockSlack is how much the times of the log and those of this program may differ: the store tells
-// its server's time from memory.
+// clockSlack is the largest difference between the times of the log and those of this program: the
+// store estimates its server's time.
 const clockSlack = 100 * time.Millisecond
 
-// takeoverSlack is what a takeover may take beyond two lease lengths and the times in which the
-// server was away: on a machine that is busy with all nodes, the server and the checks at one time.
+// takeoverSlack is how much longer than two lease lengths, without the outages of the server, a
+// takeover may take: one machine runs all nodes, the server and the checks at the same time.
 const takeoverSlack = 3 * time.Second
 
-// troubled reports whether the node that had to do with the run last was ended, stood still, or
-// lost its lease.
+// troubled reports whether the last node that owned the run was ended, was paused, or lost its
+// lease.
 func (a *findings) troubled(e *evidence) bool {
 	_, ok := a.moment(e, e.run.Epoch, e.last().at)
 	return ok
 }
 
-// moment is when the node that had claimed the run under the epoch came to harm, the last time
-// before at. Where a claim was not stored, another node may have claimed the run after that under
-// the same epoch: then it is the one that came to harm last.
+// moment returns when the node that claimed the run under the epoch last came to harm before at. If
+// a claim was not stored, another node may have claimed the run later under the same epoch; of
+// these nodes, the one that came to harm last counts.
 func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.Time, ok bool) {
 	later := func(t time.Time) {
 		if t.Before(at.Add(clockSlack)) && t.After(harmed) {
 			harmed, ok = t, true
 		}
 	}
-	// an epoch is an attempt
+	// each attempt has its own epoch
 	dropped := slices.ContainsFunc(e.ends[int(epoch)], func(n note) bool { return n.Outcome == interrupted })
 	for _, n := range e.claims[epoch] {
 		noticed, lost := a.sheet.lost[n.Node]
@@ -51,12 +51,12 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 		}
 		p.mu.Unlock()
 		for _, s := range a.server.outages() {
-			if (lost || dropped) && s.to.After(n.At) { // it could not renew its lease
+			if (lost || dropped) && s.to.After(n.At) { // while it was paused, it could not renew its lease
 				later(s.from)
 			}
 		}
-		if lost && !ok { // the machine was too busy for it
-			if noticed.After(at) { // the others were first
+		if lost && !ok { // the machine was too busy to renew the lease in time
+			if noticed.After(at) { // other nodes noticed it before the node itself
 				noticed = at
 			}
 			later(noticed)
@@ -65,7 +65,7 @@ func (a *findings) moment(e *evidence, epoch uint64, at time.Time) (harmed time.
 	return harmed, ok
 }
 
-// takenOver measures how long the run waited for others after a node of it came to harm.
+// takenOver measures how long the run waited for other nodes after one of its nodes came to harm.
 func (a *findings) takenOver(e *evidence) (wrong []string) {
 	epoch := uint64(0)
 	for _, c := range e.changes {
@@ -96,7 +96,7 @@ func (a *findings) takenOver(e *evidence) (wrong []string) {
 	return wrong
 }
 
-// overlap is how long two times have in common.
+// overlap returns the length of the intersection of two spans.
 func overlap(a, b span) time.Duration {
 	from, to := a.from, a.to
 	if b.from.After(from) {
@@ -108,7 +108,7 @@ func overlap(a, b span) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// execution is a turn that an agent executed and whose outcome was stored: it held a slot from its
+// execution is a turn that an agent executed and whose outcome was stored. It held a slot from its
 // beginning to its end.
 type execution struct {
 	pool     string
@@ -116,8 +116,8 @@ type execution struct {
 	from, to time.Time
 }
 
-// slots says what the monitor saw, and counts besides, by the agents' own notes, how many turns of
-// a pool were executed at one time.
+// slots reports what the capacity monitor found. It also counts, from the agents' own notes, how
+// many turns of a pool were executed at the same time.
 func (a *findings) slots() {
 	a.found(checkSlots, "", nil, a.capacity.wrong...)
 	type edge struct {
@@ -150,7 +150,8 @@ func (a *findings) slots() {
 	}
 }
 
-// stale says what became of the writes that nodes tried again after they had lost their lease.
+// stale checks that the writes were refused which nodes tried again after they had lost their
+// lease.
 func (a *findings) stale() {
 	a.refused, a.fenced = 0, len(a.sheet.lost)
 	for _, n := range a.sheet.other {
@@ -165,14 +166,14 @@ func (a *findings) stale() {
 				"%d) was refused, but not for that: %s", n.Node, n.Outcome, n.Epoch, n.Text))
 		}
 	}
-	// a node alone keeps its lease
+	// no other node expires the lease of the only one
 	if frozen := a.chaos.counts()[freezing]; frozen > 0 && a.o.nodes > 1 && a.refused == 0 {
 		a.found(checkStale, "", nil, fmt.Sprintf("nodes were stopped for longer than their lease %d times, and none "+
 			"tried an old write: nothing was proven", frozen))
 	}
 }
 
-// nodes says which processes did not do as they were told, and what they left.
+// nodes reports the processes that did not end as they were asked to, and what they left behind.
 func (a *findings) nodes(ctx context.Context) error {
 	a.fleet.mu.Lock()
 	faults := slices.Clone(a.fleet.faults)

@@ -13,14 +13,14 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// spoiling is something that is made wrong on purpose, so that the check that must find it is known
-// to be able to. It returns the run that it spoiled, if it is one.
+// spoiling breaks something on purpose, to prove that the check for it can fail. It returns the run
+// that it broke, if it is about one.
 type spoiling struct {
 	check string
 	do    func(ctx context.Context, c *cluster) (run string, _ error)
 }
 
-// breaks are by their name on the command line. They leave each other's runs alone.
+// breaks are the spoilings by their name on the command line. No two of them break the same run.
 var breaks = map[string]spoiling{
 	"event":    {checkLogs, dropEvent},
 	"order":    {checkLogs, swapEvents},
@@ -40,7 +40,7 @@ var breaks = map[string]spoiling{
 
 func breakNames() string { return strings.Join(slices.Sorted(maps.Keys(breaks)), ", ") }
 
-// victim finds a run of the kind that ended in the state; the i-th, so that each break has another.
+// victim returns the i-th run that fits, so that each spoiling gets another run.
 func (c *cluster) victim(ctx context.Context, i int, fits func(d *dealing, r store.Run) bool) (*dealing, error) {
 	all := c.ledger.all()
 	slices.SortFunc(all, func(a, b *dealing) int { return a.plan.n - b.plan.n })
@@ -62,7 +62,7 @@ func (c *cluster) victim(ctx context.Context, i int, fits func(d *dealing, r sto
 	return nil, errors.New("-break: there is no such run: have more runs, or -chaos")
 }
 
-// done are runs that were answered and succeeded.
+// done selects runs that were answered and succeeded.
 func done(d *dealing, r store.Run) bool {
 	return d.plan.kind == answered && !d.plan.followed && r.State == fsm.StateSucceeded
 }
@@ -87,7 +87,7 @@ func dropEvent(ctx context.Context, c *cluster) (string, error) {
 			WHERE run = RUN AND first > 2)`)
 }
 
-// swapEvents exchanges the texts of two commits.
+// swapEvents exchanges the bodies of events of two commits.
 func swapEvents(ctx context.Context, c *cluster) (string, error) {
 	d, err := c.victim(ctx, 1, done)
 	if err != nil {
@@ -109,7 +109,7 @@ func dropRun(ctx context.Context, c *cluster) (string, error) {
 	return c.sqlOn(ctx, d, `DELETE FROM SCHEMA.runs WHERE n = RUN`)
 }
 
-// endOtherwise has expected something else of a run.
+// endOtherwise changes what the plan expects of a run.
 func endOtherwise(ctx context.Context, c *cluster) (string, error) {
 	d, err := c.victim(ctx, 3, done)
 	if err != nil {
@@ -135,7 +135,7 @@ func dropSettled(ctx context.Context, c *cluster) (string, error) {
 	return c.sqlOn(ctx, d, `DELETE FROM SCHEMA.settled WHERE run = RUN AND id = 1`)
 }
 
-// forgeReceipt has somebody be told that a reply was accepted which was not.
+// forgeReceipt records that a person was told that a reply was accepted, which it was not.
 func forgeReceipt(ctx context.Context, c *cluster) (string, error) {
 	d, err := c.victim(ctx, 5, done)
 	if err != nil {
@@ -147,7 +147,7 @@ func forgeReceipt(ctx context.Context, c *cluster) (string, error) {
 	return d.plan.id, nil
 }
 
-// noted finds what an agent noted of a run.
+// noted returns a note of an agent about a run.
 func (c *cluster) noted(ctx context.Context, i int, what string) (*dealing, note, error) {
 	d, err := c.victim(ctx, i, done)
 	if err != nil {
@@ -181,13 +181,13 @@ func beginTwice(ctx context.Context, c *cluster) (string, error) {
 	return d.plan.id, c.forge(n)
 }
 
-// beginWithout has the log say that another answer was given than the agent heard.
+// beginWithout makes the journal say that the agent heard another answer than the log has.
 func beginWithout(ctx context.Context, c *cluster) (string, error) {
 	d, n, err := c.noted(ctx, 7, noteBegin)
 	if err != nil {
 		return "", err
 	}
-	n.Attempt = 1 // which had none
+	n.Attempt = 1 // attempt 1 had no answer
 	return d.plan.id, c.forge(n)
 }
 
@@ -202,7 +202,7 @@ func blindReader(ctx context.Context, c *cluster) (string, error) {
 	return d.plan.id, nil
 }
 
-// takeSlots has more runs hold a slot than there are, for a moment.
+// takeSlots makes more runs hold a slot than there are slots, for a moment.
 func takeSlots(ctx context.Context, c *cluster) (string, error) {
 	const before = `UPDATE SCHEMA.states SET slot = true WHERE n IN (SELECT n FROM SCHEMA.states WHERE pool = 'default'
 		AND NOT slot LIMIT 60)`
@@ -214,7 +214,7 @@ func takeSlots(ctx context.Context, c *cluster) (string, error) {
 	return "", err
 }
 
-// acceptStale has a node note that an old write was accepted.
+// acceptStale adds a note that a stale write of a node was accepted.
 func acceptStale(ctx context.Context, c *cluster) (string, error) {
 	d, n, err := c.noted(ctx, 8, noteBegin)
 	if err != nil {
@@ -224,7 +224,7 @@ func acceptStale(ctx context.Context, c *cluster) (string, error) {
 	return d.plan.id, c.forge(n)
 }
 
-// ageTakeover has every node come to harm an hour before it did.
+// ageTakeover moves the harm of every node one hour back.
 func ageTakeover(_ context.Context, c *cluster) (string, error) {
 	for _, p := range c.fleet.processes {
 		p.mu.Lock()

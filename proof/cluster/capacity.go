@@ -13,20 +13,21 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// capacity looks at the slots all the time, by a connection and a statement of its own: each sample
-// is of one moment, so one slot too many is certain. Meanwhile it changes the pools.
+// capacity monitors the slots all the time, with a connection of its own. Each sample is one
+// statement, and so sees one moment: a sample with one slot too many is proof of a bug. Meanwhile
+// capacity also changes the pools.
 type capacity struct {
 	server *server
 	pools  store.Registry
 	seed   uint64
 
 	samples, changes int
-	held             map[string]int // the most that were held, by pool
-	most             map[string]int // the largest capacity that was in force, by pool
+	held             map[string]int // by pool: the most slots that were held
+	most             map[string]int // by pool: the largest capacity that was in force
 	wrong            []string
 }
 
-// sample is what one statement saw.
+// sample is the result of one statement.
 type sample struct {
 	pools map[string]slots.Pool
 	held  map[string]int    // by pool
@@ -37,7 +38,7 @@ const sampleText = `SELECT p.name, p.capacity, p.key_capacity, coalesce(s.key, '
 	FROM SCHEMA.pools p LEFT JOIN (SELECT pool, key, count(*) AS n FROM SCHEMA.states WHERE slot GROUP BY pool, key) s
 		ON s.pool = p.name`
 
-// basic are the pools at the beginning.
+// basic returns the pools at the beginning.
 func basic() []slots.Pool {
 	return []slots.Pool{{Name: sharedPool, Capacity: 24}, {Name: tenantPool, Capacity: 12, KeyCapacity: 3}}
 }
@@ -64,7 +65,7 @@ func (c *capacity) watch(ctx context.Context) {
 	}
 }
 
-// session samples as long as the connection lasts.
+// session takes samples as long as the connection lasts.
 func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, change <-chan slots.Pool,
 	changed chan<- struct{}) {
 	pause := time.NewTicker(5 * time.Millisecond)
@@ -76,8 +77,8 @@ func (c *capacity) session(ctx context.Context, conn *pgx.Conn, before *sample, 
 			*before = s
 		}
 		select {
-		case p := <-change: // between two samples: there is one before and one after each change
-			if c.set(ctx, p) != nil { // it may be stored, and replaced before the next sample
+		case p := <-change: // a change comes between two samples
+			if c.set(ctx, p) != nil { // it may be stored, although it failed
 				was := before.pools[p.Name]
 				was.Capacity, was.KeyCapacity = max(was.Capacity, p.Capacity), max(was.KeyCapacity, p.KeyCapacity)
 				before.pools[p.Name] = was
@@ -109,15 +110,15 @@ func (c *capacity) sample(ctx context.Context, conn *pgx.Conn) (sample, error) {
 	return s, err
 }
 
-// judge compares a sample with the capacities of its moment. Where the capacity was lowered, as
-// many as were held may go on, but no more.
+// judge compares a sample with the capacities at its moment. After a capacity was lowered, as many
+// slots may stay in use as were before, but no more.
 func (c *capacity) judge(s, before *sample) {
 	for name, p := range s.pools {
 		limit, held := p.Capacity, s.held[name]
 		if was := before.held[name]; was > limit {
 			limit = was
 		}
-		if lowered := before.pools[name].Capacity; lowered > p.Capacity { // it was in force until a moment ago
+		if lowered := before.pools[name].Capacity; lowered > p.Capacity { // in force until now
 			limit = max(limit, lowered)
 		}
 		if held > limit {
@@ -161,7 +162,7 @@ func (c *capacity) change(ctx context.Context, change chan<- slots.Pool, changed
 func (c *capacity) set(ctx context.Context, p slots.Pool) error {
 	within, done := context.WithTimeout(ctx, 3*time.Second)
 	defer done()
-	c.most[p.Name] = max(c.most[p.Name], p.Capacity) // it may be stored whatever the answer is
+	c.most[p.Name] = max(c.most[p.Name], p.Capacity) // it may be stored, whatever the answer is
 	err := c.pools.SetPool(within, p)
 	if err == nil {
 		c.changes++

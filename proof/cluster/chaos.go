@@ -10,36 +10,36 @@ import (
 	"time"
 )
 
-// harm is one disturbance.
+// harm is a kind of disturbance.
 type harm string
 
 const (
-	killing  harm = "kill"    // kill -9 of a node, and a new one later
+	killing  harm = "kill"    // a node is killed with -9, and started again later
 	stalling harm = "stall"   // a node is stopped for less than its lease
-	freezing harm = "freeze"  // … for longer: the others take over, and then it comes back
+	freezing harm = "freeze"  // a node is stopped for longer than that: others take over, then it goes on
 	stopping harm = "stop"    // a node is asked to end, and started again
-	cutting  harm = "cut"     // a node's connections are ended
+	cutting  harm = "cut"     // the connections of a node are closed
 	halting  harm = "restart" // the server is shut down and started again
 	crashing harm = "crash"   // the server is killed with -9 and started again
 
-	// What befalls a primary, in whose place a standby is promoted.
-	lagging   harm = "primary lost after its standbys" // these do not have what it did last
-	hanging   harm = "primary hung"                    // nothing passes to it or from it
-	severing  harm = "primary cut off"                 // its connections break
-	muting    harm = "primary mute"                    // it is told everything, and its answers are lost
-	returning harm = "old primary came back"           // it was cut off, and comes back beside the new one
+	// These harms are done to a primary, which a standby then replaces.
+	lagging   harm = "primary lost after its standbys" // its standbys lack its last commits
+	hanging   harm = "primary hung"                    // nothing reaches it or comes from it
+	severing  harm = "primary cut off"                 // its connections are closed
+	muting    harm = "primary mute"                    // it gets all requests, and its answers are lost
+	returning harm = "old primary came back"           // it was cut off, and comes back beside the new primary
 	losing    harm = "primary lost"                    // kill -9
 )
 
 // failovers are the harms after which a standby is promoted.
 var failovers = []harm{lagging, hanging, returning, losing, severing, muting}
 
-// disturbance is a harm, and for how long it lasts.
+// disturbance is a harm with its duration.
 type disturbance struct {
 	harm harm
 	long time.Duration
-	gap  time.Duration // before it
-	pick int           // of the nodes that are well
+	gap  time.Duration // the pause before it
+	pick int           // selects one of the nodes that are well
 }
 
 // chaos disturbs the nodes and the server while the load goes on.
@@ -49,7 +49,7 @@ type chaos struct {
 	lease  time.Duration
 	todo   []disturbance
 	begun  atomic.Int64
-	last   atomic.Pointer[time.Time] // when the last one began
+	last   atomic.Pointer[time.Time] // when the last disturbance began
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ type chaos struct {
 	faults []string     // guarded by mu
 }
 
-// newChaos plans so many harms of nodes and of the server, in an order that follows from the seed.
+// newChaos plans the harms of the nodes and of the server. Their order depends on the seed.
 func newChaos(o options, s *server, f *fleet) *chaos {
 	c := &chaos{server: s, fleet: f, lease: o.lease, done: make(map[harm]int)}
 	if !o.chaos {
@@ -70,18 +70,18 @@ func newChaos(o options, s *server, f *fleet) *chaos {
 	if s.own == nil {
 		o.restarts = 0
 	}
-	for i := range o.restarts { // spread over the others; a kill -9 first
+	for i := range o.restarts { // spread over the other disturbances; a kill -9 first
 		d := disturbance{harm: crashing, long: time.Duration(r.Int64N(int64(o.lease))), gap: o.lease / 2}
 		if i%2 == 1 {
 			d.harm = halting
 		}
-		if i%3 == 2 { // longer than all leases
+		if i%3 == 2 { // longer than any lease
 			d.long += o.lease
 		}
 		at := (2*i + 1) * len(c.todo) / (2 * o.restarts)
 		c.todo = slices.Insert(c.todo, at, d)
 	}
-	for i := range o.failovers { // of each kind in turn, spread over the others
+	for i := range o.failovers { // each kind in turn, spread over the other disturbances
 		d := disturbance{harm: failovers[i%len(failovers)], long: time.Duration(r.Int64N(int64(o.lease))),
 			gap: o.lease / 2}
 		c.todo = slices.Insert(c.todo, (2*i+1)*len(c.todo)/(2*o.failovers), d)
@@ -89,7 +89,8 @@ func newChaos(o options, s *server, f *fleet) *chaos {
 	return c
 }
 
-// draw draws a harm of a node. The first ones are of each kind, so that a short chaos has them all.
+// draw draws a harm of a node. The first draws return each kind once, so that a short chaos has
+// them all.
 func (c *chaos) draw(r *rand.Rand, i int) disturbance {
 	if !canPause {
 		return disturbance{harm: killing, long: time.Duration(r.Int64N(int64(c.lease))), gap: c.gap(r),
@@ -117,8 +118,9 @@ func (c *chaos) draw(r *rand.Rand, i int) disturbance {
 
 func (c *chaos) gap(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(c.lease / 3))) }
 
-// share is how much of the load may be on its way: as much as has been disturbed, so that neither
-// comes to its end before the other. Between two disturbances it grows as time passes.
+// share is the part of the load that may be submitted so far. It follows the part of the
+// disturbances that are over, so that load and chaos end at about the same time, and grows with
+// time between two disturbances.
 func (c *chaos) share() float64 {
 	part := 1.0
 	if last := c.last.Load(); last != nil {
@@ -127,7 +129,7 @@ func (c *chaos) share() float64 {
 	return (float64(c.begun.Load()) + part) / float64(len(c.todo)+1)
 }
 
-// run does everything that was planned. Progress is the part of the load that was submitted.
+// run does everything that was planned. Progress returns the part of the load that was submitted.
 func (c *chaos) run(ctx context.Context, progress func() float64) {
 	defer c.work.Wait()
 	if len(c.todo) > 0 {
@@ -149,8 +151,8 @@ func (c *chaos) run(ctx context.Context, progress func() float64) {
 	}
 }
 
-// insist freezes a node until one has lost its lease and has tried its old writes again: a short
-// chaos may have had no luck with that.
+// insist freezes nodes until one has lost its lease and has tried its old writes again, since that
+// may not have happened in a short chaos.
 func (c *chaos) insist(ctx context.Context) error {
 	if !canPause || len(c.todo) == 0 || len(c.fleet.members) < 2 {
 		return nil
@@ -179,8 +181,8 @@ func (c *chaos) insist(ctx context.Context) error {
 	return nil
 }
 
-// do begins a disturbance. Those of nodes go on beside each other, as long as one node is well; the
-// server's is waited for.
+// do starts a disturbance. Nodes can be disturbed concurrently, as long as one node is well; a
+// disturbance of the server must end first.
 func (c *chaos) do(ctx context.Context, d disturbance) {
 	if slices.Contains(failovers, d.harm) {
 		c.record(d.harm, c.server.during(func() error { return c.server.replicas.failover(ctx, d.harm, d.long) }))
@@ -225,7 +227,8 @@ func (c *chaos) harm(ctx context.Context, m *member, d disturbance) error {
 	return nil
 }
 
-// well waits for a node that nobody disturbs while another one is well too, and takes it.
+// well waits for a node that is not being disturbed, while another one is well too, and reserves
+// it.
 func (c *chaos) well(ctx context.Context, pick int) *member {
 	for ctx.Err() == nil {
 		var free []*member
@@ -257,7 +260,7 @@ func (c *chaos) record(h harm, err error) {
 	}
 }
 
-// counts are how often each harm was done.
+// counts returns how often each harm was done.
 func (c *chaos) counts() map[harm]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

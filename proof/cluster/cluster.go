@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// cluster is everything together: this program conducts it.
+// cluster is the server, the nodes, the people and the checks. This program controls them.
 type cluster struct {
 	o        options
 	dir      string
@@ -30,11 +30,11 @@ type cluster struct {
 	load     *load
 	capacity *capacity
 
-	took  time.Duration // from the first submission until nothing was left to do
-	stuck error         // something never came to its end
+	took  time.Duration // the time from the first submission until nothing was left to do
+	stuck error         // why something never ended
 }
 
-// newCluster brings up the server, and starts no node yet.
+// newCluster starts the server, and no node yet.
 func newCluster(ctx context.Context, o options) (*cluster, error) {
 	dir, err := os.MkdirTemp("", "interlude-cluster-")
 	if err != nil {
@@ -64,7 +64,7 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	}
 	if r := c.server.replicas; r != nil {
 		r.accepted = c.ledger.replies.Load
-		r.works = func(ctx context.Context) error { // the pool is for nothing else
+		r.works = func(ctx context.Context) error { // only this function uses the pool
 			return c.store.SetPool(ctx, slots.Pool{Name: "failover", Capacity: 1})
 		}
 	}
@@ -77,10 +77,10 @@ func (c *cluster) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// patience is how long nothing may move before it counts as stuck.
+// patience is how long nothing may change before the cluster counts as stuck.
 const patience = 45 * time.Second
 
-// run lives through everything, from the first submission to the nodes' end, and has the caller
+// run executes everything, from the first submission to the end of the nodes, and lets the caller
 // spoil something before the checks.
 func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(context.Context) error) (*findings, error) {
 	watching, unwatch := context.WithCancel(ctx)
@@ -124,8 +124,8 @@ func (c *cluster) run(ctx context.Context, progress io.Writer, spoil func(contex
 	return c.check(ctx)
 }
 
-// settle waits until only the parked runs are left, answers every other one of these, and waits for
-// them.
+// settle waits until only parked runs are left, answers every second one of them, and waits for
+// their ends.
 func (c *cluster) settle(ctx context.Context) error {
 	var waiting []*dealing
 	for _, d := range c.ledger.all() {
@@ -134,7 +134,7 @@ func (c *cluster) settle(ctx context.Context) error {
 		}
 	}
 	patience := patience
-	if c.o.asynchronous { // what waits for something that was lost waits for ever
+	if c.o.asynchronous { // a run whose commit was lost may wait for ever
 		patience = 10 * time.Second
 	}
 	if err := c.load.drain(ctx, patience); err != nil {
@@ -156,14 +156,14 @@ func (c *cluster) settle(ctx context.Context) error {
 	return c.load.drain(ctx, patience)
 }
 
-// report tells how far it is, every second.
+// report prints the progress every second.
 func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 	for {
 		rest(ctx, time.Second)
 		if ctx.Err() != nil {
 			return
 		}
-		_, _ = c.load.pollActive(ctx) // while the server is away, as it was before
+		_, _ = c.load.pollActive(ctx) // while the server is away, the old numbers stay
 		s, submitted := c.load.last(), int(c.ledger.submitted.Load())
 		fmt.Fprintf(out, "%5.0f s  %d of %d submitted, %d ended; %d queued, %d running, %d waiting; %d replies; %s\n",
 			time.Since(begun).Seconds(), submitted, c.o.runs,
@@ -172,7 +172,7 @@ func (c *cluster) report(ctx context.Context, out io.Writer, begun time.Time) {
 	}
 }
 
-// leave ends what still goes on, and removes what was made. The nodes' notes and logs stay where
+// leave stops what still runs, and removes what was created. The nodes' notes and logs are kept if
 // something was wrong.
 func (c *cluster) leave(wrong bool) error {
 	var errs []error

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fleet is the nodes, each a process that is started again when it ends.
+// fleet is all nodes, each a process that is started again when it ends.
 type fleet struct {
 	dir     string
 	config  nodeConfig
@@ -22,21 +22,21 @@ type fleet struct {
 	ending  chan struct{}
 
 	mu        sync.Mutex
-	processes []*process // guarded by mu; all that ever were
-	faults    []string   // guarded by mu; what went wrong by itself
+	processes []*process // guarded by mu; all processes that were ever started
+	faults    []string   // guarded by mu; what went wrong without a disturbance
 }
 
-// member is one place in the fleet.
+// member is one place in the fleet, where one process runs after the other.
 type member struct {
 	name string
 
 	mu      sync.Mutex
 	present *process      // guarded by mu
-	down    time.Duration // guarded by mu; how long the next one is to be waited for
-	busy    bool          // guarded by mu; somebody disturbs it
+	down    time.Duration // guarded by mu; the pause before the next process is started
+	busy    bool          // guarded by mu; a disturbance of it goes on
 }
 
-// process is one life of a member.
+// process is one process of a member.
 type process struct {
 	number    int
 	name      string
@@ -54,7 +54,7 @@ type process struct {
 	still []span    // guarded by mu; when it was paused
 }
 
-// span is a time between two moments; one that goes on has no end.
+// span is the time between two moments. A span that goes on has no end.
 type span struct{ from, to time.Time }
 
 func newFleet(dir string, config nodeConfig, nodes int) *fleet {
@@ -65,7 +65,7 @@ func newFleet(dir string, config nodeConfig, nodes int) *fleet {
 	return f
 }
 
-// start starts all members. One that cannot be started at all is an error.
+// start starts all members. It fails if one of them cannot be started.
 func (f *fleet) start() error {
 	for _, m := range f.members {
 		p, err := f.launch(m)
@@ -77,7 +77,7 @@ func (f *fleet) start() error {
 	return nil
 }
 
-// restartWhenEnded waits until a member's process has ended, and starts it again.
+// restartWhenEnded waits until a member's process has ended, and starts the next one.
 func (f *fleet) restartWhenEnded(m *member, p *process) {
 	for {
 		err := p.cmd.Wait()
@@ -145,7 +145,7 @@ func (f *fleet) launch(m *member) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	p.cmd = exec.Command(self) //nolint:noctx // it is ended by the fleet
+	p.cmd = exec.Command(self) //nolint:noctx // the fleet ends it
 	p.cmd.Env = append(os.Environ(), nodeVariable+"="+string(told))
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if p.input, err = p.cmd.StdinPipe(); err != nil {
@@ -162,13 +162,13 @@ func (f *fleet) launch(m *member) (*process, error) {
 	return p, nil
 }
 
-// The ways in which a process is ended on purpose.
+// The ways in which the fleet ends a process.
 const (
 	killed  = "killed"
 	stopped = "stopped"
 )
 
-// kill ends the process at once, and has the next one wait.
+// kill ends the process at once. The next one starts after the pause.
 func (f *fleet) kill(m *member, down time.Duration) error {
 	return f.end(m, down, killed, func(p *process) error { return p.cmd.Process.Kill() })
 }
@@ -184,7 +184,7 @@ func (f *fleet) end(m *member, down time.Duration, how string, do func(*process)
 	m.down = down
 	m.mu.Unlock()
 	select {
-	case <-p.done: // it has ended, and the next one is on its way
+	case <-p.done: // it has ended, and the next one is being started
 		return nil
 	default:
 	}
@@ -193,7 +193,7 @@ func (f *fleet) end(m *member, down time.Duration, how string, do func(*process)
 	p.mu.Unlock()
 	err := do(p)
 	<-p.done
-	for m.current() == p { // whoever comes next finds the next one
+	for m.current() == p { // the caller must find the next process
 		select {
 		case <-f.ending:
 			return err
@@ -203,7 +203,7 @@ func (f *fleet) end(m *member, down time.Duration, how string, do func(*process)
 	return err
 }
 
-// current is the member's process, which may have ended.
+// current returns the member's process, which may have ended.
 func (m *member) current() *process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +227,7 @@ func (f *fleet) pause(ctx context.Context, m *member, long func(ctx context.Cont
 	return err
 }
 
-// finish ends all members in good order, and says which did not.
+// finish stops all members in good order, and records which did not stop.
 func (f *fleet) finish() {
 	f.mu.Lock()
 	close(f.ending)
@@ -253,7 +253,7 @@ func (f *fleet) finish() {
 	f.work.Wait()
 }
 
-// abandon ends all members at once, whatever they do.
+// abandon kills all members.
 func (f *fleet) abandon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -272,14 +272,14 @@ func (f *fleet) abandon() {
 	}
 }
 
-// process is the one with the number.
+// process returns the process with the number.
 func (f *fleet) process(number int) *process {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.processes[number]
 }
 
-// notes reads what all processes noted.
+// notes reads the notes of all processes.
 func (f *fleet) notes() ([]note, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -294,7 +294,7 @@ func (f *fleet) notes() ([]note, error) {
 	return all, nil
 }
 
-// lastLines is the end of a process's log.
+// lastLines returns the end of a process's log.
 func lastLines(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// What a node notes. These notes are evidence that does not come from the store: the checks hold
-// one against the other.
+// The kinds of notes of a node. Notes are evidence that does not come from the store: the checks
+// compare the two.
 const (
-	noteJoin     = "join"     // it is Node from now on
-	noteLost     = "lost"     // the store said that it is not any more
-	noteClaim    = "claim"    // it is about to start the Attempt of Run under Epoch
+	noteJoin     = "join"     // the process is Node from now on
+	noteLost     = "lost"     // the store said that the node's lease is lost
+	noteClaim    = "claim"    // the node is about to start the Attempt of Run under Epoch
 	noteBegin    = "begin"    // its agent began the Attempt, with the answer
 	noteEnd      = "end"      // its agent ended it, with the Outcome
 	noteRefused  = "refused"  // a stale write was tried again, and refused
-	noteAccepted = "accepted" // a stale write was accepted, which must never be
-	noteOdd      = "odd"      // a stale write was refused, but not for being stale
+	noteAccepted = "accepted" // a stale write was accepted, which must never happen
+	noteOdd      = "odd"      // a stale write was refused, but not because it was stale
 )
 
 // note is a line of a node's journal.
@@ -32,22 +32,22 @@ type note struct {
 	Epoch   uint64    `json:"epoch,omitempty"`
 	Attempt int       `json:"attempt,omitempty"`
 	Answer  int       `json:"answer,omitempty"` // the interaction that it answers
-	Text    string    `json:"text,omitempty"`   // of the answer, or of an error
+	Text    string    `json:"text,omitempty"`   // the text of the answer, or of an error
 	Outcome string    `json:"outcome,omitempty"`
 
-	process int // where it was read; not written
+	process int // the process whose journal has the note; not written
 }
 
-// The outcomes of a turn, as the agent sees them.
+// The outcomes of a turn, from the agent's point of view.
 const (
 	asked       = "asked"
 	finished    = "finished"
 	failed      = "failed"
-	interrupted = "interrupted" // the library ended it
+	interrupted = "interrupted" // the library canceled it
 )
 
-// journal appends to a file. A line is one write, so that what was noted stays when the process is
-// killed right after.
+// journal appends to a file. A line is one write, so that a note is kept even if the process is
+// killed right after it.
 type journal struct{ file *os.File }
 
 func openJournal(path string) (*journal, error) {
@@ -58,7 +58,7 @@ func openJournal(path string) (*journal, error) {
 	return &journal{f}, nil
 }
 
-// note writes a line. A node that cannot write its journal proves nothing, and ends.
+// note writes a line. A node that cannot write its journal proves nothing, and panics.
 func (j *journal) note(n note) {
 	n.At = time.Now()
 	line, err := json.Marshal(n)
@@ -70,10 +70,11 @@ func (j *journal) note(n note) {
 	}
 }
 
-// readJournal reads what a process noted. The last line may be cut short by its end.
+// readJournal reads the notes of a process. Its last line may be incomplete if the process was
+// killed.
 func readJournal(path string, process int) ([]note, error) {
 	f, err := os.Open(path)
-	if os.IsNotExist(err) { // it was killed before it began
+	if os.IsNotExist(err) { // the process was killed before it made the file
 		return nil, nil
 	}
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// ledger is what the people outside were told: who submitted, replied and canceled with which
-// answer. The checks hold the store to it.
+// ledger records what the people outside did and were told: submissions, replies and cancels with
+// their answers. The checks compare the store with it.
 type ledger struct {
 	replies, duplicates, refusals, unsure, cancels atomic.Int64
 	submitted                                      atomic.Int64
@@ -21,20 +21,21 @@ type ledger struct {
 	runs map[string]*dealing // guarded by mu
 }
 
-// dealing is what people had to do with a run.
+// dealing is what people did with one run.
 type dealing struct {
 	plan plan
 
 	mu       sync.Mutex
 	replies  []*saying             // guarded by mu
 	canceled []*withdrawal         // guarded by mu
-	followed []fcmp.Event          // guarded by mu; what a reader saw, in its order
-	reader   error                 // guarded by mu; why it ended early
-	open     *interaction.Question // guarded by mu; with which it was parked
-	released bool                  // guarded by mu; it was parked, and then answered
+	followed []fcmp.Event          // guarded by mu; the events that a reader got, in that order
+	reader   error                 // guarded by mu; why the reader ended early
+	open     *interaction.Question // guarded by mu; the question with which the run was parked
+	released bool                  // guarded by mu; the run was parked, and then answered
 }
 
-// saying is a reply, and what came of it: exactly one of accepted and refused, once it is known.
+// saying is a reply and its result. Once the result is known, exactly one of accepted and refused
+// is set.
 type saying struct {
 	question  int
 	key, text string
@@ -43,12 +44,12 @@ type saying struct {
 	faults    []string // answers that contradict each other
 }
 
-// withdrawal is a cancel, and what came of it.
+// withdrawal is a cancel and its result.
 type withdrawal struct {
 	reason   string
 	accepted bool
 	refused  error
-	unsure   bool // an earlier try had no answer
+	unsure   bool // an earlier try got no answer
 }
 
 func newLedger() *ledger { return &ledger{runs: make(map[string]*dealing)} }
@@ -67,7 +68,7 @@ func (l *ledger) of(run string) *dealing {
 	return l.runs[run]
 }
 
-// all returns the dealings in no order.
+// all returns the dealings in no particular order.
 func (l *ledger) all() []*dealing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,14 +85,14 @@ func (d *dealing) saying(s *saying) {
 	d.replies = append(d.replies, s)
 }
 
-// waits says whether the run is parked, and still to be.
+// waits reports whether the run is parked and must stay so.
 func (d *dealing) waits() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.plan.kind == parked && !d.released
 }
 
-// definite reports whether an error of a reply says that nothing was written.
+// definite reports whether a reply's error proves that nothing was written.
 func definite(err error) bool {
 	for _, is := range []error{lifecycle.ErrSettled, lifecycle.ErrNotWaiting, lifecycle.ErrKeyConflict,
 		lifecycle.ErrInvalidReply, lifecycle.ErrNotFound} {
@@ -102,5 +103,5 @@ func definite(err error) bool {
 	return false
 }
 
-// unsureWait is how long a call of unknown outcome rests before it is made again.
+// unsureWait is the pause before a call with an unknown outcome is made again.
 const unsureWait = 50 * time.Millisecond

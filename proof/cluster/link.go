@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// link is the way from the nodes and the people to one server: an address that stays the same while
-// the server behind it changes, and that can fail as networks do.
+// link is a proxy between the clients (nodes and people) and one server. Its address stays the same
+// when the server behind it is replaced, and it can fail as networks do.
 type link struct {
 	listener net.Listener
 	work     sync.WaitGroup
@@ -15,18 +15,18 @@ type link struct {
 	mu     sync.Mutex
 	to     string            // guarded by mu; the server's address
 	fault  linkFault         // guarded by mu
-	change *sync.Cond        // of mu; signals each change of fault
+	change *sync.Cond        // uses mu; signals each change of fault
 	conns  map[net.Conn]bool // guarded by mu; both sides; nil once the link is closed
 }
 
-// linkFault is how a link fails.
+// linkFault is the way in which a link fails.
 type linkFault int
 
 const (
-	passes linkFault = iota // it does not
+	passes linkFault = iota // the link works
 	cut                     // connections break, and no new one is made
-	hung                    // nothing passes, and nothing breaks: as when a cable is pulled
-	mute                    // what the server says does not pass; what it is told does
+	hung                    // nothing passes and no connection breaks, as with a pulled cable
+	mute                    // requests pass, and the server's answers do not
 )
 
 func newLink(ctx context.Context, to string) (*link, error) {
@@ -57,7 +57,7 @@ func (l *link) accept() {
 	}
 }
 
-// connect passes on what comes on a new connection.
+// connect copies the data of a new connection in both directions.
 func (l *link) connect(client net.Conn, to string) {
 	server, err := new(net.Dialer).DialContext(context.Background(), "tcp4", to)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *link) connect(client net.Conn, to string) {
 	l.pass(server, client, hung, mute)
 }
 
-// pass passes on what comes from one side, but not while the link has one of the faults.
+// pass copies the data of one direction, except while the link has one of the faults.
 func (l *link) pass(from, to net.Conn, faults ...linkFault) {
 	defer l.drop(from, to)
 	buf := make([]byte, 32<<10)
@@ -109,7 +109,7 @@ func (l *link) drop(conns ...net.Conn) {
 	}
 }
 
-// fail makes the link fail so.
+// fail sets the link's fault.
 func (l *link) fail(f linkFault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +120,7 @@ func (l *link) fail(f linkFault) {
 	l.change.Broadcast()
 }
 
-// lead has the link pass everything to a server again. Connections that it had are broken.
+// lead makes the link pass everything to a server again. The existing connections are closed.
 func (l *link) lead(to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *link) lead(to string) {
 	l.change.Broadcast()
 }
 
-// breakAll breaks the connections. The caller holds mu.
+// breakAll closes the connections. The caller holds mu.
 func (l *link) breakAll() {
 	for c := range l.conns {
 		_ = c.Close()

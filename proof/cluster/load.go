@@ -10,8 +10,8 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// load submits the runs: not more than a window of them is on its way at one time, and not more
-// than the chaos has come to.
+// load submits the runs: at most a window of them at one time, and no larger part of them than the
+// chaos allows.
 type load struct {
 	client *lifecycle.Client
 	people *people
@@ -22,14 +22,14 @@ type load struct {
 	share  func() float64
 
 	mu    sync.Mutex
-	stats lifecycle.Stats // guarded by mu; the last look
+	stats lifecycle.Stats // guarded by mu; as of the last poll
 }
 
-// window is how many runs are on their way at one time, without those that are parked: more than
-// there are slots.
+// window is how many runs are active at one time, without the parked ones. It is more than there
+// are slots.
 const window = 400
 
-// run submits everything, and waits until nothing is left to do but to wait.
+// run submits all runs, and waits until the others than the parked ones have ended.
 func (l *load) run(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -61,7 +61,7 @@ func (l *load) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// submit submits a run until it is known to be stored.
+// submit submits a run, and repeats that until it is known to be stored.
 func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
 	d := l.ledger.open(p)
 	for ctx.Err() == nil {
@@ -86,8 +86,8 @@ func (l *load) submit(ctx context.Context, p plan, work *sync.WaitGroup) {
 	}
 }
 
-// follow reads a run's events while they happen, from its beginning to its end, whatever happens to
-// the server.
+// follow reads a run's events as they happen, from the first to the last, whatever happens to the
+// server.
 func (l *load) follow(ctx context.Context, d *dealing) {
 	after := uint64(0)
 	for ctx.Err() == nil {
@@ -130,15 +130,15 @@ func (l *load) pollActive(ctx context.Context) (int, error) {
 	return s.Queued + s.Running + s.Waiting, nil
 }
 
-// last is the last look.
+// last returns the counts of the last poll.
 func (l *load) last() lifecycle.Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stats
 }
 
-// drain waits until nothing is left to do: no run is queued or running, and those that wait are
-// parked. It gives up when nothing has moved for as long as patience.
+// drain waits until no run is queued or running, and only parked runs wait. It gives up when
+// nothing has changed for the patience.
 func (l *load) drain(ctx context.Context, patience time.Duration) error {
 	moved, before := time.Now(), -1
 	for ctx.Err() == nil {
@@ -161,7 +161,7 @@ func (l *load) drain(ctx context.Context, patience time.Duration) error {
 	return ctx.Err()
 }
 
-// waiting counts the parked runs that wait; -1 when others do.
+// waiting counts the waiting runs if all of them are parked ones; otherwise it returns -1.
 func (l *load) waiting(ctx context.Context) (n int, _ error) {
 	for q := (lifecycle.Query{Limit: 1000}); ; {
 		page, err := l.client.Inbox(ctx, q)

@@ -1,26 +1,29 @@
-// Command cluster has several nodes, each a process of its own, share one PostgreSQL, and does to
-// them what a bad week does: it kills them, stops them for longer than their lease, cuts their
-// connections, and takes the server away, also with kill -9, while runs are submitted, answered,
-// canceled and time out. With -standbys the server is a primary with standbys, any one of which
-// commits wait for; the primary is lost, hangs, is cut off, or comes back after a standby was
-// promoted. Then it checks everything that is left, and says how it went.
+// Command cluster proves a cluster under faults. It runs several nodes, each a process of its own,
+// on one PostgreSQL, and does to them what happens in a bad week: it kills them, stops them for
+// longer than their lease, closes their connections, and takes the server away, also with kill -9,
+// while runs are submitted, answered, canceled and time out. With -standbys the server is a primary
+// with standbys, and each commit waits for any one of them; the primary is lost, hangs, is cut off,
+// or comes back after a standby was promoted. At the end the program checks everything that is
+// left, and reports the result.
 //
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos
 //	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -kills 200 -restarts 5
 //	go run ./proof/cluster -nodes 3 -runs 2000 -chaos -dsn postgres://user@host/database
 //	go run ./proof/cluster -nodes 3 -runs 20000 -chaos -standbys 2 -failovers 30
-//	go run ./proof/cluster -nodes 3 -runs 20000                        without chaos: how fast is it?
-//	go run ./proof/cluster -nodes 2 -runs 200 -break event             do the checks find what is wrong?
+//	go run ./proof/cluster -nodes 3 -runs 20000                        without chaos, to measure the speed
+//	go run ./proof/cluster -nodes 2 -runs 200 -break event             to see that the checks find what is wrong
 //
-// What it proves, run by run: each ended, or waits, as it should; no accepted reply was lost or
-// executed twice; the log has no gap and breaks no invariant of the contract; never were more slots
-// held than there are; no node that had lost its lease could write (each tries its old writes
-// again); and runs of a lost node went on within two lease lengths. The evidence does not come from
-// the store alone: people keep what they were told, agents note what they do in files that survive
-// kill -9, and a connection of its own watches the slots.
+// It proves, run by run, that each run ended, or waits, as it should; that no accepted reply was
+// lost or executed twice; that the log has no gap and breaks no invariant of the contract; that
+// never more slots were in use than there are; that no node that had lost its lease could write
+// (each tries its old writes again); and that the runs of a lost node went on within two lease
+// lengths. The evidence does not come from the store alone: people keep the answers that they got,
+// agents note what they do in files that survive kill -9, and a separate connection monitors the
+// slots.
 //
-// The chaos follows from the seed, as far as timing allows; it is printed, and -seed repeats it.
-// With anything wrong, the program says what, prints the run's log, and exits with 1.
+// The chaos depends only on the seed, as far as timing allows. The seed is printed, and -seed
+// repeats it. If anything is wrong, the program describes it, prints the run's log, and exits with
+// 1.
 package main
 
 import (
@@ -133,7 +136,7 @@ func main() {
 	}
 }
 
-// conduct does everything.
+// conduct runs the cluster and its checks.
 func conduct(ctx context.Context, o options) (*verdict, error) {
 	fmt.Fprintf(os.Stderr, "seed %d\n", o.seed)
 	c, err := newCluster(ctx, o)
@@ -148,7 +151,7 @@ func conduct(ctx context.Context, o options) (*verdict, error) {
 		return err
 	})
 	if err != nil {
-		kept := ctx.Err() == nil // who interrupts it wants nothing of it
+		kept := ctx.Err() == nil // an interrupted run leaves nothing behind
 		if kept {
 			fmt.Fprintf(os.Stderr, "the nodes' notes and logs are in %s\n", c.dir)
 		}

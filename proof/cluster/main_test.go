@@ -20,8 +20,8 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// TestMain is a node when it is told so: the nodes of these tests are this program too, with the
-// race detector if it has it.
+// TestMain runs a node if the environment says so: this test program is also the nodes' program,
+// with the race detector if the tests have it.
 func TestMain(m *testing.M) {
 	if nodeMain() {
 		os.Exit(0)
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bring brings up a cluster with a server of its own.
+// bring starts a cluster with a server of its own.
 func bring(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	o, err := parse(args)
@@ -41,7 +41,7 @@ func bring(t *testing.T, args ...string) *cluster {
 	return c
 }
 
-// left are the violations as a person reads them.
+// left returns the violations as text.
 func left(t *testing.T, a *findings) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -49,9 +49,9 @@ func left(t *testing.T, a *findings) string {
 	return out.String()
 }
 
-// E3 E4 I2 I9 C5 F8: nodes are killed, stopped, cut off and restarted, and the server is killed:
-// nothing is lost, and nothing happens twice. A verdict that would not see a late takeover would be
-// none.
+// E3 E4 I2 I9 C5 F8: nodes are killed, stopped, cut off and restarted, and the server is killed;
+// nothing is lost, and nothing happens twice. The test also makes sure that the checks would find a
+// late takeover.
 func TestNothingIsLostInChaos(t *testing.T) {
 	c := bring(t, "-nodes", "3", "-runs", "150", "-chaos", "-kills", "7", "-restarts", "1")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
@@ -81,9 +81,9 @@ func TestNothingIsLostInChaos(t *testing.T) {
 	require.True(t, slices.ContainsFunc(a.violations, func(v violation) bool { return v.Check == checkTakeover }))
 }
 
-// J9 J8: the primary is lost when its standbys are behind, hangs, and comes back after a standby was
-// promoted. With standbys that commits wait for, nothing that was acknowledged is lost, and nodes and
-// people go on by themselves.
+// J9 J8: the primary is lost while its standbys are behind, hangs, and comes back after a standby
+// was promoted. If commits wait for standbys, nothing that was acknowledged is lost, and nodes and
+// people go on without help.
 func TestNothingIsLostInFailovers(t *testing.T) {
 	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "3")
 	a, err := c.run(t.Context(), io.Discard, func(context.Context) error { return nil })
@@ -97,7 +97,8 @@ func TestNothingIsLostInFailovers(t *testing.T) {
 	require.Positive(t, v.Replies)
 }
 
-// J9: standbys that commits do not wait for lose what was acknowledged, and the checks find it.
+// J9: if commits do not wait for the standbys, acknowledged data are lost, and the checks find
+// that.
 func TestLossOfAsynchronousStandbysIsFound(t *testing.T) {
 	c := bring(t, "-nodes", "2", "-runs", "60", "-chaos", "-kills", "0", "-standbys", "2", "-failovers", "1",
 		"-asynchronous")
@@ -107,13 +108,13 @@ func TestLossOfAsynchronousStandbysIsFound(t *testing.T) {
 		"%s", left(t, a))
 }
 
-// Each check finds what it is there to find.
+// Each check finds what was spoiled for it.
 func TestWhatIsSpoiledIsFound(t *testing.T) {
-	c := bring(t, "-nodes", "2", "-runs", "150", "-seed", "1") // whose runs are of every kind, and enough of each
+	c := bring(t, "-nodes", "2", "-runs", "150", "-seed", "1") // it has enough runs of every kind
 	spoiled := make(map[string]string)
 	a, err := c.run(t.Context(), io.Discard, func(ctx context.Context) (err error) {
 		for _, name := range slices.Sorted(maps.Keys(breaks)) {
-			if name == "takeover" { // there is none without chaos
+			if name == "takeover" { // without chaos there is no takeover
 				continue
 			}
 			spoiled[name], err = breaks[name].do(ctx, c)
@@ -144,7 +145,8 @@ func TestWhatIsSpoiledIsFound(t *testing.T) {
 	require.Len(t, v.Violations, len(a.violations))
 }
 
-// On somebody's server, nothing is left, and nothing that was there is touched.
+// On a server that the caller names, the program leaves nothing behind and changes nothing that was
+// there.
 func TestOnAServerOfSomebodyElse(t *testing.T) {
 	own, err := pglocal.Start(t.Context(), pglocal.Options{})
 	require.NoError(t, err)
@@ -178,8 +180,8 @@ func TestWhatNeverEndsIsNoticed(t *testing.T) {
 		"running, 0 waiting")
 }
 
-// A2: a slot too many is one in a pool or under a key; of a pool that was made smaller, as many as
-// were held may go on.
+// A2: a slot too many is found in a pool and under a key; in a pool that was made smaller, as many
+// slots may stay in use as were before.
 func TestSlotsAreCounted(t *testing.T) {
 	at := func(capacity, keyCapacity, a, b int) *sample {
 		return &sample{

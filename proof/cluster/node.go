@@ -22,10 +22,10 @@ import (
 	"github.com/interlude-go/interlude/store/postgres"
 )
 
-// nodeVariable is how a process is told that it is a node.
+// nodeVariable is the environment variable that makes a process a node. It holds the configuration.
 const nodeVariable = "INTERLUDE_CLUSTER_NODE"
 
-// nodeConfig is what it is told.
+// nodeConfig is the configuration of a node.
 type nodeConfig struct {
 	DSN       string        `json:"dsn"`
 	Schema    string        `json:"schema"`
@@ -35,8 +35,8 @@ type nodeConfig struct {
 	Elsewhere bool          `json:"elsewhere"`
 }
 
-// nodeMain is the program of a node; told says whether this process is one.
-func nodeMain() (told bool) {
+// nodeMain runs a node, if the environment says that this process is one, and reports whether it is.
+func nodeMain() (isNode bool) {
 	text := os.Getenv(nodeVariable)
 	if text == "" {
 		return false
@@ -45,7 +45,7 @@ func nodeMain() (told bool) {
 	err := json.Unmarshal([]byte(text), &c)
 	if err == nil {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		go func() { // its input ends with its parent, whatever that died of
+		go func() { // the input ends when the parent dies, however that happens
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			stop()
 		}()
@@ -58,8 +58,8 @@ func nodeMain() (told bool) {
 	return true
 }
 
-// serve executes runs until it is told to stop. Whatever the server does meanwhile, the node does
-// not give up.
+// serve executes runs until the process is asked to stop. The node does not give up, whatever
+// happens to the server.
 func (c nodeConfig) serve(ctx context.Context) error {
 	j, err := openJournal(c.Journal)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c nodeConfig) serve(ctx context.Context) error {
 	return quiet(ctx, err)
 }
 
-// persist calls fn until it succeeds or ctx ends: a host's supervisor would start it again.
+// persist calls fn until it succeeds or ctx ends, as a supervisor would start a host again.
 func persist[T any](ctx context.Context, logger *slog.Logger, fn func() (T, error)) (T, error) {
 	for {
 		v, err := fn()
@@ -107,7 +107,7 @@ func persist[T any](ctx context.Context, logger *slog.Logger, fn func() (T, erro
 	}
 }
 
-// quiet takes the end of the context for a good one.
+// quiet returns nil for an error that only says that the context has ended.
 func quiet(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -115,7 +115,7 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
-// openStore opens the store with connections that carry a name, by which they can be found and cut.
+// openStore opens the store with named connections, so that they can be found and closed.
 func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postgres.Store, error) {
 	dsn, err := connectionString(dsn, map[string]string{"application_name": name,
 		"pool_max_conns": strconv.Itoa(conns)})
@@ -127,7 +127,7 @@ func openStore(ctx context.Context, dsn, schema, name string, conns int) (*postg
 
 // connectionString adds settings to a URL or to key=value pairs.
 func connectionString(dsn string, settings map[string]string) (string, error) {
-	if _, err := pgx.ParseConfig(dsn); err != nil { // whose text has all of the string, and it may hold a password
+	if _, err := pgx.ParseConfig(dsn); err != nil { // its error quotes the string, which may hold a password
 		return "", errors.New("-dsn cannot be read: want postgres://user:password@host:port/database, or key=value " +
 			"pairs")
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// people answer questions, or do not, as the plans say. They hear of questions by hints, and look
-// into the inbox for those that they missed.
+// people answer questions, or leave them open, as the plans say. They learn of questions by hints,
+// and read the inbox for those that they missed.
 type people struct {
 	client *lifecycle.Client
 	ledger *ledger
@@ -22,25 +22,25 @@ type people struct {
 	work   sync.WaitGroup
 
 	mu   sync.Mutex
-	seen map[string]int // guarded by mu; by run, the last question that somebody deals with
+	seen map[string]int // guarded by mu; by run: the last question that a person deals with
 }
 
 func newPeople(c *lifecycle.Client, l *ledger) *people {
 	return &people{client: c, ledger: l, asked: make(chan string, 4096), seen: make(map[string]int)}
 }
 
-// hint is called by the store after a commit.
+// hint receives the store's hints, which come after commits.
 func (p *people) hint(h store.Hint) {
 	if h.State != fsm.StateWaitingUser {
 		return
 	}
 	select {
 	case p.asked <- h.RunID:
-	default: // the inbox has it
+	default: // the inbox will show the question
 	}
 }
 
-// run deals with questions until ctx ends, and waits for those that are being dealt with.
+// run deals with questions until ctx ends, and then waits for the people that are still active.
 func (p *people) run(ctx context.Context) {
 	defer p.work.Wait()
 	for range 8 {
@@ -63,7 +63,7 @@ func (p *people) run(ctx context.Context) {
 	}
 }
 
-// inbox looks for questions that nobody was told of.
+// inbox finds the questions for which no hint came.
 func (p *people) inbox(ctx context.Context) {
 	for q := (lifecycle.Query{Limit: 1000}); ; {
 		page, err := p.client.Inbox(ctx, q)
@@ -79,11 +79,11 @@ func (p *people) inbox(ctx context.Context) {
 	}
 }
 
-// answerOnce deals with the question that the run waits with, unless somebody does already.
+// answerOnce deals with the run's open question, unless another goroutine does already.
 func (p *people) answerOnce(ctx context.Context, run lifecycle.Run) {
 	d := p.ledger.of(run.ID)
 	if d == nil || run.Pending == nil || run.Pending.ID > len(d.plan.acts) {
-		return // the checks find what asks more than it should
+		return // the checks report a run that asks more than it should
 	}
 	p.mu.Lock()
 	known := p.seen[run.ID] >= run.Pending.ID
@@ -135,7 +135,7 @@ func (p *people) deal(ctx context.Context, d *dealing, run lifecycle.Run) {
 	}
 }
 
-// say replies until the outcome is known.
+// say sends a reply until its outcome is known.
 func (p *people) say(ctx context.Context, d *dealing, question int, key, text string) *saying {
 	s := &saying{question: question, key: key, text: text}
 	for ctx.Err() == nil {
@@ -165,7 +165,7 @@ func (p *people) reply(ctx context.Context, d *dealing, s *saying) (interaction.
 		Actor: "somebody"})
 }
 
-// repeat says the same again: it must be told the same.
+// repeat sends the same reply again, which must get the same answer.
 func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
 	if s.accepted == nil {
 		return
@@ -189,7 +189,7 @@ func (p *people) repeat(ctx context.Context, d *dealing, s *saying) {
 	}
 }
 
-// contradict says something else with the same key: it must be refused.
+// contradict sends another text with the same key, which must be refused.
 func (p *people) contradict(ctx context.Context, d *dealing, s *saying) {
 	other := *s
 	other.text += ", and something else"
@@ -216,7 +216,7 @@ func (d *dealing) fault(s *saying, what string) {
 	s.faults = append(s.faults, what)
 }
 
-// cancel cancels the run until the outcome is known.
+// cancel cancels the run, and repeats that until the outcome is known.
 func (p *people) cancel(ctx context.Context, d *dealing, reason string) {
 	w := &withdrawal{reason: reason}
 	defer func() {

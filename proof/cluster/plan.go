@@ -11,33 +11,33 @@ import (
 	"github.com/interlude-go/interlude/slots"
 )
 
-// kind is what is to become of a run.
+// kind is what shall become of a run.
 type kind string
 
 const (
-	alone    kind = "alone"    // asks nobody
+	alone    kind = "alone"    // asks no question
 	answered kind = "answered" // each question is answered
-	silent   kind = "silent"   // some questions are not: decided at their deadline
-	limited  kind = "limited"  // one question more is not answered than may be decided: fails
-	strict   kind = "strict"   // holds its process, needs an answer, gets none: fails at the deadline
-	canceled kind = "canceled" // canceled at some time, whatever it does then
+	silent   kind = "silent"   // some questions are decided at their deadline
+	limited  kind = "limited"  // exceeds the limit of automatic decisions: fails
+	strict   kind = "strict"   // keeps its process, needs an answer, gets none: fails at the deadline
+	canceled kind = "canceled" // canceled at some time, in any state
 	parked   kind = "parked"   // waits until everything else is over
 )
 
-// act is what people do with a question.
+// act is what people do about a question.
 type act string
 
 const (
 	once      act = "once"
-	askAgain  act = "again"     // and the same reply again, later
-	rivals    act = "rivals"    // two people at one time
-	otherwise act = "otherwise" // and another reply with the same key, which is refused
-	stop      act = "stop"      // reply and cancel at one time
-	late      act = "late"      // just when the deadline passes
+	askAgain  act = "again"     // send the same reply again, later
+	rivals    act = "rivals"    // two people reply at the same time
+	otherwise act = "otherwise" // send another reply with the same key, which is refused
+	stop      act = "stop"      // reply and cancel at the same time
+	late      act = "late"      // reply just when the deadline passes
 	nothing   act = "nothing"
 )
 
-// plan is what a run is to do, and what people do with it. It follows from the seed and the run's
+// plan says what a run does, and what people do about it. It depends on the seed and the run's
 // number.
 type plan struct {
 	n        int
@@ -46,12 +46,12 @@ type plan struct {
 	job      job
 	acts     []act           // by question
 	delays   []time.Duration // by question: how long people think
-	cancelAt time.Duration   // after the submission; of those that are canceled
-	followed bool            // somebody reads its events while they happen
+	cancelAt time.Duration   // when a canceled run is canceled, from its submission
+	followed bool            // a reader follows its events
 	spec     lifecycle.Spec
 }
 
-// job is what an agent is told, as the prompt.
+// job is the agent's part of the plan. It is sent as the prompt.
 type job struct {
 	Questions int           `json:"questions"`
 	Messages  int           `json:"messages"`       // in each turn
@@ -66,13 +66,14 @@ const (
 	tenants    = 7
 )
 
-// residentEngine is the name of the engine whose processes live through the waits.
+// residentEngine is the name of the engine whose processes go on while runs wait.
 const residentEngine = "resident"
 
-// The answers that are waited for until the deadline: one second, the least there is.
+// shortWait is the session timeout of questions whose deadline is waited for: one second, the least
+// that is allowed.
 const shortWait = time.Second
 
-// planFor makes the plan of run n. An idle agent does not work at all: for measuring.
+// planFor makes the plan of run n. With idle, the agent does no work, for measuring.
 func planFor(seed uint64, n int, idle bool) plan {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	p := plan{n: n, id: fmt.Sprintf("run-%06d", n), kind: answered}
@@ -87,7 +88,7 @@ func planFor(seed uint64, n int, idle bool) plan {
 		p.kind = strict
 	case part < 330:
 		p.kind = canceled
-	case part < 350 || n < 3: // some in any case
+	case part < 350 || n < 3: // the first three in any case
 		p.kind = parked
 	}
 	p.job = job{Questions: 1 + r.IntN(3), Messages: r.IntN(3), Work: work(r)}
@@ -104,13 +105,13 @@ func planFor(seed uint64, n int, idle bool) plan {
 	}
 	p.followed = r.IntN(20) == 0 && p.kind != parked
 	p.cast(r)
-	prompt, _ := json.Marshal(p.job) // numbers
+	prompt, _ := json.Marshal(p.job) // it only has numbers
 	p.spec.Prompt = string(prompt)
 	return p
 }
 
-// work is how long turns take: most are short, and some long enough to be met by what befalls their
-// node.
+// work draws how long turns take. Most are short, and some are so long that a disturbance of their
+// node is likely to meet them.
 func work(r *rand.Rand) time.Duration {
 	longest := 10
 	switch part := r.IntN(100); {
@@ -122,7 +123,7 @@ func work(r *rand.Rand) time.Duration {
 	return time.Duration(1+r.IntN(longest)) * time.Millisecond
 }
 
-// cast says who does what.
+// cast decides what people do.
 func (p *plan) cast(r *rand.Rand) {
 	sticky := false
 	switch p.kind {
@@ -143,7 +144,7 @@ func (p *plan) cast(r *rand.Rand) {
 		p.spec.SessionTimeout = shortWait
 		sticky, p.job.Questions = true, 1
 	case parked:
-		p.spec.AutoDecide = r.IntN(2) == 0 // without, it waits for ever
+		p.spec.AutoDecide = r.IntN(2) == 0 // without it, the run waits for ever
 		p.spec.SessionTimeout = 24 * time.Hour
 		p.job.Questions = 1
 	}
@@ -190,10 +191,10 @@ func (p *plan) act(r *rand.Rand) act {
 	return otherwise
 }
 
-// sticky reports whether the run holds a process while it waits.
+// sticky reports whether the run keeps a process while it waits.
 func (p *plan) sticky() bool { return p.spec.Engine == residentEngine }
 
-// readJob finds the job in a turn's prompt, which has instructions of its mode after it.
+// readJob finds the job in a turn's prompt, where the instructions of the run's mode follow it.
 func readJob(prompt string) (j job, _ error) {
 	at := strings.Index(prompt, `{"questions"`)
 	if at < 0 {

@@ -9,12 +9,12 @@ import (
 
 func ownProcessGroup(*exec.Cmd) {}
 
-// canPause says that processes cannot be stopped and go on.
+// canPause is false: this system cannot stop processes and continue them.
 const canPause = false
 
 func pause(*exec.Cmd) error   { return errors.ErrUnsupported }
 func unpause(*exec.Cmd) error { return nil }
 
-// terminate asks a node to end: there is no signal for it here, but it listens for the end of its
-// input.
+// terminate asks a node to end. This system has no signal for that, so the node's input is closed
+// instead.
 func (p *process) terminate() error { return p.input.Close() }

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// ownProcessGroup gives a node a process group of its own: an interrupt at the terminal is the conductor's to
-// handle, and a node that is stopped when the conductor dies is woken by the system, and finds its
-// input at an end.
+// ownProcessGroup gives a node its own process group, so that only the parent gets an interrupt
+// from the terminal. If the parent dies while a node is stopped, the system continues the node,
+// which then finds its input at an end.
 func ownProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// canPause says that processes can be stopped and go on.
+// canPause is true: processes can be stopped and continued.
 const canPause = true
 
 func pause(cmd *exec.Cmd) error   { return cmd.Process.Signal(syscall.SIGSTOP) }

@@ -14,31 +14,31 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// replicas is a primary and its standbys, each behind a link of its own. Commits wait for any one
-// of the standbys, unless they are asynchronous. It fails over as an operator, or the tool of one,
-// would: the old primary is fenced, the standby that has most is promoted, the others follow it,
-// and a new standby is made in the place of the old primary.
+// replicas is a primary with its standbys, each behind a link of its own. Commits wait for any one
+// of the standbys, unless they are asynchronous. It fails over as an operator or a tool would: it
+// fences the old primary, promotes the standby that has received most, makes the others follow it,
+// and replaces the old primary with a new standby.
 type replicas struct {
 	options pglocal.Options
 	seats   []*seat
 	primary *seat
 
-	// works makes a write as the library makes one, on connections that it had before the failover.
+	// works makes a write as the library does, on connections from before the failover.
 	works func(context.Context) error
-	// accepted counts the replies that were accepted.
+	// accepted returns the number of replies that were accepted.
 	accepted func() int64
 
 	asynchronous bool
-	longest      time.Duration // from a promotion until the library wrote again
+	longest      time.Duration // the longest time from a promotion until the library wrote again
 }
 
-// seat is a server's place: the server behind it may be replaced.
+// seat is the place of a server, which can be replaced by another one.
 type seat struct {
 	link   *link
 	server *pglocal.Server
 }
 
-// startReplicas starts a primary with so many standbys.
+// startReplicas starts a primary and its standbys.
 func startReplicas(ctx context.Context, standbys int, asynchronous bool) (_ *replicas, err error) {
 	r := &replicas{asynchronous: asynchronous, options: pglocal.Options{Settings: map[string]string{
 		"shared_buffers": "64MB", "max_wal_size": "1GB", "wal_receiver_timeout": "2s",
@@ -80,7 +80,8 @@ func (r *replicas) seat(ctx context.Context, s *pglocal.Server) error {
 	return err
 }
 
-// configureAll has each server's commits wait for any one of its standbys, once it is the primary.
+// configureAll configures each server so that, as a primary, its commits wait for any one of the
+// standbys.
 func (r *replicas) configureAll(ctx context.Context) error {
 	for _, s := range r.seats {
 		if err := execOn(ctx, s.server, `ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'`,
@@ -91,7 +92,7 @@ func (r *replicas) configureAll(ctx context.Context) error {
 	return nil
 }
 
-// dsn names all hosts, for clients that want the one that can be written.
+// dsn names all hosts, for clients that choose the writable one.
 func (r *replicas) dsn() (string, error) {
 	config, err := pgx.ParseConfig(r.primary.server.DSN(""))
 	if err != nil {
@@ -110,15 +111,15 @@ func (r *replicas) dsn() (string, error) {
 		config.User, config.Password, config.Database), nil
 }
 
-// failover lets the primary come to harm and replaces it. It returns once the library writes again
-// and every seat has a server.
+// failover does harm to the primary and replaces it. It returns once the library writes again and
+// every seat has a server.
 func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) error {
-	ctx = context.WithoutCancel(ctx) // what has begun is brought to its end
+	ctx = context.WithoutCancel(ctx) // a failover is always completed
 	old := r.primary
 	if err := r.strike(ctx, old, h, long); err != nil {
 		return err
 	}
-	if h != returning { // fenced: it answers nobody any more
+	if h != returning { // the old primary is fenced: no client reaches it
 		if err := old.server.Kill(); err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) err
 	}
 	promoted := time.Now()
 	r.primary = next
-	if h == returning { // it comes back as a primary that nobody told
+	if h == returning { // it comes back and still takes itself for the primary
 		old.link.lead(old.server.Addr())
 	}
 	if err := r.wroteAgain(ctx); err != nil {
@@ -142,7 +143,7 @@ func (r *replicas) failover(ctx context.Context, h harm, long time.Duration) err
 	return r.rebuild(ctx, old)
 }
 
-// strike lets the primary come to harm, for a while.
+// strike does harm to the primary, for a while.
 func (r *replicas) strike(ctx context.Context, old *seat, h harm, long time.Duration) error {
 	switch h {
 	case losing:
@@ -162,7 +163,7 @@ func (r *replicas) strike(ctx context.Context, old *seat, h harm, long time.Dura
 	return nil
 }
 
-// lag has the standbys miss what the primary does before it is killed.
+// lag makes the standbys miss the last commits of the primary, and then kills it.
 func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error {
 	var all errgroup.Group
 	for _, s := range r.seats {
@@ -189,7 +190,7 @@ func (r *replicas) lag(ctx context.Context, old *seat, long time.Duration) error
 	return all.Wait()
 }
 
-// promote promotes the standby that has received most, and has the others follow it.
+// promote promotes the standby that has received most, and makes the others follow it.
 func (r *replicas) promote(ctx context.Context, old *seat) (best *seat, _ error) {
 	var most int64 = -1
 	for _, s := range r.seats {
@@ -240,7 +241,7 @@ func (r *replicas) wroteAgain(ctx context.Context) error {
 	return fmt.Errorf("the library did not write within %s of the promotion: %w", patience, err)
 }
 
-// rebuild puts a new standby in the place of the old primary.
+// rebuild replaces the old primary with a new standby.
 func (r *replicas) rebuild(ctx context.Context, old *seat) error {
 	old.link.fail(cut)
 	if err := old.server.Kill(); err != nil {
@@ -267,7 +268,7 @@ func (r *replicas) stop() error {
 	return errors.Join(errs...)
 }
 
-// execOn makes statements on a server itself, past its link.
+// execOn executes statements on a server directly, not through its link.
 func execOn(ctx context.Context, s *pglocal.Server, texts ...string) error {
 	conn, err := pgx.Connect(ctx, s.DSN(""))
 	if err != nil {
@@ -282,7 +283,7 @@ func execOn(ctx context.Context, s *pglocal.Server, texts ...string) error {
 	return nil
 }
 
-// queryOn reads one value from a server itself.
+// queryOn reads one value from a server directly, not through its link.
 func queryOn(ctx context.Context, s *pglocal.Server, value any, text string) error {
 	conn, err := pgx.Connect(ctx, s.DSN(""))
 	if err != nil {

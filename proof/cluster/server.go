@@ -15,19 +15,19 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// server is the PostgreSQL that the nodes share: one that was given, or one of our own, which can
-// be killed.
+// server is the PostgreSQL server that the nodes share: one that the caller names, or one of this
+// program's own, which can be killed.
 type server struct {
 	dsn, schema string
-	own         *pglocal.Server // nil: it is somebody's, or one of replicas
-	replicas    *replicas       // nil: there is one server
+	own         *pglocal.Server // nil if the caller named the server, or if there are replicas
+	replicas    *replicas       // nil if there is one server
 	keepSchema  bool
 
 	mu   sync.Mutex
-	away []span // guarded by mu; when it did not run
+	away []span // guarded by mu; the times in which the server did not run
 }
 
-// newServer starts a server unless there is one.
+// newServer starts a server unless the caller names one.
 func newServer(ctx context.Context, o options) (*server, error) {
 	s := &server{dsn: o.dsn, schema: o.schema, keepSchema: o.keepSchema}
 	if s.schema == "" {
@@ -56,8 +56,8 @@ func newServer(ctx context.Context, o options) (*server, error) {
 	return s, nil
 }
 
-// unused refuses a schema that is there already: it would be dropped in the end, with what somebody
-// else keeps in it.
+// unused refuses a schema that exists already: it would be dropped in the end, with somebody else's
+// data.
 func (s *server) unused(ctx context.Context) error {
 	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *server) unused(ctx context.Context) error {
 	return nil
 }
 
-// bounce takes the server down for a while: in order, or by kill -9. It is ours.
+// bounce stops the program's own server for a while: in good order, or with kill -9.
 func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) error {
 	return s.during(func() error {
 		end := s.own.Halt
@@ -90,7 +90,7 @@ func (s *server) bounce(ctx context.Context, crash bool, down time.Duration) err
 	})
 }
 
-// during does what takes the server away, and notes for how long.
+// during runs a function that takes the server away, and records the time that this takes.
 func (s *server) during(do func() error) error {
 	s.mu.Lock()
 	s.away = append(s.away, span{from: time.Now()})
@@ -102,14 +102,14 @@ func (s *server) during(do func() error) error {
 	return err
 }
 
-// outages are the times in which the server did not run.
+// outages returns the times in which the server did not run.
 func (s *server) outages() []span {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]span(nil), s.away...)
 }
 
-// connect opens a connection of its own, for looking at the tables beside the library.
+// connect opens a separate connection, for reading the tables without the library.
 func (s *server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	dsn, err := connectionString(s.dsn, map[string]string{"application_name": name})
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	return pgx.Connect(ctx, dsn)
 }
 
-// exec makes one statement, with a connection of its own. SCHEMA in it stands for the schema.
+// exec executes one statement on a connection of its own. SCHEMA in it stands for the schema.
 func (s *server) exec(ctx context.Context, text string, args ...any) (int64, error) {
 	conn, err := s.connect(ctx, "interlude-cluster")
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *server) in(text string) string {
 	return strings.ReplaceAll(text, "SCHEMA", pgx.Identifier{s.schema}.Sanitize())
 }
 
-// cut ends all connections of a node.
+// cut closes all connections of a node.
 func (s *server) cut(ctx context.Context, name string) error {
 	_, err := s.exec(ctx,
 		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1
@@ -142,7 +142,7 @@ func (s *server) cut(ctx context.Context, name string) error {
 	return err
 }
 
-// leave removes what was made.
+// leave removes what newServer and the program have created.
 func (s *server) leave() error {
 	if s.replicas != nil {
 		return s.replicas.stop()

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/fsm"
 )
 
-// verdict is what the checks found, and the counts.
+// verdict is what the checks found, and the totals.
 type verdict struct {
 	Correct    bool        `json:"correct"`
 	Violations []violation `json:"violations"`
@@ -75,7 +75,7 @@ func (a *findings) verdict() *verdict {
 	return v
 }
 
-// print writes the verdict for people, or as one line of JSON.
+// print writes the verdict as text, or as one line of JSON.
 func (v *verdict) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		line, err := json.Marshal(v)
@@ -125,7 +125,7 @@ func (v *verdict) print(out io.Writer, asJSON bool) error {
 	return t.Flush()
 }
 
-// counts writes what there is how often, by name.
+// counts returns how often each name occurs, as text.
 func counts[K ~string](m map[K]int) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {

@@ -15,15 +15,15 @@ import (
 	"github.com/interlude-go/interlude/interaction"
 )
 
-// ending is what a turn leaves: its evidence, and what it reports before.
+// ending is the end of a turn: its evidence, and what the agent reports before.
 type ending struct {
 	Text, Output    string
-	Asks            int // how many questions
+	Asks            int // the number of questions
 	Status          engine.Status
 	Code            fsm.Code
-	Breaks, Forgets bool // the engine fails; it gives no handle
+	Breaks, Forgets bool // the engine fails; it returns no handle
 	Reports         int
-	Warns, Early    bool // it reports a diagnostic, and its handle
+	Warns, Early    bool // it reports a diagnostic; it reports its handle early
 }
 
 var endings = rapid.Custom(func(t *rapid.T) ending {
@@ -43,12 +43,12 @@ var endings = rapid.Custom(func(t *rapid.T) ending {
 	}
 })
 
-// agent is an engine whose turns wait for the log to say how they end.
+// agent is an engine whose turns wait until the log says how they end.
 type agent struct {
 	enginetest.FakeAgent
 
 	mu    sync.Mutex
-	turns map[string]chan ending // guarded by mu; those that wait, by run
+	turns map[string]chan ending // guarded by mu; the waiting turns, by run
 }
 
 func newAgent(kind fsm.Profile) *agent {
@@ -123,7 +123,7 @@ func (e ending) outcome(ctx context.Context, t engine.Turn, s engine.Sink) (engi
 	return o, nil
 }
 
-// end has the run's turn end so, if one waits.
+// end ends the run's turn, if one waits, and reports whether it did.
 func (a *agent) end(runID string, e ending) bool {
 	a.mu.Lock()
 	told := a.turns[runID]
@@ -136,7 +136,7 @@ func (a *agent) end(runID string, e ending) bool {
 	return true
 }
 
-// kill has the run's resident process die between its turns.
+// kill makes the run's resident process die between its turns.
 func (a *agent) kill(runID string) bool {
 	a.mu.Lock()
 	busy := a.turns[runID] != nil

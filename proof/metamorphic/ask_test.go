@@ -8,7 +8,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// ask is a question of a host.
+// ask makes a call that only reads.
 func (w *world) ask(o operation) {
 	switch o.do {
 	case "get":
@@ -26,7 +26,7 @@ func (w *world) ask(o operation) {
 		due, next, err := w.second.Due(w.ctx, time.Now().UTC(), 3)
 		w.say(next, w.fault(err))
 		for i := range due {
-			w.say(due[i].Deadline) // of those with one deadline any may come first
+			w.say(due[i].Deadline) // runs with the same deadline may come in any order
 		}
 		pools, err := w.second.Pools(w.ctx)
 		w.say(pools, w.fault(err))
@@ -36,7 +36,7 @@ func (w *world) ask(o operation) {
 		orphans, err := w.second.Orphans(w.ctx, 0, 9)
 		w.say(len(orphans), w.fault(err))
 		for _, r := range orphans {
-			w.say(r.Slot) // within those with a slot, and those without, the order is the store's
+			w.say(r.Slot) // a store may order the runs with a slot, and those without, as it likes
 		}
 	case "prune":
 		n, err := w.client.Prune(w.ctx, time.Now().Add(-o.wait))
@@ -70,7 +70,7 @@ func (w *world) readRun(id string) {
 	pending, err := w.client.Pending(w.ctx, id)
 	w.say(inJSON(pending), w.fault(err))
 	history, err := w.client.History(w.ctx, id)
-	w.say(len(history), w.fault(err)) // none is none, nil or not
+	w.say(len(history), w.fault(err)) // an empty history may be nil or not
 	for _, settled := range history {
 		w.say(inJSON(settled))
 	}
@@ -83,7 +83,7 @@ func (w *world) readRun(id string) {
 	w.events(id)
 }
 
-// events are the log of a run, byte by byte.
+// events reads the log of a run and records its bytes.
 func (w *world) events(id string) {
 	for after := uint64(0); ; {
 		page, err := w.second.Events(w.ctx, id, after, store.MaxBatch)

@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// do is one step.
+// do executes one step.
 func (w *world) do(o operation) {
 	switch o.do {
 	case "submit":
@@ -68,7 +68,7 @@ func (w *world) reply(o operation) {
 	w.say(receipt, w.fault(err))
 }
 
-// crash takes the node for dead: it goes on as a zombie until it looks after its lease.
+// crash expires the node, which goes on as a zombie until its next heartbeat.
 func (w *world) crash() {
 	nodes, err := w.second.Nodes(w.ctx)
 	w.say(len(nodes), w.fault(err))
@@ -79,10 +79,10 @@ func (w *world) crash() {
 	w.pass(third)
 }
 
-// say keeps an answer.
+// say records an answer.
 func (w *world) say(answer ...any) { w.said = append(w.said, fmt.Sprintln(answer...)) }
 
-// record is a run as text, field by field as stores keep it.
+// record is a run as text, with every field that stores keep.
 func (w *world) record(r *store.Run) string {
 	if r.ID == "" {
 		return "none"

@@ -1,17 +1,16 @@
-// Package metamorphic has one log of operations done on every store, and compares all that is
-// answered.
+// Package metamorphic executes one log of operations on every store, and compares all answers.
 //
-// Each log is drawn by rapid: submissions with every field of a spec, claims, turns with each kind
-// of evidence, reports, replies with keys, cancels, deadlines, crashes, shutdowns, recoveries,
-// prunes, and every question that a host can ask, with filters and cursors. It is done step by step
+// Rapid draws each log: submissions with every field of a spec, claims, turns with each kind of
+// evidence, reports, replies with keys, cancels, deadlines, crashes, shutdowns, recoveries, prunes,
+// and every call by which a host can read, with filters and cursors. A log is executed step by step
 // in a bubble of testing/synctest with its own time, through lifecycle.Client and Lifecycle, once
-// on each store. What a node does by itself happens at the step that says so (gate), so that
-// nothing depends on which goroutine comes first.
+// on each store. A node acts by itself only in the steps that allow it (gate), so that nothing
+// depends on which goroutine comes first.
 //
 // All answers must be equal: records field by field, events byte by byte, cursors, counts, and
-// errors by their class. What may differ is little, and is levelled before comparing:
+// errors by their class. Only two things may differ, and are normalized before the comparison:
 //
-//   - the ids of nodes, which are random: they are named in the order in which they come;
-//   - the texts of errors, in which stores say what they know: errors.Is and the fields of typed
-//     errors count.
+//   - the ids of nodes, which are random: nodes are named in the order in which they appear;
+//   - the texts of errors, which depend on the store: only errors.Is and the fields of typed errors
+//     are compared.
 package metamorphic

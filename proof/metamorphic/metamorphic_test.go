@@ -13,7 +13,7 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// play does the log on one store and returns all that was answered, step by step.
+// play executes the log on one store and returns all answers, step by step.
 func play(t *testing.T, p place, log []operation) (answers [][]string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func play(t *testing.T, p place, log []operation) (answers [][]string) {
 	return answers
 }
 
-// logs are short and long, and shrink to short ones.
+// logs draws short and long logs. A failing log shrinks to a short one.
 var logs = rapid.Custom(func(t *rapid.T) []operation {
 	n := of(t, "length", 1, 2, 3, 5, 8, 13, 21, 34, 55, 55, 55, 55, 55)
 	log := make([]operation, n)
@@ -50,7 +50,7 @@ var logs = rapid.Custom(func(t *rapid.T) []operation {
 	return log
 })
 
-// I10 and all that stores promise: one log of operations has the same answers and the same events
+// I10 and all promises of a store: one log of operations gets the same answers and the same events
 // on every store.
 func TestEveryStoreAnswersAlike(t *testing.T) {
 	all := places(t)
@@ -72,7 +72,7 @@ func TestEveryStoreAnswersAlike(t *testing.T) {
 		time.Since(began).Round(time.Millisecond))
 }
 
-// listing is the log for a reader.
+// listing returns the log as text.
 func listing(log []operation) (text string) {
 	for i, o := range log {
 		text += fmt.Sprintf("%3d %s\n", i, o)
@@ -80,7 +80,7 @@ func listing(log []operation) (text string) {
 	return text
 }
 
-// difference shows the first answer that differs; empty when none does.
+// difference describes the first answer that differs; it is empty if none does.
 func difference(log []operation, want, got [][]string) string {
 	for i := range want {
 		if slices.Equal(want[i], got[i]) {

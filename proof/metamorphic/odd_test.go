@@ -9,7 +9,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// odd is a store that answers one question otherwise.
+// odd is a store that gives other answers than the memory store to some calls.
 type odd struct {
 	*memory.Store
 
@@ -44,7 +44,7 @@ func (o odd) Commit(ctx context.Context, batch []store.Commit) []error {
 	return o.Store.Commit(ctx, batch)
 }
 
-// The comparison can fail: whatever a store answers otherwise is seen.
+// The comparison can fail: it detects each store that gives another answer.
 func TestADifferentStoreIsFound(t *testing.T) {
 	plain := place{"memory", func(*testing.T) (keeper, keeper, func()) {
 		s := memory.New()

@@ -13,17 +13,17 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// operation is one step of a log. It names runs by number; what it does not need is zero.
+// operation is one step of a log. It names runs by number; fields that it does not need are zero.
 type operation struct {
 	do    string
 	run   int
 	spec  lifecycle.Spec
-	later time.Duration // of the spec's not-before time, from the step on; 0: none
+	later time.Duration // from the step to the spec's not-before time; 0 for none
 	reply interaction.Reply
-	which int // the reply's interaction, counted back from the last one
+	which int // how many interactions before the last one the reply is for
 	turn  ending
 	query store.Query
-	page  bool // go on from where the last such listing ended
+	page  bool // go on where the last listing of this kind ended
 	wait  time.Duration
 }
 
@@ -44,15 +44,16 @@ func (o operation) String() string {
 	return fmt.Sprintf("%s %d", o.do, o.run)
 }
 
-// of is any of the values.
+// of draws one of the values.
 func of[T any](t *rapid.T, label string, values ...T) T {
 	return rapid.SampledFrom(values).Draw(t, label)
 }
 
-// runs are how many runs a log may have.
+// runs is the number of runs that a log may have.
 const runs = 6
 
-// weights are the steps, those that lead on more than once.
+// weights lists the steps. Steps that change something are listed more than once, so that they are
+// drawn more often.
 var weights = []string{
 	"submit", "submit", "submit", "claim", "claim", "claim", "turn", "turn", "turn", "turn", "reply", "reply", "reply",
 	"cancel", "wait", "deadlines",

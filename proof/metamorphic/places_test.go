@@ -16,27 +16,27 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "45"); err != nil { // half a minute; the command line may say more
+	if err := flag.Set("rapid.checks", "45"); err != nil { // takes half a minute; the command line may ask for more
 		panic(err)
 	}
 	pgtest.Main(m)
 }
 
-// place is where runs are kept. It is opened in each bubble anew, as the node and as the front end
-// have it, and each log leaves it empty.
+// place is a store under test. It is opened anew in each bubble, once for the node and once for the
+// front end, and each log leaves it empty.
 type place struct {
 	name string
 	open func(t *testing.T) (node, second keeper, shut func())
 }
 
-// silent hides what a store is besides: its hints, so that all stores are looked at as often, and
-// its clock, which goes its own way.
+// silent hides the optional abilities of a store: its hints, so that all stores are read equally
+// often, and its clock, which is not the bubble's.
 type silent struct {
 	store.Store
 	store.Surveyor
 }
 
-// keeper is what each store of this project is.
+// keeper has the methods that every store of this project has.
 type keeper interface {
 	store.Store
 	store.Surveyor
@@ -59,7 +59,7 @@ func places(t *testing.T) []place {
 		}
 	}
 	return []place{
-		{"memory", func(*testing.T) (keeper, keeper, func()) { // one process: there is one handle
+		{"memory", func(*testing.T) (keeper, keeper, func()) { // there is one handle in one process
 			s := memory.New()
 			return s, s, func() {}
 		}},

@@ -15,8 +15,8 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// gate lets what a node does by itself happen only while the log says so: otherwise there is
-// nothing to claim, due or left behind.
+// gate lets a node act by itself only in the steps that allow it. At other times the node finds
+// nothing to claim, nothing due and no orphans.
 type gate struct {
 	store.Store
 
@@ -54,12 +54,12 @@ type world struct {
 	agents map[string]*agent
 	stop   func() error
 	nodes  map[string]string // names of nodes, by id
-	next   map[string]string // where listings ended
+	next   map[string]string // the cursors at which listings ended
 	said   []string          // the answers
 }
 
-// third is how often a node looks after its lease: never at the same time as it looks for anything
-// else.
+// third is the interval of the node's heartbeats. It is chosen so that no heartbeat coincides with
+// a poll.
 const third = 10*time.Second + 337*time.Millisecond
 
 func newWorld(ctx context.Context, node, second keeper) (*world, error) {
@@ -100,7 +100,7 @@ func (w *world) start() {
 	synctest.Wait()
 }
 
-// pass lets the time pass.
+// pass lets time pass.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d) // the bubble's time
 	synctest.Wait()
@@ -113,7 +113,7 @@ func (w *world) during(open *atomic.Bool, d time.Duration) {
 	open.Store(false)
 }
 
-// end stops the node, looks at everything once more, and leaves the store empty.
+// end stops the node, reads everything once more, and leaves the store empty.
 func (w *world) end() error {
 	err := w.stop()
 	if err != nil {
