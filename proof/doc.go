@@ -1,7 +1,7 @@
-// Package proof is a module of checks that are heavier than tests of one package: each of its
-// folders takes the library as its users get it, on every store, and looks for a promise that it
-// breaks. docs/proof.md says what is checked and how to run it for longer.
+// Package proof is a module of checks that are heavier than tests of one package. Each of its
+// folders uses the library as its users do, on every store, and searches for a broken promise.
+// docs/proof.md says what is checked, and how to run the checks for longer.
 //
-// It is a module of its own because it needs all the stores and a few tools that no host should pay
-// for.
+// It is a module of its own because it needs all stores and a few tools on which no host should
+// depend.
 package proof

@@ -15,10 +15,11 @@ import (
 // withErrors are the packages whose errors docs/errors.md lists.
 var withErrors = []string{"lifecycle", "interaction", "slots", "engine", "store", "sqlite", "postgres", "fsm"}
 
-// explainedElsewhere are error types that stand in the table of another error.
+// explainedElsewhere are error types that the table of another error explains.
 var explainedElsewhere = []string{"fsm.Refusal"}
 
-// Each exported error, error type and code is a row of docs/errors.md, and each row is one of them.
+// Each exported error, error type and code is a row of docs/errors.md, and each row is one of
+// these.
 func TestEachErrorIsExplained(t *testing.T) {
 	want := make(map[string]bool)
 	for _, name := range withErrors {
@@ -59,7 +60,7 @@ func TestEachErrorIsExplained(t *testing.T) {
 	require.Equal(t, slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(explained)))
 }
 
-// The guide gives the HTTP statuses that docs/errors.md has.
+// The guide answers with the HTTP statuses of docs/errors.md.
 func TestTheGuideAnswersWithTheStatusOfEachError(t *testing.T) {
 	statuses := map[string]string{"StatusBadRequest": "400", "StatusNotFound": "404", "StatusConflict": "409"}
 	cases := regexp.MustCompile(`(?s)case (errors\.Is.*?):\n\t\treturn http\.(\w+)`)

@@ -1,5 +1,5 @@
-// Package docs_test keeps the pages in docs/ true: what they name exists, and the numbers that they
-// give are those of the code.
+// Package docs_test keeps the pages in docs/ true: the names on the pages exist, and the numbers
+// are those of the code.
 package docs_test
 
 import (
@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// folders are the packages whose names the pages use, by the name that they are written with.
+// folders are the packages whose names the pages use, by the name that the pages write.
 var folders = map[string]string{
 	"lifecycle": "lifecycle", "store": "store", "engine": "engine", "interaction": "interaction", "slots": "slots",
 	"fsm": "fsm", "contract": "contract", "fcmp": "contract/fcmp", "memory": "store/memory", "sqlite": "store/sqlite",
@@ -26,19 +26,19 @@ var folders = map[string]string{
 	"schema": "internal/schema", "skill": "lifecycle/skill",
 }
 
-// pkg is what a package declares.
+// pkg has the declarations of a package.
 type pkg struct {
 	name   string
-	consts map[string]ast.Expr        // with a value of their own
+	consts map[string]ast.Expr        // the constants with a value of their own
 	vars   map[string]bool            // package variables
 	funcs  map[string]bool            // functions
-	types  map[string]ast.Expr        // what they are made of
-	method map[string]map[string]bool // by type
-	fields map[string]map[string]bool // by type; the methods of an interface, too
+	types  map[string]ast.Expr        // the types with their definitions
+	method map[string]map[string]bool // methods by type
+	fields map[string]map[string]bool // fields by type, and the methods of an interface
 	bodies []*ast.FuncDecl
 }
 
-// load parses the package in a folder, once. Files of other systems count, tests do not.
+// load parses the package in a folder, once. It includes files for other systems, and no tests.
 var load = func() func(tb testing.TB, name string) *pkg {
 	var mu sync.Mutex
 	known := make(map[string]*pkg)
@@ -120,7 +120,7 @@ func (p *pkg) addType(s *ast.TypeSpec) {
 		for _, n := range f.Names {
 			mark(p.fields, s.Name.Name, n.Name)
 		}
-		if len(f.Names) == 0 { // embedded: its members are looked for in its own type
+		if len(f.Names) == 0 { // embedded: hasMember searches the embedded type
 			mark(p.fields, s.Name.Name, "embeds "+typeName(f.Type))
 		}
 	}
@@ -133,7 +133,7 @@ func mark(in map[string]map[string]bool, key, name string) {
 	in[key][name] = true
 }
 
-// typeName is the name of a type without its package and pointer.
+// typeName returns the name of a type without its package and pointer.
 func typeName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -157,8 +157,8 @@ func (p *pkg) has(name string) bool {
 	return isConst || isType || p.vars[name] || p.funcs[name]
 }
 
-// hasMember reports whether a type has the field or method, itself or by what it embeds or stands
-// for.
+// hasMember reports whether a type has the field or method: itself, by an embedded type, or by the
+// type that it is an alias of.
 func (p *pkg) hasMember(tb testing.TB, typ, member string) bool {
 	tb.Helper()
 	if p.method[typ][member] || p.fields[typ][member] {
@@ -182,7 +182,7 @@ func (p *pkg) hasMember(tb testing.TB, typ, member string) bool {
 	return false
 }
 
-// read is a file of the repository.
+// read returns a file of the repository.
 func read(tb testing.TB, path string) string {
 	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))
@@ -193,7 +193,7 @@ func read(tb testing.TB, path string) string {
 // row is a line of a table.
 type row []string
 
-// rows are the lines of all tables of a page, without heads; each cell is trimmed.
+// rows returns the lines of all tables of a page, without their heads; each cell is trimmed.
 func rows(text string) (all []row) {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -16,7 +16,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// units are what numbers of docs/limits.md are followed by.
+// units are the units that follow a number in docs/limits.md.
 var units = map[string]int64{
 	"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20,
 	"ms": int64(time.Millisecond), "s": int64(time.Second), "min": int64(time.Minute),
@@ -24,7 +24,7 @@ var units = map[string]int64{
 
 var quantity = regexp.MustCompile(`^([\d,]+)(?: (\w+))?$`)
 
-// Each number of docs/limits.md is that of the code.
+// Each number in docs/limits.md is that of the code.
 func TestLimitsAreThoseOfTheCode(t *testing.T) {
 	table := rows(read(t, "docs/limits.md"))
 	require.Greater(t, len(table), 50)
@@ -43,8 +43,8 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// checkLimit checks that the limit is n where it is held: in a constant, a field of Spec that is
-// checked, or a field that has a default.
+// checkLimit checks that the code has the limit n: in a constant, in a field of Spec that Validate
+// checks, or in a field that has a default.
 func checkLimit(t *testing.T, limit string, holder []string, n int64) {
 	t.Helper()
 	switch p := load(t, holder[0]); {
@@ -62,7 +62,7 @@ func checkLimit(t *testing.T, limit string, holder []string, n int64) {
 	}
 }
 
-// withSize is a specification whose field has that size.
+// withSize returns a specification whose field has the size.
 func withSize(tb testing.TB, field string, n int) (s lifecycle.Spec) {
 	tb.Helper()
 	s.Prompt = "Do it."
@@ -88,7 +88,7 @@ func withSize(tb testing.TB, field string, n int) (s lifecycle.Spec) {
 	return s
 }
 
-// value is what an expression of constants comes to.
+// value computes an expression of constants.
 func (p *pkg) value(tb testing.TB, e ast.Expr) constant.Value {
 	tb.Helper()
 	switch e := e.(type) {
@@ -112,7 +112,7 @@ func (p *pkg) value(tb testing.TB, e ast.Expr) constant.Value {
 			return constant.Shift(x, e.Op, uint(by))
 		}
 		if e.Op == token.QUO {
-			return constant.BinaryOp(x, token.QUO_ASSIGN, y) // of integers
+			return constant.BinaryOp(x, token.QUO_ASSIGN, y) // integer division
 		}
 		return constant.BinaryOp(x, e.Op, y)
 	}
@@ -124,7 +124,7 @@ var durations = map[string]time.Duration{
 	"Millisecond": time.Millisecond, "Second": time.Second, "Minute": time.Minute, "Hour": time.Hour,
 }
 
-// otherwise is the value that a package gives to a field that is zero:
+// otherwise returns the default that a package gives to a zero field:
 // if x.Field == 0 { x.Field = value }, or x.Field = cmp.Or(x.Field, value).
 func (p *pkg) otherwise(tb testing.TB, field string) (v constant.Value) {
 	tb.Helper()

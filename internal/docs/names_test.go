@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pages are those that this package keeps true. The others in docs/ are older, and have tests of
-// their own or none.
+// pages returns the pages that this package checks. The other pages in docs/ are older, and have
+// tests of their own or none.
 func pages(tb testing.TB) []string {
 	tb.Helper()
 	var all []string
@@ -38,8 +38,8 @@ var (
 	contractI = regexp.MustCompile(`\b(TR|CG|WP|EC|WC|IV|FA|EV|ST|PR|MO|PL|RJ)-\d\d\b`)
 )
 
-// Each package.Name and package.Type.Member that a page names in code exists; so does each file, and
-// each test.
+// Each package.Name and package.Type.Member that a page writes as code exists, and so do each file
+// and each test.
 func TestWhatThePagesNameExists(t *testing.T) {
 	tests := testNames(t)
 	ids := read(t, "contract/lifecycle.json")
@@ -65,7 +65,7 @@ func TestWhatThePagesNameExists(t *testing.T) {
 func checkName(t *testing.T, page, in, name, member string) {
 	t.Helper()
 	if folders[in] == "" {
-		return // another package's, or no package
+		return // the name belongs to another package, or to none
 	}
 	p := load(t, in)
 	if !assert.True(t, p.has(name), "%s names %s.%s, which does not exist", page, in, name) || member == "" {
@@ -74,7 +74,7 @@ func checkName(t *testing.T, page, in, name, member string) {
 	assert.True(t, p.hasMember(t, name, member), "%s names %s.%s.%s, which does not exist", page, in, name, member)
 }
 
-// testNames are the test functions of all modules, with the files that they stand in.
+// testNames returns the test functions of all modules, with their files.
 func testNames(tb testing.TB) map[string]string {
 	tb.Helper()
 	names := make(map[string]string)
@@ -95,7 +95,7 @@ func testNames(tb testing.TB) map[string]string {
 
 var link = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
 
-// Each link within the repository leads somewhere, to a heading too.
+// The target of each link within the repository exists, including the heading.
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		for _, found := range link.FindAllStringSubmatch(read(t, page), -1) {
@@ -113,7 +113,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are what the headings of a page are linked by.
+// anchors returns the anchors of a page's headings.
 func anchors(text string) (all []string) {
 	gone := regexp.MustCompile("[^a-z0-9 _-]")
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
@@ -144,7 +144,7 @@ func TestBehavioursAreFoundInTwoHops(t *testing.T) {
 	}
 }
 
-// checkPlace says whether the file declares the functions.
+// checkPlace fails the test unless the file declares the functions.
 func checkPlace(t *testing.T, path, functions string) {
 	t.Helper()
 	if !assert.FileExists(t, filepath.Join(root, path)) || !strings.HasSuffix(path, ".go") {
@@ -165,7 +165,7 @@ func checkPlace(t *testing.T, path, functions string) {
 	}
 }
 
-// declaring are the files of a folder that declare the function: where it was moved to.
+// declaring returns the files of a folder that declare the function, to show where it was moved.
 func declaring(t *testing.T, dir, function string) (files []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
@@ -179,7 +179,7 @@ func declaring(t *testing.T, dir, function string) (files []string) {
 	return files
 }
 
-// Each retired word that names may not have is on the page, with what to write instead.
+// The page lists each retired word that names must not have, with what to write instead.
 func TestTheGlossaryHasTheRetiredWords(t *testing.T) {
 	_, section, found := strings.Cut(read(t, "docs/concepts.md"), "## Retired words\n")
 	require.True(t, found)

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The log messages that docs/production.md explains are written, with the level that it says.
+// The code writes the log messages that docs/production.md explains, with the level that the page
+// says.
 func TestTheLogMessagesOnThePageAreWritten(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(root, "lifecycle/*.go"))
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each threat of docs/threat-model.md names requirements, each of which has its tests on the page of
+// Each threat of docs/threat-model.md names requirements, each of which has tests on the page of
 // requirements.
 func TestEachThreatNamesARequirement(t *testing.T) {
 	requirements := read(t, "docs/requirements.md")
@@ -15,7 +15,7 @@ func TestEachThreatNamesARequirement(t *testing.T) {
 	threats := 0
 	for _, r := range rows(read(t, "docs/threat-model.md")) {
 		last := r[len(r)-1]
-		if len(r) != 3 || !link.MatchString(last) { // a table of other things
+		if len(r) != 3 || !link.MatchString(last) { // another table
 			continue
 		}
 		threats++

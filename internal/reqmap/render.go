@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// columns is where the page's lines are wrapped. A word that is longer stands on a line of its own.
+// columns is the width of the page's lines. A longer word gets a line of its own.
 const columns = 120
 
 const heading = `# Requirements and their tests
@@ -42,7 +42,7 @@ func Render(m Map) []byte {
 	return b.Bytes()
 }
 
-// byFile describes the tests of the first file, and returns those of the others.
+// byFile describes the tests of the first file, and returns the tests of the other files.
 func byFile(tests []Place) (entry string, rest []Place) {
 	file := tests[0].File
 	var names []string

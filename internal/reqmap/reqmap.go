@@ -1,7 +1,6 @@
-// Package reqmap maps each requirement to the tests that name it. The map is read from the test
-// sources: an id counts where it stands in the name of a test or sub-test, or in a comment or text
-// of one, or in a story that tests replay (lifecycle/stories). docs/requirements.md is generated from
-// it.
+// Package reqmap maps each requirement to the tests that name it. It reads the test sources: an id
+// counts if it is in the name of a test or sub-test, in a comment or text of one, or in a story
+// that tests replay (lifecycle/stories). docs/requirements.md is generated from the map.
 package reqmap
 
 import (
@@ -40,26 +39,26 @@ func Requirements() []Requirement {
 	return all
 }
 
-// Place is where a test names a requirement.
+// Place is a place where a test names a requirement.
 type Place struct {
 	File string // from the repository's root
-	Name string // the function or variable; empty for a story, and outside of every declaration
+	Name string // the function or variable; empty for a story, and outside of declarations
 }
 
 // Map is the tests of each requirement id, sorted by file and name.
 type Map map[string][]Place
 
-// listing is a test that lists all ids and proves none.
+// listing is a test that lists all ids, and proves none of them.
 const listing = "TestContractNamesItsRequirements"
 
-// isTest says where tests stand: test files, and the suites that test files run.
+// isTest reports whether the file can have tests: test files, and the suites that test files run.
 func isTest(path string) bool {
 	return strings.HasSuffix(path, "_test.go") || strings.Contains(path, "lifecycletest/") || strings.Contains(path,
 		"storetest/") || strings.Contains(path, "enginetest/")
 }
 
-// scanner returns the function that finds the ids in a file, nil for a file that is no test. Sources
-// under testdata are what tests read, and no tests themselves.
+// scanner returns the function that finds the ids in a file, or nil if the file is no test. Sources
+// under testdata are the input of tests.
 func scanner(path string) func(path, rel string, report func(id string, where Place)) error {
 	switch {
 	case strings.HasPrefix(path, "lifecycle/stories/") && strings.HasSuffix(path, ".txt"):
@@ -136,7 +135,7 @@ func scanFile(path, rel string, report func(id string, where Place)) error {
 	note := func(ids []string, pos token.Pos) {
 		name := place(file, pos)
 		if strings.HasPrefix(name, "Benchmark") {
-			return // it measures, and fails for no requirement
+			return // a benchmark measures, and proves no requirement
 		}
 		for _, id := range ids {
 			report(id, Place{File: rel, Name: name})
@@ -159,7 +158,7 @@ func scanFile(path, rel string, report func(id string, where Place)) error {
 	return nil
 }
 
-// place is the name of the declaration in which a position stands; empty: in none.
+// place returns the name of the declaration that contains the position, or "".
 func place(file *ast.File, pos token.Pos) string {
 	for _, d := range file.Decls {
 		begin, name := d.Pos(), ""
@@ -182,7 +181,7 @@ func place(file *ast.File, pos token.Pos) string {
 	return ""
 }
 
-// declared is the variable of a declaration that the position belongs to.
+// declared returns the variable of a declaration that the position belongs to.
 func declared(d *ast.GenDecl, pos token.Pos) string {
 	for _, s := range d.Specs {
 		if v, ok := s.(*ast.ValueSpec); ok && (v.Pos() <= pos && pos <= v.End() || len(d.Specs) == 1) {
@@ -192,7 +191,7 @@ func declared(d *ast.GenDecl, pos token.Pos) string {
 	return ""
 }
 
-// Root finds the repository's root above the present folder.
+// Root finds the repository's root above the working directory.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -29,7 +29,7 @@ func TestEveryRequirementHasATest(t *testing.T) {
 	}
 }
 
-// Who reads of a requirement in the contract finds it in the table.
+// Each requirement that the contract names is in the table.
 func TestTheTableHasWhatTheContractNames(t *testing.T) {
 	root, err := reqmap.Root()
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestTheTableIsFresh(t *testing.T) {
 	require.NoError(t, err)
 	want, have := lines(reqmap.Render(m)), lines(stored)
 	for i, line := range want {
-		// The line that differs says more than the whole table twice.
+		// The first line that differs says more than both tables in full.
 		require.True(t, i < len(have) && have[i] == line, "docs/requirements.md is stale, run go generate ./... Line "+
 			"%d should be: %s", i+1, line)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/internal/reqmap"
 )
 
-// found scans a repository that holds one file, and returns the ids that it names.
+// found scans a repository with one file, and returns the ids in it.
 func found(t *testing.T, path, text string) []string {
 	t.Helper()
 	root := t.TempDir()
@@ -24,7 +24,7 @@ func found(t *testing.T, path, text string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// The scan passes this folder over, so the ids of these examples prove nothing in the map.
+// The scan skips this folder, so that the ids in these examples do not count as proof.
 func TestScanFindsIDsInCommentsAndNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Ids are short, so they turn up by chance: in T1's neighbours, in base64, hex, percent escapes and
-// UUIDs. So an id counts only where a person would have written one: as a word of a sentence or of
-// a list, or as the beginning of a part of a function's name.
+// Ids are short, so they occur by chance: next to T1, in base64, hex, percent escapes and UUIDs. An
+// id therefore counts only where a person would have written it: as a word of a sentence or of a
+// list, or as the beginning of a part of a function's name.
 var (
 	word   = regexp.MustCompile(`[A-J][0-9]{1,2}`)
 	inName = regexp.MustCompile(`(?:^(?:Test|Fuzz|Example)|_)((?:[A-J][0-9]{1,2})+)(?:[A-Z_]|$)`)
 )
 
-// What may stand beside an id in a text: "(D3)", "D3/F2: it waits", "B1–B11", "G4's".
+// The characters that may be next to an id in a text: "(D3)", "D3/F2: it waits", "B1–B11", "G4's".
 const (
 	before = " \t\n(,;:/[\"'`–"
 	after  = " \t\n),;:./]\"'`–’"

@@ -20,7 +20,7 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// envHost makes this program a host in the place that it describes, until its input ends.
+// envHost makes this program a host that works in the given place until its input ends.
 const envHost = "INTERLUDE_TEST_HOST"
 
 func TestMain(m *testing.M) {
@@ -34,26 +34,26 @@ func TestMain(m *testing.M) {
 	os.Exit(agentstest.Main(m))
 }
 
-// place is where a host works, and with which agent.
+// place says where a host works, and with which agent.
 type place struct {
 	Dir     string
-	Agent   string // of known
+	Agent   string // a key of byName
 	Program string
 	Model   string // the address of the model
 }
 
-// agent is how a host plugs an agent in.
+// agent describes how a host uses an agent.
 type agent struct {
 	program string
 	new     func(agents.Options) (*agents.Engine, error)
 	set     map[string]string
-	stays   bool // one process for all turns
-	brief   bool // only the first story is told of it; others take the same ways
-	// sessions are the files in the run's home that keep its session; patterns.
+	stays   bool // the agent has one process for all turns
+	brief   bool // only the first story is run with it; other agents share its code
+	// sessions are patterns of the files in the run's home that hold its session.
 	sessions []string
 }
 
-// byName are the agents.
+// byName has all agents.
 var byName = map[string]agent{
 	"codex": {program: "codex", new: agents.Codex, sessions: []string{".codex/sessions/*/*/*/*"}},
 	"claude": {program: "claude", new: agents.Claude, set: claudeSet,
@@ -65,10 +65,10 @@ var byName = map[string]agent{
 		sessions: []string{".local/share/opencode/opencode.db*"}, brief: true},
 }
 
-// claudeSet is a key that nobody checks, and lets root have all permissions in auto mode.
+// claudeSet has a key that nobody checks, and allows root to have all permissions in auto mode.
 var claudeSet = map[string]string{"ANTHROPIC_API_KEY": "none-needed", "IS_SANDBOX": "1"}
 
-// host executes runs until its parent closes its input, or has died.
+// host executes runs until its parent closes its input or dies.
 func host(body string) error {
 	var p place
 	if err := json.Unmarshal([]byte(body), &p); err != nil {
@@ -104,7 +104,7 @@ func host(body string) error {
 	return lc.Serve(ctx)
 }
 
-// pool is told to the store by hosts and by the world, whichever is first.
+// pool is set in the store by hosts and by the world, whichever is first.
 var pool = slots.Pool{Name: slots.DefaultPool, Capacity: 4}
 
 func (p place) db() string   { return filepath.Join(p.Dir, "runs.db") }

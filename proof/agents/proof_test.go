@@ -14,17 +14,17 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// done ends a run: what the session was told, and the done marker.
+// done ends a run with the answers that the session has heard, and the done marker.
 var done = []string{"recall", `delta "\n__SKILL_DONE__\n"`}
 
-// E1, E4, E7, D5: a run asks twice. Its host is killed while it waits, twice, and host and agent
-// while it works; another host goes on each time, with the session that the agent kept: the model
-// hears all that was said.
+// E1, E4, E7, D5: a run asks twice. Its host is killed twice while it waits, and host and agent are
+// killed while a turn executes. Each time another host goes on with the session that the agent
+// stored: the model gets everything that was said before.
 func TestARunSurvivesWhatIsKilled(t *testing.T) {
 	eachAgent(t, survives, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, "note alpha", "ask One?")
 		first := w.asked(id, "One?")
-		w.gone(id) // a parked run costs nothing
+		w.gone(id) // a parked run has no process
 		w.kill()
 
 		w.start()
@@ -40,7 +40,7 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 		w.make("go")
 		run := w.ended(id, fsm.StateSucceeded)
 
-		// and gamma again, where the agent had kept it before it was killed
+		// gamma is there twice if the agent had stored it before it was killed
 		require.Contains(w, run.FinalText, "alpha | beta | gamma")
 		conversationWith := w.conversationWith("gamma")
 		require.Less(w, strings.Index(conversationWith, "note alpha"), strings.Index(conversationWith, "note beta"))
@@ -52,7 +52,8 @@ func TestARunSurvivesWhatIsKilled(t *testing.T) {
 	})
 }
 
-// E4, E7: a turn that may not be repeated ends its run, and what the dead host left of it is ended.
+// E4, E7: a turn that must not be repeated fails its run, and the process that the dead host left
+// is ended.
 func TestATurnThatMayNotBeRepeatedEndsItsRun(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		id := w.submit(lifecycle.Spec{}, "in "+w.Dir, "touch begun", "hang")
@@ -65,8 +66,8 @@ func TestATurnThatMayNotBeRepeatedEndsItsRun(t *testing.T) {
 	})
 }
 
-// E4: host and agent are killed as soon as the agent has named its session, which it has not kept
-// yet, maybe. The turn is repeated all the same.
+// E4: host and agent are killed as soon as the agent has named its session, which it may not have
+// stored yet. The turn is repeated all the same.
 func TestARunSurvivesAKillBeforeItsSessionIsKept(t *testing.T) {
 	eachAgent(t, resumes, func(w *world) {
 		id := w.submit(lifecycle.Spec{Repeatable: true}, append([]string{"note alpha", "in " + w.Dir, "await go"},
@@ -82,7 +83,7 @@ func TestARunSurvivesAKillBeforeItsSessionIsKept(t *testing.T) {
 }
 
 // I6: a run that is canceled in the middle of a turn, while the agent's shell works, leaves no
-// process.
+// process behind.
 func TestACanceledRunLeavesNoProcess(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		id := w.submit(lifecycle.Spec{Mode: lifecycle.Auto}, "tool touch "+filepath.Join(w.Dir, "begun")+
@@ -95,7 +96,7 @@ func TestACanceledRunLeavesNoProcess(t *testing.T) {
 	})
 }
 
-// I11, D5: two runs at one time have a session each, and know nothing of each other.
+// I11, D5: two concurrent runs have a session each, and know nothing of each other.
 func TestTwoRunsKnowNothingOfEachOther(t *testing.T) {
 	eachAgent(t, either, func(w *world) {
 		one := w.submit(lifecycle.Spec{}, "note alpha", "in "+w.Dir, "touch one", "await go", "ask One?")
@@ -110,7 +111,7 @@ func TestTwoRunsKnowNothingOfEachOther(t *testing.T) {
 	})
 }
 
-// E2: the session is gone when the answer comes.
+// E2: the session no longer exists when the answer comes.
 func TestASessionThatIsGoneFailsItsRun(t *testing.T) {
 	eachAgent(t, resumes, func(w *world) {
 		id := w.submit(lifecycle.Spec{}, "note alpha", "ask One?")
@@ -154,7 +155,7 @@ func TestFullAutoFlagsAreForAutoModeOnly(t *testing.T) {
 	})
 }
 
-// fullAuto reports whether the run's processes have flags that let the agent do anything.
+// fullAuto reports whether the run's processes have flags that allow the agent everything.
 func (w *world) fullAuto(id string) bool {
 	w.Helper()
 	args := w.arguments(id)
@@ -168,7 +169,7 @@ func (w *world) fullAuto(id string) bool {
 	return false
 }
 
-// E3, D6: the process of a resident agent dies with its host, and its run is told so.
+// E3, D6: the process of a resident agent dies with its host, and its run reports that.
 func TestAResidentAgentDiesWithItsHost(t *testing.T) {
 	eachAgent(t, stays, func(w *world) {
 		id := w.submit(lifecycle.Spec{}, "note alpha", "ask One?")

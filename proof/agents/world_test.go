@@ -31,11 +31,11 @@ import (
 )
 
 const (
-	patience = 3 * time.Minute // for what must come
+	patience = 3 * time.Minute // how long to wait for an event
 	pause    = 10 * time.Millisecond
 )
 
-// world is a story's: a model, a store, and a host that is another process.
+// world belongs to one story: a model, a store, and a host, which is another process.
 type world struct {
 	*testing.T
 	place
@@ -49,7 +49,7 @@ type world struct {
 	errs bytes.Buffer
 }
 
-// eachAgent tells the story with each agent that it is for.
+// eachAgent runs the story with each agent that it is for.
 func eachAgent(t *testing.T, isFor func(agent) bool, story func(*world)) {
 	t.Helper()
 	names := make([]string, 0, len(byName))
@@ -101,7 +101,7 @@ func newWorld(t *testing.T, name string) *world {
 		require.NoError(t, s.Close())
 		left := processes(func(map[string]string) bool { return true }, w.Dir)
 		for _, pid := range left {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // after a failure only, or when the story ends with a kill
+			_ = syscall.Kill(pid, syscall.SIGKILL) // needed only after a failure, or if the story ends with a kill
 		}
 		require.Equal(t, before, snapshot(t, w.user), "the user's own home is touched")
 		if t.Failed() {
@@ -111,7 +111,7 @@ func newWorld(t *testing.T, name string) *world {
 	return w
 }
 
-// start starts a host. It sees another home than the user's of this program.
+// start starts a host. Its home is not that of this program's user.
 func (w *world) start() {
 	w.Helper()
 	self, err := os.Executable()
@@ -140,14 +140,14 @@ func (w *world) kill() {
 	w.host = nil
 }
 
-// killAll kills the host, and the processes of the run, all at once.
+// killAll kills the host and the processes of the run at once.
 func (w *world) killAll(id string) {
 	w.Helper()
 	of := w.processes(id)
 	require.NotEmpty(w, of, "the agent runs")
 	_ = w.host.Process.Kill()
 	for _, pid := range of {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have died with its host
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the process may have died with its host
 	}
 	w.kill()
 }
@@ -184,7 +184,7 @@ func (w *world) ended(id string, state fsm.State) lifecycle.Run {
 	return run
 }
 
-// when waits until the run is so; a run that has ended is so or never will be.
+// when waits until so returns true for the run. It fails if the run ends before.
 func (w *world) when(id string, so func(lifecycle.Run) bool) (run lifecycle.Run) {
 	w.Helper()
 	require.Eventually(w, func() bool {
@@ -212,7 +212,7 @@ func (w *world) make(name string) {
 	require.NoError(w, os.WriteFile(filepath.Join(w.Dir, name), nil, 0o600))
 }
 
-// conversationWith is what users said in the last conversation that mentions the word.
+// conversationWith returns the user's texts in the last conversation that mentions the word.
 func (w *world) conversationWith(word string) string {
 	w.Helper()
 	for _, r := range slices.Backward(w.model.Requests()) {
@@ -225,12 +225,12 @@ func (w *world) conversationWith(word string) string {
 	return ""
 }
 
-// processes are those of the run.
+// processes returns the processes of the run.
 func (w *world) processes(id string) []int {
 	return processes(func(env map[string]string) bool { return env[process.EnvRun] == id }, w.Dir)
 }
 
-// gone waits until no process of the run is left.
+// gone waits until the run has no process left.
 func (w *world) gone(id string) {
 	w.Helper()
 	require.Eventually(w, func() bool {
@@ -238,7 +238,7 @@ func (w *world) gone(id string) {
 	}, patience, pause, "processes of the run are left")
 }
 
-// processes finds those that carry the marks of a run, and know of the folder.
+// processes returns the processes that have the marks of a run and use the folder.
 func processes(wanted func(env map[string]string) bool, dir string) (pids []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*")
 	for _, name := range names {
@@ -258,17 +258,17 @@ func processes(wanted func(env map[string]string) bool, dir string) (pids []int)
 	return pids
 }
 
-// arguments are those of the run's processes, a line each.
+// arguments returns the arguments of the run's processes, one process on each line.
 func (w *world) arguments(id string) string {
 	var all []string
 	for _, pid := range w.processes(id) {
-		body, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // it may have ended
+		body, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // the process may have ended
 		all = append(all, strings.ReplaceAll(string(body), "\x00", " "))
 	}
 	return strings.Join(all, "\n")
 }
 
-// snapshot is what stands in a folder.
+// snapshot returns the content of a folder.
 func snapshot(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	all := make(map[string]string)

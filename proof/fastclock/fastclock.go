@@ -6,12 +6,12 @@ import "time"
 
 // Clock is a lifecycle.Clock.
 type Clock struct {
-	Start  time.Time     // when it begins to run, by the machine's clock; all processes of a test know it
+	Start  time.Time     // when the clock starts, by the machine's clock; the same in all processes
 	First  time.Time     // the time that it shows at Start; Start when zero
 	Factor time.Duration // how many times faster it runs
 }
 
-// Now is the first time and the time that has passed since Start, as this clock measures it.
+// Now returns the first time plus the time since Start, multiplied by Factor.
 func (c Clock) Now() time.Time {
 	first := c.First
 	if first.IsZero() {
@@ -20,7 +20,7 @@ func (c Clock) Now() time.Time {
 	return first.Add(time.Since(c.Start) * c.Factor) //nolint:durationcheck // Factor is a count
 }
 
-// Timer fires when d has passed, as this clock measures it.
+// Timer fires when d has passed on this clock.
 func (c Clock) Timer(d time.Duration) (<-chan time.Time, func()) {
 	t := time.NewTimer(d / c.Factor)
 	return t.C, func() { t.Stop() }

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// desk is the reader's folder, and the programs that run in it.
+// desk is the folder in which a reader of the guide works, and the programs that run in it.
 type desk struct {
 	tb       testing.TB
 	dir      string
@@ -35,7 +35,7 @@ type program struct {
 	log   *lockedBuffer
 }
 
-// lockedBuffer is written by a program while the test reads it.
+// lockedBuffer is a buffer that a program writes while the test reads it.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer // guarded by mu
@@ -53,7 +53,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// house is the module that the page is about, root the folder that it stands in.
+// house is the module that the page is about, and root its folder.
 const (
 	house = "github.com/interlude-go/interlude"
 	root  = "../.."
@@ -71,7 +71,7 @@ func newDesk(tb testing.TB) *desk {
 		mod += fmt.Sprintf("\nrequire %s%s v0.1.0\n\nreplace %s%s => %s%s\n", house, below, house, below, top, below)
 	}
 	d.write("go.mod", mod)
-	sums, err := os.ReadFile(filepath.Join(root, "proof/go.sum")) // this module needs the same others
+	sums, err := os.ReadFile(filepath.Join(root, "proof/go.sum")) // the guide's module has the same dependencies
 	require.NoError(tb, err)
 	d.write("go.sum", string(sums))
 	tb.Cleanup(func() {
@@ -97,7 +97,7 @@ func (d *desk) build() {
 	require.NoError(d.tb, err, "%s", out)
 }
 
-// start runs the program at an address of the page, which stands for a free port.
+// start runs the program at an address of the page, for which it uses a free port.
 func (d *desk) start(address string) {
 	d.tb.Helper()
 	if d.address[address] == "" {
@@ -122,7 +122,7 @@ func (d *desk) start(address string) {
 	})
 }
 
-// kill ends a program as kill -9 does.
+// kill kills a program with kill -9.
 func (d *desk) kill(address string) {
 	d.tb.Helper()
 	require.NoError(d.tb, d.programs[address].cmd.Process.Kill())
@@ -140,7 +140,7 @@ func (d *desk) stop() {
 	}
 }
 
-// patience is how long a condition is waited for.
+// patience is how long the test waits for a condition.
 const patience = 30 * time.Second
 
 func (d *desk) await(what string, p *program, met func() bool) {
@@ -157,7 +157,7 @@ func (d *desk) await(what string, p *program, met func() bool) {
 	}
 }
 
-// call makes a request to an address of the page, with a form where there is one.
+// call makes a request to an address of the page, with a form if there is one.
 func (d *desk) call(method, target string, form url.Values) (status int, body string, _ error) {
 	d.tb.Helper()
 	for address, real := range d.address {

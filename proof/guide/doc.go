@@ -1,3 +1,3 @@
 // Package guide follows docs/guide.md to the letter: it makes the files that the page shows, builds
-// them as a module of their own, and types what the page types. It has tests only.
+// them as a module of their own, and executes the page's commands. It has only tests.
 package guide

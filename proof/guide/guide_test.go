@@ -13,9 +13,9 @@ import (
 	"github.com/interlude-go/interlude/store/postgres/pglocal"
 )
 
-// The guide is followed to the letter: its files are made, its programs built and started, its
-// commands typed; they print what the page says. At the end, the same program works on PostgreSQL,
-// as two nodes, and the page's form can be sent twice.
+// The guide works to the letter: its files are made, its programs are built and started, and its
+// commands are executed; they print what the page says. At the end, the same program works on
+// PostgreSQL, as two nodes, and the page's form can be sent twice.
 func TestTheGuideWorks(t *testing.T) {
 	d := newDesk(t)
 	for _, b := range blocks(t, filepath.Join(root, "docs/guide.md")) {
@@ -52,7 +52,7 @@ func TestTheGuideWorks(t *testing.T) {
 	d.stop()
 }
 
-// shell does what a line of a shell does, as far as it is not done already by newDesk.
+// shell does what a line of the shell does, unless newDesk has done it already.
 func (d *desk) shell(line string) {
 	d.tb.Helper()
 	switch {
@@ -68,11 +68,11 @@ func (d *desk) shell(line string) {
 	}
 }
 
-// words are those of a command line; quotes hold them together.
+// words matches the words of a command line, some of which are quoted.
 var words = regexp.MustCompile(`'([^']*)'|(\S+)`)
 
-// terminal types a command, again and again until it prints what it should: whoever types it by
-// hand is slower than the program, and each command may be sent twice.
+// terminal executes a command until it prints what it should: a person types more slowly than the
+// program works. Each command may be sent twice.
 func (d *desk) terminal(e exchange) {
 	d.tb.Helper()
 	if strings.HasPrefix(e.command, "sleep ") {
@@ -83,7 +83,7 @@ func (d *desk) terminal(e exchange) {
 		return
 	}
 	if d.programs["localhost:8080"] == nil {
-		d.start("localhost:8080") // the page says so in its text
+		d.start("localhost:8080") // the text of the page says to start it
 	}
 	var args []string
 	for _, w := range words.FindAllStringSubmatch(e.command, -1) {
@@ -113,7 +113,7 @@ func (d *desk) terminal(e exchange) {
 
 var input = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
-// replyOnThePage fills the form of the page in, and sends it twice.
+// replyOnThePage fills in the form of the page, and sends it twice.
 func (d *desk) replyOnThePage(address, text string) {
 	d.tb.Helper()
 	form := url.Values{"text": {text}, "actor": {"ada"}}

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// block is a fenced block of the page, and the text before it.
+// block is a fenced block of the page, with the text before it.
 type block struct {
 	lang, text, before string
 }
 
 var fenced = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
-// blocks are those of the page, in order. What is quoted (in lines that begin with >) is for some
-// readers only, and left out.
+// blocks returns the blocks of the page, in order. Quoted blocks (in lines that begin with >) are
+// for some readers only, and left out.
 func blocks(tb testing.TB, path string) (all []block) {
 	tb.Helper()
 	text, err := os.ReadFile(path)
@@ -35,7 +35,7 @@ func blocks(tb testing.TB, path string) (all []block) {
 
 var fileLine = regexp.MustCompile(`^// (\w+\.go)\n`)
 
-// file is the name of the file that a block shows; empty when it is a part of one.
+// file returns the name of the file that a block shows, or "" if the block shows a part of one.
 func (b block) file() string {
 	if name := fileLine.FindStringSubmatch(b.text); name != nil {
 		return name[1]
@@ -45,7 +45,7 @@ func (b block) file() string {
 
 var below = regexp.MustCompile("below\\s+`([^`]+)`")
 
-// insert puts the block below the line of a file that the text before it names.
+// insert puts the block after the line of a file that the text before the block names.
 func (b block) insert(tb testing.TB, path string) {
 	tb.Helper()
 	line := below.FindStringSubmatch(b.before)
@@ -57,13 +57,13 @@ func (b block) insert(tb testing.TB, path string) {
 	require.NoError(tb, os.WriteFile(path, []byte(changed), 0o600))
 }
 
-// exchange is a command and what it prints.
+// exchange is a command with its output.
 type exchange struct {
 	command string
 	prints  *regexp.Regexp
 }
 
-// exchanges are the commands of a block that shows a terminal. In what they print, … stands for
+// exchanges returns the commands of a block that shows a terminal. In their output, … stands for
 // anything in a line, and a line of … for any lines.
 func (b block) exchanges() (all []exchange) {
 	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {

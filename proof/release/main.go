@@ -1,10 +1,11 @@
-// Release lays the modules of this repository out as a module proxy would serve them once they are
-// tagged, so that a release can be tried before there is one: .ci/publish.sh does.
+// Release writes the modules of this repository as a module proxy will serve them once they are
+// tagged, so that a release can be tried before it exists: .ci/publish.sh does that.
 //
 //	go run ./proof/release -to DIR       GOPROXY=file://DIR serves every module in its next version
 //	go run ./proof/release -modules      list the modules in the order of their tags, with that version
 //
-// The next version is the one that the modules require of each other. It is one for all.
+// The next version is the one that the modules require of each other. It is the same for all of
+// them.
 package main
 
 import (
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// run lists the modules, or lays them out where to is given.
+// run lists the modules, or writes them to the folder if to is given.
 func run(root, to string, out io.Writer) error {
 	files, err := tracked(root)
 	if err != nil {
@@ -68,8 +69,8 @@ func run(root, to string, out io.Writer) error {
 	return nil
 }
 
-// tracked lists the files of the repository as they stand here, with slashes. What is ignored, and
-// what was deleted, is not among them.
+// tracked lists the files of the repository in their current state, with slashes. Ignored and
+// deleted files are left out.
 func tracked(root string) ([]string, error) {
 	cmd := exec.CommandContext(context.Background(), "git", "ls-files", "-z",
 		"--cached", "--others", "--exclude-standard", "--deduplicate")
@@ -87,9 +88,9 @@ func tracked(root string) ([]string, error) {
 
 // mod is a module of the repository.
 type mod struct {
-	dir  string // from the root, with slashes; "." for the root itself
+	dir  string // the folder from the root, with slashes; "." for the root itself
 	file *modfile.File
-	text []byte // of its go.mod
+	text []byte // the text of its go.mod
 }
 
 func (m mod) path() string { return m.file.Module.Mod.Path }
@@ -97,11 +98,12 @@ func (m mod) path() string { return m.file.Module.Mod.Path }
 // tag is the name of the git tag that publishes the module.
 func (m mod) tag(version string) string { return path.Join(m.dir, version) }
 
-// replaces reports whether the module replaces others: who does cannot be installed by its path.
+// replaces reports whether the module replaces others. Such a module cannot be installed by its
+// path.
 func (m mod) replaces() bool { return len(m.file.Replace) > 0 }
 
-// find reads every go.mod. The root comes first, then the libraries, and the programs last, as they
-// are tagged: a program's go.sum has the sums of the others.
+// find reads every go.mod. The root comes first, then the libraries, and the programs last, which
+// is the order of the tags: a program's go.sum has the sums of the others.
 func find(root string, files []string) ([]mod, error) {
 	var all []mod
 	for _, name := range files {
@@ -162,7 +164,8 @@ func nextVersion(modules []mod) (string, error) {
 	return version, nil
 }
 
-// layOut writes what the proxy protocol serves of a module: see https://go.dev/ref/mod#goproxy-protocol.
+// layOut writes the files of the proxy protocol for a module: see
+// https://go.dev/ref/mod#goproxy-protocol.
 func (m mod) layOut(root, to, version string, files []string) error {
 	escaped, err := module.EscapePath(m.path())
 	if err != nil {
@@ -188,8 +191,8 @@ func (m mod) layOut(root, to, version string, files []string) error {
 	return errors.Join(err, archive.Close())
 }
 
-// content lists a module's files; zip.Create leaves those of nested modules out. As the go command does,
-// it gives the repository's licence to a module without one.
+// content lists a module's files; zip.Create leaves out those of nested modules. Like the go
+// command, it gives the repository's licence to a module without one.
 func (m mod) content(root string, files []string) []zip.File {
 	var all []zip.File
 	licensed := false
@@ -210,7 +213,7 @@ func (m mod) content(root string, files []string) []zip.File {
 	return all
 }
 
-// content is a file of a module: its name there, and where it is kept.
+// content is a file of a module: its name in the module, and its path here.
 type content struct{ name, file string }
 
 // Path returns the name in the module.

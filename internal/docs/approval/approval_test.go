@@ -11,7 +11,7 @@ import (
 	"github.com/interlude-go/interlude/store/memory"
 )
 
-// agent asks once, and does what it was told.
+// agent asks once, and does what the answer says.
 func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	switch {
 	case len(t.Answers) == 0:
@@ -22,12 +22,13 @@ func agent(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, err
 	return engine.Done("shipped"), nil
 }
 
-// serve starts a host on the store. Stop ends it as a deployment does; a test must call it.
+// serve starts a host on the store. A test must call stop, which ends the host as a deployment
+// does.
 func serve(t *testing.T, st lifecycle.Store) (lc *lifecycle.Lifecycle, stop func()) {
 	t.Helper()
 	lc, err := lifecycle.New(lifecycle.Config{
 		Store: st, Engine: engine.Func(agent),
-		Poll: time.Hour, Lease: 24 * time.Hour, // an idle host wakes up rarely
+		Poll: time.Hour, Lease: 24 * time.Hour, // so that an idle host rarely wakes up
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func serve(t *testing.T, st lifecycle.Store) (lc *lifecycle.Lifecycle, stop func
 	}
 }
 
-// submit starts a run and returns once it has asked.
+// submit starts a run and returns once it has asked its question.
 func submit(t *testing.T, lc *lifecycle.Lifecycle, spec lifecycle.Spec) lifecycle.Run {
 	t.Helper()
 	spec.Prompt = "Release version 2."
@@ -53,7 +54,7 @@ func submit(t *testing.T, lc *lifecycle.Lifecycle, spec lifecycle.Spec) lifecycl
 	if err != nil {
 		t.Fatal(err)
 	}
-	synctest.Wait() // until everybody waits: the first turn has ended
+	synctest.Wait() // returns when every goroutine waits: the first turn has ended
 	question, err := lc.Pending(t.Context(), run.ID)
 	if err != nil || question == nil {
 		t.Fatalf("the run does not ask: %v", err)
@@ -61,7 +62,7 @@ func submit(t *testing.T, lc *lifecycle.Lifecycle, spec lifecycle.Spec) lifecycl
 	return run
 }
 
-// ended waits for the run's end, and fails the test when it ended otherwise.
+// ended waits for the run's end, and fails the test if the run ended in another way.
 func ended(t *testing.T, lc *lifecycle.Lifecycle, id, want string) lifecycle.Run {
 	t.Helper()
 	run, err := lc.Wait(t.Context(), id)
@@ -76,7 +77,7 @@ func TestAnAnswerAfterTwoWeeks(t *testing.T) {
 		lc, stop := serve(t, memory.New())
 		defer stop()
 		run := submit(t, lc, lifecycle.Spec{})
-		time.Sleep(14 * 24 * time.Hour) // takes no time
+		time.Sleep(14 * 24 * time.Hour) // takes no real time
 		if _, err := lc.Reply(t.Context(), run.ID, lifecycle.Reply{ID: 1, Text: "yes"}); err != nil {
 			t.Fatal(err)
 		}
