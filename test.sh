@@ -15,7 +15,7 @@ for package in modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory; d
 for package in github.com/jackc/pgx/v5/pgproto3 github.com/jackc/pgx/v5/pgconn crypto/internal/fips140/...; do unwatched+=("-gcflags=$package=-race=false"); done
 # engine/adk needs a newer Go than the others, and is not of the workspace. What both import is compiled once: flags and versions are the same.
 if (cd engine/adk && GOWORK=off go list -m) >/dev/null 2>&1; then
-	(cd engine/adk && GOWORK=off go test -race "${unwatched[@]}" -timeout 10m "$@" ./...)
+	(cd engine/adk && GOWORK=off go test -race "${unwatched[@]}" "-ldflags=-s -w" -timeout 10m "$@" ./...)
 elif [ "${CI:-}" = true ]; then
 	echo "test.sh: engine/adk needs $(sed -n 's/^go /Go /p' engine/adk/go.mod) or newer" >&2
 	exit 1
@@ -26,4 +26,5 @@ fi
 tags=()
 if command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; then tags=(-tags pgbouncer); fi
 # Many tests wait for other processes and for disks: one package more than there are processors keeps these busy.
-exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race "${unwatched[@]}" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"
+# Programs that nobody debugs are linked without the tables for it; races and panics are shown as before.
+exec go test -p $(($(getconf _NPROCESSORS_ONLN) + 1)) -race "${unwatched[@]}" "-ldflags=-s -w" ${tags[@]+"${tags[@]}"} -timeout 20m "$@" "${packages[@]}"

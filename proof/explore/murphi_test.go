@@ -52,11 +52,10 @@ func TestModelForRumurNeedsBoundsAndAContract(t *testing.T) {
 // the same with and without them.
 func TestLogsAddNoStates(t *testing.T) {
 	t.Parallel()
-	bounds := explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}
-	brokenLog, err := explore.All(explore.Options{Bounds: bounds})
+	with, err := explore.All(explore.Options{Bounds: logged})
 	require.NoError(t, err)
-	bare, err := explore.All(explore.Options{Bounds: bounds, Bare: true})
+	bare, err := explore.All(explore.Options{Bounds: logged, Bare: true})
 	require.NoError(t, err)
-	require.Equal(t, bare.States, brokenLog.States)
-	require.Equal(t, bare.Transitions, brokenLog.Transitions)
+	require.Equal(t, bare.States, with.States)
+	require.Equal(t, bare.Transitions, with.Transitions)
 }

@@ -11,6 +11,7 @@ var (
 	explored = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 1}
 	least    = 100_000
 	twice    = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 2}
+	logged   = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 1, Faults: 1}
 	unmet    = []string{`no step ever had the result "refused: key conflict"`} // it needs a second question
 )
 

@@ -10,6 +10,9 @@ var (
 	unmet    []string          // and the rules that it does not reach
 
 	twice = explore.Bounds{Nodes: 2, Questions: 1, Attempts: 2, Faults: 2} // the test with two faults
+
+	// logged are the bounds of what is explored with and without logs
+	logged = explore.Bounds{Nodes: 1, Questions: 1, Attempts: 2, Faults: 1}
 )
 
 // eachMutant is how many mutants there are for each one that is tried.
