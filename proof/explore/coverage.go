@@ -24,7 +24,7 @@ func (c *Coverage) addRule(id string) {
 
 func (c *Coverage) addResult(r result) { c.results[r] = true }
 
-// Add joins what another exploration has reached.
+// Add adds what another exploration reached.
 func (c *Coverage) Add(o Coverage) {
 	if c.rules == nil {
 		c.rules = map[string]bool{}
@@ -37,15 +37,15 @@ func (c *Coverage) Add(o Coverage) {
 	}
 }
 
-// Explained are rules that the library never uses, each with the reason. They are in the contract
-// for other hosts and stores.
+// Explained are rules that the library never uses, each with the reason. Other hosts and stores use
+// them.
 var Explained = map[string]string{
 	"TR-18": "a queued resumable run has no owner, so recovery does not meet it; its next turn finds the session " +
 		"gone, and fails by TR-05",
 }
 
-// Missing lists what was never reached and should have been, and what is explained and was reached
-// nevertheless.
+// Missing lists the rules that were not reached although they should have been, and the explained
+// rules that were reached although they should not have been.
 func (c *Coverage) Missing(l *contract.Lifecycle) []string {
 	var out []string
 	want := func(id, what string) {
@@ -81,5 +81,5 @@ func (c *Coverage) Missing(l *contract.Lifecycle) []string {
 	return out
 }
 
-// refusalID names one cell of a rejection.
+// refusalID names a combination of state and event that a rule refuses.
 func refusalID(rule, state, event string) string { return rule + " " + state + " " + event }

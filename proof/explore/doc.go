@@ -1,15 +1,15 @@
-// Package explore is a model checker for the contract: it walks, breadth first, every state that a
-// run can reach together with its slot, pending question, deadline, lease, epoch, receipts and
+// Package explore is a model checker for the contract. It visits, breadth first, every state that a
+// run can reach, together with its slot, pending question, deadline, lease, epoch, receipts and
 // answer, while nodes claim, execute, pause and die, people reply and cancel, deadlines pass, and
-// acknowledgements are lost; and it checks every invariant in each of them.
+// acknowledgements are lost. It checks every invariant in each state.
 //
-// What may happen to a run is taken from lifecycle.json, through contract.Lifecycle's own
-// interpreter and never through the generated machine. The protocol around it (one commit for a
-// transition, by compare-and-set on the run's version; fencing by node and epoch; leases by the
-// store's clock; slots within the record; receipts by key) is written here as small steps, as
-// package lifecycle does them and as the documentation of package store demands. Every guard of
-// that protocol is a Switch: with the guard switched off, the explorer must find a counter-example,
-// or the guard would not be needed.
+// The rules of a run come from lifecycle.json, through contract.Lifecycle's own interpreter and
+// never through the generated machine. The protocol around them (one commit for a transition, by
+// compare-and-set on the run's version; fencing by node and epoch; leases by the store's clock;
+// slots within the record; receipts by key) is written here as small steps, as package lifecycle
+// executes them and as the documentation of package store requires. Every guard of that protocol is
+// a Switch: with the guard switched off, the explorer must find a counter-example, or the guard
+// would not be needed.
 //
 // audit.Checker checks the events of the steps; promises.go has the promises of the protocol
 // itself. Everything is pure: no I/O, no clock, no goroutine. docs/model.md says what is modelled,

@@ -6,12 +6,12 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// interpreter asks contract's own interpreter of the rules, each query once, and caches the
-// answers.
+// interpreter queries contract's own interpreter of the rules, and caches the answers, so that each
+// query is made once.
 type interpreter struct {
 	l       *contract.Lifecycle
 	rulings map[query]ruling
-	// cells has for each state and event the facts that the guards there mention. Others change
+	// cells has, for each state and event, the facts that the guards mention. Other facts change
 	// nothing.
 	cells [len(runStateNamesArray)][eventKinds]facts
 	gate  map[facts][]verdict
@@ -29,8 +29,8 @@ type ruling struct {
 	transition int8 // index into Transitions; -1 for a refusal
 	to         runState
 	slot       slotEffect
-	rule       string // the id of the rule that decided
-	code       string // of the refusal
+	rule       string // the id of the deciding rule
+	code       string // the code of the refusal
 }
 
 func (r ruling) allowed() bool { return r.transition >= 0 }
@@ -63,7 +63,7 @@ func newInterpreter(l *contract.Lifecycle) *interpreter {
 	return w
 }
 
-// namedFacts are the facts by their names, as package contract takes them.
+// namedFacts returns the facts by name, as package contract needs them.
 func namedFacts(holds facts) contract.Facts {
 	out := make(contract.Facts, len(factNames))
 	for i, name := range factNames {
@@ -95,7 +95,7 @@ func (w *interpreter) next(from runState, event eventKind, holds facts) ruling {
 const evidence = processOK | doneMarker | notDoneSaid | questionAsked | schemaDeclared | outputValid |
 	schemaPermissive | handlePresent
 
-// verdicts are the ways in which a turn of the record can end. It asks the gate about every
+// verdicts returns the ways in which a turn of the record can end. It queries the gate for every
 // possible combination of evidence.
 func (w *interpreter) verdicts(record facts) []verdict {
 	if all, ok := w.gate[record]; ok {
@@ -117,8 +117,8 @@ func (w *interpreter) verdicts(record facts) []verdict {
 	return all
 }
 
-// possible reports whether the facts can hold together: without a declared schema no output passes
-// it.
+// possible reports whether the facts can hold together: no output is valid without a declared
+// schema.
 func possible(holds facts) bool {
 	return holds&schemaDeclared != 0 || holds&(outputValid|schemaPermissive) == 0
 }

@@ -52,8 +52,8 @@ func (w *walk) registry(i int) {
 	}
 }
 
-// restart starts the node again, on the same machine. Its first recovery pass finds at once that
-// the node of before is dead; the two are one step here.
+// restart starts the node again, on the same machine. Its first recovery pass immediately finds the
+// previous node dead; here the two are one step.
 func (w *walk) restart(i int) {
 	next := w.newStep()
 	broken := ""
@@ -64,9 +64,9 @@ func (w *walk) restart(i int) {
 	w.step(Action{kind: restarts, who: worker(i)}, next, broken)
 }
 
-// departs recovers the run that a node has parked which goes in this step. Nothing is written for
-// it: all read it as recovered from then on, and what was decided before is refused, so that here
-// it is a commit like any other.
+// departs recovers the run that is parked by the node that goes in this step. Nothing is written:
+// from then on all readers see the run as recovered, and decisions made before are refused. The
+// model therefore treats it as a commit like any other.
 func (w *walk) departs(s *State, i int, by actor) (broken string) {
 	base := s.Run
 	if base.State != waiting || base.Slot || base.Owner != owner(i+1) {

@@ -7,34 +7,33 @@ import (
 	"github.com/interlude-go/interlude/contract"
 )
 
-// Options say what is explored.
+// Options configure an exploration.
 type Options struct {
-	// Contract is the one that is explored, and not changed; nil for the one that this program was
-	// built with.
+	// Contract is explored, and not changed; nil for the contract that this program was built with.
 	Contract *contract.Lifecycle
 	Bounds   Bounds
-	// Without are the guards that are taken away.
+	// Without are the guards that are switched off.
 	Without []Switch
-	// Bare leaves the event logs out: only the record and the protocol are checked.
+	// Bare leaves out the event logs: only the record and the protocol are checked.
 	Bare bool
 	// First ends All after the first scenario with a counter-example.
 	First bool
-	// Only is the id of the one promise that is checked; all are when it is empty.
+	// Only is the id of the only promise that is checked; empty for all promises.
 	Only string
 }
 
-// Result is what an exploration of one scenario, or of several together, found.
+// Result is the result of exploring one scenario, or of several together.
 type Result struct {
 	States, Transitions int
-	// Depth is how many steps the state that is farthest from the start is away from it.
+	// Depth is the number of steps from the start to the farthest state.
 	Depth    int
 	Coverage Coverage
 	// Broken is a shortest counter-example, nil when every invariant holds.
 	Broken *Counterexample
 }
 
-// Explore visits every state of the scenario within the bounds, until a promise is broken. The
-// error says that the bounds are out of range.
+// Explore visits every state of the scenario within the bounds, until a promise is broken. An error
+// means that the bounds are out of range.
 func Explore(o Options, sc Scenario) (Result, error) {
 	if err := o.Bounds.Check(); err != nil {
 		return Result{}, err
@@ -42,7 +41,7 @@ func Explore(o Options, sc Scenario) (Result, error) {
 	return explore(o, o.interpreter(), sc), nil
 }
 
-// All explores every scenario, one after the other, and adds up.
+// All explores one scenario after the other, and adds up the results.
 func All(o Options) (Result, error) {
 	var sum Result
 	if err := o.Bounds.Check(); err != nil {
@@ -58,7 +57,7 @@ func All(o Options) (Result, error) {
 	return sum, nil
 }
 
-// Add adds the result of another exploration. Of two counter-examples the shorter stays.
+// Add adds the result of another exploration. It keeps the shorter one of two counter-examples.
 func (r *Result) Add(o Result) {
 	r.States += o.States
 	r.Transitions += o.Transitions
@@ -95,7 +94,7 @@ func newModel(o Options, rules *interpreter, sc Scenario) *model {
 	return m
 }
 
-// first is the state of a run that was just submitted.
+// first returns the state of a run that was just submitted.
 func (*Run) first(m *model) runState {
 	for p := queued; p <= canceled; p++ {
 		if p.String() == m.rules.l.Submission.To {
@@ -105,7 +104,7 @@ func (*Run) first(m *model) runState {
 	return nowhere
 }
 
-// start is the system with a run that was just submitted.
+// start returns the system with a run that was just submitted.
 func (m *model) start() (State, string) {
 	var s State
 	s.Run.State = s.Run.first(m)
@@ -118,7 +117,7 @@ func (m *model) start() (State, string) {
 	return s, m.emit(&s, &emission{transition: submission, next: s.Run.visible()})
 }
 
-// search is breadth first, so that the first counter-example that it finds is a shortest one.
+// search is breadth-first, so that the first counter-example that it finds is a shortest one.
 type search struct {
 	*model
 	seen        *table
@@ -183,12 +182,12 @@ func (s *search) expand(at uint32) {
 	w.all()
 }
 
-// isWanted reports whether a broken promise is one that the options ask for.
+// isWanted reports whether the options ask for the broken promise.
 func (s *search) isWanted(broken string) bool {
 	return broken != "" && (s.only == "" || strings.HasPrefix(broken, s.only))
 }
 
-// visit returns the number of the state, and numbers a state that it sees for the first time.
+// visit returns the number of the state. A state that is visited for the first time gets a new one.
 func (s *search) visit(next *State, parent uint32, a Action) uint32 {
 	i, isNew := s.seen.put(next)
 	if isNew {
@@ -203,7 +202,7 @@ func (s *search) visit(next *State, parent uint32, a Action) uint32 {
 	return i
 }
 
-// String is a line of figures.
+// String returns the figures in one line.
 func (r Result) String() string {
 	return fmt.Sprintf("%d states, %d transitions, depth %d", r.States, r.Transitions, r.Depth)
 }

@@ -4,8 +4,8 @@ package explore
 type walk struct {
 	*model
 	from *State
-	// step is called with each action, the state that it leads to, and the promise that is broken
-	// by it, or "". The state is overwritten afterwards.
+	// step is called with each action, the state that it leads to, and the promise that it breaks,
+	// or "". The state is overwritten after the call.
 	step func(a Action, next *State, broken string)
 	next State
 }
@@ -16,8 +16,8 @@ func (w *walk) newStep() *State {
 	return &w.next
 }
 
-// commit decides on the record that was read and stores the result. That the contract refuses the
-// change is a broken promise: the caller relies on it.
+// commit decides on the record that was read and stores the result. If the contract refuses the
+// change, a promise is broken, since the caller relies on it.
 func (w *walk) commit(s *State, a Action, base *Run, change *change) {
 	next, r := w.decide(base, change)
 	if !r.allowed() {
@@ -49,7 +49,8 @@ func (w *walk) all() {
 	}
 }
 
-// world takes the steps that happen by themselves: time passes, another run comes and goes.
+// world takes the steps in which neither the run's nodes nor its people act: time passes, another
+// run comes and goes.
 func (w *walk) world() {
 	s := w.from
 	if s.Run.Deadline != 0 && !s.Due {

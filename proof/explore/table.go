@@ -31,7 +31,7 @@ func (t *table) put(s *State) (number uint32, isNew bool) {
 	return t.slots[i] - 1, true
 }
 
-// find returns the slot that has the state, or the free one where it belongs.
+// find returns the slot of the state, or the free slot where it belongs.
 func (t *table) find(s *State) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	for i := maphash.Comparable(t.seed, *s) & mask; ; i = (i + 1) & mask {

@@ -9,16 +9,16 @@ import (
 // Counterexample is a shortest sequence of steps that breaks a promise.
 type Counterexample struct {
 	Scenario Scenario
-	// Steps are what happened, each with the state that it led to.
+	// Steps are the actions, each with the state that it led to.
 	Steps []Step
-	// Broken is the id of the promise that is broken, and its text.
+	// Broken is the id and the text of the broken promise.
 	Broken string
 }
 
 // Step is one step of a counter-example.
 type Step struct{ Action, State string }
 
-// String is the counter-example for a person, a line a step.
+// String returns the counter-example as text, with one line for each step.
 func (c *Counterexample) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "a run that is %s\n", c.Scenario)
@@ -42,7 +42,7 @@ func (s *search) trace(at uint32, last *Action, next *State, broken string) *Cou
 	return c
 }
 
-// text describes a state for a person. It leaves out what is usual.
+// text describes a state. It leaves out what is usual.
 func (s *search) text(st *State) string {
 	r := &st.Run
 	words := []string{r.State.String()}

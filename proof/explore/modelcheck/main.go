@@ -1,6 +1,6 @@
 // Command modelcheck visits every state of a run that the contract and the protocol around it
-// allow, within the bounds of its flags, and checks every promise in each. It prints how many
-// states and transitions there are. When a promise is broken, it prints a shortest counter-example
+// allow, within the bounds of its flags, and checks every promise in each state. It prints the
+// number of states and transitions. When a promise is broken, it prints a shortest counter-example
 // and fails.
 //
 //	go run ./proof/explore/modelcheck                          two nodes, one fault: seconds
@@ -37,7 +37,7 @@ func main() {
 var errBroken = errors.New("an invariant is broken")
 
 func run(args []string, out io.Writer) error {
-	// a reader of the output who has left needs none
+	// an error means that nobody reads the output any more
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 	o := explore.Options{Contract: contract.Load(), Bounds: explore.Usual()}
 	flags := flag.NewFlagSet("modelcheck", flag.ContinueOnError)
@@ -102,7 +102,7 @@ func run(args []string, out io.Writer) error {
 	return nil
 }
 
-// all explores the scenarios side by side.
+// all explores the scenarios concurrently.
 func all(o explore.Options, workers int) (explore.Result, error) {
 	var (
 		mu     sync.Mutex // guards sum and failed
