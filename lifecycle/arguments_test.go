@@ -56,6 +56,7 @@ func wrongCalls() []wrongCall {
 		"Pending": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Pending(ctx, id)) },
 		"History": func(ctx context.Context, l *Lifecycle, id string) error { return second(l.History(ctx, id)) },
 		"Wait":    func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Wait(ctx, id)) },
+		"Usage":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Usage(ctx, id)) },
 		"Folder":  func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Folder(ctx, id)) },
 		"Reply":   func(ctx context.Context, l *Lifecycle, id string) error { return second(l.Reply(ctx, id, reply)) },
 		"Events": func(ctx context.Context, l *Lifecycle, id string) error {

@@ -20,6 +20,7 @@ type turnEvidence struct {
 	facts   fsm.Facts // about the outcome; those about the run come from its record
 	profile fsm.Profile
 	process engine.Process
+	usage   engine.Usage
 	// interruption is why the library ended the turn; nil when it ended by itself.
 	interruption error
 	retry        *Retry // how the turn is tried again if it failed for a passing reason; nil: it is not
@@ -72,7 +73,7 @@ func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	profile, d := t.profile, t.dialect
 	t.mu.Unlock()
 	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
-		retry: cmp.Or(t.spec.Retry, t.node.cfg.Retry)}
+		retry: cmp.Or(t.spec.Retry, t.node.cfg.Retry), usage: o.Usage}
 	ev.session, ev.sessionFault = storable(o.Session)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,

@@ -82,6 +82,7 @@ type Lifecycle struct {
 	cfg         Config
 	storeID     string   // marks the folders of this store's runs; empty if the store has no identity or Dir is empty
 	engineNames []string // sorted
+	keepsUsage  bool     // the store is a store.UsageReader
 	serving     atomic.Bool
 	permits     *semaphore.Weighted // Config.Concurrency of them: each turn that executes here holds one
 }
@@ -108,6 +109,7 @@ func New(cfg Config) (*Lifecycle, error) {
 	c.engines = engines
 	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
 		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
+	_, l.keepsUsage = cfg.Store.(store.UsageReader)
 	if err := l.setPools(); err != nil {
 		return nil, err
 	}

@@ -491,6 +491,9 @@ type Page = store.Page
 //		Due int
 //		// Nodes are the registered nodes: those whose lease nobody has expired yet.
 //		Nodes int
+//		// Usage is the sum of what the turns of the runs that have not ended have used so far. Where
+//		// any usage is stored, it takes a look-up for each of these runs.
+//		Usage Usage
 //		// Pools are the pools by name.
 //		Pools []PoolSurvey
 //		// Engines are the engines, by name, of which runs are ready or held back (J4).
@@ -500,6 +503,30 @@ type Page = store.Page
 //	// AddEngines adds the engines with their figures, by name, and counts for each the nodes that have it.
 //	func (s *Stats) AddEngines(engines map[string]EngineSurvey, nodes []store.Node)
 type Stats = store.Survey
+
+// Usage is what turns have used: the figures that engines report, and the time for which workers
+// executed them. A person's time is no part of it. The figures are whole numbers, so that a sum is
+// the same on every store.
+//
+//	type Usage struct {
+//		InputTokens, OutputTokens int64
+//		// CostMicroUSD is the cost in millionths of a US dollar, where the engine knows it.
+//		CostMicroUSD int64
+//		// Worked is in microseconds, as times are.
+//		Worked time.Duration
+//	}
+//
+//	// CostUSD is the cost in US dollars.
+//	func (u Usage) CostUSD() float64
+type Usage = store.Usage
+
+// TurnUsage is the usage of one turn of a run.
+//
+//	type TurnUsage struct {
+//		Attempt int
+//		Usage
+//	}
+type TurnUsage = store.TurnUsage
 
 // PoolSurvey is a pool, the slots that are held in it, and the runs that want one.
 //

@@ -81,9 +81,11 @@ type EndedTurn struct {
 	// Stored says that the turn's end was stored. Otherwise the run was canceled meanwhile, another
 	// node has taken it over, or the store does not answer.
 	Stored bool
-	// Queued is how long the run waited in the queue, and Worked how long the turn took. A
-	// question's wait for people is part of neither: see Settlement.
-	Queued, Worked time.Duration
+	// Queued is how long the run waited in the queue.
+	Queued time.Duration
+	// Usage is what the turn has used. How long it has Worked is there even if the engine reported
+	// nothing. A question's wait for people is part of neither: see Settlement.
+	Usage Usage
 }
 
 // Settlement is a question that was settled.

@@ -52,7 +52,7 @@ func (o *notified) observer() Observer {
 		},
 		Turn: func(n EndedTurn) {
 			o.addf("%s turn %d: %s, stored %t, queued %s, worked %s", n.RunID, n.Attempt, n.State, n.Stored, n.Queued,
-				n.Worked)
+				n.Usage.Worked)
 		},
 		Settled: func(n Settlement) {
 			o.addf("%s question %d: %s after %s", n.RunID, n.InteractionID, n.Resolution, n.Waited)

@@ -127,6 +127,7 @@ func (t *turn) runRounds(ctx context.Context, e engine.Engine, in engine.Turn) *
 		in = t.repairInput(in, o.Session, fault)
 		repaired := t.runEngine(ctx, e, in)
 		repaired.Diagnostics = slices.Concat(o.Diagnostics, repaired.Diagnostics)
+		repaired.Usage = addUsage(o.Usage, repaired.Usage)
 		o = repaired
 		ev = t.collectEvidence(o)
 	}
@@ -142,6 +143,7 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 		returned, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
 			o = failedOutcome(fsm.CodeEngineFailed, err)
+			o.Usage = returned.Usage
 		} else {
 			o = withPlainHints(returned)
 		}

@@ -162,11 +162,11 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	ended := EndedTurn{Worked: t.age()}
+	ended := EndedTurn{Usage: usageOf(ev.usage, t.age())}
 	last := t.lastStored()
 	ended.Queued = max(0, t.claimed.Sub(notEarlier(last.QueuedAt, last.NotBefore)))
 	var run store.Run
-	run, ended.Stored = t.commitOutcome(ev)
+	run, ended.Stored = t.commitOutcome(ev, t.storedUsage(ev.usage, ended.Usage))
 	t.node.notices.turnEnded(&run, ended)
 	t.node.removeTurn(t, run)
 }
@@ -174,19 +174,23 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 // commitOutcome commits the decision about the turn, and returns the run as it then stands, and
 // whether the decision is known to be stored. An outcome that the contract or the store refuses
 // fails the run.
-func (t *turn) commitOutcome(ev *turnEvidence) (_ store.Run, stored bool) {
+func (t *turn) commitOutcome(ev *turnEvidence, usage *Usage) (_ store.Run, stored bool) {
 	if errors.Is(ev.interruption, engine.ErrCanceled) || errors.Is(ev.interruption, engine.ErrStale) {
 		return t.reload(), false // somebody else has ended the run or taken it over (I6)
 	}
 	run, err := t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-		return decideTurn(run, ev, t.node.id, now)
+		cm, err := decideTurn(run, ev, t.node.id, now)
+		cm.Usage = usage
+		return cm, err
 	})
 	var violation *fcmp.SchemaViolation
 	if errors.As(err, &violation) || isRefusal(err) || errors.Is(err, store.ErrInvalid) {
 		t.node.log.Error("turn's result refused", "run", run.ID, "attempt", run.Attempt, "err", err)
 		refusal := err
 		run, err = t.commit(func(run *store.Run, now time.Time) (store.Commit, error) {
-			return decideRefusedOutcome(run, refusal, t.node.id, now)
+			cm, err := decideRefusedOutcome(run, refusal, t.node.id, now)
+			cm.Usage = usage
+			return cm, err
 		})
 	}
 	if errors.Is(err, store.ErrStaleEpoch) {

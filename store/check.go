@@ -41,8 +41,8 @@ func (c *Commit) CheckSelf() error {
 		return err
 	case r.Version != c.Expect+1:
 		return invalid(r, "version is %d, want %d", r.Version, c.Expect+1)
-	case create && (len(c.Spec) == 0 || c.Fence != nil || c.Settled != nil):
-		return invalid(r, "a commit that creates a run has a spec, no fence and settles nothing")
+	case create && (len(c.Spec) == 0 || c.Fence != nil || c.Settled != nil || c.Usage != nil):
+		return invalid(r, "a commit that creates a run has a spec, no fence and no usage, and settles nothing")
 	case create && (r.State != fsm.StateQueued || r.Slot || r.Attempt != 0 || r.Epoch != 0 || first != 1):
 		return invalid(r, "a new run is queued, without slot, attempt or epoch, and its events begin at 1")
 	case !create && c.Spec != nil:
@@ -101,6 +101,9 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "it settles interaction %d, which is not the pending one", c.Settled.Question.ID)
 	case c.Settled == nil && prev.Pending != nil && r.Pending == nil:
 		return invalid(r, "interaction %d goes without being settled", prev.Pending.ID)
+	}
+	if err := c.checkUsage(prev); err != nil {
+		return err
 	}
 	return r.checkQuestion(prev)
 }

@@ -223,6 +223,9 @@ type Commit struct {
 	Events []Event
 	// Settled is the interaction that this commit settles, nil when it settles none.
 	Settled *interaction.Record
+	// Usage is what the turn has used that this commit ends; nil when its engine reported nothing.
+	// See UsageReader.
+	Usage *Usage
 }
 
 // Fence identifies a worker's right to write.

@@ -39,6 +39,9 @@ type Survey struct {
 	Due int
 	// Nodes are the registered nodes: those whose lease nobody has expired yet.
 	Nodes int
+	// Usage is the sum of what the turns of the runs that have not ended have used so far. Where
+	// any usage is stored, it takes a look-up for each of these runs.
+	Usage Usage
 	// Pools are the pools by name.
 	Pools []PoolSurvey
 	// Engines are the engines, by name, of which runs are ready or held back (J4).

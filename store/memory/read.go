@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -146,6 +147,17 @@ func (s *Store) History(ctx context.Context, id string) (store.Run, []interactio
 		records[i] = store.CloneRecord(r)
 	}
 	return s.view(&e.run), records, nil
+}
+
+// Usage implements store.UsageReader.
+func (s *Store) Usage(ctx context.Context, id string) ([]store.TurnUsage, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.load(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(e.usage), nil
 }
 
 // Settled implements store.Reader.

@@ -25,6 +25,7 @@ type Store struct {
 	index    index
 	nodes    map[string]*store.Node
 	departed map[string]time.Time // when nodes went that parked runs may name
+	usage    store.Usage          // of the runs that have not ended
 	pools    map[string]slots.Pool
 	counters store.Counters
 
@@ -39,6 +40,7 @@ type entry struct {
 	events  []store.Event // events[i].Seq is i+1
 	settled []interaction.Record
 	keys    map[string]int // idempotency key → index in settled
+	usage   []store.TurnUsage
 }
 
 var (
@@ -48,6 +50,7 @@ var (
 	_ store.Surveyor          = (*Store)(nil)
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
+	_ store.UsageReader       = (*Store)(nil)
 )
 
 // New returns an empty store.
@@ -200,6 +203,15 @@ func (s *Store) write(e *entry, prev *store.Run, c *store.Commit, own *commitCop
 		own.bodies = own.bodies[n:]
 	}
 	s.count(c)
+	if c.Usage != nil {
+		e.usage = append(e.usage, store.TurnUsage{Attempt: e.run.Attempt, Usage: *c.Usage})
+		s.usage.Add(*c.Usage)
+	}
+	if e.run.State.Terminal() {
+		for _, u := range e.usage {
+			s.usage.Subtract(u.Usage)
+		}
+	}
 	if c.Settled != nil {
 		if own.settled.Key != "" {
 			if e.keys == nil {
@@ -223,6 +235,9 @@ func (s *Store) count(c *store.Commit) {
 		s.counters.Bytes += uint64(len(event.Body))
 	}
 	if c.Settled != nil {
+		s.counters.Rows++
+	}
+	if c.Usage != nil {
 		s.counters.Rows++
 	}
 }

@@ -21,7 +21,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	x := &s.index
 	survey := store.Survey{
 		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size,
-		Nodes: len(s.nodes),
+		Nodes: len(s.nodes), Usage: s.usage,
 	}
 	if oldest, ok := x.waiting.first(start); ok {
 		survey.OldestWaiting = oldest.time()

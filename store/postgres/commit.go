@@ -124,8 +124,8 @@ func (s *Store) Commit(ctx context.Context, batch []store.Commit) []error {
 	return errs
 }
 
-// Counters implements store.Meter. Rows are those of runs, states, events and settled; bytes are the
-// records, events, specs and settled interactions in them.
+// Counters implements store.Meter. Rows are those of runs, states, events, settled and usage; bytes
+// are the records, events, specs and settled interactions in them.
 func (s *Store) Counters() store.Counters { return s.counters.Load() }
 
 // pruneText passes over runs that another prune is deleting.
@@ -136,6 +136,8 @@ var pruneText = sql(`WITH old AS MATERIALIZED (
 		DELETE FROM interlude.events WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), settled AS (
 		DELETE FROM interlude.settled WHERE run = ANY (ARRAY (SELECT n FROM old))
+	), usage AS (
+		DELETE FROM interlude.usage WHERE run = ANY (ARRAY (SELECT n FROM old))
 	), runs AS (
 		DELETE FROM interlude.runs WHERE n = ANY (ARRAY (SELECT n FROM old))
 	)

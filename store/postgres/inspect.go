@@ -130,7 +130,8 @@ const neededRights = `(VALUES
 		('nodes', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
 	('departed', ARRAY['SELECT', 'INSERT', 'DELETE']),
 	('states', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']), ('runs', ARRAY['SELECT', 'INSERT', 'DELETE']),
-	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']))`
+	('events', ARRAY['SELECT', 'INSERT', 'DELETE']), ('settled', ARRAY['SELECT', 'INSERT', 'DELETE']),
+	('usage', ARRAY['SELECT', 'INSERT', 'DELETE']))`
 
 // missingRights returns which of them the role does not have.
 func missingRights(ctx context.Context, conn *pgx.Conn, schema string) ([]string, error) {

@@ -88,6 +88,7 @@ var (
 	_ store.Surveyor          = (*Store)(nil)
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
+	_ store.UsageReader       = (*Store)(nil)
 	_ store.Timekeeper        = (*Store)(nil)
 )
 

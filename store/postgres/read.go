@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -171,6 +172,8 @@ var (
 	interactionText = sql(
 		`SELECT t.record FROM interlude.runs r JOIN interlude.settled t ON t.run = r.n WHERE r.id = $1::text
 			AND t.id = $2::bigint`)
+	usageText = sql(`SELECT r.id, u.attempt, u.input, u.output, u.cost, u.worked FROM interlude.runs r
+		LEFT JOIN interlude.usage u ON u.run = r.n WHERE r.id = $1::text ORDER BY u.attempt`)
 	historyText = sql(
 		`SELECT ` + view + `, ARRAY (SELECT t.record FROM interlude.settled t WHERE t.run = r.n ORDER BY t.id)
 		FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE r.id = $1::text`)
@@ -219,6 +222,34 @@ func (r *reader) Settled(ctx context.Context, id, key string) (interaction.Recor
 		}
 		return entry.DecodeSettled(body)
 	}, id, []byte(key))
+}
+
+// Usage implements store.UsageReader.
+func (r *reader) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
+	if !storable(id) {
+		return nil, refuse.NotFound(id)
+	}
+	found, err := readRows(ctx, r, r.texts[usageText], func(row pgx.CollectableRow) (turn store.TurnUsage, _ error) {
+		var attempt, input, output, cost, worked *int64 // NULL for a run without usage
+		err := row.Scan(nil, &attempt, &input, &output, &cost, &worked)
+		if err == nil && attempt != nil {
+			turn = store.TurnUsage{Attempt: int(*attempt), Usage: usageFrom(*input, *output, *cost, *worked)}
+		}
+		return turn, err
+	}, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, refuse.NotFound(id)
+	}
+	return slices.DeleteFunc(found, func(t store.TurnUsage) bool { return t.Attempt == 0 }), nil
+}
+
+// usageFrom is what four columns say.
+func usageFrom(input, output, cost, worked int64) store.Usage {
+	return store.Usage{InputTokens: input, OutputTokens: output, CostMicroUSD: cost,
+		Worked: time.Duration(worked) * time.Microsecond}
 }
 
 // Interaction implements store.InteractionReader.

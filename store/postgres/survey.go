@@ -12,7 +12,8 @@ import (
 var (
 	// surveyText counts each figure in the index that holds only what it counts.
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
-			t.running, t.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, e.engines, e.queued, e.oldest, e.nodes
+			t.running, t.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, u.input, u.output, u.cost, u.worked,
+			e.engines, e.queued, e.oldest, e.nodes
 		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
 		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running,
 			count(*) FILTER (WHERE state = 'queued') AS queued
@@ -23,6 +24,20 @@ var (
 			AND deadline <= $1::bigint) d
 		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL
 			AND delayed_until > $1::bigint) l
+		CROSS JOIN (SELECT coalesce(sum(t.input), 0)::bigint AS input, coalesce(sum(t.output), 0)::bigint AS output,
+				coalesce(sum(t.cost), 0)::bigint AS cost, coalesce(sum(t.worked), 0)::bigint AS worked
+			FROM (
+				SELECT n FROM interlude.states WHERE asked_at IS NOT NULL
+				UNION ALL
+				SELECT n FROM interlude.states WHERE slot AND asked_at IS NULL
+				UNION ALL
+				SELECT n FROM interlude.states WHERE ready
+				UNION ALL
+				SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL
+			) AS o
+			CROSS JOIN LATERAL (SELECT sum(input) AS input, sum(output) AS output, sum(cost) AS cost,
+				sum(worked) AS worked FROM interlude.usage WHERE usage.run = o.n) AS t
+			WHERE EXISTS (SELECT FROM interlude.usage)) u
 		CROSS JOIN (SELECT array_agg(q.engine ORDER BY q.engine) AS engines, array_agg(q.queued
 			ORDER BY q.engine) AS queued,
 				array_agg(q.oldest ORDER BY q.engine) AS oldest, array_agg((
@@ -55,14 +70,16 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		var engines [][]byte
 		var queued, nodes []int
 		var oldest []*int64
+		var input, output, cost, worked int64
 		err := row.Scan(&name, &capacity, &keyCapacity, &p.Held, &p.Ready, &oldestReady,
 			&survey.Running, &survey.Queued, &survey.Waiting, &oldestWaiting, &survey.Due, &survey.Delayed,
-			&survey.Nodes,
+			&survey.Nodes, &input, &output, &cost, &worked,
 			&engines, &queued, &oldest, &nodes)
 		if err != nil {
 			return none, err
 		}
 		survey.OldestWaiting = timeOrZero(oldestWaiting)
+		survey.Usage = usageFrom(input, output, cost, worked)
 		survey.Engines = nil // the same in each row
 		for i, e := range engines {
 			survey.Engines = append(survey.Engines, store.EngineSurvey{Engine: string(e), Queued: queued[i],

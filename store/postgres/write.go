@@ -41,19 +41,34 @@ var (
 
 	// updateText names rows and versions: a run that somebody else has changed meanwhile is not
 	// written.
-	updateText = sql(updateStatement(""))
+	updateText = sql(updateStatement("", false))
 	// fencedUpdateText is updateText for commits of which some have fences. It locks the rows of
 	// their nodes, so that whoever expires such a node waits until the write is stored, and none is
 	// stored afterwards. The lock takes a right that only those have who execute runs.
-	fencedUpdateText = sql(updateStatement("FOR KEY SHARE"))
+	fencedUpdateText = sql(updateStatement(nodeLock, false))
+	// usageUpdateText is fencedUpdateText for commits of which some have usage. Most have none, and
+	// are not made slower by its further columns.
+	usageUpdateText = sql(updateStatement(nodeLock, true))
 
-	// nestedLoopsText goes before both.
+	// nestedLoopsText goes before each of them.
 	nestedLoopsText = sql(`SELECT ` + nestedLoops)
 )
 
+const nodeLock = "FOR KEY SHARE"
+
 // updateStatement is the statement that changes runs. Lock is the lock that it takes on the row of a
 // fence's node.
-func updateStatement(lock string) string {
+func updateStatement(lock string, usage bool) string {
+	var arguments, columns, insert string
+	if usage {
+		arguments = `, $23::bigint[], $24::bigint[], $25::bigint[], $26::bigint[], $27::bigint[]`
+		columns = `, attempt, input, output, cost, worked`
+		insert = `, usage AS (
+			INSERT INTO interlude.usage (run, attempt, input, output, cost, worked)
+				SELECT n, attempt, input, output, cost, worked FROM state WHERE attempt > 0
+		)`
+	}
+	returned := strings.ReplaceAll(columns, ", ", ", v.")
 	return `WITH state AS (
 			UPDATE interlude.states s
 				SET version = v.expect + 1, state = v.state, queued_at = v.queued_at, ready = v.ready,
@@ -65,10 +80,10 @@ func updateStatement(lock string) string {
 				$10::bigint[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bigint[], $16::bigint[],
 					$17::bigint[], $18::bytea[],
 				$19::bigint[], $20::bytea[], $21::bytea[],
-				$22::bigint[])
+				$22::bigint[]` + arguments + `)
 			AS v (n, expect, state, queued_at, ready, delayed_until, slot, owner, epoch, asked_at, deadline,
 				finished_at, record, node, held, first, last,
-				bodies, question, key, settled, recovered)
+				bodies, question, key, settled, recovered` + columns + `)
 			WHERE s.n = v.n AND s.version = v.expect
 				AND (v.node IS NULL OR s.owner = v.node AND s.epoch = v.held AND EXISTS (SELECT FROM interlude.nodes
 					WHERE nodes.id = v.node ` + lock + `))
@@ -76,14 +91,14 @@ func updateStatement(lock string) string {
 					AND settled.key = v.key))
 				AND (s.asked_at IS NULL OR s.slot OR NOT EXISTS (SELECT FROM interlude.departed d WHERE d.id = s.owner
 					AND d.at > v.recovered))
-			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled
+			RETURNING s.n, v.first, v.last, v.bodies, v.question, v.key, v.settled` + returned + `
 		), event AS (
 			INSERT INTO interlude.events (run, last, first, bodies) SELECT n, last, first, bodies FROM state
 				WHERE last >= first
 		), settled AS (
 			INSERT INTO interlude.settled (run, id, key, record) SELECT n, question, key, settled FROM state
 				WHERE question > 0
-		)
+		)` + insert + `
 		SELECT n FROM state`
 }
 
@@ -107,6 +122,22 @@ type updateColumns struct {
 	ready, slot                                           []bool
 	owner, node                                           []*string
 	record, bodies, key, settled                          [][]byte
+	usage                                                 usageColumns
+}
+
+// usageColumns are the further arguments of usageUpdateText. The attempt of a commit without usage
+// is 0.
+type usageColumns struct{ attempt, input, output, cost, worked []int64 }
+
+func (u *usageColumns) add(p *pendingCommit) {
+	var attempt int64
+	var usage store.Usage
+	if p.Usage != nil {
+		attempt, usage = int64(p.Run.Attempt), *p.Usage
+	}
+	u.attempt, u.input = append(u.attempt, attempt), append(u.input, usage.InputTokens)
+	u.output, u.cost = append(u.output, usage.OutputTokens), append(u.cost, usage.CostMicroUSD)
+	u.worked = append(u.worked, usage.Worked.Microseconds())
 }
 
 func (c *createColumns) add(p *pendingCommit) {
@@ -183,9 +214,17 @@ func (s *Store) queueUpdates(b *pgx.Batch, commits []*pendingCommit) {
 			text = fencedUpdateText
 		}
 	}
-	b.Queue(s.texts[text], u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
+	arguments := []any{u.n, u.expect, u.state, u.queuedAt, u.ready, u.delayedUntil, u.slot, u.owner, u.epoch,
 		u.askedAt, u.deadline, u.finishedAt, u.record, u.node, u.held, u.first, u.last, u.bodies, u.question, u.key,
-		u.settled, u.recovered)
+		u.settled, u.recovered}
+	if slices.ContainsFunc(commits, func(p *pendingCommit) bool { return p.Usage != nil }) {
+		for _, p := range commits {
+			u.usage.add(p)
+		}
+		text = usageUpdateText
+		arguments = append(arguments, u.usage.attempt, u.usage.input, u.usage.output, u.usage.cost, u.usage.worked)
+	}
+	b.Queue(s.texts[text], arguments...)
 }
 
 // readWritten reads the results of what queueWrites has added, and marks the commits that were

@@ -250,6 +250,14 @@ func (w *writer) finishCommit(s storedRun, e *entry.Entry) error {
 		}
 		w.countRow(len(e.SettledRecord))
 	}
+	if u := e.Usage; u != nil {
+		_, err := w.exec(`INSERT INTO usage (run, attempt, input, output, cost, worked) VALUES (?, ?, ?, ?, ?, ?)`, s.row,
+			int64(e.Run.Attempt), u.InputTokens, u.OutputTokens, u.CostMicroUSD, u.Worked.Microseconds())
+		if err != nil {
+			return err
+		}
+		w.countRow(0)
+	}
 	s.run = &e.Run
 	w.cache.put(s, len(e.Record)+len(s.spec)+maxTail)
 	e.Written()

@@ -72,6 +72,7 @@ var (
 	_ store.Surveyor          = (*Store)(nil)
 	_ store.Identified        = (*Store)(nil)
 	_ store.InteractionReader = (*Store)(nil)
+	_ store.UsageReader       = (*Store)(nil)
 )
 
 // Open opens the file, makes it when it does not exist, and brings it to this version's schema. Its

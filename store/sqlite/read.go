@@ -162,6 +162,32 @@ func (s *Store) Settled(ctx context.Context, id, key string) (record interaction
 	return record, err
 }
 
+// Usage implements store.UsageReader.
+func (s *Store) Usage(ctx context.Context, id string) (turns []store.TurnUsage, _ error) {
+	err := s.read(ctx, func(c *conn) error {
+		return c.snapshot(func() error {
+			r, err := c.one(`SELECT n FROM runs WHERE id = ?`, id)
+			if errors.Is(err, errNoRow) {
+				return refuse.NotFound(id)
+			}
+			if err != nil {
+				return err
+			}
+			return c.each(context.Background(), func(r row) error {
+				turns = append(turns, store.TurnUsage{Attempt: int(r.int(0)), Usage: r.usage(1)})
+				return nil
+			}, `SELECT attempt, input, output, cost, worked FROM usage WHERE run = ? ORDER BY attempt`, r.int(0))
+		})
+	})
+	return turns, err
+}
+
+// usage is what stands in four columns, the first of which is i.
+func (r row) usage(i int) store.Usage {
+	return store.Usage{InputTokens: r.int(i), OutputTokens: r.int(i + 1), CostMicroUSD: r.int(i + 2),
+		Worked: time.Duration(r.int(i+3)) * time.Microsecond}
+}
+
 // Interaction implements store.InteractionReader.
 func (s *Store) Interaction(ctx context.Context, id string, number int) (record interaction.Record, _ error) {
 	err := s.read(ctx, func(c *conn) error {

@@ -68,10 +68,25 @@ func migrate(c *conn) (err error) {
 //
 // A row of departed is what is left of a node that has gone while parked runs name it. An earlier
 // release leaves none when a node of it goes; the next call of Expire makes it.
+//
+// A row of usage is what a turn has used. It goes with its run by a trigger, since an earlier
+// release that prunes the run does not know it, and the number of the run's row is used again.
 const additions = `CREATE TABLE IF NOT EXISTS departed (
 	id TEXT    PRIMARY KEY,
 	at INTEGER NOT NULL
-) WITHOUT ROWID;`
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS usage (
+	run     INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	input   INTEGER NOT NULL,
+	output  INTEGER NOT NULL,
+	cost    INTEGER NOT NULL,
+	worked  INTEGER NOT NULL,
+	PRIMARY KEY (run, attempt)
+) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS runs_pruned AFTER DELETE ON runs BEGIN
+	DELETE FROM usage WHERE run = old.n;
+END;`
 
 // apply brings a schema of this version, 0 for an empty file, to the next one.
 func apply(c *conn, version int) error {

@@ -65,6 +65,15 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	scan(ready, `SELECT pool, engine, count(*), min(queued_at) FROM runs WHERE delayed_until IS NOT NULL
 		AND delayed_until <= ? GROUP BY pool, engine`, now)
 	s.AddEngines(engines, nodes)
+	used := false
+	scan(func(row) { used = true }, `SELECT 1 FROM usage LIMIT 1`)
+	if used {
+		for _, open := range []string{`asked_at IS NOT NULL`, `slot = 1 AND asked_at IS NULL`, `ready = 1`,
+			`delayed_until IS NOT NULL`} {
+			scan(func(r row) { s.Usage.Add(r.usage(0)) }, `SELECT sum(u.input), sum(u.output), sum(u.cost), sum(u.worked)
+				FROM runs CROSS JOIN usage AS u ON u.run = runs.n WHERE `+open)
+		}
+	}
 	scan(func(r row) {
 		p := pools[r.text(0)]
 		p.Pool = slots.Pool{Name: r.text(0), Capacity: int(r.int(1)), KeyCapacity: int(r.int(2))}

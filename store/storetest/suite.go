@@ -41,9 +41,9 @@ func (h Harness) Run(t *testing.T) {
 		stickyCases, poolCases, registryCases, departureCases, orphanCases,
 		deadlineCases, eventCases, historyCases, listingCases, filterCases, inboxCases, pruneCases, sharingCases,
 		raceCases, momentCases,
-		handleCases, hintCases, surveyCases, identityCases, confirmCases, closingCases)
+		handleCases, hintCases, surveyCases, usageCases, identityCases, confirmCases, closingCases)
 	if h.Reopen != nil {
-		all = append(all, durableCases...)
+		all = slices.Concat(all, durableCases, usageDurableCases)
 	}
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {

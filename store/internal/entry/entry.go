@@ -51,6 +51,10 @@ func (e *Entry) Encode(c *store.Commit) (err error) {
 		settled := *c.Settled // a shallow copy: only numbers and texts are read from now on
 		e.Settled = &settled
 	}
+	if c.Usage != nil {
+		usage := *c.Usage
+		e.Usage = &usage
+	}
 	return nil
 }
 
@@ -74,7 +78,7 @@ func (e *Entry) Written() {
 
 // Release drops everything but the run, which may stay in a cache for long.
 func (e *Entry) Release() {
-	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled = nil, nil, nil, nil, nil
+	e.EventLines, e.Events, e.Spec, e.Fence, e.Settled, e.Usage = nil, nil, nil, nil, nil, nil
 }
 
 // DecodeSettled decodes a settled interaction as SettledRecord has it.

@@ -1,0 +1,173 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// spending is an outcome with usage: n of each figure.
+func spending(o engine.Outcome, n int64) engine.Outcome {
+	o.Usage = engine.Usage{InputTokens: n, OutputTokens: n, CostUSD: float64(n) / 1e6}
+	return o
+}
+
+// used is usage with n of each figure and the working time.
+func used(n int64, worked time.Duration) Usage {
+	return Usage{InputTokens: n, OutputTokens: n, CostMicroUSD: n, Worked: worked}
+}
+
+// J13: what each turn has used is stored with its end, whatever that is: an error that passes, a
+// shutdown, a round of repair, a question, an end. It is summed for the run, and over the runs that
+// have not ended, and the observer is given it. A person's time counts nowhere.
+func TestUsageOfEachTurnIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		var mu sync.Mutex
+		var observed []Usage
+		cfg := Config{Store: s, Retry: &Retry{Max: 3}, Grace: -1, Observer: Observer{Turn: func(n EndedTurn) {
+			mu.Lock()
+			defer mu.Unlock()
+			observed = append(observed, n.Usage)
+		}}, Engine: agent{turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
+			switch {
+			case in.Attempt == 1: // tried again
+				time.Sleep(time.Second)
+				return spending(engine.Outcome{}, 1), engine.Later(0, "overloaded")
+			case in.Attempt == 2: // interrupted
+				<-ctx.Done()
+				return spending(engine.Outcome{}, 2), ctx.Err()
+			case in.Attempt == 3:
+				time.Sleep(3 * time.Second)
+				return spending(asking("Go on?"), 4), nil
+			case in.Attempt == 4 && in.Repair == "":
+				time.Sleep(time.Second)
+				return spending(finished(), 8), nil // without output
+			}
+			time.Sleep(time.Second)
+			o := spending(finished(), 16)
+			o.Output = json.RawMessage(`{"ok": true}`)
+			return o, nil
+		}}}
+		spec := Spec{ID: "r", Prompt: "x", Repeatable: true, RepairRounds: 1,
+			OutputSchema: json.RawMessage(`{"type": "object", "required": ["ok"]}`)}
+		lc, stop := serve(t, cfg)
+		_, err := lc.Submit(t.Context(), spec)
+		require.NoError(t, err)
+		pass(10 * time.Second)
+		in(t, lc.Client, "r", fsm.StateRunning)
+		stop() // the second turn has worked for 8 s
+		lc, stop = serve(t, cfg)
+		defer stop()
+		pass(20 * time.Second)
+		in(t, lc.Client, "r", fsm.StateWaitingUser)
+		want := []TurnUsage{
+			{Attempt: 1, Usage: used(1, time.Second)}, {Attempt: 2, Usage: used(2, 8*time.Second)},
+			{Attempt: 3, Usage: used(4, 3*time.Second)},
+		}
+		u, err := lc.Usage(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, RunUsage{want, used(7, 12*time.Second)}, u)
+		stats, err := lc.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, u.Total, stats.Usage)
+
+		pass(time.Hour) // nobody's working time
+		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		pass(10 * time.Second)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		want = append(want, TurnUsage{Attempt: 4, Usage: used(8+16, 2*time.Second)})
+		u, err = lc.Usage(t.Context(), "r")
+		require.NoError(t, err)
+		require.Equal(t, RunUsage{want, used(31, 14*time.Second)}, u)
+		stats, err = lc.Stats(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, stats.Usage, "it has ended")
+		mu.Lock()
+		defer mu.Unlock()
+		require.Len(t, observed, len(want))
+		for i := range want {
+			require.Equal(t, want[i].Usage, observed[i])
+		}
+	})
+}
+
+// J13: the usage of a turn whose run was canceled is told to the observer, and not stored. A turn
+// whose engine reports nothing has no usage in the store, and its working time in the observer.
+func TestUsageThatIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := make(map[string]EndedTurn)
+		lc, stop := serve(t, Config{Observer: Observer{Turn: func(n EndedTurn) { turns[n.RunID] = n }},
+			Engine: agent{turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
+				if in.RunID == "plain" {
+					time.Sleep(time.Second)
+					return finished(), nil
+				}
+				<-ctx.Done()
+				return spending(engine.Outcome{}, 1), ctx.Err()
+			}}})
+		for _, id := range []string{"plain", "canceled"} {
+			_, err := lc.Submit(t.Context(), Spec{ID: id, Prompt: "x"})
+			require.NoError(t, err)
+		}
+		pass(2 * time.Second)
+		require.NoError(t, lc.Cancel(t.Context(), "canceled", ""))
+		synctest.Wait()
+		for id, want := range map[string]Usage{"plain": used(0, time.Second), "canceled": used(1, 2*time.Second)} {
+			u, err := lc.Usage(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, RunUsage{}, u)
+			require.Equal(t, want, turns[id].Usage)
+			require.Equal(t, id == "plain", turns[id].Stored)
+		}
+		stop()
+	})
+}
+
+// Figures that make no sense are cut to what every store keeps.
+func TestUsageOfAWildEngine(t *testing.T) {
+	require.Equal(t, Usage{CostMicroUSD: 1, Worked: time.Microsecond},
+		usageOf(engine.Usage{InputTokens: -1, OutputTokens: math.MinInt64, CostUSD: 0.0000009}, 1999))
+	for _, cost := range []float64{math.NaN(), math.Inf(-1), -1} {
+		require.Zero(t, usageOf(engine.Usage{CostUSD: cost}, -1))
+	}
+	most := Usage{InputTokens: store.MaxUsage, OutputTokens: store.MaxUsage, CostMicroUSD: store.MaxUsage,
+		Worked: store.MaxUsage * time.Microsecond}
+	require.Equal(t, most, usageOf(engine.Usage{InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64,
+		CostUSD: math.Inf(1)}, math.MaxInt64))
+	require.InDelta(t, 8796093.022208, most.CostUSD(), 1e-6)
+}
+
+// A store that keeps no usage is given none, and says so.
+func TestUsageOfAStoreThatKeepsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		lc, stop := serve(t, Config{Store: hintless{s}, Engine: agent{
+			turn: func(context.Context, engine.Turn) (engine.Outcome, error) { return spending(finished(), 1), nil },
+		}})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		pass(2 * time.Second)
+		in(t, lc.Client, "r", fsm.StateSucceeded)
+		_, err = lc.Usage(t.Context(), "r")
+		require.ErrorIs(t, err, ErrNoUsage)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		turns, err := s.Usage(t.Context(), "r")
+		require.NoError(t, err)
+		require.Empty(t, turns)
+		stop()
+	})
+}

@@ -1,0 +1,169 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/store"
+)
+
+// usageOf reads the usage of a run's turns, which every store must be able to.
+func usageOf(ctx context.Context, s store.Store, id string) ([]store.TurnUsage, error) {
+	reader, ok := s.(store.UsageReader)
+	if !ok {
+		return nil, fmt.Errorf("%T has no method Usage: every store implements store.UsageReader", s)
+	}
+	return reader.Usage(ctx, id)
+}
+
+func (w *world) usage(id string) []store.TurnUsage {
+	w.Helper()
+	turns, err := usageOf(w.ctx, w.store, id)
+	require.NoError(w, err)
+	return turns
+}
+
+// spent is some usage; no two have a figure in common.
+func spent(n int64) store.Usage {
+	return store.Usage{InputTokens: 1000 * n, OutputTokens: 10 * n, CostMicroUSD: 7 * n,
+		Worked: time.Duration(n) * time.Second}
+}
+
+// using adds usage to a commit.
+func using(c store.Commit, n int64) store.Commit {
+	u := spent(n)
+	c.Usage = &u
+	return c
+}
+
+var usageCases = []promised{
+	{
+		"usage/is stored with the end of its turn",
+		"What a turn has used is there as soon as its end is, under the number of its attempt, whether the turn " +
+			"asked, went back to the queue or ended its run; a turn without usage has none (J13).",
+		func(w *world) {
+			r := w.running("a")
+			require.Empty(w, w.usage("a"))
+			w.commit(using(queuedAgain(r, w.tick()), 1))
+			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(1)}}, w.usage("a"))
+			r = w.commit(using(Asked(w.start("n"), w.tick(), false, time.Time{}), 2))
+			w.commit(Answered(r, w.tick(), ""))
+			w.commit(queuedAgain(w.start("n"), w.tick()))
+			w.commit(using(ended(w.start("n"), w.tick(), fsm.StateFailed), 4))
+			w.finished("b")
+			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(1)}, {Attempt: 2, Usage: spent(2)},
+				{Attempt: 4, Usage: spent(4)}}, w.usage("a"))
+			require.Empty(w, w.usage("b"))
+			_, err := usageOf(w.ctx, w.store, "unknown")
+			require.ErrorIs(w, err, store.ErrNotFound)
+		},
+	},
+	{
+		"usage/a commit that is refused leaves none",
+		"A turn whose end is refused, because its worker was fenced off or its run has changed, leaves no usage; the " +
+			"other commits of the batch leave theirs (J13, I2).",
+		func(w *world) {
+			stale, changed, fine := w.running("stale"), w.running("changed"), w.running("fine")
+			w.commit(reported(changed, w.tick()))
+			errs := w.store.Commit(w.ctx, []store.Commit{
+				fenced(using(ended(stale, w.tick(), fsm.StateSucceeded), 1), "n", stale.Epoch+1),
+				using(ended(changed, w.now, fsm.StateSucceeded), 2),
+				fenced(using(ended(fine, w.now, fsm.StateSucceeded), 3), "n", fine.Epoch),
+			})
+			require.ErrorIs(w, errs[0], store.ErrStaleEpoch)
+			require.ErrorIs(w, errs[1], store.ErrConflict)
+			require.NoError(w, errs[2])
+			require.Empty(w, w.usage("stale"))
+			require.Empty(w, w.usage("changed"))
+			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(3)}}, w.usage("fine"))
+		},
+	},
+	{
+		"usage/belongs to the end of a turn",
+		"A commit that ends no turn has no usage, and no figure is negative, broken or larger than MaxUsage: " +
+			"anything else is ErrInvalid.",
+		func(w *world) {
+			require.ErrorIs(w, w.try(using(Created("new", w.tick()), 1)), store.ErrInvalid)
+			parked := w.waiting("parked")
+			require.ErrorIs(w, w.try(using(Answered(parked, w.tick(), ""), 1)), store.ErrInvalid)
+			r := w.running("a")
+			require.ErrorIs(w, w.try(using(reported(r, w.tick()), 1)), store.ErrInvalid)
+			for _, u := range []store.Usage{
+				{InputTokens: -1}, {OutputTokens: -1}, {CostMicroUSD: -1}, {Worked: -time.Microsecond},
+				{InputTokens: store.MaxUsage + 1}, {OutputTokens: store.MaxUsage + 1},
+				{CostMicroUSD: store.MaxUsage + 1}, {Worked: (store.MaxUsage + 1) * time.Microsecond},
+				{Worked: time.Nanosecond},
+			} {
+				c := ended(r, w.tick(), fsm.StateSucceeded)
+				c.Usage = &u
+				require.ErrorIs(w, w.try(c), store.ErrInvalid, "%+v", u)
+			}
+			most := store.Usage{InputTokens: store.MaxUsage, OutputTokens: store.MaxUsage,
+				CostMicroUSD: store.MaxUsage, Worked: store.MaxUsage * time.Microsecond}
+			c := ended(r, w.tick(), fsm.StateSucceeded)
+			c.Usage = &most
+			w.commit(c)
+			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: most}}, w.usage("a"))
+		},
+	},
+	{
+		"usage/is summed while its run goes on",
+		"A survey sums the usage of the runs that have not ended, wherever they stand; what has ended counts no more " +
+			"(J13).",
+		func(w *world) {
+			require.Zero(w, w.survey().Usage)
+			w.commit(using(ended(w.running("over"), w.tick(), fsm.StateSucceeded), 32))
+			require.Zero(w, w.survey().Usage)
+			w.commit(using(queuedAgain(w.running("again"), w.tick()), 1))
+			again := w.start("n")
+			w.commit(using(Asked(w.running("parked"), w.tick(), false, time.Time{}), 2))
+			w.commit(using(Asked(w.running("sticky"), w.tick(), true, time.Time{}), 4))
+			late := queuedAgain(w.running("later"), w.tick())
+			late.Run.NotBefore = w.now.Add(time.Hour)
+			w.commit(using(late, 8))
+			w.commit(using(queuedAgain(w.running("ready"), w.tick()), 16))
+			require.Equal(w, spent(1+2+4+8+16), w.survey().Usage)
+			w.commit(using(ended(again, w.tick(), fsm.StateSucceeded), 64))
+			require.Equal(w, spent(2+4+8+16), w.survey().Usage)
+			w.commit(ended(w.load("parked"), w.tick(), fsm.StateCanceled))
+			require.Equal(w, spent(4+8+16), w.survey().Usage)
+			w.commit(ended(w.load("later"), w.tick(), fsm.StateCanceled))
+			w.commit(ended(w.load("ready"), w.tick(), fsm.StateCanceled))
+			require.Equal(w, spent(4), w.survey().Usage)
+		},
+	},
+	{
+		"usage/goes with its run",
+		"Prune deletes the usage of a run too; another run under its id begins without any (J13).",
+		func(w *world) {
+			w.commit(using(ended(w.running("a"), w.tick(), fsm.StateSucceeded), 1))
+			require.Equal(w, 1, w.prune(w.tick(), 9))
+			_, err := usageOf(w.ctx, w.store, "a")
+			require.ErrorIs(w, err, store.ErrNotFound)
+			w.commit(using(queuedAgain(w.running("a"), w.tick()), 2))
+			require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(2)}}, w.usage("a"))
+			require.Equal(w, spent(2), w.survey().Usage)
+		},
+	},
+}
+
+var usageDurableCases = []promised{
+	{
+		"usage/is there after a restart",
+		"Usage that was acknowledged is there after the store was closed or its process died (J13).",
+		func(w *world) {
+			n := int64(0)
+			for _, restart := range w.restarts() {
+				n++
+				id := fmt.Sprint("r", n)
+				w.commit(using(ended(w.running(id), w.tick(), fsm.StateSucceeded), n))
+				w.store = restart(w, w.store)
+				require.Equal(w, []store.TurnUsage{{Attempt: 1, Usage: spent(n)}}, w.usage(id))
+			}
+		},
+	},
+}
