@@ -12,7 +12,7 @@ import (
 	"github.com/interlude-go/interlude/lifecycle"
 )
 
-// act is who has to do with a run, in the order in which they work.
+// act is a part of the play: the host that works during it. The acts follow each other.
 type act int
 
 const (
@@ -22,23 +22,23 @@ const (
 	last              // a client, when no node is left
 )
 
-// part is a run: where it comes to stand, and how it ends when a later version goes on with it.
+// part is one run: the state in which the play leaves it, and its end when a later version goes on
+// with it.
 type part struct {
 	id    string
-	by    act // who submits it
+	by    act // the act in which the run is submitted
 	spec  lifecycle.Spec
 	turns []turnFunc // by attempt; the last one is repeated
-	stops fsm.State  // where it stands after its first turns
-	at    int        // in this attempt
-	// people, in the order of acts, and what comes of it.
+	stops fsm.State  // the state after its first turns
+	at    int        // the attempt in which it is then
+	// the replies of people, in the order of acts, with their results
 	replies []reply
 	cancel  bool
-	passes  time.Duration // how long nobody does anything then
-	then    fsm.State     // where that brings it; "": where it stands
-	// Where recovery brings it, of those that are left by the node that is recovered, one after the
-	// other.
+	passes  time.Duration // how much time passes then
+	then    fsm.State     // the state after that; "" if it is the same
+	// The states after each recovery, for a run that is left by a node that the next one recovers.
 	recovered []fsm.State
-	// What happens to it in a later version, and how it ends then.
+	// What happens to the run in a later version, and how it ends then.
 	next  fate
 	ends  fsm.State
 	fails fsm.Code
@@ -46,22 +46,22 @@ type part struct {
 
 type turnFunc func(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error)
 
-// reply is a person's.
+// reply is the reply of a person.
 type reply struct {
 	by   act
 	text string
-	// to is where the run comes by it.
+	// to is the state of the run after the reply.
 	to fsm.State
 	at int
 }
 
-// fate is what a later version does with a run.
+// fate is what happens to a run in a later version.
 type fate string
 
 const (
 	over     fate = ""         // nothing: it has ended, or ends by recovery
 	answered fate = "answered" // people answer whatever it asks
-	overdue  fate = "overdue"  // nobody answers, and time passes
+	overdue  fate = "overdue"  // no person answers, and time passes
 	canceled fate = "canceled"
 )
 
@@ -76,15 +76,15 @@ const (
 
 var object = json.RawMessage(`{"type":"object"}`)
 
-// cast are the runs, in the order in which they are submitted.
+// cast has the runs, in the order in which they are submitted.
 var cast = []part{
-	// Of a node that was dead before.
+	// The run of a node that died before the others.
 	{id: "reconciled", by: before, turns: turns(hangs), stops: running, at: 1, recovered: []fsm.State{failed},
 		ends: failed, fails: fsm.CodeOrchestratorRestartInterrupted},
 	{id: "repeated", by: before, spec: lifecycle.Spec{Repeatable: true}, turns: turns(hangs, asks), stops: running,
 		at: 1, recovered: []fsm.State{queued, waiting}, next: answered, ends: succeeded},
 
-	// Those that have ended. A later version does not touch them.
+	// The runs that have ended. A later version does not change them.
 	{id: "succeeded", by: first, spec: lifecycle.Spec{OutputSchema: object}, turns: turns(asks, paints), stops: waiting,
 		at:      1,
 		replies: []reply{{first, "red <b>", succeeded, 2}}, ends: succeeded},
@@ -112,7 +112,7 @@ var cast = []part{
 	{id: "interrupted-for-good", by: first, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Parked by a node that has left in good order: a question of each kind.
+	// Runs parked by a node that left in good order, with a question of each kind.
 	asksOne("choose-one", interaction.Question{Kind: interaction.ChooseOne, DefaultPolicy: interaction.SafeDefault,
 		Options: []interaction.Option{{Label: "Red", Value: "red"}, {Label: "Blue", Value: "blue"}}}),
 	asksOne("confirm", interaction.Question{Kind: interaction.Confirm, DefaultPolicy: interaction.Abort}),
@@ -128,7 +128,7 @@ var cast = []part{
 	{id: "recovered", by: first, turns: turns(asks, asks, paints), stops: waiting, at: 1,
 		replies: []reply{{second, "green", waiting, 2}}, next: answered, ends: succeeded},
 
-	// Queued, after a turn that was cut short or put off.
+	// Runs that are queued after a turn that was interrupted or put off.
 	{id: "elsewhere", by: first, spec: lifecycle.Spec{Engine: elsewhereEngine, Repeatable: true}, turns: turns(hangs),
 		stops: running, at: 1, next: answered, ends: succeeded},
 	{id: "put-off", by: first, spec: lifecycle.Spec{Retry: &lifecycle.Retry{Max: 3},
@@ -142,7 +142,7 @@ var cast = []part{
 		asks),
 		stops: queued, at: 1, passes: 2 * time.Second, then: waiting, next: answered, ends: succeeded},
 
-	// Of a node that is dead.
+	// Runs of a node that is dead.
 	{id: "waiting", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada"}, turns: turns(asks), stops: waiting, at: 1,
 		next: answered, ends: succeeded},
 	{id: "asked-twice", by: second, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: 7, MaxAttempts: 5},
@@ -169,7 +169,7 @@ var cast = []part{
 	{id: "lost", by: second, turns: turns(hangs), stops: running, at: 1, ends: failed,
 		fails: fsm.CodeOrchestratorRestartInterrupted},
 
-	// Submitted when no node was left.
+	// Runs that were submitted when no node was left.
 	{id: "queued", by: last, spec: lifecycle.Spec{Pool: "p", Key: "ada", Priority: -3,
 		Labels: map[string]string{"team": "red", `we"ird`: "$[0]"}}, stops: queued, next: answered, ends: succeeded},
 	{id: "delayed", by: last, spec: lifecycle.Spec{Prompt: "Paint. " + strings.Repeat("y", 1500),
@@ -180,7 +180,7 @@ var cast = []part{
 
 func turns(all ...turnFunc) []turnFunc { return all }
 
-// asksOne is a run that asks one question, and is answered by a later version.
+// asksOne is a run that asks one question, which is answered in a later version.
 func asksOne(id string, q interaction.Question) part {
 	q.Prompt = "Which colour?"
 	return part{id: id, by: first, turns: turns(func(context.Context, engine.Turn, engine.Sink) (engine.Outcome,
@@ -198,7 +198,7 @@ func asks(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, er
 	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: "I look at the wall."})
 }
 
-// asksAtLength writes events that outgrow the row of the run.
+// asksAtLength writes so many events that they do not fit into the row of the run.
 func asksAtLength(ctx context.Context, _ engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	return engine.Ask(usual), s.Message(ctx, engine.Message{Text: strings.Repeat("long ", 800)})
 }
@@ -207,12 +207,12 @@ func asksWithState(context.Context, engine.Turn, engine.Sink) (engine.Outcome, e
 	return engine.Ask(usual).WithState([]byte(`{"coats":2}`)), nil
 }
 
-// says ends the turn without a question: the run waits with one that the library makes.
+// says ends the turn without a question: the run waits with a question that the library makes.
 func says(context.Context, engine.Turn, engine.Sink) (engine.Outcome, error) {
 	return engine.Say("I could paint it."), nil
 }
 
-// paints completes the run with what it was told.
+// paints completes the run with the answer that it was given.
 func paints(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	return engine.Output(map[string]string{"colour": t.Answers[0].Text, "run": t.RunID})
 }

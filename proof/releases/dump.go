@@ -22,24 +22,25 @@ import (
 	"github.com/interlude-go/interlude/store/sqlite"
 )
 
-// database is what the runs are kept in.
+// database is the place in which the runs are stored.
 type database interface {
 	name() string
 	open(ctx context.Context) (store.Store, error)
-	// fixTimes replaces what comes from this machine, or from a server's clock: who a node is, when
-	// its lease ends and when it went. The leases of nodes that are left end in the past.
+	// fixTimes replaces the values that come from this machine or from a server's clock: the
+	// identity of a node, the end of its lease, and the time at which it went. The leases of the
+	// remaining nodes end in the past.
 	fixTimes(ctx context.Context, now time.Time) error
-	// dump is SQL that makes a database like this one.
+	// dump returns SQL that creates an equal database.
 	dump(ctx context.Context) ([]byte, error)
 }
 
-// What stands in the dumps for what is different each time.
+// The values that replace, in the dumps, those that differ each time.
 const (
 	fixedIdentity = "00000000-0000-4000-8000-000000000000"
 	otherMachine  = "another machine"
 )
 
-// sqliteFile is a file that is made where it is missing.
+// sqliteFile is a file that is created if it does not exist.
 type sqliteFile string
 
 func (f sqliteFile) name() string { return "sqlite" }
@@ -78,12 +79,12 @@ func (f sqliteFile) dump(ctx context.Context) ([]byte, error) {
 		fmt.Fprintf(&out, "PRAGMA %s = %d;\n", pragma, value)
 	}
 	var tables []string
-	var other bytes.Buffer // indexes and triggers, after the rows
+	var other bytes.Buffer // indexes and triggers, which come after the rows
 	err = each(ctx, db, `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\_%'
 		ESCAPE '\' ORDER BY rowid`, func(_ []string, row []any) {
 		into := &other
 		if row[0] == "table" {
-			tables, into = append(tables, row[1].(string)), &out //nolint:forcetypeassert // a name
+			tables, into = append(tables, row[1].(string)), &out //nolint:forcetypeassert // it is a name
 		}
 		fmt.Fprintf(into, "%s;\n", row[2])
 	})
@@ -130,7 +131,8 @@ func each(ctx context.Context, db *sql.DB, query string, fn func(columns []strin
 	return rows.Err()
 }
 
-// literal is a value as SQLite reads it. Blobs are text where they can be, for who reviews them.
+// literal returns a value as SQLite reads it. Blobs become text if possible, so that a person can
+// review them.
 func literal(v any) string {
 	quoted := func(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 	switch v := v.(type) {
@@ -146,10 +148,10 @@ func literal(v any) string {
 	case int64:
 		return strconv.FormatInt(v, 10)
 	}
-	panic(fmt.Sprintf("a value of type %T", v)) // no column has it
+	panic(fmt.Sprintf("a value of type %T", v)) // no column has a value of another type
 }
 
-// postgresSchema is the schema that is used by default, in the database of the DSN.
+// postgresSchema is the default schema, in the database of the DSN.
 type postgresSchema string
 
 func (d postgresSchema) name() string { return "postgres" }
@@ -163,7 +165,7 @@ func (d postgresSchema) fixTimes(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close(ctx) }() // what it did is done
+	defer func() { _ = conn.Close(ctx) }() // everything was done before
 	_, err = conn.Exec(ctx, fmt.Sprintf(`UPDATE interlude.nodes SET identity = '%s', until = %[3]d;
 		UPDATE interlude.departed SET at = %[3]d WHERE at > %[3]d;
 		UPDATE interlude.store SET identity = '%[2]s';
@@ -172,8 +174,8 @@ func (d postgresSchema) fixTimes(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// passing is what pg_dump writes and not every supported server takes, or what differs from one
-// call to the next.
+// passing matches lines of pg_dump that some supported servers do not accept, or that differ from
+// call to call.
 var passing = regexp.MustCompile(`^(--|\\|SET transaction_timeout|$)`)
 
 func (d postgresSchema) dump(ctx context.Context) ([]byte, error) {
@@ -188,8 +190,8 @@ func (d postgresSchema) dump(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("pg_dump: %w", err)
 	}
 	var out bytes.Buffer
-	var rows []string // of one table, which come in the order of its pages
-	inBody := false   // of a function: there every line counts
+	var rows []string // the rows of one table, which pg_dump writes in the order of its pages
+	inBody := false   // inside a function no line may be dropped
 	for line := range strings.Lines(string(text)) {
 		if !inBody && passing.MatchString(strings.TrimRight(line, "\n")) {
 			continue
@@ -211,14 +213,14 @@ func (d postgresSchema) dump(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// byteValue is a value of bytes, as pg_dump writes it.
+// byteValue matches a value of type bytea as pg_dump writes it.
 var byteValue = regexp.MustCompile(`'\\x[0-9a-f]*'`)
 
-// readable is the same value in PostgreSQL's other form, which a person can review.
+// readable returns the same value in PostgreSQL's escape format, which a person can review.
 func readable(value string) string {
 	raw, err := hex.DecodeString(value[len(`'\x`) : len(value)-1])
 	if err != nil {
-		panic(err) // the pattern holds
+		panic(err) // the pattern guarantees it
 	}
 	var out strings.Builder
 	for _, b := range raw {

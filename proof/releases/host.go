@@ -17,12 +17,12 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// poll is what nodes wait for in real time. Whatever else they wait for, they wait for by the clock
+// poll is the interval at which nodes poll, in real time. All other times are measured by the clock
 // below.
 const poll = 5 * time.Millisecond
 
-// clock stands still but where the play moves it, so that every time that is stored is the same
-// whenever the play is repeated.
+// clock stands still except when the play moves it, so that all stored times are the same each time
+// that the play is repeated.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Time            // guarded by mu
@@ -73,19 +73,19 @@ func (c *clock) pass(d time.Duration) {
 	}
 }
 
-// The engines that runs name, beside the default one.
+// The engines that runs name, other than the default one.
 const (
-	residentEngine  = "resident"  // whose processes live between turns
-	elsewhereEngine = "elsewhere" // which only the first node has
+	residentEngine  = "resident"  // its processes live between turns
+	elsewhereEngine = "elsewhere" // only the first node has it
 )
 
-// pools are those that runs name, beside the default one.
+// pools are the pools that runs name, other than the default one.
 var pools = []slots.Pool{{Name: "p", Capacity: 8, KeyCapacity: 4}}
 
-// leaseOfNode is longer than the play, by its clock and by that of a server.
+// leaseOfNode is longer than the play, both by the play's clock and by a server's.
 const leaseOfNode = time.Hour
 
-// host is a process that works on the runs: a node, or a client where it has no engine.
+// host is a process that works on the runs: a node, or a client, which has no engine.
 type host struct {
 	*lifecycle.Client
 	store  store.Store
@@ -94,7 +94,7 @@ type host struct {
 	served chan error
 }
 
-// newNode joins a node. Its turns are those of the cast.
+// newNode makes a node join. The cast says what its turns do.
 func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*host, error) {
 	engines := map[string]engine.Engine{
 		residentEngine: &resident{FakeAgent: enginetest.FakeAgent{Kind: fsm.ProfileStickyProcess,
@@ -116,19 +116,19 @@ func newNode(ctx context.Context, s store.Store, c *clock, elsewhere bool) (*hos
 	return h, nil
 }
 
-// newClient is a host that executes nothing.
+// newClient returns a host that executes nothing.
 func newClient(s store.Store, c *clock) (*host, error) {
 	client, err := lifecycle.NewClient(lifecycle.ClientConfig{Store: s, Clock: c})
 	return &host{Client: client, store: s, clock: c}, err
 }
 
-// end has the node leave in good order.
+// end makes the node leave in good order.
 func (h *host) end() error {
 	h.leave()
 	return errors.Join(<-h.served, h.close())
 }
 
-// die takes the store away from the node, so that nothing of it is put in order.
+// die takes the store away from the node, so that it cannot clean up.
 func (h *host) die() error {
 	err := h.store.Close()
 	if served := <-h.served; !errors.Is(served, store.ErrClosed) {
@@ -144,7 +144,7 @@ func (h *host) close() error {
 	return h.store.Close()
 }
 
-// until waits until the run is as it should be.
+// until waits until the condition holds for the run.
 func (h *host) until(ctx context.Context, id, what string, is func(*lifecycle.Run) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -163,7 +163,7 @@ func (h *host) until(ctx context.Context, id, what string, is func(*lifecycle.Ru
 	}
 }
 
-// inState waits until the run's turn of the number has brought it to the state. The number is that
+// inState waits until the turn with the number has brought the run to the state. The number is that
 // of the last turn that began.
 func (h *host) inState(ctx context.Context, id string, state fsm.State, attempt int) error {
 	return h.until(ctx, id, string(state), func(r *lifecycle.Run) bool {
@@ -182,7 +182,8 @@ func (r *resident) RunTurn(ctx context.Context, t engine.Turn, s engine.Sink) (e
 	return turn(ctx, t, s)
 }
 
-// turn does what the cast says of the run's turn with this number; the last one is repeated.
+// turn executes the run's turn with this number, as the cast says. The last turn of the cast is
+// repeated.
 func turn(ctx context.Context, t engine.Turn, s engine.Sink) (engine.Outcome, error) {
 	at := slices.IndexFunc(cast, func(p part) bool { return p.id == t.RunID })
 	if at < 0 || len(cast[at].turns) == 0 {

@@ -1,7 +1,7 @@
-// Command releases makes testdata/releases/VERSION: what this version of the library stores, in
-// every way that it knows, for later versions to open. A release makes its folder once; nobody
-// changes it afterwards, because the files of users do not change either. The tests beside this
-// program open every folder with the present code and bring its runs to their ends.
+// Command releases makes testdata/releases/VERSION: everything that this version of the library can
+// store, as data that later versions must open. A release makes its folder once, and the folder
+// never changes afterwards, because the files of users do not change either. The tests beside this
+// program open every folder with the current code and bring its runs to their ends.
 //
 //	go run ./proof/releases v0.2.0
 //
@@ -11,8 +11,9 @@
 //	runs.jsonl                 each run as that version reads it, what happens to it next, and how it ends
 //	contract/                  that version's contract: lifecycle.json, and the schemas of its events
 //
-// It is the same, byte for byte, whenever one version makes it: the clock, the ids and the order of
-// commits are fixed. PostgreSQL's part is written by pg_dump, whose version may show.
+// The content of a folder is the same, byte for byte, each time that one version makes it: the
+// clock, the ids and the order of commits are fixed. Only PostgreSQL's part may depend on the
+// version of pg_dump, which writes it.
 package main
 
 import (
@@ -63,7 +64,7 @@ func run(ctx context.Context, root, version string, args int) (err error) {
 	return os.CopyFS(filepath.Join(folder, "contract"), contractFiles{os.DirFS(filepath.Join(root, "contract"))})
 }
 
-// makeFolder makes the data of both stores. What each of them shows of the runs must be the same.
+// makeFolder makes the data of both stores, and checks that both show the same runs.
 func makeFolder(ctx context.Context, folder, file, dsn string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

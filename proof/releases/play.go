@@ -17,10 +17,10 @@ import (
 	"github.com/interlude-go/interlude/store"
 )
 
-// opening is when the play begins, by its own clock.
+// opening is the time at which the play begins, by its own clock.
 var opening = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
 
-// seenRun is a run as the version that stored it reads it, and what becomes of it: a line of
+// seenRun is a run as the version that stored it reads it, and what happens to it later: a line of
 // runs.jsonl.
 type seenRun struct {
 	ID      string               `json:"id"`
@@ -33,10 +33,10 @@ type seenRun struct {
 	Fails   lifecycle.Code       `json:"fails,omitempty"`
 }
 
-// play brings the cast to where it stands, and returns the database as SQL and the runs as lines.
+// play plays all acts, and returns the database as SQL and the runs as lines.
 func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 	c := newClock(opening)
-	names := make(map[string]string) // of nodes: what stands for each in the dump
+	names := make(map[string]string) // by the id of a node: its replacement in the dump
 	nodes := []func() (*host, error){
 		func() (*host, error) { return node(ctx, kept, c, false) },
 		func() (*host, error) { return node(ctx, kept, c, true) },
@@ -50,7 +50,7 @@ func play(ctx context.Context, kept database) (dump, lines []byte, err error) {
 		},
 	}
 	for turn, join := range nodes {
-		c.pass(time.Second) // so that the leases of those before have ended
+		c.pass(time.Second) // so that the leases of the nodes before have ended
 		h, err := join()
 		if err != nil {
 			return nil, nil, err
@@ -95,9 +95,9 @@ func node(ctx context.Context, kept database, c *clock, elsewhere bool) (*host, 
 	return newNode(ctx, s, c, elsewhere)
 }
 
-// perform has everything happen that happens during the act, one thing after the other.
+// perform does everything that happens in the act, one thing after the other.
 func (h *host) perform(ctx context.Context, now act) error {
-	for _, p := range cast { // a node recovers runs when it begins to serve
+	for _, p := range cast { // a node recovers runs when it starts to serve
 		if p.by == now-1 && len(p.recovered) > 0 {
 			if err := h.inState(ctx, p.id, p.recovered[0], p.at); err != nil {
 				return err
@@ -136,7 +136,7 @@ func (h *host) perform(ctx context.Context, now act) error {
 	return nil
 }
 
-// enter submits a run, and brings it to where it stands.
+// enter submits a run, and brings it to its state at the end of the act.
 func (h *host) enter(ctx context.Context, p *part) error {
 	spec := p.spec
 	spec.ID = p.id
@@ -164,8 +164,8 @@ func (h *host) enter(ctx context.Context, p *part) error {
 	return h.inState(ctx, p.id, p.then, p.at)
 }
 
-// name finds out the node's id, by a run that it has parked, and gives it one that is always the
-// same.
+// name reads the node's id from a run that the node has parked, and assigns a replacement that is
+// always the same.
 func (h *host) name(ctx context.Context, run, name string, names map[string]string) error {
 	r, err := h.Get(ctx, run)
 	if err != nil {
@@ -221,7 +221,7 @@ func see(ctx context.Context, s store.Store, id string) (*seenRun, error) {
 	return seen, nil
 }
 
-// contractFiles is package contract's folder, of which only the contract is seen.
+// contractFiles is the folder of package contract, of which only the contract's files are visible.
 type contractFiles struct{ fs.FS }
 
 // ReadDir implements fs.ReadDirFS.

@@ -33,7 +33,7 @@ const folders = "../../testdata/releases"
 
 func TestMain(m *testing.M) { pgtest.Main(m) }
 
-// J14 J8 E1: what each release stored is opened and migrated; every run is read as that release
+// J14 J8 E1: the data of each release are opened and migrated. Every run is read as that release
 // read it, goes on, and ends as it should, with a log that keeps the contract of the version that
 // began it.
 func TestRunsOfEachReleaseGoOn(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRunsOfEachReleaseGoOn(t *testing.T) {
 	}
 }
 
-// J14: this version has a folder. Whoever changes the number makes the next one.
+// J14: this version has a folder. A change of the version's number needs a new folder.
 func TestThisVersionHasAFolder(t *testing.T) {
 	text, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
@@ -58,8 +58,8 @@ func TestThisVersionHasAFolder(t *testing.T) {
 	require.DirExists(t, filepath.Join(folders, string(version[1])), "make it: see RELEASING.md")
 }
 
-// J14: what the present code stores goes on as well, in every way in which a run can stand.
-// Somebody who adds one adds it to the cast.
+// J14: the data of the current code go on as well, for every state in which a run can be. Whoever
+// adds a state must add it to the cast.
 func TestTheCastStandsInEveryWay(t *testing.T) {
 	folder := t.TempDir()
 	dsn := pgtest.DSN(t)
@@ -139,7 +139,7 @@ func openPostgres(t *testing.T, folder string) store.Store {
 	return s
 }
 
-// readRuns reads the first of the files that is there.
+// readRuns reads the first of the files that exists.
 func readRuns(t *testing.T, folder string, names ...string) (runs []seenRun) {
 	t.Helper()
 	for _, name := range names {
@@ -172,7 +172,7 @@ func (c *movedClock) Now() time.Time { return time.Now().Add(time.Duration(c.off
 // serveOn serves the runs of a folder to their ends.
 func serveOn(t *testing.T, folder string, s store.Store) {
 	t.Helper()
-	name := "postgres.jsonl" // of a release whose stores were not made alike
+	name := "postgres.jsonl" // for a release whose stores were made separately
 	if _, ok := s.(*sqlite.Store); ok {
 		name = "sqlite.jsonl"
 	}
@@ -208,7 +208,7 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 		require.NoError(t, <-served)
 	}()
 
-	w.settle(func(r *seenRun, run *lifecycle.Run) bool { // whatever needs no time
+	w.settle(func(r *seenRun, run *lifecycle.Run) bool { // everything that needs no time to pass
 		return r.Next == overdue || run.NotBefore.After(clock.Now())
 	})
 	for _, r := range runs {
@@ -229,7 +229,7 @@ func serveOn(t *testing.T, folder string, s store.Store) {
 	require.Empty(t, today.Close())
 }
 
-// world is a release's runs, served by the present code.
+// world has a release's runs, served by the current code.
 type world struct {
 	*testing.T
 	*lifecycle.Lifecycle
@@ -245,7 +245,7 @@ func (w *world) get(id string) lifecycle.Run {
 }
 
 // requireKnown requires that listings find the runs, and that a reply which that release accepted
-// is given the same receipt again.
+// gets the same receipt again.
 func (w *world) requireKnown() {
 	w.Helper()
 	for _, r := range w.runs {
@@ -271,7 +271,7 @@ func (w *world) requireKnown() {
 	}
 }
 
-// settle does with the runs what becomes of them, until all have ended but those that stay.
+// settle does to the runs what their fates say, until all have ended except those that stay.
 func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 	w.Helper()
 	pause := time.NewTicker(2 * time.Millisecond)
@@ -296,8 +296,9 @@ func (w *world) settle(stays func(*seenRun, *lifecycle.Run) bool) {
 	}
 }
 
-// requireEnd requires that the run has ended as it should, that its log goes on from the release's,
-// and that it keeps the contract of then and of today. What had ended by then has not changed.
+// requireEnd requires that the run has ended as it should, that its log continues the release's
+// log, and that it keeps the contract of that release and the current one. A run that had ended
+// before has not changed.
 func (w *world) requireEnd(s store.Store, before *seenRun, checkers ...*audit.Checker) {
 	w.Helper()
 	run := w.get(before.ID)
@@ -329,7 +330,7 @@ func requireAsItWas(t *testing.T, s store.Store, want *seenRun) {
 	require.Equal(t, want, have)
 }
 
-// paintTurn is an agent that asks once, and then says what it was told.
+// paintTurn is an agent that asks once, and then completes the run with the answer.
 func paintTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome, error) {
 	if len(t.Answers) == 0 {
 		return engine.Ask(interaction.Question{Kind: interaction.OpenText, Prompt: "Which colour?"}), nil
@@ -337,7 +338,7 @@ func paintTurn(_ context.Context, t engine.Turn, _ engine.Sink) (engine.Outcome,
 	return engine.Output(map[string]string{"colour": t.Answers[0].Text, "run": t.RunID})
 }
 
-// painter is the same agent, with processes that live between turns: none of which has survived.
+// painter is the same agent with resident processes, none of which has survived.
 type painter struct{ enginetest.FakeAgent }
 
 // RunTurn implements engine.Engine.

@@ -17,12 +17,13 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// mode is what an analyzer needs of the packages, and the types of what they import.
+// mode is what the analyzers need of the packages, and the types of the packages that these import.
 const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
 	packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
 	packages.NeedTypesSizes | packages.NeedModule
 
-// faults are what is wrong with the packages, as they are named in the folder, for the system.
+// faults returns what is wrong with the packages on the system. The packages are named relative to
+// the folder.
 func faults(ctx context.Context, dir, system string, patterns ...string) ([]string, error) {
 	libraries, err := findLibraries(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func faults(ctx context.Context, dir, system string, patterns ...string) ([]stri
 	return analyze(pkgs)
 }
 
-// analyze is what the analyzers say of the packages.
+// analyze returns the findings of the analyzers for the packages.
 func analyze(pkgs []*packages.Package) (found []string, _ error) {
 	graph, err := checker.Analyze(suite, pkgs, nil)
 	if err != nil {
@@ -64,9 +65,9 @@ func analyze(pkgs []*packages.Package) (found []string, _ error) {
 	return found, nil
 }
 
-// libraries are the folders of what others have written. Whoever imports a package needs nothing of
-// what its functions do, and SQLite alone is ten megabytes of it: those of libraries are read
-// without their bodies.
+// libraries are the folders of code that others have written. An importer does not need the bodies
+// of a package's functions, and SQLite alone has ten megabytes of them, so libraries are read
+// without bodies.
 type libraries []string
 
 func findLibraries(ctx context.Context) (libraries, error) {
@@ -81,7 +82,7 @@ func findLibraries(ctx context.Context) (libraries, error) {
 	return folders, nil
 }
 
-// have says whether the file, or the place in one, is of a library.
+// have reports whether the file, or the place in a file, belongs to a library.
 func (l libraries) have(place string) bool {
 	return slices.ContainsFunc(l, func(folder string) bool { return strings.HasPrefix(place, folder) })
 }
@@ -99,9 +100,9 @@ func (l libraries) parse(fset *token.FileSet, name string, text []byte) (*ast.Fi
 	return f, err
 }
 
-// typeErrors are those of the packages, and of what these import except for libraries: there they
-// are of the bodies that are missing. It forgets them all, since what has errors, or imports what
-// has, is not analyzed.
+// typeErrors returns the type errors of the packages, and of the packages that these import, except
+// libraries, whose errors come from the missing bodies. It then removes all errors, because a
+// package with errors, or with an import that has errors, is not analyzed.
 func (l libraries) typeErrors(pkgs []*packages.Package) (found []string) {
 	packages.Visit(pkgs, nil, func(p *packages.Package) {
 		for _, err := range p.Errors {

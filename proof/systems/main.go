@@ -1,10 +1,10 @@
-// Systems says whether packages, with their tests, compile for other systems than this one, and
-// whether the analyzers of go vet find anything in them there:
+// Systems checks that packages, with their tests, compile for other systems than this one, and that
+// the analyzers of go vet find nothing in them there:
 //
 //	systems [-for darwin,windows] PACKAGE…
 //
-// It checks types in the source, which takes a tenth of what it costs to compile all that these
-// packages import, for each system, and then to run none of it.
+// It checks the types in the source. That takes a tenth of the time for compiling everything that
+// these packages import, for each system, only to run none of it.
 package main
 
 import (

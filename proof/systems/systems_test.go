@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What does not compile on one system, and what go vet would say of it there, is found, in tests
-// too; what is sound is not blamed.
+// Code that does not compile on one system is found, and so is what go vet reports there, in tests
+// too; sound code is not reported.
 func TestFaultsOfASystemAreFound(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("GOWORK", "off")
