@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/interlude-go/interlude/contract/audit"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/lifecycle"
+)
+
+// verdict is what the judge found.
+type verdict struct {
+	options
+
+	ends             map[string]int // by kind and state
+	replies          int            // acknowledged
+	tried            int            // turns that were put off
+	repeated         int            // turns of lost nodes
+	started          int            // processes
+	killed, stopped  int
+	events           int
+	wrong            []string
+	failed, unheard  int // by the deploy
+	firstIsOfAnother bool
+}
+
+// judge holds each run against its plan, and against what people were told.
+func (c *conductor) judge(ctx context.Context) (*verdict, error) {
+	v := &verdict{options: c.options, ends: make(map[string]int), started: c.fleet.started, killed: c.fleet.killed,
+		stopped: c.fleet.stopped, firstIsOfAnother: c.fleet.programs.first != c.fleet.programs.second}
+	checker := audit.NewChecker()
+	for _, id := range slices.Sorted(maps.Keys(c.plans)) {
+		run, err := c.client.Get(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		v.ends[fmt.Sprintf("%s %s", c.plans[id].kind, run.State)]++
+		v.replies += len(c.accepted[id])
+		v.judgeEnd(c, &run)
+		if err := v.judgeLog(ctx, c, id, checker); err != nil {
+			return nil, err
+		}
+	}
+	for _, broken := range checker.Close() {
+		v.findf("%s", broken.Error())
+	}
+	return v, nil
+}
+
+func (v *verdict) findf(format string, args ...any) {
+	v.wrong = append(v.wrong, fmt.Sprintf(format, args...))
+}
+
+// judgeEnd says whether the run ended as it had to, with every answer that people were told is
+// accepted.
+func (v *verdict) judgeEnd(c *conductor, run *lifecycle.Run) {
+	p := c.plans[run.ID]
+	switch {
+	case run.State == fsm.StateCanceled && c.withdrawn[run.ID]:
+		return
+	case run.State == fsm.StateFailed && p.kind == broken && run.Error.Code == fsm.CodeEngineFailed &&
+		strings.Contains(run.Error.Message, "exit status 3"):
+		return
+	case run.State == fsm.StateFailed:
+		v.failed++
+		v.unheard += len(c.accepted[run.ID])
+		v.findf("%s (%s) failed by the deploy: %s: %s; %d accepted answers are lost", run.ID, p.kind, run.Error.Code,
+			run.Error.Message, len(c.accepted[run.ID]))
+		return
+	case run.State != fsm.StateSucceeded || c.withdrawn[run.ID] || p.kind == broken:
+		v.findf("%s (%s) is %s, which nothing explains", run.ID, p.kind, run.State)
+		return
+	}
+	var output struct{ Heard []string }
+	if err := json.Unmarshal(run.Output, &output); err != nil {
+		v.findf("%s: %s: %v", run.ID, run.Output, err)
+		return
+	}
+	if len(output.Heard) != p.questions {
+		v.findf("%s heard %q, of %d answers", run.ID, output.Heard, p.questions)
+	}
+	for id, text := range c.accepted[run.ID] {
+		if id > len(output.Heard) || output.Heard[id-1] != text {
+			v.unheard++
+			v.findf("%s: answer %d (%q) was accepted, and the agent has heard %q", run.ID, id, text, output.Heard)
+		}
+	}
+	if p.kind == silent && run.AutoDecisions != 1 {
+		v.findf("%s: %d automatic decisions of one", run.ID, run.AutoDecisions)
+	}
+}
+
+// judgeLog puts the run's log before the contract's checker.
+func (v *verdict) judgeLog(ctx context.Context, c *conductor, id string, checker *audit.Checker) error {
+	for after := uint64(0); ; {
+		page, err := c.store.Events(ctx, id, after, 500)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, e := range page {
+			for _, broken := range checker.Line(e.Body) {
+				v.findf("%s", broken.Error())
+			}
+			v.events++
+			body := string(e.Body)
+			if strings.Contains(body, `"trigger":"`+string(fsm.EventTurnYielded)+`"`) {
+				v.tried++
+			}
+			if strings.Contains(body, `"trigger":"`+string(fsm.EventRestartRequeue)+`"`) {
+				v.repeated++
+			}
+		}
+		after = page[len(page)-1].Seq
+	}
+}
+
+// String is the verdict for people.
+func (v *verdict) String() string {
+	var out strings.Builder
+	for i, wrong := range v.wrong {
+		if i == 20 {
+			fmt.Fprintf(&out, "… and %d more\n", len(v.wrong)-i)
+			break
+		}
+		fmt.Fprintf(&out, "WRONG: %s\n", wrong)
+	}
+	var ends []string
+	for _, end := range slices.Sorted(maps.Keys(v.ends)) {
+		ends = append(ends, fmt.Sprintf("%d %s", v.ends[end], end))
+	}
+	fmt.Fprintf(&out, "%d runs: %s\n", v.runs, strings.Join(ends, ", "))
+	fmt.Fprintf(&out, "%d processes, %d of them stopped and %d killed; %d turns put off, %d repeated; %d replies; %d "+
+		"events\n",
+		v.started, v.stopped, v.killed, v.tried, v.repeated, v.replies, v.events)
+	fmt.Fprintf(&out, "failed by the deploy: %d; accepted answers lost: %d (seed %d)\n", v.failed, v.unheard, v.seed)
+	return out.String()
+}

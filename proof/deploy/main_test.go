@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/store/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { pgtest.Main(m) }
+
+// J14 J1 J2 J7 J4: a rolling deploy on an ordinary day fails no run and loses no answer: nodes are
+// replaced by SIGTERM and SIGKILL, agents are overloaded, sessions of one version are not
+// understood by the other, an engine is missing in the first one. The nodes of the first version
+// have an earlier library. With each safeguard taken away, the same drill is seen to fail.
+func TestRollingDeploy(t *testing.T) {
+	p, err := build(t.Context(), t.TempDir(), true)
+	if errors.Is(err, errNoHistory) { // in an archive of the sources, for one
+		t.Log(err)
+		p.first, err = p.second, nil
+	}
+	require.NoError(t, err)
+	same := programs{p.second, p.second}
+	for name, c := range map[string]struct {
+		args     string
+		programs programs
+		fails    string
+	}{
+		"two libraries on SQLite":     {"-runs 60", p, ""},
+		"two libraries on PostgreSQL": {"-runs 60 -postgres", p, ""},
+		"in good order":               {"-runs 40 -orderly", same, ""},
+		"without retry":               {"-runs 40 -without retry", same, "ENGINE_FAILED: 503"},
+		"without repeat": {"-runs 40 -without repeat", same, "ORCHESTRATOR_RESTART_INTERRUPTED: the " +
+			"worker died"},
+		"without grace": {"-runs 40 -without grace", same, "ORCHESTRATOR_RESTART_INTERRUPTED: the host " +
+			"shut down"},
+		"without patience": {"-runs 40 -without patience", same, "is not converted yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they wait most of the time
+			o, err := parse(strings.Fields(c.args))
+			require.NoError(t, err)
+			database := filepath.Join(t.TempDir(), "runs.db")
+			if o.postgres {
+				database = pgtest.DSN(t)
+			}
+			v, err := drill(t.Context(), o, c.programs, database, t.TempDir())
+			require.NoError(t, err)
+			t.Logf("%s", v)
+			if c.fails == "" {
+				require.Empty(t, v.wrong)
+				require.Positive(t, v.tried)
+				return
+			}
+			require.Positive(t, v.failed)
+			require.Contains(t, strings.Join(v.wrong, "\n"), c.fails)
+		})
+	}
+}
+
+func TestAWrongCommandLineSaysWhatIsWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"-runs 0":           "-runs is 0",
+		"-kills -1":         "-kills -1",
+		"-lease 10ms":       "-lease 10ms",
+		"-without care":     `-without is "care", want one of [retry repeat grace patience]`,
+		"-without retry us": `unexpected argument "us"`,
+	} {
+		_, err := parse(strings.Fields(args))
+		require.ErrorContains(t, err, want)
+	}
+}
