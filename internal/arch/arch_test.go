@@ -77,7 +77,7 @@ var rules = []rule{
 	{"contract", "lifecycle", nil, "the contract describes behaviour; it does not know the code that behaves so"},
 	{"contract", "store", nil, "the contract knows events, not how they are stored"},
 	{"contract", "engine", nil, "the contract knows evidence, not the engine that gives it"},
-	{"contract/fcmp", "contract/audit", nil, "the code that writes events must not share code with the one that judges them"},
+	{"contract/fcmp", "contract/audit", nil, "who writes events shares no code with the judge"},
 	{"slots", "", nil, "slots is pure policy over names and numbers"},
 	{"interaction", "", []string{"fsm"}, "interaction is text and time; it needs no more than the contract's words"},
 	{"store", "engine", nil, "store and engine do not depend on each other"},
