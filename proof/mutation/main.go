@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/interlude-go/interlude/proof/mutation/chosen"
 )
 
 func main() {
@@ -125,7 +127,7 @@ func (h hunt) mutants(ctx context.Context, root, pkg string) (_ []mutant, spent 
 	if out, err := command(ctx, root, "go", args...).CombinedOutput(); err != nil {
 		return nil, 0, fmt.Errorf("the tests of %s fail without a change: %w\n%s", pkg, err, out)
 	}
-	t.patience = max(20*time.Second, time.Duration(h.coefficient)*time.Since(began))
+	t.patience = h.limit(time.Since(began))
 	report, spent, err := h.unleash(ctx, root, pkg)
 	if err != nil {
 		return nil, spent, err
@@ -174,8 +176,23 @@ func (h hunt) choose(ctx context.Context, t trial, src *source, all []mutant) (s
 	if err != nil {
 		return spent, err
 	}
-	more, err := c.settle(ctx, all, h.workers)
+	began := time.Now()
+	became, more, err := c.run(ctx, c.program, mutant{}, chosen.Variable+"=0")
+	spent += more
+	if err == nil && became != lived {
+		err = fmt.Errorf("the tests of %s fail with no mutant chosen", t.pkg)
+	}
+	if err != nil {
+		return spent, err
+	}
+	c.patience = h.limit(time.Since(began)) // the first one counts how long the tests compile, too
+	more, err = c.settle(ctx, all, h.workers)
 	return spent + more, err
+}
+
+// limit is how long a mutant may take, given how long the tests take without one.
+func (h hunt) limit(tests time.Duration) time.Duration {
+	return max(20*time.Second, time.Duration(h.coefficient)*tests)
 }
 
 // settle finds the mutants that do not compile. It tries those that gremlins skipped, and tries
