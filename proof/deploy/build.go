@@ -49,9 +49,12 @@ func build(ctx context.Context, dir string, earlier bool) (programs, error) {
 	if err != nil {
 		return p, err
 	}
-	at := filepath.Join(tree, "proof", "deploy-host")
-	if err := errors.Join(os.MkdirAll(at, 0o700), os.WriteFile(filepath.Join(at, "main.go"), source,
-		0o600)); err != nil {
+	at, err := os.MkdirTemp(filepath.Join(tree, "proof"), "host-") // others may build theirs at this moment
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = os.RemoveAll(at) }()
+	if err := os.WriteFile(filepath.Join(at, "main.go"), source, 0o600); err != nil {
 		return p, err
 	}
 	return p, command(ctx, at, "go", "build", "-o", p.first, ".")
@@ -104,7 +107,13 @@ func checkOut(ctx context.Context, here string) (string, error) {
 	if err := errors.Join(os.Mkdir(whole, 0o700), command(ctx, whole, "tar", "-xf", packed)); err != nil {
 		return "", err
 	}
-	return tree, os.Rename(whole, tree)
+	if err := os.Rename(whole, tree); err != nil {
+		if _, made := os.Stat(tree); made == nil { // by somebody else meanwhile
+			return tree, nil
+		}
+		return "", err
+	}
+	return tree, nil
 }
 
 // command runs a program, and returns what it says when it fails.
