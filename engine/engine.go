@@ -90,6 +90,9 @@ type Turn struct {
 
 	// OutputSchema is the declared JSON Schema of the output, nil when there is none.
 	OutputSchema []byte
+	// Meta is what the host has given to the run for whoever executes or observes it, such as
+	// "traceparent"; nil when it gave nothing. It is no part of the prompt.
+	Meta map[string]string
 }
 
 // Input is the text that the agent is to be given now: what to repair or the answer when there is
@@ -188,7 +191,7 @@ type Scoped interface {
 type ProcessCleaner interface {
 	// CleanUp ends the processes that dead workers of this machine left, identified safely, and
 	// removes their records. A worker counts as dead only when that is certain. CleanUp is called
-	// when a host begins to serve and from time to time, while turns of other runs are executed. The
-	// error says what may be left.
+	// when a host begins to serve and from time to time, while turns of other runs are executed.
+	// The error says what may be left.
 	CleanUp(ctx context.Context) error
 }

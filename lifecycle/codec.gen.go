@@ -29,6 +29,7 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.TimeIf(`,"not_before":`, v.NotBefore)
 	w.LabelsIf(`,"labels":`, v.Labels)
 	w.TextIf(`,"work_dir":`, v.WorkDir)
+	w.LabelsIf(`,"meta":`, v.Meta)
 	w.Put(`}`)
 }
 
@@ -64,6 +65,7 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Time(`,"not_before":`, &v.NotBefore)
 	s.Labels(`,"labels":`, &v.Labels)
 	s.Text(`,"work_dir":`, &v.WorkDir)
+	s.Labels(`,"meta":`, &v.Meta)
 	s.Need(`}`)
 }
 

@@ -86,6 +86,8 @@ type EndedTurn struct {
 	// Usage is what the turn has used. How long it has Worked is there even if the engine reported
 	// nothing. A question's wait for people is part of neither: see Settlement.
 	Usage Usage
+	// Meta is that of the run's Spec.
+	Meta map[string]string
 }
 
 // Settlement is a question that was settled.

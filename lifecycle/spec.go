@@ -37,13 +37,16 @@ const (
 	MaxLabelKey             = 63   // bytes
 	MaxLabelValue           = 255  // bytes
 	MaxWorkDir              = 4096 // bytes
+	MaxMeta                 = 16
+	MaxMetaKey              = 63   // bytes
+	MaxMetaValue            = 1024 // bytes
 )
 
 // Spec is the job that a host submits. Only Prompt is required.
 type Spec struct {
-	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a letter or
-	// digit. Submitting the same id and spec again returns the run; another spec is a conflict.
-	// Empty: one is made, sortable by time.
+	// ID is the caller's own id for the run, 1 to MaxRunID of [A-Za-z0-9._-] beginning with a
+	// letter or digit. Submitting the same id and spec again returns the run; another spec is a
+	// conflict. Empty: one is made, sortable by time.
 	ID string `json:"-"`
 	// Prompt is what the agent is to do; 1 byte to MaxPrompt of UTF-8.
 	Prompt string `json:"prompt" plain:"own"`
@@ -93,10 +96,10 @@ type Spec struct {
 	// the default pool.
 	Pool string `json:"pool" plain:"word"`
 	Key  string `json:"key,omitempty"`
-	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. It is strict: a run does not
-	// age, and waits for as long as runs of a higher priority keep the pool's slots taken. Work
-	// that must go on beside more urgent work wants a pool of its own. Stats shows for each pool
-	// since when its oldest ready run has waited.
+	// Priority orders runs of one pool, higher first; -MaxPriority to MaxPriority. It is strict: a
+	// run does not age, and waits for as long as runs of a higher priority keep the pool's slots
+	// taken. Work that must go on beside more urgent work wants a pool of its own. Stats shows for
+	// each pool since when its oldest ready run has waited.
 	Priority int `json:"priority,omitempty"`
 	// NotBefore keeps the run in the queue until then.
 	NotBefore time.Time `json:"not_before,omitzero"`
@@ -106,6 +109,12 @@ type Spec struct {
 	// WorkDir is the agent's working folder; it must exist when a turn starts. A relative one is
 	// made absolute by Submit. Empty: a folder of the run's own under Config.Dir.
 	WorkDir string `json:"work_dir,omitempty"`
+
+	// Meta is handed to each turn (engine.Turn.Meta) and to Observer.Turn, and otherwise left as it
+	// is: a place for "traceparent". At most MaxMeta entries. It does not count when specs are
+	// compared: submitting the same id and spec again with another Meta returns the run, which
+	// keeps its own. Events do not have it, since their schemas are closed.
+	Meta map[string]string `json:"meta,omitempty"`
 }
 
 // withDefaults fills in what the zero values stand for.
@@ -133,13 +142,19 @@ func (s Spec) withDefaults() Spec {
 // that the caller may change.
 func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 	s = s.withDefaults()
+	meta := s.Meta
+	s.Meta = nil
 	body, err := encodeSpec(&s)
+	digest := digestOf(body)
+	if s.Meta = meta; err == nil && len(meta) > 0 {
+		body, err = encodeSpec(&s)
+	}
 	if err != nil {
 		return store.Run{}, nil, &SpecError{"OutputSchema", fmt.Sprintf("%d bytes", len(s.OutputSchema)), "valid JSON",
 			err}
 	}
 	return store.Run{
-		ID: s.ID, Contract: contract.Version(), SpecDigest: digestOf(body),
+		ID: s.ID, Contract: contract.Version(), SpecDigest: digest,
 		Engine: s.Engine, Mode: s.Mode, Strict: !s.AutoDecide, SessionTimeout: s.SessionTimeout,
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
 		MaxRepeats: s.MaxRepeats,
@@ -191,6 +206,11 @@ func (s Spec) Validate() error {
 	}
 	if key, ok := wrongLabel(s.Labels); !ok {
 		return &SpecError{"Labels", quote(key), wantLabels, nil}
+	}
+	for k, v := range s.Meta {
+		if k == "" || len(k) > MaxMetaKey || len(v) > MaxMetaValue || !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return &SpecError{"Meta", quote(k), "keys of 1 to 63 bytes and values of at most 1024, valid UTF-8", nil}
+		}
 	}
 	if len(s.OutputSchema) > 0 {
 		if _, err := compiledSchema(s.OutputSchema); err != nil {
@@ -254,6 +274,9 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if len(s.Labels) > MaxLabels {
 		return &SpecError{"Labels", entriesOf(len(s.Labels)), fmt.Sprintf("at most %d", MaxLabels), nil}
+	}
+	if len(s.Meta) > MaxMeta {
+		return &SpecError{"Meta", entriesOf(len(s.Meta)), fmt.Sprintf("at most %d", MaxMeta), nil}
 	}
 	if len(s.WorkDir) > MaxWorkDir {
 		return &SpecError{"WorkDir", bytesOf(len(s.WorkDir)), "at most 4096 bytes", nil}

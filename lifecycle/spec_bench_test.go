@@ -29,7 +29,7 @@ func whole() Spec {
 			MaxBackoff: time.Hour,
 			Jitter:     time.Second},
 		Pool: "agents", Key: "tenant-17", Priority: -3, NotBefore: noon, Labels: map[string]string{"team": "blue",
-			"env": "test"}, WorkDir: "/srv/work",
+			"env": "test"}, WorkDir: "/srv/work", Meta: map[string]string{"traceparent": "00-1-2-01"},
 	}
 }
 

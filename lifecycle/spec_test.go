@@ -82,6 +82,7 @@ var wrongSpecs = []wrongSpec{
 		s.NotBefore = time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 60))
 	}, "is in the year -1, want a year of 0 to 9999"},
 	{"Labels", func(s *Spec) { s.Labels = numbered(33) }, "is 33 entries, want at most 32"},
+	{"Meta", func(s *Spec) { s.Meta = numbered(17) }, "is 17 entries, want at most 16"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = strings.Repeat("/x", 3000) }, "is 6000 bytes, want at most 4096 bytes"},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\xff" }, `is "/a\xff", want valid UTF-8 without NUL`},
 	{"WorkDir", func(s *Spec) { s.WorkDir = "/a\x00" }, `is "/a\x00", want valid UTF-8 without NUL`},
@@ -101,6 +102,15 @@ var wrongSpecs = []wrongSpec{
 	{"Labels", func(s *Spec) {
 		s.Labels = map[string]string{"k": "\xff"}
 	}, `is "k", want keys of 1 to 63 bytes and values of at most 255, valid UTF-8`},
+	{"Meta", func(s *Spec) {
+		s.Meta = map[string]string{"k": strings.Repeat("x", 1025)}
+	}, `is "k", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
+	{"Meta", func(s *Spec) {
+		s.Meta = map[string]string{"": "x"}
+	}, `is "", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
+	{"Meta", func(s *Spec) {
+		s.Meta = map[string]string{"k": "\xff"}
+	}, `is "k", want keys of 1 to 63 bytes and values of at most 1024, valid UTF-8`},
 	{"OutputSchema", func(s *Spec) {
 		s.OutputSchema = json.RawMessage(`{`)
 	}, "is 1 bytes, want a JSON Schema that compiles"},

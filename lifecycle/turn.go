@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -252,7 +253,7 @@ func (t *turn) input(dirs workspace) engine.Turn {
 		Plain:  d.plain, Nonce: d.nonce,
 		Answers: answers(t.record), OutputSchema: t.spec.OutputSchema,
 		WorkDir: dirs.work, ArtifactDir: dirs.artifacts, TranscriptDir: dirs.transcripts, HomeDir: dirs.home,
-		Session: forEngine(t.record.Session),
+		Session: forEngine(t.record.Session), Meta: maps.Clone(t.spec.Meta),
 	}
 }
 

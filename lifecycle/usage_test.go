@@ -171,3 +171,37 @@ func TestUsageOfAStoreThatKeepsNone(t *testing.T) {
 		stop()
 	})
 }
+
+// Meta reaches each turn and the observer, whatever becomes of the run meanwhile. It is no part of
+// what is compared when a submission is repeated, and of no event.
+func TestMetaReachesTurnsAndTheObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		meta := map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+		var seen []map[string]string // by turns and the observer, one after the other
+		lc, stop := serve(t, Config{Observer: Observer{Turn: func(n EndedTurn) { seen = append(seen, n.Meta) }},
+			Engine: agent{turn: func(_ context.Context, in engine.Turn) (engine.Outcome, error) {
+				seen = append(seen, in.Meta)
+				if in.Attempt == 1 {
+					return asking("Go on?"), nil
+				}
+				return finished(), nil
+			}}})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Meta: meta})
+		require.NoError(t, err)
+		synctest.Wait()
+		for _, other := range []map[string]string{nil, {"traceparent": "another"}} {
+			_, known, err := lc.GetOrSubmit(t.Context(), Spec{ID: "r", Prompt: "x", Meta: other})
+			require.NoError(t, err)
+			require.True(t, known)
+		}
+		_, err = lc.Reply(t.Context(), "r", interaction.Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		require.Equal(t, []map[string]string{meta, meta, meta, meta}, seen)
+		for event, err := range lc.Events(t.Context(), "r", 0) {
+			require.NoError(t, err)
+			require.NotContains(t, string(event.Data), "traceparent")
+		}
+		stop()
+	})
+}

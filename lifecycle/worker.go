@@ -162,7 +162,7 @@ func (t *turn) settle(cause error, ev *turnEvidence) {
 	if cause != nil {
 		ev.interrupt(cause)
 	}
-	ended := EndedTurn{Usage: usageOf(ev.usage, t.age())}
+	ended := EndedTurn{Usage: usageOf(ev.usage, t.age()), Meta: t.spec.Meta}
 	last := t.lastStored()
 	ended.Queued = max(0, t.claimed.Sub(notEarlier(last.QueuedAt, last.NotBefore)))
 	var run store.Run

@@ -78,6 +78,8 @@ func withSize(tb testing.TB, field string, n int) (s lifecycle.Spec) {
 		s.Key = text
 	case "WorkDir":
 		s.WorkDir = text
+	case "Meta":
+		s.Meta = map[string]string{text: "b"}
 	case "Labels":
 		s.Labels = map[string]string{text: strings.Repeat("b", 255)}
 	case "Priority":
