@@ -109,7 +109,7 @@ func (m *machine) check(rt *rapid.T) {
 	require.Equal(rt, m.use(), pools)
 }
 
-// reads reads everything of one run, which may be missing.
+// reads has a handle read everything of one run, which may be missing.
 func (m *machine) reads(rt *rapid.T) {
 	id := m.anyID(rt)
 	s := m.store(rt)
