@@ -51,6 +51,9 @@ func eventLaws() []law {
 		{"E4 what is queued again may come with warnings", expect("restart.requeue", "["+warnings+changed+"]")},
 		{"J2 what is put off stands directly before its change, and may come with warnings", expect("turn.yielded",
 			"["+warnings+"turn.yielded "+changed+"]")},
+		{"J5 a hold of a wait stands alone", expect("run.blocked", "[run.blocked]")},
+		{"J5 the end of a hold stands alone", expect("run.unblocked", "[run.unblocked]")},
+		{"J5 a run that is given up tells how it ended", expect("run.given_up", "["+changed+"]")},
 		{"A2 a start tells its state", expect("turn.started", "["+changed+"]")},
 		{"F3 a reply stands directly before its change", expect("interaction.reply.accepted",
 			"[interaction.reply.accepted "+changed+"]")},
@@ -65,7 +68,8 @@ func eventLaws() []law {
 		{"F7 every type has its schema", func(l *Lifecycle) string {
 			return same(l.PayloadTypes(), "conversation.started", changed, "interaction.reply.accepted",
 				"interaction.auto_decide.timeout", "user.input.required", "assistant.message.final",
-				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded")
+				"assistant.message.intermediate", "diagnostic.warning", "turn.yielded", "run.blocked",
+				"run.unblocked")
 		}},
 		{"B7 B11 D3 D6 E4 F6 I12 every code of the requirements is there", func(l *Lifecycle) string {
 			for _, code := range []string{

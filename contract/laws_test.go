@@ -40,8 +40,8 @@ type arrow struct {
 }
 
 var arrows = []arrow{
-	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, nil, "running",
-		"acquire", ""},
+	{"A2 a claimed run starts, D5 with its slot", "queued", "turn.started", []string{"slot_held"}, []string{"held"},
+		"running", "acquire", ""},
 	{"B8 an undecided turn waits, D1 D2 without its slot, B11 resumably", "running", "turn.needs_input",
 		[]string{"interactive", "handle_present"}, []string{"sticky"}, "waiting_user", "release", ""},
 	{"B8 an undecided sticky turn waits, D3 D4 with its slot", "running", "turn.needs_input", []string{"interactive",
@@ -82,6 +82,14 @@ var arrows = []arrow{
 		[]string{"attempts_exhausted", "repeats_exhausted", "sticky"}, "queued", "release", ""},
 	{"J2 a turn that failed for a passing reason is put off", "running", "turn.yielded", []string{"passing"},
 		[]string{"repeats_exhausted", "sticky"}, "queued", "release", ""},
+	{"J5 a refused session holds the wait", "waiting_user", "run.blocked", []string{"context_lost"}, []string{"sticky",
+		"held"}, "waiting_user", "keep", ""},
+	{"J5 a held wait goes on", "waiting_user", "run.unblocked", []string{"held"}, nil, "waiting_user", "keep", ""},
+	{"J5 a held run goes on", "queued", "run.unblocked", []string{"held"}, nil, "queued", "keep", ""},
+	{"J5 a held run is given up", "queued", "run.given_up", []string{"held"}, nil, "failed", "release",
+		"ENGINE_FAILED"},
+	{"J5 a held wait is given up", "waiting_user", "run.given_up", []string{"held"}, nil, "failed", "release",
+		"SESSION_RESUME_FAILED"},
 }
 
 // arrowLaws: each arrow is taken with the fewest facts and with the most, and not when any one of
@@ -181,11 +189,12 @@ func stateLaws() []law {
 		{"A2 a run begins in the queue, without a slot", func(l *Lifecycle) string {
 			return same([]string{l.Submission.To, l.Submission.Slot}, "queued", "release")
 		}},
-		{"A3 twelve events, and J2 one more", func(l *Lifecycle) string {
+		{"A3 twelve events, J2 one more, and J5 three", func(l *Lifecycle) string {
 			return same(Names(l.Events), "turn.started", "turn.needs_input", "turn.succeeded", "turn.failed",
 				"interaction.reply.accepted", "interaction.auto_decide.timeout",
 				"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
-				"restart.reconcile_failed", "restart.requeue", "turn.yielded")
+				"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked",
+				"run.given_up")
 		}},
 		{"A6 an automatic run never waits", func(l *Lifecycle) string {
 			return everything(l, func(s, _ string, facts Facts, t *Transition, _ string) string {
@@ -220,6 +229,8 @@ func stateLaws() []law {
 						"INTERACTIVE_MAX_ATTEMPT_EXCEEDED", "SESSION_RESUME_FAILED", "INTERACTION_PROCESS_LOST",
 						"WORKSPACE_MISSING", "PROTOCOL_SCHEMA_VIOLATION"},
 					"TR-15": {"WORKSPACE_MISSING"}, "TR-18": {"WORKSPACE_MISSING"},
+					"TR-26": {"ENGINE_UNAVAILABLE", "TURN_TIMEOUT", "TURN_INTERRUPTED", "SESSION_RESUME_FAILED",
+						"ORCHESTRATOR_RESTART_INTERRUPTED", "WORKSPACE_MISSING"},
 				}[t.ID]
 				if wrong := same(t.Also, want...); wrong != "" {
 					return t.ID + ": " + wrong

@@ -43,7 +43,11 @@ type Process struct {
 	// answer, no earlier than After from now (J2). So set it only if what the agent has done in the
 	// turn may be done twice.
 	Transient bool
-	After     time.Duration
+	// Held says that the run cannot go on for a reason that somebody can repair. The run is held,
+	// with its answer and session, and the turn is executed again when somebody resumes it, and from
+	// time to time by itself, no earlier than After from now (J5). A sticky run fails.
+	Held  bool
+	After time.Duration
 }
 
 // Outcome is the evidence that a turn leaves; the completion gate decides what follows from it.
@@ -76,13 +80,14 @@ type Usage struct {
 	CostUSD      float64 `json:"cost_usd,omitempty"`
 }
 
-// Failure is an error that carries the code a failed turn ends with. Transient and After mean the
-// same as in Process.
+// Failure is an error that carries the code a failed turn ends with. Transient, Held and After mean
+// the same as in Process.
 type Failure struct {
 	Code      Code
 	Detail    string
 	Err       error
 	Transient bool
+	Held      bool
 	After     time.Duration
 }
 
@@ -91,6 +96,13 @@ type Failure struct {
 // ENGINE_FAILED and the reason.
 func Later(after time.Duration, reason string) error {
 	return &Failure{Code: CodeEngineFailed, Detail: reason, Transient: true, After: after}
+}
+
+// Hold returns the error of a turn that cannot be executed before somebody has repaired something: a
+// journal that does not fit the code, say. The run is held, whatever its policy is, and the turn is
+// executed again when somebody resumes the run, and from time to time.
+func Hold(code Code, reason string) error {
+	return &Failure{Code: code, Detail: reason, Held: true}
 }
 
 func (f *Failure) Error() string {

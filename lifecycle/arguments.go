@@ -125,6 +125,9 @@ const (
 	wantKey    = "at most 255 bytes of UTF-8"
 	wantLabels = "keys of 1 to 63 bytes and values of at most 255, valid UTF-8"
 	wantYear   = "a year of 0 to 9999"
+
+	wantOnInterrupt = `"fail", "repeat" or "ask"`
+	wantHold        = `"on" or "off"`
 )
 
 func entriesOf(n int) string { return fmt.Sprintf("%d entries", n) }

@@ -27,6 +27,7 @@ type Client struct {
 	due     *dueHint    // wakes Serve for a deadline that this process has just stored
 	stuck   *stuckCalls // of this process's engines
 	notices *notices    // nil without an observer
+	host    hostPolicy  // zero unless the client is that of a Lifecycle
 }
 
 // ClientConfig configures a Client. Only Store is required.

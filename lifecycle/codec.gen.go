@@ -16,6 +16,8 @@ func writeSpec(w *plainjson.Writer, v *Spec) {
 	w.FlagIf(`,"auto_decide":`, v.AutoDecide)
 	w.Int(`,"max_auto_decisions":`, int64(v.MaxAutoDecisions))
 	w.FlagIf(`,"repeatable":`, v.Repeatable)
+	w.TextIf(`,"on_interrupt":`, string(v.OnInterrupt))
+	w.TextIf(`,"hold":`, string(v.Hold))
 	w.IntIf(`,"max_repeats":`, v.MaxRepeats)
 	if v.Retry != nil {
 		w.Put(`,"retry":`)
@@ -52,6 +54,8 @@ func readSpec(s *plainjson.Scanner, v *Spec) {
 	s.Flag(`,"auto_decide":`, &v.AutoDecide)
 	s.Int(`,"max_auto_decisions":`, &v.MaxAutoDecisions)
 	s.Flag(`,"repeatable":`, &v.Repeatable)
+	plainjson.Word(s, `,"on_interrupt":`, &v.OnInterrupt)
+	plainjson.Word(s, `,"hold":`, &v.Hold)
 	s.Int(`,"max_repeats":`, &v.MaxRepeats)
 	if s.Member(`,"retry":`) {
 		v.Retry = new(Retry)

@@ -27,6 +27,9 @@ import (
 //	decideDroppedTurn   a node lost one of its own turns
 //	decideLostProcess   a resident process has ended while its run waits
 //	decideOrphan        recovery finds a run of a dead node
+//	decideBlock         an engine refuses the session of a parked run, which is held
+//	decideUnblock       a held run may go on (hold.go)
+//	decideResume        somebody decides about a held run
 //
 // Each picks the event of the contract, and transition (transition.go) makes the commit. All are
 // pure: the time is an argument, and no store, engine or clock is asked. Runs and details are
@@ -70,7 +73,12 @@ func decideCancel(run *store.Run, reason string, now time.Time) (store.Commit, e
 
 // decideDeadline fires the deadline of the pending question, if it has passed: the run goes on with
 // an automatic decision, or fails (section D).
+//
+// The time until which a queued run is held is such a deadline, too: the run is tried again (J5).
 func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
+	if run.State == fsm.StateQueued && run.Held() {
+		return decideUnblock(run, causeDue, "", now)
+	}
 	if run.Pending == nil {
 		return store.Commit{}, errors.New("lifecycle: run has a deadline and no question")
 	}
@@ -88,28 +96,52 @@ func decideDeadline(run *store.Run, now time.Time) (store.Commit, error) {
 	return transition(run, fsm.EventInteractionWaitTimeout, &d)
 }
 
-// decideTurn ends a turn by the evidence of its outcome. A turn that was interrupted through no
-// fault of its own, by a shutdown of its host or by the loss of its agent, is executed again where
-// the spec allows it (E4, J3), and one that failed for a passing reason is tried again later (J2).
+// decideTurn ends a turn by the evidence of its outcome. One whose engine was not called when its
+// host shut down goes back to the queue. One that was interrupted through no fault of its own, by a
+// shutdown of its host or by the loss of its agent, is executed again or held where spec or host say
+// so (E4, J1, J3). One that failed for a passing reason is tried again later (J2), and one that
+// failed for a reason that an operator can repair may be held (J5).
 func decideTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
 	switch {
 	case errors.Is(turn.interruption, engine.ErrShutdown):
-		d := details{now: now, node: node, facts: fsm.FactWorkerGone, shutdown: true}
-		return decideLostTurn(run, &d, "the host shut down during the turn")
+		return decideShutDownTurn(run, turn, node, now)
 	case turn.interruption == nil && turn.process.Status == engine.Interrupted:
 		return decideLostAgent(run, turn, node, now)
 	case turn.retry != nil && turn.process.Status == engine.Failed && turn.process.Transient:
 		return decidePassingFailure(run, turn, node, now)
 	default:
-		return decideByGate(run, turn, node, now)
+		return decideFailedTurn(run, turn, node, now)
 	}
 }
 
+// decideShutDownTurn ends a turn that a shutdown of its host has interrupted.
+func decideShutDownTurn(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
+	if !turn.begun {
+		handedBack, err := decideHandBack(run, node, now)
+		if !isRefusal(err) {
+			return handedBack, err
+		}
+	}
+	d := details{
+		now: now, node: node, facts: fsm.FactWorkerGone, shutdown: true, onInterrupt: turn.host.onInterruptOf(run),
+	}
+	return decideLostTurn(run, &d, "the host shut down during the turn")
+}
+
 // decideLostAgent ends a turn whose agent was lost while the host lives. The turn is repeated, or
-// the run fails because it was repeated too often. If the spec does not allow repeats at all, the
-// completion gate decides.
+// the run is held, or it fails because it was repeated too often. If neither repeats nor questions
+// to an operator are wanted, the completion gate decides.
 func decideLostAgent(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
-	d := details{now: now, node: node, facts: fsm.FactWorkerGone, session: turn.session}
+	d := details{
+		now: now, node: node, facts: fsm.FactWorkerGone, session: turn.session,
+		onInterrupt: turn.host.onInterruptOf(run),
+	}
+	if d.onInterrupt == Ask {
+		held, err := holdTurn(run, newHold(fsm.CodeTurnInterrupted, turn.processFault()), &d)
+		if !isRefusal(err) {
+			return held, err
+		}
+	}
 	repeated, err := repeatTurn(run, &d, turn.processFault())
 	switch {
 	case !isRefusal(err):
@@ -180,14 +212,21 @@ func decideReport(prev *store.Run, now time.Time, session *engine.SessionHandle,
 }
 
 // decideDroppedTurn ends a turn that its own node has ended without storing an outcome.
-func decideDroppedTurn(run *store.Run, node string, now time.Time) (store.Commit, error) {
-	return decideLostTurn(run, &details{now: now, node: node, facts: fsm.FactWorkerGone},
-		"the host could not renew its lease during the turn, or the store does not have the turn's outcome")
+func decideDroppedTurn(run *store.Run, host hostPolicy, node string, now time.Time) (store.Commit, error) {
+	return decideLostTurn(run, &details{
+		now: now, node: node, facts: fsm.FactWorkerGone, onInterrupt: host.onInterruptOf(run),
+	}, "the host could not renew its lease during the turn, or the store does not have the turn's outcome")
 }
 
-// decideLostTurn ends a turn whose worker or agent is gone: the run returns to the queue where the
-// contract allows the turn to be repeated, and fails otherwise.
+// decideLostTurn ends a turn whose worker is gone: the run is held where somebody is to be asked,
+// returns to the queue where the contract allows the turn to be repeated, and fails otherwise.
 func decideLostTurn(run *store.Run, d *details, why string) (store.Commit, error) {
+	if d.onInterrupt == Ask {
+		held, err := holdTurn(run, newHold(fsm.CodeOrchestratorRestartInterrupted, why), d)
+		if !isRefusal(err) {
+			return held, err
+		}
+	}
 	repeated, err := repeatTurn(run, d, why)
 	if isRefusal(err) {
 		return failLostTurn(run, d, why)
@@ -200,9 +239,13 @@ func decideLostTurn(run *store.Run, d *details, why string) (store.Commit, error
 // repeat; the others are what failLostTurn would record.
 func repeatTurn(run *store.Run, d *details, why string) (store.Commit, error) {
 	repeated := interaction.Diagnostic{Code: fsm.WarnTurnRepeated, Detail: why}
+	if d.handedBack {
+		repeated.Code = fsm.WarnTurnHandedBack
+	}
 	return transition(run, fsm.EventRestartRequeue, &details{
-		now: d.now, node: d.node, facts: d.facts, shutdown: d.shutdown, session: d.session,
-		warnings: append(slices.Clip(d.warnings), repeated),
+		now: d.now, node: d.node, facts: d.facts, shutdown: d.shutdown, handedBack: d.handedBack, session: d.session,
+		onInterrupt: d.onInterrupt,
+		warnings:    append(slices.Clip(d.warnings), repeated),
 	})
 }
 
@@ -230,13 +273,20 @@ func decideLostProcess(run *store.Run, why string, now time.Time) (store.Commit,
 }
 
 // decideOrphan settles a run that cannot go on as it is since its node has died (E2 to E4): a turn is
-// repeated where that is allowed, and any other run has lost its context and fails. (A parked run
-// whose session is good needs no decision: see store.Run.AfterDeparture.)
-func decideOrphan(run *store.Run, found *orphanEvidence) (store.Commit, error) {
+// repeated or held where that is wanted, a parked run whose session is refused may be held (J5), and
+// any other run has lost its context and fails. (A parked run whose session is good needs no
+// decision, see store.Run.AfterDeparture, unless it was held.)
+func decideOrphan(run *store.Run, found *orphanEvidence, host hostPolicy) (store.Commit, error) {
 	waiting, sticky := run.State == fsm.StateWaitingUser, run.Profile == fsm.ProfileStickyProcess
+	switch {
+	case waiting && run.Held() && found.sessionFault == "":
+		return decideUnblock(run, causeRepaired, "", found.at)
+	case waiting && !sticky && run.Session != nil && host.holds(run):
+		return decideBlock(run, found.sessionFault, found.at)
+	}
 	failure := details{
 		now: found.at, facts: fsm.FactContextLost | fsm.FactWorkerGone, warnings: found.warnings,
-		recovery: store.FailedReconciled, settled: abandoned(run, found.at),
+		recovery: store.FailedReconciled, settled: abandoned(run, found.at), onInterrupt: host.onInterruptOf(run),
 	}
 	switch {
 	case run.State == fsm.StateRunning:

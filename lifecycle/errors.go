@@ -26,6 +26,10 @@ var (
 	ErrKeyConflict = errors.New("lifecycle: idempotency key was used for another reply")
 	// ErrTerminal: the run has ended; see TerminalError.
 	ErrTerminal = errors.New("lifecycle: run has ended")
+	// ErrNotHeld: the run is not held, so there is nothing to decide about it.
+	ErrNotHeld = errors.New("lifecycle: run is not held")
+	// ErrRunChanged: the run has changed since the caller has read it.
+	ErrRunChanged = errors.New("lifecycle: run has changed")
 	// ErrUnknownPool: the specification names a pool that nobody configured.
 	ErrUnknownPool = store.ErrUnknownPool
 	// ErrCursorBeyondEnd: the run has ended, and its last event comes before the cursor: no reader

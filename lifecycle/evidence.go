@@ -23,7 +23,9 @@ type turnEvidence struct {
 	usage   engine.Usage
 	// interruption is why the library ended the turn; nil when it ended by itself.
 	interruption error
+	begun        bool   // the engine was called to execute the turn
 	retry        *Retry // how the turn is tried again if it failed for a passing reason; nil: it is not
+	host         hostPolicy
 
 	reading          interaction.Reading
 	question         interaction.Question // see findQuestion
@@ -70,10 +72,10 @@ func (t *turn) currentDialect() dialect {
 // collectEvidence reads the outcome of a turn, or of one round of it. It decides nothing.
 func (t *turn) collectEvidence(o engine.Outcome) *turnEvidence {
 	t.mu.Lock()
-	profile, d := t.profile, t.dialect
+	profile, d, begun := t.profile, t.dialect, t.begun
 	t.mu.Unlock()
 	ev := &turnEvidence{profile: profile, reading: d.read(o), warnings: declaredWarnings(o.Diagnostics),
-		retry: cmp.Or(t.spec.Retry, t.node.cfg.Retry), usage: o.Usage}
+		begun: begun, retry: cmp.Or(t.spec.Retry, t.node.host.retry), host: t.node.host, usage: o.Usage}
 	ev.session, ev.sessionFault = storable(o.Session)
 	if ev.sessionFault != nil {
 		ev.warnings = append(ev.warnings, interaction.Diagnostic{Code: fsm.WarnEngineDiagnostic,

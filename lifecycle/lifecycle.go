@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,9 +55,30 @@ type Config struct {
 	// and what they return afterwards is not counted as a success (B1). Unless Grace is UntilDone,
 	// Serve returns at most 43 s after it is over, even if engines hang.
 	Grace time.Duration
+	// Forgiving is what most hosts want: ordinary days, with deploys, rate limits and refused
+	// sessions, end no run and spend nobody's answer (J1, J2, J5). It stands for the following, in
+	// runs whose spec says nothing else, unless the fields below are set:
+	//
+	//   - Retry: passing failures are retried DefaultRetries times.
+	//   - OnInterrupt is Ask: whether a turn that was interrupted may be executed again is known to
+	//     people alone, so its run is held until somebody decides.
+	//   - Hold is HoldOn: runs are held for what somebody can repair.
+	//
+	// Held runs want an operator: list them with Runs(Query{Held: true}), count them with Stats,
+	// and decide with Resume. Its zero value ends such runs with an error code instead, at once and
+	// for good, for hosts that prefer to submit again.
+	//
+	// What it stores is refused by earlier releases: set it when their nodes are gone.
+	Forgiving bool
 	// Retry is how this process tries turns of runs again whose spec has no Retry (J2). Nil: it
 	// does not, and a passing failure fails them.
 	Retry *Retry
+	// OnInterrupt is what becomes of interrupted turns of runs whose spec says nothing (J1): Fail,
+	// also when empty, Repeat or Ask.
+	OnInterrupt OnInterrupt
+	// Hold says whether runs whose spec says nothing are held, instead of failing, for reasons that
+	// somebody can repair (J5): HoldOn, or HoldOff, also when empty.
+	Hold HoldPolicy
 	// Poll is how long the scheduler and followers wait for a hint before they ask the store; 1 s
 	// when zero.
 	Poll time.Duration
@@ -107,6 +129,7 @@ func New(cfg Config) (*Lifecycle, error) {
 		return nil, err
 	}
 	c.engines = engines
+	c.host = hostPolicy{cfg.OnInterrupt, cfg.Hold, cfg.Retry}
 	l := &Lifecycle{Client: c, cfg: cfg, engineNames: slices.Sorted(maps.Keys(engines)),
 		permits: semaphore.NewWeighted(int64(cfg.Concurrency))}
 	_, l.keepsUsage = cfg.Store.(store.UsageReader)
@@ -182,6 +205,10 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Poll == 0 {
 		c.Poll = time.Second
 	}
+	if c.Forgiving {
+		c.Retry = cmp.Or(c.Retry, &Retry{Max: DefaultRetries, Jitter: DefaultRetryBackoff})
+		c.OnInterrupt, c.Hold = cmp.Or(c.OnInterrupt, Ask), cmp.Or(c.Hold, HoldOn)
+	}
 	if fault := c.Retry.findFault(); fault != nil {
 		return c, &ArgumentError{"Config.Retry", fault.Value, fault.Want, nil}
 	}
@@ -190,6 +217,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.Retry = &retry
 	}
 	switch {
+	case !knownOnInterrupt(c.OnInterrupt):
+		return c, &ArgumentError{"Config.OnInterrupt", quote(string(c.OnInterrupt)), wantOnInterrupt, nil}
+	case !knownHold(c.Hold):
+		return c, &ArgumentError{"Config.Hold", quote(string(c.Hold)), wantHold, nil}
 	case c.Concurrency < 1:
 		return c, &ArgumentError{"Config.Concurrency", fmt.Sprint(c.Concurrency), "at least 1", nil}
 	case c.Lease < time.Second:

@@ -29,7 +29,9 @@ import (
 //		MaxAttempts      int // 0: not declared
 //		MaxAutoDecisions int // 0: none allowed
 //		Repeatable       bool
-//		MaxRepeats       int // 0: the lifecycle's default
+//		MaxRepeats       int         // 0: the lifecycle's default
+//		OnInterrupt      OnInterrupt // empty: as Repeatable or the host says
+//		Hold             HoldPolicy  // empty: as the host says
 //		Pool             string
 //		Key              string
 //		Priority         int // higher first
@@ -49,9 +51,12 @@ import (
 //		// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
 //		// for a passing reason, since a turn last ended well.
 //		Repeats int
-//		// Yielded is how many of the attempts were put off for a passing reason (J2). They do not count
-//		// towards MaxAttempts.
+//		// Yielded is how many of the attempts do not count towards MaxAttempts: those that were put off
+//		// (J2, J5) or handed back (J1).
 //		Yielded int
+//		// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
+//		// the run.
+//		Holds int
 //		// Block says why the run cannot go on now; nil when it can.
 //		Block *Block
 //		// Slot says that the run holds an execution slot of its pool.
@@ -93,6 +98,12 @@ import (
 //
 //	// Clone returns a copy that shares nothing with the record.
 //	func (r Run) Clone() Run
+//
+//	// Held reports whether the run is held.
+//	func (r *Run) Held() bool
+//
+//	// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since when it has been held.
+//	func (r *Run) HeldSince() time.Time
 //
 //	// Parked reports whether the run waits for a reply without holding a slot.
 //	func (r *Run) Parked() bool
@@ -229,6 +240,8 @@ const (
 	WarnTurnRepeated WarningCode = fsm.WarnTurnRepeated
 	// WarnOutputRepairRequested: The agent was told why its output is not valid, and is to give it again within the attempt. (WC-13: B3, B5)
 	WarnOutputRepairRequested WarningCode = fsm.WarnOutputRepairRequested
+	// WarnTurnHandedBack: The host shut down before the turn's engine was called; the turn counts as no round. (WC-14: J1)
+	WarnTurnHandedBack WarningCode = fsm.WarnTurnHandedBack
 )
 
 // Failure is why a run failed or was canceled.
@@ -239,15 +252,20 @@ const (
 //	}
 type Failure = store.Failure
 
-// Block says why a queued run is not claimed now. The run holds no slot meanwhile.
+// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and a
+// parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when it
+// is answered.
 //
 //	type Block struct {
 //		Kind BlockKind
-//		// Until is the time from which the run may be claimed again.
+//		// Until is when the run is tried again by itself. Zero: only when somebody resumes it or the
+//		// reason is gone.
 //		Until time.Time
 //		// Code and Reason say what keeps it from going on.
 //		Code   Code
 //		Reason string
+//		// Choices are what somebody may decide about a held run.
+//		Choices []Choice
 //	}
 type Block = store.Block
 
@@ -258,6 +276,39 @@ type BlockKind = store.BlockKind
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
 	BlockRetry BlockKind = store.BlockRetry
+	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5). It is not
+	// claimed before a commit has ended the block.
+	BlockHeld BlockKind = store.BlockHeld
+)
+
+// Choice is what somebody may decide about a held run.
+type Choice = store.Choice
+
+// The choices.
+const (
+	ChoiceRepeat Choice = store.ChoiceRepeat // go on: execute the turn again, or wait on
+	ChoiceEnd    Choice = store.ChoiceEnd    // fail the run
+)
+
+// OnInterrupt says what becomes of a turn that was interrupted by a shutdown or lost with its
+// worker (J1).
+type OnInterrupt = store.OnInterrupt
+
+// What may become of an interrupted turn.
+const (
+	Fail   OnInterrupt = store.InterruptFail   // the run fails (E4)
+	Repeat OnInterrupt = store.InterruptRepeat // the turn is executed again
+	Ask    OnInterrupt = store.InterruptAsk    // the run is held until somebody decides
+)
+
+// HoldPolicy says whether a run is held, instead of failing, when something keeps it from going on
+// that an operator can repair (J5).
+type HoldPolicy = store.HoldPolicy
+
+// The policies.
+const (
+	HoldOff HoldPolicy = store.HoldOff
+	HoldOn  HoldPolicy = store.HoldOn
 )
 
 // RecoveryState says what recovery last did to the run (E8).
@@ -450,6 +501,9 @@ type FieldError = interaction.FieldError
 //		States []State
 //		Pool   string
 //		Key    string
+//		// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
+//		// however many other runs there are.
+//		Held bool
 //		// Labels must all be present with these values; at most 1000. A store may have an index of
 //		// them; SQLite and PostgreSQL do.
 //		Labels map[string]string
@@ -476,16 +530,20 @@ type Page = store.Page
 //		// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
 //		// wait include sticky ones, which keep their slot.
 //		Queued, Running, Waiting int
-//		// Delayed are those of Queued that are held back: their not-before time is after now.
+//		// Delayed are those of Queued whose not-before time is after now.
 //		Delayed int
-//		// Ready are those of Queued that could be started now if they were given a slot: neither held
-//		// back, nor the next turn of a sticky run, which has its slot already.
+//		// Ready are those of Queued that could be started now if they were given a slot: neither delayed
+//		// nor held, nor the next turn of a sticky run, which has its slot already.
 //		Ready int
 //		// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
 //		// was held back counts from its submission.
 //		OldestReady time.Time
 //		// OldestWaiting is when the oldest open question was asked; zero when there is none.
 //		OldestWaiting time.Time
+//		// Held are the runs that somebody should look at: those that are held (J5), queued or waiting.
+//		// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
+//		Held       int
+//		OldestHeld time.Time
 //		// Due are the open questions whose deadline is at or before now. A node that serves fires them
 //		// at once: when the number stays above zero, none does, or none keeps up.
 //		Due int
@@ -499,6 +557,9 @@ type Page = store.Page
 //		// Engines are the engines, by name, of which runs are ready or held back (J4).
 //		Engines []EngineSurvey
 //	}
+//
+//	// AddHeld counts held runs, the oldest of which has been held since that time.
+//	func (s *Stats) AddHeld(runs int, oldest time.Time)
 //
 //	// AddEngines adds the engines with their figures, by name, and counts for each the nodes that have it.
 //	func (s *Stats) AddEngines(engines map[string]EngineSurvey, nodes []store.Node)
@@ -703,8 +764,14 @@ const (
 	TriggerRestartReconcileFailed Trigger = fsm.EventRestartReconcileFailed
 	// TriggerRestartRequeue: Recovery, or a shutdown, returns an interrupted turn that may be repeated. (EV-12: E4)
 	TriggerRestartRequeue Trigger = fsm.EventRestartRequeue
-	// TriggerTurnYielded: The turn failed for a passing reason, and is tried again later. (EV-13: J2)
+	// TriggerTurnYielded: The turn is put off: it failed for a passing reason and is tried again later, or it is held. (EV-13: J2, J5)
 	TriggerTurnYielded Trigger = fsm.EventTurnYielded
+	// TriggerRunBlocked: A parked run cannot go on for a reason that an operator can repair, and is held. (EV-14: J5)
+	TriggerRunBlocked Trigger = fsm.EventRunBlocked
+	// TriggerRunUnblocked: A held run may go on: somebody resumed it, its time has come, or the reason is gone. (EV-15: J5)
+	TriggerRunUnblocked Trigger = fsm.EventRunUnblocked
+	// TriggerRunGivenUp: Somebody ended a held run. (EV-16: J5)
+	TriggerRunGivenUp Trigger = fsm.EventRunGivenUp
 )
 
 // Terminal: How the run ended; there exactly when the new state is terminal.
@@ -823,6 +890,53 @@ type RawRef = fcmp.RawRef
 //	func (*Warning) Type() string
 type Warning = fcmp.Warning
 
+// Yielded is the data of turn.yielded: The turn is put off; the run gives its slot to others. A run that has choices is held: it goes on when it is unblocked. Any other one is tried again later. (PL-09: J2, J5)
+//
+//	type Yielded struct {
+//		// The code of the failure.
+//		Code string
+//		// What failed, for a person.
+//		Message string
+//		// How often in a row turns of the run were put off for such a reason, this time included. Those that are held are counted apart from those that are retried.
+//		Retry int
+//		// The time until which the run stays in the queue. Without it, only an operator ends the hold.
+//		NotBefore time.Time
+//		// What may be decided about a held run.
+//		Choices []string
+//	}
+//
+//	// Type is the event type.
+//	func (*Yielded) Type() string
+type Yielded = fcmp.Yielded
+
+// Blocked is the data of run.blocked: The parked run cannot go on for a reason that an operator can repair. Its question stays open; a reply is stored, and executed once the run is unblocked. (PL-10: J5)
+//
+//	type Blocked struct {
+//		// The code that the run would have failed with.
+//		Code string
+//		// Why the run cannot go on, for a person.
+//		Message string
+//		// What may be decided about the run.
+//		Choices []string
+//	}
+//
+//	// Type is the event type.
+//	func (*Blocked) Type() string
+type Blocked = fcmp.Blocked
+
+// Unblocked is the data of run.unblocked: The run is held no more. (PL-11: J5)
+//
+//	type Unblocked struct {
+//		// Somebody decided so, the time has come to try again, or the reason is gone.
+//		Cause string
+//		// Who decided, as far as the host says.
+//		Actor string
+//	}
+//
+//	// Type is the event type.
+//	func (*Unblocked) Type() string
+type Unblocked = fcmp.Unblocked
+
 // The types of events: Event.Type, each with the struct that Event.Decode reads its data into.
 const (
 	TypeStarted             = fcmp.TypeStarted
@@ -833,6 +947,9 @@ const (
 	TypeMessageIntermediate = fcmp.TypeMessageIntermediate
 	TypeMessageFinal        = fcmp.TypeMessageFinal
 	TypeWarning             = fcmp.TypeWarning
+	TypeYielded             = fcmp.TypeYielded
+	TypeBlocked             = fcmp.TypeBlocked
+	TypeUnblocked           = fcmp.TypeUnblocked
 )
 
 // Pools: the one that runs are in unless they name another, and limits.

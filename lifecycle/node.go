@@ -399,7 +399,7 @@ func (n *node) settleUnexecuted(h store.Hold) {
 // settleDroppedTurn commits that a turn was dropped. If the commit fails, the next heartbeat finds
 // the run again.
 func (n *node) settleDroppedTurn(run store.Run) {
-	cm, err := decideDroppedTurn(&run, n.id, commitTime(n.clock))
+	cm, err := decideDroppedTurn(&run, n.host, n.id, commitTime(n.clock))
 	if err == nil {
 		cm.Fence = &store.Fence{Node: n.id, Epoch: run.Epoch}
 		if err = n.commit(n.live, cm); err == nil {

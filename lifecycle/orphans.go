@@ -111,7 +111,7 @@ type orphanEvidence struct {
 	at           time.Time
 	warnings     []interaction.Diagnostic
 	sessionFault string // why a wait cannot go on; empty if it can
-	intact       bool   // it is a wait that goes on: there is nothing to commit
+	intact       bool   // it is a wait that goes on as it is: there is nothing to commit
 }
 
 // inspectOrphan has the engine end the processes that the orphan's worker left (E7), and asks it
@@ -122,33 +122,34 @@ func (c *Client) inspectOrphan(ctx context.Context, run *Run) *orphanEvidence {
 		found.warnings = c.reap(ctx, run)
 	}
 	if run.State == fsm.StateWaitingUser && run.Profile != fsm.ProfileStickyProcess {
-		found.sessionFault = c.sessionFault(ctx, run)
-		found.intact = found.sessionFault == ""
+		fault, known := c.sessionFault(ctx, run)
+		found.sessionFault = fault
+		found.intact = !known || (fault != "") == run.Held()
 	}
 	found.at = commitTime(c.clock)
 	return found
 }
 
-// sessionFault says why a wait cannot go on; empty if it can. Only a refusal of the session counts:
-// if the engine cannot tell now, the next turn finds out.
-func (c *Client) sessionFault(ctx context.Context, run *Run) string {
+// sessionFault says why a wait cannot go on; empty if it can. It is not known if the engine cannot
+// tell now: then the next turn finds out.
+func (c *Client) sessionFault(ctx context.Context, run *Run) (fault string, known bool) {
 	switch {
 	case run.Pending == nil:
-		return "the pending question is missing"
+		return "the pending question is missing", true
 	case run.Session == nil:
-		return "the session handle is missing"
+		return "the session handle is missing", true
 	}
 	checker, ok := c.engines[run.Engine].(engine.Checker)
 	if !ok {
-		return ""
+		return "", false
 	}
 	h := *run.Session
 	what := EngineCall{Engine: run.Engine, Method: "Check", RunID: run.ID}
 	err := c.call(ctx, checkLimit, what, func(ctx context.Context) error { return checker.Check(ctx, run.ID, h) })
 	if errors.Is(err, engine.ErrHandleRefused) {
-		return shortened(err.Error())
+		return shortened(err.Error()), true
 	}
-	return ""
+	return "", err == nil
 }
 
 // reap has the engine end the processes that the dead worker left. A failure is a warning (E7).

@@ -19,6 +19,7 @@ import (
 type Recovery struct {
 	Nodes    int // processes found dead
 	Requeued int // interrupted turns that will be repeated (E4)
+	Held     int // runs that are held from now on (J1, J5)
 	Failed   int // runs whose context is lost (E2, E3, E4)
 }
 
@@ -63,7 +64,8 @@ func (n *node) recoverPeriodically(ctx context.Context) error {
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
 			n.log.Error("recovery not finished; trying again", "err", err)
 		} else if done != (Recovery{}) {
-			n.log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "failed", done.Failed)
+			n.log.Info("recovered", "nodes", done.Nodes, "requeued", done.Requeued, "held", done.Held,
+				"failed", done.Failed)
 		}
 		if n.sleep(ctx, n.cfg.Lease/3) != nil {
 			return nil
@@ -340,7 +342,7 @@ func (s *orphanSettler) decideBatch(ctx context.Context, orphans []Run) (batch [
 		if found.intact {
 			continue
 		}
-		cm, err := decideOrphan(&orphans[i], found)
+		cm, err := decideOrphan(&orphans[i], found, s.client.host)
 		if err != nil {
 			failures = append(failures, fmt.Errorf("run %s: %w", orphans[i].ID, err))
 			continue
@@ -362,7 +364,7 @@ func (s *orphanSettler) settleLate(run *Run, found *orphanEvidence) {
 	if found.intact {
 		return
 	}
-	cm, err := decideOrphan(run, found)
+	cm, err := decideOrphan(run, found, s.client.host)
 	if err == nil {
 		err = s.client.commit(s.callCtx, cm)
 	}
@@ -394,9 +396,12 @@ func (s *orphanSettler) setAwaited(id string, awaited bool) {
 // new state.
 func (s *orphanSettler) count(run *Run) {
 	s.client.due.noteRun(run)
-	if run.State == fsm.StateQueued {
+	switch {
+	case run.Held():
+		s.add(Recovery{Held: 1})
+	case run.State == fsm.StateQueued:
 		s.add(Recovery{Requeued: 1})
-	} else {
+	case run.State.Terminal():
 		s.add(Recovery{Failed: 1})
 	}
 }
@@ -406,5 +411,6 @@ func (s *orphanSettler) add(r Recovery) {
 	defer s.mu.Unlock()
 	s.done.Nodes += r.Nodes
 	s.done.Requeued += r.Requeued
+	s.done.Held += r.Held
 	s.done.Failed += r.Failed
 }

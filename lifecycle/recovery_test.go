@@ -418,7 +418,7 @@ func TestRecoverDescribesWhyAWaitIsOver(t *testing.T) {
 			if found.intact {
 				return
 			}
-			cm, err := decideOrphan(&run, found)
+			cm, err := decideOrphan(&run, found, hostPolicy{})
 			require.NoError(t, err)
 			require.Equal(t, fsm.StateFailed, cm.Run.State)
 			require.Equal(t, "session lost", cm.Run.RecoveryReason)

@@ -14,6 +14,7 @@ import (
 
 // Defaults of a Retry, and the longest pause that it or an engine may ask for.
 const (
+	DefaultRetries         = 8 // of a host that is Forgiving
 	DefaultRetryBackoff    = time.Second
 	DefaultRetryMaxBackoff = 5 * time.Minute
 	MaxRetryPause          = 30 * 24 * time.Hour
@@ -79,14 +80,15 @@ type passingFailure struct {
 }
 
 // decidePassingFailure puts off a turn that failed for a passing reason. Where the contract does
-// not allow that, because the retries are used up or the engine is sticky, the gate decides.
+// not allow that, because the retries are used up or the engine is sticky, it is decided as one that
+// failed for any other reason.
 func decidePassingFailure(run *store.Run, turn *turnEvidence, node string, now time.Time) (store.Commit, error) {
 	yielded, err := transition(run, fsm.EventTurnYielded, &details{
 		now: now, node: node, facts: fsm.FactPassing, profile: turn.profile, session: turn.session,
 		warnings: turn.warnings, passing: turn.passingFailure(),
 	})
 	if isRefusal(err) {
-		return decideByGate(run, turn, node, now)
+		return decideFailedTurn(run, turn, node, now)
 	}
 	return yielded, err
 }

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
 	"github.com/interlude-go/interlude/store"
 )
 
-// This file finds the parked runs whose session their engine does not accept any more (E2). A wait
-// that is intact needs no recovery, so nothing here is written for it, and nothing here is needed
-// for it to go on: a session that is refused fails its run in the next turn anyway. A check only
-// tells people earlier.
+// This file finds the parked runs whose session their engine does not accept any more (E2, J5). A
+// wait that is intact needs no recovery, so nothing here is written for it, and nothing here is
+// needed for it to go on: a session that is refused fails or holds its run in the next turn anyway. A
+// check only tells people earlier, and unblocks a run that was held once the engine accepts its
+// session again.
 
 // checksSessions reports whether an engine of this process can tell a session that is good from one
 // that is not.
@@ -45,8 +47,9 @@ func (n *node) checkSessions(ctx context.Context) error {
 	s := &orphanSettler{client: n.Client, node: n.id, callCtx: ctx}
 	defer s.engineCalls.Wait()
 	pause := func(took time.Duration) error { return n.sleep(ctx, max(took, sessionPause)) }
+	held := heldChecks{settler: s, pause: pause, due: monotonicNow(n.clock).Add(firstHoldPause)}
 	for checked := make(map[string]bool); ; {
-		err := s.checkSessions(ctx, checked, pause)
+		err := errors.Join(s.checkSessions(ctx, checked, pause), held.checkDue(ctx))
 		done, late := s.drainCounts()
 		if errors.Is(err, store.ErrClosed) {
 			return err
@@ -54,8 +57,8 @@ func (n *node) checkSessions(ctx context.Context) error {
 		if err = errors.Join(err, late); err != nil && ctx.Err() == nil {
 			n.log.Error("sessions of parked runs not checked; trying again", "err", err)
 		}
-		if done.Failed > 0 {
-			n.log.Info("sessions of parked runs checked", "refused", done.Failed)
+		if done.Failed+done.Held > 0 {
+			n.log.Info("sessions of parked runs refused", "failed", done.Failed, "held", done.Held)
 		}
 		if n.sleep(ctx, n.cfg.Lease/3) != nil {
 			return nil
@@ -68,8 +71,8 @@ const (
 	sessionPause = 10 * time.Millisecond // at least, before the next ones are read
 )
 
-// checkSessions goes through the inbox, and fails the runs whose engine refuses their session, if a
-// node has parked them whose departure is not among those that were checked. It calls pause between
+// checkSessions goes through the inbox, and fails or holds the runs whose engine refuses their
+// session, if a node has parked them whose departure is not among those that were checked. It calls pause between
 // its parts, with the time that the last one took. When all engines have answered and every refusal
 // is stored, it adds the departures to checked.
 func (s *orphanSettler) checkSessions(ctx context.Context, checked map[string]bool,
@@ -132,6 +135,49 @@ func (s *orphanSettler) checkPage(ctx context.Context, page []Run, departed map[
 		failures = append(failures, s.commitBatch(ctx, batch)...)
 	}
 	return failures
+}
+
+// heldChecks checks the sessions of parked runs that are held again and again, after pauses that grow
+// like those before a held turn is tried again (J5).
+type heldChecks struct {
+	settler *orphanSettler
+	pause   func(took time.Duration) error // between parts
+	due     time.Time                      // by monotonicNow; the next check
+	checks  int                            // since the last one that found no such run
+}
+
+// checkDue checks the sessions if it is time. A run whose session is accepted again is unblocked.
+func (h *heldChecks) checkDue(ctx context.Context) error {
+	c := h.settler.client
+	if monotonicNow(c.clock).Before(h.due) {
+		return nil
+	}
+	h.checks++
+	for q := (store.Query{Held: true, States: []fsm.State{fsm.StateWaitingUser}, Limit: sessionBatch}); ; {
+		began := monotonicNow(c.clock)
+		page, err := c.store.Runs(ctx, q)
+		if err != nil {
+			return fmt.Errorf("lifecycle: check sessions of held runs: %w", err)
+		}
+		if len(page.Runs) == 0 && q.After == "" {
+			h.checks = 1
+		}
+		owners := make(map[string]bool)
+		for i := range page.Runs {
+			owners[page.Runs[i].Owner] = true
+		}
+		if err := errors.Join(h.settler.checkPage(ctx, page.Runs, owners)...); err != nil {
+			return fmt.Errorf("lifecycle: check sessions of held runs: %w", err)
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+		if err := h.pause(monotonicNow(c.clock).Sub(began)); err != nil {
+			return err
+		}
+	}
+	h.due = monotonicNow(c.clock).Add(holdPause(h.checks))
+	return nil
 }
 
 // failedLate reports whether a run could not be settled whose engine answered late.

@@ -74,6 +74,18 @@ type Spec struct {
 	// Repeatable says that a turn that was interrupted by a crash or a shutdown may be executed
 	// again (E4), and also one whose agent was killed while the host lives.
 	Repeatable bool `json:"repeatable,omitempty"`
+	// OnInterrupt says what becomes of a turn that was interrupted by a shutdown of its host, or lost
+	// with its worker or its agent (J1). Empty: as Repeatable says, or else Config.OnInterrupt. Fail:
+	// the run fails (E4). Repeat: the same as Repeatable. Ask: the run is held until somebody decides
+	// whether the turn is executed again (Client.Resume). A turn whose engine was not called yet when
+	// its host shuts down goes back to the queue in any case. Runs of the profile sticky_process
+	// lose their process, and fail.
+	OnInterrupt OnInterrupt `json:"on_interrupt,omitempty"`
+	// Hold says whether the run is held, instead of failing, when something keeps it from going on
+	// that somebody can repair (J5): its engine is unavailable, its session refused, its workspace
+	// missing, or passing failures do not pass. Empty: as Config.Hold says. A held turn is tried
+	// again by Client.Resume, and by itself after a pause, of a minute at first and an hour at most.
+	Hold HoldPolicy `json:"hold,omitempty"`
 	// MaxRepeats is how often in a row a repeatable turn that lost its worker or its agent is
 	// executed again, each time after a longer pause, of a second at first and a minute at most
 	// (J3); 0 stands for DefaultMaxRepeats. The next loss fails the run with
@@ -134,6 +146,9 @@ func (s Spec) withDefaults() Spec {
 	if s.Pool == "" {
 		s.Pool = DefaultPool
 	}
+	if s.OnInterrupt == Repeat { // one form for one meaning
+		s.Repeatable, s.OnInterrupt = true, ""
+	}
 	s.NotBefore = s.NotBefore.UTC().Truncate(time.Microsecond)
 	return s
 }
@@ -157,8 +172,8 @@ func (s Spec) record(now time.Time) (store.Run, []byte, error) {
 		ID: s.ID, Contract: contract.Version(), SpecDigest: digest,
 		Engine: s.Engine, Mode: s.Mode, Strict: !s.AutoDecide, SessionTimeout: s.SessionTimeout,
 		MaxAttempts: s.MaxAttempts, MaxAutoDecisions: s.MaxAutoDecisions, Repeatable: s.Repeatable,
-		MaxRepeats: s.MaxRepeats,
-		Pool:       s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
+		MaxRepeats: s.MaxRepeats, OnInterrupt: s.OnInterrupt, Hold: s.Hold,
+		Pool: s.Pool, Key: s.Key, Priority: s.Priority, NotBefore: s.NotBefore, Labels: maps.Clone(s.Labels),
 		CreatedAt: now,
 		State:     fsm.StateQueued, UpdatedAt: now, QueuedAt: now, Recovery: store.RecoveryNone,
 	}, body, nil
@@ -247,6 +262,13 @@ func (s *Spec) findFault() *SpecError {
 	}
 	if s.MaxAutoDecisions < 0 {
 		return &SpecError{"MaxAutoDecisions", fmt.Sprint(s.MaxAutoDecisions), "an integer of at least 0", nil}
+	}
+	if !knownOnInterrupt(s.OnInterrupt) || s.Repeatable && s.OnInterrupt != "" && s.OnInterrupt != Repeat {
+		return &SpecError{"OnInterrupt", quote(string(s.OnInterrupt)), wantOnInterrupt + ", and nothing but " +
+			`"repeat" in a run that is Repeatable`, nil}
+	}
+	if !knownHold(s.Hold) {
+		return &SpecError{"Hold", quote(string(s.Hold)), wantHold, nil}
 	}
 	if s.MaxRepeats < 0 {
 		return &SpecError{"MaxRepeats", fmt.Sprint(s.MaxRepeats), "an integer of at least 1, or 0 for the default", nil}
@@ -349,6 +371,8 @@ var knownWords = func() plainjson.Words {
 	words := plainjson.Words{}
 	plainjson.Learn(words, Interactive, Auto)
 	plainjson.Learn(words, DefaultEngine, DefaultPool)
+	plainjson.Learn(words, Fail, Ask)
+	plainjson.Learn(words, HoldOn, HoldOff)
 	return words
 }()
 

@@ -59,6 +59,11 @@ var wrongSpecs = []wrongSpec{
 		s.SessionTimeout = 1500 * time.Millisecond
 	}, "is 1.5s, want whole seconds, at least 1s"},
 	{"MaxAutoDecisions", func(s *Spec) { s.MaxAutoDecisions = -2 }, "is -2, want an integer of at least 0"},
+	{"OnInterrupt", func(s *Spec) { s.OnInterrupt = "never" },
+		`is "never", want "fail", "repeat" or "ask", and nothing but "repeat" in a run that is Repeatable`},
+	{"OnInterrupt", func(s *Spec) { s.Repeatable, s.OnInterrupt = true, Ask },
+		`is "ask", want "fail", "repeat" or "ask", and nothing but "repeat" in a run that is Repeatable`},
+	{"Hold", func(s *Spec) { s.Hold = "yes" }, `is "yes", want "on" or "off"`},
 	{"MaxRepeats", func(s *Spec) { s.MaxRepeats = -1 }, "is -1, want an integer of at least 1, or 0 for the default"},
 	{"Retry", func(s *Spec) { s.Retry = &Retry{Max: -1} }, "is with Max -1, want an integer of at least 0"},
 	{"Retry", func(s *Spec) {

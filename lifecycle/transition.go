@@ -27,6 +27,10 @@ type details struct {
 	// shutdown: the turn was interrupted by a shutdown of its host. That is no fault of the turn:
 	// its repeat is not counted, and is allowed even if the limit of repeats is reached (J3).
 	shutdown bool
+	// handedBack: the turn's engine was not called, so the attempt is no round (J1).
+	handedBack bool
+	// onInterrupt is what becomes of an interrupted turn; empty: it was not interrupted.
+	onInterrupt OnInterrupt
 
 	profile     fsm.Profile           // the engine's; empty: as recorded
 	session     *engine.SessionHandle // the engine's; nil: as recorded
@@ -44,7 +48,10 @@ type details struct {
 	answer   *interaction.Answer   // that the run goes on with
 	settled  *interaction.Record   // of the question that the event closes
 
-	passing *passingFailure // after which the turn is put off; nil: it is not
+	passing   *passingFailure // after which the turn is put off; nil: it is not
+	hold      *hold           // why the run is held from now on; nil: it is not
+	unblocked string          // why it is held no more
+	actor     string          // who decided that
 
 	recovery store.RecoveryState // what recovery does to the run; empty: it has no part in this
 	reason   string              // of a recovery or a cancel
@@ -67,9 +74,14 @@ func factIf(holds bool, fact fsm.Facts) fsm.Facts {
 
 // factsOf are the facts that the run's record and the details give together.
 func factsOf(r *store.Run, d *details) fsm.Facts {
-	repeatsExhausted := r.Repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
+	repeatable := r.Repeatable || d.onInterrupt == Repeat
+	repeatsExhausted := repeatable && r.Repeats >= cmp.Or(r.MaxRepeats, DefaultMaxRepeats)
 	if d.passing != nil {
 		repeatsExhausted = r.Repeats >= d.passing.retry.Max
+	}
+	attempts := r.Attempt - r.Yielded
+	if d.handedBack {
+		attempts--
 	}
 	return d.facts |
 		factIf(r.Slot, fsm.FactSlotHeld) |
@@ -78,9 +90,10 @@ func factsOf(r *store.Run, d *details) fsm.Facts {
 		factIf((r.Session != nil || d.session != nil) && !d.sessionLost, fsm.FactHandlePresent) |
 		factIf(r.Strict, fsm.FactStrict) |
 		factIf(r.AutoDecisions < r.MaxAutoDecisions, fsm.FactAutoDecisionLeft) |
-		factIf(r.Repeatable, fsm.FactRepeatable) |
-		factIf(r.MaxAttempts > 0 && r.Attempt-r.Yielded >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
-		factIf(repeatsExhausted && !d.shutdown, fsm.FactRepeatsExhausted)
+		factIf(repeatable, fsm.FactRepeatable) |
+		factIf(r.MaxAttempts > 0 && attempts >= r.MaxAttempts, fsm.FactAttemptsExhausted) |
+		factIf(repeatsExhausted && !d.shutdown && d.hold == nil, fsm.FactRepeatsExhausted) |
+		factIf(r.Held(), fsm.FactHeld)
 }
 
 // transition finds the contract's transition for the event, in the run's state and with these
@@ -97,7 +110,7 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 	next.Version++
 	next.UpdatedAt = now
 	next.State = row.To
-	next.Block = nil
+	next.Block = nil // unless enterState sets it
 	if d.profile != "" {
 		next.Profile = d.profile
 	}
@@ -110,14 +123,28 @@ func transition(run *store.Run, event fsm.Event, d *details) (store.Commit, erro
 	if d.recovery != "" {
 		next.Recovery, next.RecoveredAt, next.RecoveryReason = d.recovery, notEarlier(now, run.RecoveredAt), d.reason
 	}
-	enterState(next, run.State, &row, d, now)
+	if row.To == run.State {
+		changeBlock(next, d, now)
+	} else {
+		enterState(next, run, &row, d, now)
+	}
 	err = addTransitionEvents(&c, row.Emits, &cause{from: run.State, event: row.Event, details: d})
 	return c, err
 }
 
+// changeBlock carries out a transition that does not change the state: it begins or ends a hold.
+func changeBlock(next *store.Run, d *details, now time.Time) {
+	if d.hold != nil {
+		holdRun(next, d.hold, now)
+	} else {
+		unblock(next, d.unblocked)
+	}
+}
+
 // enterState sets what the new state implies, so that state, slot, question and deadline always
 // agree.
-func enterState(next *store.Run, from fsm.State, row *fsm.Transition, d *details, now time.Time) {
+func enterState(next, prev *store.Run, row *fsm.Transition, d *details, now time.Time) {
+	from := prev.State
 	if row.Slot == fsm.SlotRelease {
 		next.Slot = false
 	}
@@ -127,12 +154,15 @@ func enterState(next *store.Run, from fsm.State, row *fsm.Transition, d *details
 	switch row.To {
 	case fsm.StateQueued:
 		enterQueue(next, row.Event, d, now)
+		if prev.Held() {
+			keepBlock(next, prev.Block, now)
+		}
 	case fsm.StateRunning:
 		next.Attempt++
 		next.LocalSeq = 0
 	case fsm.StateWaitingUser:
 		next.Owner = d.node
-		next.Answer, next.Repeats = nil, 0
+		next.Answer, next.Repeats, next.Holds = nil, 0, 0
 		openQuestion(next, *d.question, now)
 	default:
 		endRun(next, row, d, now)
@@ -148,6 +178,12 @@ func enterQueue(next *store.Run, event fsm.Event, d *details, now time.Time) {
 	}
 	if d.passing != nil {
 		putOff(next, d.passing, now)
+	}
+	if d.hold != nil {
+		holdRun(next, d.hold, now)
+	}
+	if d.handedBack && next.MaxAttempts > 0 { // otherwise nobody counts, and the record keeps its first form
+		next.Yielded++
 	}
 	if event == fsm.EventRestartRequeue && !d.shutdown {
 		next.Repeats++
@@ -189,7 +225,7 @@ func endRun(next *store.Run, row *fsm.Transition, d *details, now time.Time) {
 	}
 	switch row.To {
 	case fsm.StateSucceeded:
-		next.Output, next.Repeats = d.output, 0
+		next.Output, next.Repeats, next.Holds = d.output, 0, 0
 	case fsm.StateCanceled:
 		next.CancelReason = d.reason
 		next.Error = &store.Failure{Code: row.Error, Message: cmp.Or(utf8Text(d.message), "canceled")}
@@ -248,6 +284,10 @@ func (e *cause) addEvents(c *store.Commit, kind string) error {
 		return addEvent(c, inputRequired(&c.Run))
 	case fcmp.TypeYielded:
 		return addEvent(c, yielded(&c.Run))
+	case fcmp.TypeBlocked:
+		return addEvent(c, blocked(&c.Run))
+	case fcmp.TypeUnblocked:
+		return addEvent(c, &fcmp.Unblocked{Cause: e.unblocked, Actor: e.actor})
 	case fcmp.TypeMessageFinal:
 		if f := e.final; f != nil {
 			return addEvent(c, &fcmp.MessageFinal{Text: f.text, Truncated: f.truncated, RawRef: (*fcmp.RawRef)(f.ref)})
@@ -334,9 +374,13 @@ func inputRequired(r *store.Run) *fcmp.InputRequired {
 }
 
 func yielded(r *store.Run) *fcmp.Yielded {
-	return &fcmp.Yielded{
-		Code: string(r.Block.Code), Message: r.Block.Reason, Retry: r.Repeats, NotBefore: r.NotBefore,
+	y := &fcmp.Yielded{
+		Code: string(r.Block.Code), Message: r.Block.Reason, Retry: r.Repeats, NotBefore: r.Block.Until,
 	}
+	if r.Held() {
+		y.Retry, y.Choices = r.Holds, choiceTexts(r.Block)
+	}
+	return y
 }
 
 func intermediate(text string, truncated bool, ref *engine.RawRef) *fcmp.MessageIntermediate {

@@ -37,6 +37,7 @@ type turn struct {
 	call          EngineCall  // Method is guarded by mu: the method that the worker called last; the rest is constant
 	reportsClosed bool        // guarded by mu; the turn is being settled, by its worker or without it
 	stuck         *stuckCall  // guarded by mu; not nil: the turn was settled without its worker
+	begun         bool        // guarded by mu; the engine was called to execute the turn
 	reports       int         // guarded by mu; how many were made
 	reportBytes   int         // guarded by mu; the size of the events of those that are stored
 	reportsFull   bool        // guarded by mu; what is reported from now on is left out
@@ -140,7 +141,11 @@ func (t *turn) runEngine(ctx context.Context, e engine.Engine, in engine.Turn) (
 	if ctx.Err() != nil {
 		return engine.Outcome{Process: interruptedProcess(context.Cause(ctx), engine.Process{})}
 	}
-	err := t.node.guarded(t.noteCall("RunTurn"), func() error {
+	what, allowed := t.noteBegin()
+	if !allowed {
+		return engine.Outcome{} // the turn was settled without this worker
+	}
+	err := t.node.guarded(what, func() error {
 		returned, err := e.RunTurn(ctx, in, (*sink)(t))
 		if err != nil {
 			o = failedOutcome(fsm.CodeEngineFailed, err)
@@ -209,6 +214,18 @@ func (t *turn) noteCall(method string) EngineCall {
 	return t.call
 }
 
+// noteBegin notes that the worker is about to have the engine execute the turn, unless the turn was
+// settled without it: a turn that was handed back must not begin afterwards.
+func (t *turn) noteBegin() (what EngineCall, allowed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.reportsClosed {
+		return t.call, false
+	}
+	t.begun, t.call.Method = true, "RunTurn"
+	return t.call, true
+}
+
 // failureOf copies an error. One that comes from an engine must be copied within guarded, since its
 // methods are code of the engine. The code is used if the error has none of its own.
 func failureOf(code fsm.Code, err error) *engine.Failure {
@@ -216,7 +233,7 @@ func failureOf(code fsm.Code, err error) *engine.Failure {
 	failure := &engine.Failure{Code: code, Detail: detail}
 	var f *engine.Failure
 	if errors.As(err, &f) {
-		failure.Transient, failure.After = f.Transient, f.After
+		failure.Transient, failure.Held, failure.After = f.Transient, f.Held, f.After
 		if f.Code != "" {
 			failure.Code, failure.Detail = f.Code, strings.TrimPrefix(detail, string(f.Code)+": ")
 		}
@@ -228,7 +245,7 @@ func failureOf(code fsm.Code, err error) *engine.Failure {
 func failedOutcome(code fsm.Code, err error) engine.Outcome {
 	f := failureOf(code, err)
 	return engine.Outcome{Process: engine.Process{
-		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, After: f.After,
+		Status: engine.Failed, Code: f.Code, Detail: f.Detail, Transient: f.Transient, Held: f.Held, After: f.After,
 	}}
 }
 

@@ -76,6 +76,8 @@ func (c *Commit) CheckNext(prev *Run, claim bool) error {
 		return invalid(r, "no transition leads from %s to %s", prev.State, r.State)
 	case r.State != prev.State && len(c.Events) == 0:
 		return invalid(r, "it goes from %s to %s without an event that tells of it", prev.State, r.State)
+	case claim && prev.Held():
+		return invalid(r, "it is held, and cannot be claimed")
 	case claim && r.State == prev.State:
 		return invalid(r, "a claim starts the run or ends it; it is still %s", r.State)
 	case r.State == fsm.StateRunning && prev.State != fsm.StateRunning && r.Attempt != prev.Attempt+1,
@@ -124,6 +126,7 @@ func sameSubmission(a, b *Run) bool {
 		a.Mode == b.Mode &&
 		a.Strict == b.Strict && a.SessionTimeout == b.SessionTimeout && a.MaxAttempts == b.MaxAttempts &&
 		a.MaxAutoDecisions == b.MaxAutoDecisions && a.Repeatable == b.Repeatable && a.MaxRepeats == b.MaxRepeats &&
+		a.OnInterrupt == b.OnInterrupt && a.Hold == b.Hold &&
 		a.Pool == b.Pool && a.Key == b.Key &&
 		a.Priority == b.Priority && maps.Equal(a.Labels, b.Labels) && a.CreatedAt.Equal(b.CreatedAt)
 }
@@ -134,9 +137,11 @@ func (r *Run) Coherent() error {
 	switch {
 	case r.Repeats < 0 || r.MaxRepeats < 0 || r.Yielded < 0 || r.Yielded > r.Attempt:
 		return invalid(r, "repeats and max_repeats are at least 0, and yielded is from 0 to attempt")
-	case r.Block != nil && (r.State != fsm.StateQueued || r.Slot || r.Block.Kind == "" ||
-		!r.Block.Until.Equal(r.NotBefore)):
-		return invalid(r, "a block has a kind and belongs to a queued run without a slot, until its not_before")
+	case r.Holds < 0 || r.Holds > r.Yielded:
+		return invalid(r, "holds are from 0 to yielded")
+	case r.Block != nil && !r.Block.fits(r):
+		return invalid(r, "a block is a retry, of a queued run and until its not_before, or a hold with 1 to %d "+
+			"choices, of a queued or waiting run; the run has no slot", maxChoices)
 	case r.ID == "" || r.Version == 0 || r.Pool == "" || r.CreatedAt.IsZero() || r.UpdatedAt.IsZero():
 		return invalid(r, "id, version, pool, created_at and updated_at must be set")
 	case (r.Pending != nil) != waiting:
@@ -173,6 +178,24 @@ func (r *Run) Coherent() error {
 		return nil
 	}
 	return invalid(r, "state %q is not of the contract", r.State)
+}
+
+// maxChoices bounds the choices of a held run.
+const maxChoices = 8
+
+// fits reports whether the run may have the block.
+func (b *Block) fits(r *Run) bool {
+	queued := r.State == fsm.StateQueued
+	switch {
+	case r.Slot:
+		return false
+	case b.Kind == BlockRetry:
+		return queued && b.Until.Equal(r.NotBefore) && b.Choices == nil
+	case b.Kind == BlockHeld:
+		return (queued || r.State == fsm.StateWaitingUser && b.Until.IsZero()) && len(b.Choices) > 0 &&
+			len(b.Choices) <= maxChoices
+	}
+	return false
 }
 
 func invalid(r *Run, format string, args ...any) error {

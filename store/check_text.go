@@ -88,6 +88,15 @@ func (t *texts) run(r *Run) {
 			}
 		}
 	}
+	t.text("on_interrupt", string(r.OnInterrupt))
+	t.text("hold", string(r.Hold))
+	if b := r.Block; b != nil {
+		t.text("the block's code", string(b.Code))
+		t.text("the block's reason", b.Reason)
+		for _, c := range b.Choices {
+			t.text("a choice", string(c))
+		}
+	}
 	t.text("recovery_state", string(r.Recovery))
 	t.text("recovery_reason", r.RecoveryReason)
 	t.text("final_text", r.FinalText)

@@ -28,6 +28,7 @@ func (r Run) Clone() Run {
 	}
 	if r.Block != nil {
 		b := *r.Block
+		b.Choices = slices.Clone(b.Choices)
 		r.Block = &b
 	}
 	if r.Error != nil {

@@ -54,6 +54,8 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.IntIf(`,"max_auto_decisions":`, v.MaxAutoDecisions)
 	w.FlagIf(`,"repeatable":`, v.Repeatable)
 	w.IntIf(`,"max_repeats":`, v.MaxRepeats)
+	w.TextIf(`,"on_interrupt":`, string(v.OnInterrupt))
+	w.TextIf(`,"hold":`, string(v.Hold))
 	w.Text(`,"pool":`, v.Pool)
 	w.TextIf(`,"key":`, v.Key)
 	w.IntIf(`,"priority":`, v.Priority)
@@ -66,6 +68,7 @@ func writeRun(w *plainjson.Writer, v *Run) {
 	w.Int(`,"attempt":`, int64(v.Attempt))
 	w.IntIf(`,"repeats":`, v.Repeats)
 	w.IntIf(`,"yielded":`, v.Yielded)
+	w.IntIf(`,"holds":`, v.Holds)
 	if v.Block != nil {
 		w.Put(`,"block":`)
 		writeBlock(w, v.Block)
@@ -112,6 +115,7 @@ func writeBlock(w *plainjson.Writer, v *Block) {
 	w.TimeIf(`,"until":`, v.Until)
 	w.TextIf(`,"code":`, string(v.Code))
 	w.TextIf(`,"reason":`, v.Reason)
+	plainjson.WriteTexts(w, `,"choices":`, v.Choices)
 	w.Put(`}`)
 }
 
@@ -195,6 +199,8 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Int(`,"max_auto_decisions":`, &v.MaxAutoDecisions)
 	s.Flag(`,"repeatable":`, &v.Repeatable)
 	s.Int(`,"max_repeats":`, &v.MaxRepeats)
+	plainjson.Word(s, `,"on_interrupt":`, &v.OnInterrupt)
+	plainjson.Word(s, `,"hold":`, &v.Hold)
 	s.Own(`,"pool":`, &v.Pool)
 	s.Own(`,"key":`, &v.Key)
 	s.Int(`,"priority":`, &v.Priority)
@@ -207,6 +213,7 @@ func readRun(s *plainjson.Scanner, v *Run) {
 	s.Int(`,"attempt":`, &v.Attempt)
 	s.Int(`,"repeats":`, &v.Repeats)
 	s.Int(`,"yielded":`, &v.Yielded)
+	s.Int(`,"holds":`, &v.Holds)
 	if s.Member(`,"block":`) {
 		v.Block = new(Block)
 		readBlock(s, v.Block)
@@ -254,6 +261,7 @@ func readBlock(s *plainjson.Scanner, v *Block) {
 	s.Time(`,"until":`, &v.Until)
 	plainjson.Word(s, `,"code":`, &v.Code)
 	s.Text(`,"reason":`, &v.Reason)
+	plainjson.ReadWords(s, `,"choices":`, &v.Choices)
 	s.Need(`}`)
 }
 

@@ -27,7 +27,10 @@ var knownWords = func() plainjson.Words {
 	plainjson.Learn(words, fsm.Codes()...)
 	plainjson.Learn(words, fsm.Warnings()...)
 	plainjson.Learn(words, RecoveryNone, RecoveredWaiting, FailedReconciled)
-	plainjson.Learn(words, BlockRetry)
+	plainjson.Learn(words, BlockRetry, BlockHeld)
+	plainjson.Learn(words, ChoiceRepeat, ChoiceEnd)
+	plainjson.Learn(words, InterruptFail, InterruptRepeat, InterruptAsk)
+	plainjson.Learn(words, HoldOff, HoldOn)
 	plainjson.Learn(words, interaction.ChooseOne, interaction.Confirm, interaction.FillFields, interaction.OpenText,
 		interaction.RiskAck)
 	plainjson.Learn(words, interaction.EngineJudgement, interaction.SafeDefault, interaction.Abort)
@@ -80,7 +83,9 @@ func firstForm(body []byte) []byte {
 }
 
 // extended reports whether the record needs more than the first form.
-func (r *Run) extended() bool { return r.Block != nil || r.Yielded > 0 }
+func (r *Run) extended() bool {
+	return r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != ""
+}
 
 // AppendRecord appends the stored form of a history entry, which is what json.Marshal gives, to dst
 // and returns the longer buffer. An entry that cannot be encoded is ErrInvalid, and dst is returned

@@ -48,7 +48,7 @@ func stored(t require.TestingT, r store.Run) string {
 		r.Output = json.RawMessage(`"the output"`)
 	}
 	body := strings.Replace(marshaled(t, r), `"output":"the output"`, `"output":`+output, 1)
-	if r.Block != nil || r.Yielded > 0 {
+	if r.Block != nil || r.Yielded > 0 || r.OnInterrupt != "" || r.Hold != "" {
 		return "[2," + body + "]"
 	}
 	return body

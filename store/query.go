@@ -38,6 +38,9 @@ func (q Query) Matches(r *Run) bool {
 		r.Key != q.Key {
 		return false
 	}
+	if q.Held && !r.Held() {
+		return false
+	}
 	for k := range maps.Keys(q.Labels) {
 		if have, ok := r.Labels[k]; !ok || have != q.Labels[k] {
 			return false

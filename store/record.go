@@ -26,7 +26,9 @@ type Run struct {
 	MaxAttempts      int           `json:"max_attempts,omitempty"`       // 0: not declared
 	MaxAutoDecisions int           `json:"max_auto_decisions,omitempty"` // 0: none allowed
 	Repeatable       bool          `json:"repeatable,omitempty"`
-	MaxRepeats       int           `json:"max_repeats,omitempty"` // 0: the lifecycle's default
+	MaxRepeats       int           `json:"max_repeats,omitempty"`  // 0: the lifecycle's default
+	OnInterrupt      OnInterrupt   `json:"on_interrupt,omitempty"` // empty: as Repeatable or the host says
+	Hold             HoldPolicy    `json:"hold,omitempty"`         // empty: as the host says
 	Pool             string        `json:"pool" plain:"own"`
 	Key              string        `json:"key,omitempty" plain:"own"`
 	Priority         int           `json:"priority,omitempty"` // higher first
@@ -46,9 +48,12 @@ type Run struct {
 	// Repeats is how often in a row a turn was executed again, because it lost its worker or failed
 	// for a passing reason, since a turn last ended well.
 	Repeats int `json:"repeats,omitempty"`
-	// Yielded is how many of the attempts were put off for a passing reason (J2). They do not count
-	// towards MaxAttempts.
+	// Yielded is how many of the attempts do not count towards MaxAttempts: those that were put off
+	// (J2, J5) or handed back (J1).
 	Yielded int `json:"yielded,omitempty"`
+	// Holds is how often in a row a turn was held, since a turn last ended well or somebody resumed
+	// the run.
+	Holds int `json:"holds,omitempty"`
 	// Block says why the run cannot go on now; nil when it can.
 	Block *Block `json:"block,omitempty"`
 	// Slot says that the run holds an execution slot of its pool.
@@ -88,14 +93,19 @@ type Run struct {
 	FinishedAt   time.Time       `json:"finished_at,omitzero"`
 }
 
-// Block says why a queued run is not claimed now. The run holds no slot meanwhile.
+// Block says why a run cannot go on now. The run holds no slot meanwhile. A queued run has one, and a
+// parked run may have one of the kind BlockHeld: then it goes on waiting, and stays blocked when it
+// is answered.
 type Block struct {
 	Kind BlockKind `json:"kind"`
-	// Until is the time from which the run may be claimed again.
+	// Until is when the run is tried again by itself. Zero: only when somebody resumes it or the
+	// reason is gone.
 	Until time.Time `json:"until,omitzero"`
 	// Code and Reason say what keeps it from going on.
 	Code   fsm.Code `json:"code,omitempty"`
 	Reason string   `json:"reason,omitempty"`
+	// Choices are what somebody may decide about a held run.
+	Choices []Choice `json:"choices,omitempty"`
 }
 
 // BlockKind is the kind of a Block.
@@ -105,7 +115,52 @@ type BlockKind string
 const (
 	// BlockRetry: the last turn failed for a passing reason, and is tried again at Until.
 	BlockRetry BlockKind = "retry"
+	// BlockHeld: the run cannot go on for a reason that an operator can repair (J5). It is not
+	// claimed before a commit has ended the block.
+	BlockHeld BlockKind = "held"
 )
+
+// Choice is what somebody may decide about a held run.
+type Choice string
+
+// The choices.
+const (
+	ChoiceRepeat Choice = "repeat" // go on: execute the turn again, or wait on
+	ChoiceEnd    Choice = "end"    // fail the run
+)
+
+// OnInterrupt says what becomes of a turn that was interrupted by a shutdown or lost with its
+// worker (J1).
+type OnInterrupt string
+
+// What may become of an interrupted turn.
+const (
+	InterruptFail   OnInterrupt = "fail"   // the run fails (E4)
+	InterruptRepeat OnInterrupt = "repeat" // the turn is executed again
+	InterruptAsk    OnInterrupt = "ask"    // the run is held until somebody decides
+)
+
+// HoldPolicy says whether a run is held, instead of failing, when something keeps it from going on
+// that an operator can repair (J5).
+type HoldPolicy string
+
+// The policies.
+const (
+	HoldOff HoldPolicy = "off"
+	HoldOn  HoldPolicy = "on"
+)
+
+// Held reports whether the run is held.
+func (r *Run) Held() bool { return r.Block != nil && r.Block.Kind == BlockHeld }
+
+// HeldSince is since when a held run could go on if it were not held, or, if it is parked, since when
+// it has been held.
+func (r *Run) HeldSince() time.Time {
+	if r.State == fsm.StateQueued {
+		return r.QueuedAt
+	}
+	return r.UpdatedAt
+}
 
 // Failure is why a run failed or was canceled.
 type Failure struct {

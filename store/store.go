@@ -84,8 +84,10 @@ type Reader interface {
 	// (C5).
 	Settled(ctx context.Context, id, key string) (interaction.Record, error)
 	// Due returns up to limit runs in waiting_user whose deadline is at or before now, the oldest
-	// deadline first, and the time at which the next thing falls due after now: a deadline, or a
-	// queued run's not-before time. Zero when there is none.
+	// deadline first, and after them, within the limit, the queued runs that are held until a time
+	// at or before now, the earliest first. It also returns the time at which the next thing falls
+	// due after now: a deadline, or a queued run's not-before time. Zero when there is none. That of
+	// a held run is none: callers ask again at times.
 	Due(ctx context.Context, now time.Time, limit int) (due []Run, next time.Time, err error)
 	// Orphans returns up to limit runs that hold a slot and whose owner is not a registered node.
 	// It passes over the first skip of them: those that the caller is settling already. A parked
@@ -238,7 +240,8 @@ type Fence struct {
 //
 // The claim picks first the queued runs that the node owns and that hold a slot already, oldest
 // first: each is the next turn of a sticky run, and takes no new capacity. Then it picks in each
-// pool, as slots.Select says, from the queued runs whose NotBefore is at or before Now.
+// pool, as slots.Select says, from the queued runs whose NotBefore is at or before Now. A held run is
+// never picked.
 type ClaimRequest struct {
 	Node string
 	Now  time.Time
@@ -314,6 +317,9 @@ type Query struct {
 	States []fsm.State
 	Pool   string
 	Key    string
+	// Held asks for held runs alone (Run.Held). The cost of such a listing grows with their number,
+	// however many other runs there are.
+	Held bool
 	// Labels must all be present with these values; at most 1000. A store may have an index of
 	// them; SQLite and PostgreSQL do.
 	Labels map[string]string

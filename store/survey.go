@@ -24,16 +24,20 @@ type Survey struct {
 	// Queued, Running and Waiting are the runs in these states: all that have not ended. Those that
 	// wait include sticky ones, which keep their slot.
 	Queued, Running, Waiting int
-	// Delayed are those of Queued that are held back: their not-before time is after now.
+	// Delayed are those of Queued whose not-before time is after now.
 	Delayed int
-	// Ready are those of Queued that could be started now if they were given a slot: neither held
-	// back, nor the next turn of a sticky run, which has its slot already.
+	// Ready are those of Queued that could be started now if they were given a slot: neither delayed
+	// nor held, nor the next turn of a sticky run, which has its slot already.
 	Ready int
 	// OldestReady is the earliest QueuedAt of those that are ready; zero when none is. A run that
 	// was held back counts from its submission.
 	OldestReady time.Time
 	// OldestWaiting is when the oldest open question was asked; zero when there is none.
 	OldestWaiting time.Time
+	// Held are the runs that somebody should look at: those that are held (J5), queued or waiting.
+	// OldestHeld is the earliest of their times (Run.HeldSince), zero when there are none.
+	Held       int
+	OldestHeld time.Time
 	// Due are the open questions whose deadline is at or before now. A node that serves fires them
 	// at once: when the number stays above zero, none does, or none keeps up.
 	Due int
@@ -99,6 +103,12 @@ func (s *Survey) Add(p PoolSurvey) {
 	s.Pools = append(s.Pools, p)
 	s.Ready += p.Ready
 	s.OldestReady = earlier(s.OldestReady, p.OldestReady)
+}
+
+// AddHeld counts held runs, the oldest of which has been held since that time.
+func (s *Survey) AddHeld(runs int, oldest time.Time) {
+	s.Held += runs
+	s.OldestHeld = earlier(s.OldestHeld, oldest)
 }
 
 // AddEngines adds the engines with their figures, by name, and counts for each the nodes that have

@@ -70,11 +70,13 @@ var skippedWithout = map[[2]string][]string{
 	{fcmp.TypeStateChanged, "terminal"}:               {"IV-19"},
 	{fcmp.TypeStateChanged, "terminal.error"}:         {"IV-21"},
 	{fcmp.TypeInputRequired, "wait_deadline_at"}:      {"IV-33", "IV-34"},
+	{fcmp.TypeYielded, "choices"}:                     {"IV-39"},
 }
 
 // demanded has the members that a log must have even when it is read leniently: those that identify
 // an event's run and its place in it, and those that the protocol prescribes for a change of state,
-// a reply, a decision, a question, a message, a warning and a turn that is put off.
+// a reply, a decision, a question, a message, a warning, a turn that is put
+// off and a hold.
 var demanded = map[string][]string{
 	"":                           {"protocol_version", "run_id", "seq", "ts", "type", "data"},
 	fcmp.TypeStateChanged:        {"from", "to", "trigger", "updated_at"},
@@ -84,7 +86,9 @@ var demanded = map[string][]string{
 	fcmp.TypeMessageFinal:        {"text"},
 	fcmp.TypeMessageIntermediate: {"text"},
 	fcmp.TypeWarning:             {"code"},
-	fcmp.TypeYielded:             {"code", "message", "retry", "not_before"},
+	fcmp.TypeYielded:             {"code", "message", "retry"},
+	fcmp.TypeBlocked:             {"code", "message"},
+	fcmp.TypeUnblocked:           {"cause"},
 }
 
 // named are the members whose value may be a name that is not in this contract.

@@ -57,6 +57,7 @@ var kinds = map[string]func() rule{
 	"same_time":      func() rule { return new(sameTime) },
 	"as_submitted":   func() rule { return new(asSubmitted) },
 	"waits_for":      func() rule { return new(waitsFor) },
+	"alternates":     func() rule { return new(alternates) },
 }
 
 // ruleOf makes an invariant executable.

@@ -259,6 +259,32 @@ func (r *leadsTo) judge(v *view, s *step) string {
 	return ""
 }
 
+// alternates is IV-39: Begin occurs only while the run is not held, and End only while it is.
+type alternates struct {
+	Begin pattern `json:"begin"`
+	End   pattern `json:"end"`
+}
+
+func (r *alternates) bind(l *contract.Lifecycle) error {
+	return errors.Join(all("event type that begins a hold", []string{fcmp.TypeBlocked}, r.Begin.Type),
+		all("event type that ends a hold", []string{fcmp.TypeUnblocked}, r.End.Type))
+}
+
+func (r *alternates) judge(v *view, s *step) string {
+	begins, ends := r.Begin.matches(s), r.End.matches(s)
+	switch {
+	case !begins && !ends:
+		return ""
+	case v.holdUnknown:
+		return s.skip()
+	case begins && v.held:
+		return fmt.Sprintf("%s, but the run is held already", s.Type)
+	case ends && !v.held:
+		return fmt.Sprintf("%s, but the run is not held", s.Type)
+	}
+	return ""
+}
+
 func describe(s *step) string {
 	if s.Type == fcmp.TypeStateChanged {
 		return fmt.Sprintf("%s → %s by %s", s.data.From, s.data.To, s.data.Trigger)

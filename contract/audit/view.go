@@ -50,6 +50,7 @@ type stepData struct {
 	OnDeadline           string         `json:"on_deadline"`
 	WaitDeadlineAt       time.Time      `json:"wait_deadline_at"`
 	Code                 string         `json:"code"`
+	Choices              []string       `json:"choices"`
 }
 
 // newStep requires an event that was verified, so that its data has the types that are read here.
@@ -133,7 +134,9 @@ type view struct {
 	asked         int // the last question's number
 	askedUnknown  bool
 	autoDecisions int
-	yielded       int // the number of turns that were put off
+	yielded       int  // the number of turns that were put off or handed back
+	held          bool // the run is held
+	holdUnknown   bool
 }
 
 // newView is the view of a run without events.
@@ -146,7 +149,7 @@ func newView(l *contract.Lifecycle, lenient bool) *view {
 func (v *view) lose() {
 	*v = view{
 		l: v.l, lenient: v.lenient, line: v.line, started: v.started, head: v.head, startKnown: v.startKnown,
-		fresh: true, partial: true, openUnknown: true, askedUnknown: true,
+		fresh: true, partial: true, openUnknown: true, askedUnknown: true, holdUnknown: true,
 	}
 }
 
@@ -177,8 +180,18 @@ func (v *view) advance(s *step) {
 	case fcmp.TypeInputRequired:
 		v.open, v.openUnknown = s, s.misplaced
 		v.asked, v.askedUnknown, v.profile = s.data.InteractionID, s.misplaced, s.data.Profile
+	case fcmp.TypeBlocked, fcmp.TypeUnblocked, fcmp.TypeYielded:
+		v.held = s.Type == fcmp.TypeBlocked || len(s.data.Choices) > 0
+		v.holdUnknown = v.lenient && s.Type == fcmp.TypeYielded && !v.held // choices may be left out
+	case fcmp.TypeWarning:
+		if s.data.Code == handedBack {
+			v.yielded++
+		}
 	case fcmp.TypeStateChanged:
 		v.state, v.changed, v.pastEnd = s.data.To, s, false
+		if s.data.To == "running" {
+			v.held, v.holdUnknown = false, false
+		}
 		if s.data.To != "waiting_user" {
 			v.open, v.openUnknown = nil, false
 		}
@@ -192,6 +205,9 @@ func (v *view) advance(s *step) {
 		}
 	}
 }
+
+// handedBack is the warning of a turn whose engine was not called. It counts as no round.
+const handedBack = "TURN_HANDED_BACK"
 
 // waits reports whether the event begins a wait.
 func (s *step) waits() bool {
@@ -243,6 +259,9 @@ func (v *view) facts() contract.Facts {
 	}
 	if v.started != nil && v.started.data.Strict != nil {
 		known["strict"] = *v.started.data.Strict
+	}
+	if !v.holdUnknown {
+		known["held"] = v.held
 	}
 	if v.profile != "" {
 		known["sticky"] = v.profile == "sticky_process"

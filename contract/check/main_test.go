@@ -110,7 +110,7 @@ func TestWrongCalls(t *testing.T) {
 		{[]string{"-nonsense"}, "not defined: -nonsense"},
 		{[]string{"-explain", "IV-24", "file"}, "-explain checks nothing"},
 		{[]string{"-explain", "IV-24", "-lenient"}, "-explain checks nothing"},
-		{[]string{"-explain", "TR-6"}, "did you mean TR-06, TR-16, TR-00?"},
+		{[]string{"-explain", "TR-6"}, "did you mean TR-06, TR-16, TR-26?"},
 		{[]string{"-explain", "ENGINE_FAILD"}, "did you mean ENGINE_FAILED?"},
 		{[]string{"-explain", "\x1b[2J"}, `no "\x1b[2J"; contract/README.md lists them all`},
 		{[]string{"--", "-json"}, "-json: no such file"},

@@ -61,7 +61,11 @@ func samples() map[string]map[string]any {
 			"raw_ref": map[string]any{"file": "1.jsonl", "offset": 0, "length": 12}},
 		TypeMessageIntermediate: {"text": "<working & thinking>\u2028"},
 		TypeWarning:             {"code": "ENGINE_DIAGNOSTIC", "detail": "slow"},
-		TypeYielded:             {"code": "ENGINE_FAILED", "message": "503", "retry": 1, "not_before": at},
+		TypeYielded: {"code": "ENGINE_FAILED", "message": "503", "retry": 1, "not_before": at,
+			"choices": []any{"repeat", "end"}},
+		TypeBlocked: {"code": "SESSION_RESUME_FAILED", "message": "the session is of another version",
+			"choices": []any{"repeat", "end"}},
+		TypeUnblocked: {"cause": "resumed", "actor": "ada"},
 	}
 }
 
@@ -104,6 +108,7 @@ func TestPayloadTypesKeepEverything(t *testing.T) {
 		TypeAutoDecided:   &AutoDecided{},
 		TypeInputRequired: &InputRequired{}, TypeMessageFinal: &MessageFinal{},
 		TypeMessageIntermediate: &MessageIntermediate{}, TypeWarning: &Warning{}, TypeYielded: &Yielded{},
+		TypeBlocked: &Blocked{}, TypeUnblocked: &Unblocked{},
 	}
 	for typ, data := range samples() {
 		delete(data, "truncated") // false is the zero value, which is left out

@@ -80,6 +80,8 @@ var (
 		"assistant.message.intermediate":  "MessageIntermediate",
 		"diagnostic.warning":              "Warning",
 		"turn.yielded":                    "Yielded",
+		"run.blocked":                     "Blocked",
+		"run.unblocked":                   "Unblocked",
 	}
 	objectNames = map[string]string{"terminal": "Terminal", "error": "Failure", "options": "Option",
 		"raw_ref": "RawRef"}

@@ -38,6 +38,8 @@ type turn struct {
 	answer  int    // the interaction that it answers, as the log has it by then
 	how     string // the event that ended it; "" when it goes on
 	ended   time.Time
+	// handedBack: it went back to the queue before its engine was called (J1).
+	handedBack bool
 }
 
 // gather reads what the store has of a run. The log is put before the contract's checker, and what
@@ -98,6 +100,11 @@ func (e *evidence) read(checker *audit.Checker) (wrong []string) {
 				wrong = append(wrong, err.Error())
 			}
 			answer = settled.InteractionID
+		case fcmp.TypeWarning:
+			var w fcmp.Warning
+			if err := event.Decode(&w); err == nil && w.Code == string(fsm.WarnTurnHandedBack) && len(e.turns) > 0 {
+				e.turns[len(e.turns)-1].handedBack = true
+			}
 		case fcmp.TypeStateChanged:
 			c := change{at: event.TS}
 			if err := event.Decode(&c.StateChanged); err != nil {

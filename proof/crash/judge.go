@@ -54,7 +54,9 @@ type life struct {
 	started  int // the number of turns
 	requeued int
 	putOff   int // the number of turns that failed for a passing reason
-	entries  []Entry
+	// handedBack are the attempts that went back to the queue before their engine was called (J1).
+	handedBack map[int]bool
+	entries    []Entry
 }
 
 func (v Verdict) run(ctx context.Context, s store.Store, p *Plan, id string) error {
@@ -117,6 +119,15 @@ func (v Verdict) load(ctx context.Context, s store.Store, id string) (l life, er
 
 func (l *life) count(body []byte) {
 	event, err := fcmp.Decode(body)
+	var w fcmp.Warning
+	if err == nil && event.Type == fcmp.TypeWarning && event.Decode(&w) == nil &&
+		w.Code == string(fsm.WarnTurnHandedBack) {
+		if l.handedBack == nil {
+			l.handedBack = make(map[int]bool)
+		}
+		l.handedBack[event.Meta.Attempt] = true
+		l.requeued--
+	}
 	if err != nil || event.Type != fcmp.TypeStateChanged {
 		return
 	}
@@ -168,6 +179,9 @@ func (l *life) executed(p *Plan) error {
 			return fmt.Errorf("attempt %d was executed twice with %q", e.Attempt, e.Input)
 		}
 		seen[e] = true
+		if l.handedBack[e.Attempt] {
+			return fmt.Errorf("attempt %d was executed, and handed back as one that was not", e.Attempt)
+		}
 		given[e.Input]++
 		if e.Attempt > l.run.Attempt {
 			return fmt.Errorf("attempt %d was executed, and the run has %d", e.Attempt, l.run.Attempt)
@@ -176,7 +190,11 @@ func (l *life) executed(p *Plan) error {
 	if l.started != l.run.Attempt {
 		return fmt.Errorf("%d turns were started in %d attempts", l.started, l.run.Attempt)
 	}
-	if l.putOff != l.run.Yielded || l.putOff > 0 && p.Spec.Retry == nil {
+	yielded := l.putOff
+	if l.run.MaxAttempts > 0 {
+		yielded += len(l.handedBack)
+	}
+	if yielded != l.run.Yielded || l.putOff > 0 && p.Spec.Retry == nil {
 		return fmt.Errorf("%d turns were put off, and the record says %d", l.putOff, l.run.Yielded)
 	}
 	most := 1 + l.putOff

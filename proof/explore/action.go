@@ -21,6 +21,9 @@ const (
 	readsDeadline
 	readsOrphan
 	readsRefusedOrphan
+	readsOrphanToHold
+	readsToResume
+	readsToGiveUp
 	noticesLostProcess
 
 	claims
@@ -32,6 +35,8 @@ const (
 	finishes
 	interrupted
 	putsOff
+	holds
+	handsBack
 	finishesDisconnected
 	delivered
 	undelivered
@@ -64,6 +69,9 @@ var actionTexts = [...]string{
 	readsDeadline:        "%a reads which deadlines have passed: that of question %n",
 	readsOrphan:          "%a reads the orphans: the run's session is intact",
 	readsRefusedOrphan:   "%a reads the orphans: the engine refuses the run's session",
+	readsOrphanToHold:    "%a reads the orphans: the run is to be held",
+	readsToResume:        "%a reads the run, to resume it",
+	readsToGiveUp:        "%a reads the run, to end it because it is held",
 	noticesLostProcess:   "%a reads the run, whose resident process ended on this node",
 	claims:               "%a claims the run and starts turn %n",
 	claimsUnacknowledged: "%a claims the run for turn %n; the acknowledgement is on its way",
@@ -74,6 +82,8 @@ var actionTexts = [...]string{
 	finishes:             "%a's turn ends: %v",
 	interrupted:          "%a's turn is interrupted by a shutdown",
 	putsOff:              "%a's turn fails for a passing reason, and is put off",
+	holds:                "%a's turn fails for a reason that somebody can repair, and is held",
+	handsBack:            "%a shuts down before the turn's engine is called, and hands the turn back",
 	finishesDisconnected: "%a's turn ends: %v, and the connection breaks while it is stored",
 	delivered:            "the commit that %a sent arrives at the store",
 	undelivered:          "the commit that %a sent is lost",

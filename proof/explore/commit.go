@@ -30,6 +30,8 @@ type change struct {
 	code  string
 	// asked: the engine was asked for its profile. handle: it returned a session handle.
 	asked, handle bool
+	// hold: the run is held from now on. handBack: the turn's engine was not called.
+	hold, handBack bool
 }
 
 // facts returns the facts that follow from the record alone.
@@ -39,7 +41,21 @@ func (m *model) facts(r *Run) facts {
 		when(r.Session, handlePresent) |
 		when(sc.Strict, strict) | when(int(r.Autos) < sc.MaxAuto, autoDecisionLeft) | when(sc.Repeatable, repeatable) |
 		when(sc.MaxAttempt > 0 && int(r.Attempt-r.Yielded) >= sc.MaxAttempt, attemptsExhausted) | when(sc.NoRepeatLeft,
-		repeatsExhausted)
+		repeatsExhausted) | when(r.Held, heldFact)
+}
+
+// factsOf returns the facts of a change: a turn that is held or handed back has no limit.
+func (m *model) factsOf(r *Run, w *change) facts {
+	f := m.facts(r) | w.extra
+	if w.hold {
+		f &^= repeatsExhausted
+	}
+	if w.handBack {
+		limit := m.scenario.MaxAttempt
+		f &^= repeatsExhausted | attemptsExhausted
+		f |= repeatable | when(limit > 0 && int(r.Attempt-r.Yielded)-1 >= limit, attemptsExhausted)
+	}
+	return f
 }
 
 func (m *model) over(r *Run) bool { return m.terminal[r.State] }
@@ -49,7 +65,7 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	next := *prev
 	next.Profile = next.Profile || w.asked
 	next.Session = next.Session || w.handle
-	r := m.rules.next(prev.State, w.event, m.facts(&next)|w.extra)
+	r := m.rules.next(prev.State, w.event, m.factsOf(&next, w))
 	if !r.allowed() {
 		return *prev, r
 	}
@@ -63,7 +79,11 @@ func (m *model) decide(prev *Run, w *change) (Run, ruling) {
 	if prev.State == waiting && r.to != waiting {
 		m.settle(&next, w)
 	}
-	m.enterState(&next, prev, w)
+	if prev.State == next.State && w.event != preserveWaiting {
+		next.Held = w.hold
+	} else {
+		m.enterState(&next, prev, w)
+	}
 	return next, r
 }
 
@@ -98,9 +118,10 @@ func (m *model) enterState(next, prev *Run, w *change) {
 		if w.by == byDeadline {
 			next.Autos++
 		}
-		if w.event == turnYielded {
+		if w.event == turnYielded || w.handBack {
 			next.Yielded++
 		}
+		next.Held = next.Held || w.hold
 	case running:
 		next.Attempt++
 	case waiting:
@@ -115,7 +136,7 @@ func (m *model) enterState(next, prev *Run, w *change) {
 			}
 		}
 	default:
-		next.Owner, next.Answer = 0, 0
+		next.Owner, next.Answer, next.Held = 0, 0, false
 	}
 }
 
@@ -154,7 +175,7 @@ func (m *model) store(s *State, next Run, w *change, r ruling, from runState, by
 		return broken
 	}
 	brokenLog := m.emit(s, &emission{transition: r.transition, from: from, next: next.visible(), id: w.id, code: w.code,
-		due: due})
+		due: due, handBack: w.handBack})
 	if broken == "" {
 		broken = brokenLog
 	}
@@ -200,7 +221,8 @@ func (m *model) outdateView(s *State, v *view, who, by actor, before *Run, guard
 
 // versionOf is the switch of the compare-and-set that guards a command.
 var versionOf = [...]Switch{reply: VersionReply, cancel: VersionCancel, fireDeadline: VersionDeadline,
-	recoverOrphan: VersionRecovery, reportLoss: VersionLoss}
+	recoverOrphan: VersionRecovery, reportLoss: VersionLoss,
+	resume: VersionResume}
 
 // releaseView ends a holder's view.
 func (s *State) releaseView(who actor) {

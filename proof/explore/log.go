@@ -20,6 +20,7 @@ type Log struct {
 	AnswerDue                   bool  // the last change of state accepted an answer
 	Begun                       bool
 	Yielded                     uint8
+	Held                        bool
 }
 
 // emission is everything that the events of a commit depend on.
@@ -30,6 +31,7 @@ type emission struct {
 	id         uint8  // of the question that is settled
 	code       string // empty for the transition's own
 	due        bool   // the deadline has passed
+	handBack   bool
 }
 
 // visible is the part of a record that is also in its events.
@@ -38,9 +40,12 @@ type visible struct {
 	attempt           uint8
 	pending, deadline uint8
 	autos             uint8
+	held              bool
 }
 
-func (r *Run) visible() visible { return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos} }
+func (r *Run) visible() visible {
+	return visible{r.State, r.Attempt, r.Pending, r.Deadline, r.Autos, r.Held}
+}
 
 // submission stands for the submission in place of a transition's index.
 const submission int8 = -2
@@ -132,6 +137,7 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		if l.State != waiting {
 			l.Open = 0
 		}
+		l.Held = l.Held && (l.State == waiting || l.State == queued)
 		if trigger == autoDecided.String() {
 			l.Autos++
 		}
@@ -141,6 +147,13 @@ func (l *Log) add(e contract.Emission, t *emission, trigger string) {
 		l.LastAuto = t.id
 	case fcmp.TypeYielded:
 		l.Yielded++
+		l.Held = t.next.held
+	case fcmp.TypeBlocked, fcmp.TypeUnblocked:
+		l.Held = e.Type == fcmp.TypeBlocked
+	case fcmp.TypeWarning:
+		if t.handBack {
+			l.Yielded++
+		}
 	case fcmp.TypeInputRequired:
 		l.Asked, l.Open = t.next.pending, t.next.pending
 	}
@@ -227,9 +240,20 @@ func (w *logWriter) data(kind string, t *emission) any {
 		}
 		return asked
 	case fcmp.TypeYielded:
-		return fcmp.Yielded{Code: "ENGINE_FAILED", Message: "503", Retry: 1, NotBefore: w.now}
+		y := fcmp.Yielded{Code: "ENGINE_FAILED", Message: "503", Retry: 1, NotBefore: w.now}
+		if t.next.held {
+			y.Choices = []string{"repeat", "end"}
+		}
+		return y
+	case fcmp.TypeBlocked:
+		return fcmp.Blocked{Code: "SESSION_RESUME_FAILED", Message: "gone", Choices: []string{"repeat", "end"}}
+	case fcmp.TypeUnblocked:
+		return fcmp.Unblocked{Cause: "resumed"}
 	case fcmp.TypeMessageFinal, fcmp.TypeMessageIntermediate:
 		return fcmp.MessageFinal{Text: "so it is"}
+	}
+	if t.handBack {
+		return fcmp.Warning{Code: "TURN_HANDED_BACK"}
 	}
 	return fcmp.Warning{Code: "ENGINE_DIAGNOSTIC"}
 }

@@ -42,7 +42,7 @@ func Murphi(source []byte, b Bounds) (string, error) {
 type murphi struct {
 	Version, Hash                     string
 	Bounds                            Bounds
-	Turns                             int
+	Turns, Choices                    int
 	Places, Events, Terminal, Initial string
 	Facts                             []string
 	Transitions, Gate, Waiting        []murphiRow
@@ -56,7 +56,7 @@ type murphiRow struct {
 func murphiOf(l *contract.Lifecycle, source []byte, b Bounds) murphi {
 	m := murphi{
 		Version: l.Version, Hash: fmt.Sprintf("%x", sha256.Sum256(source))[:8], Bounds: b, Turns: b.Attempts +
-			2*b.Faults, Initial: inMurphi("S", l.Submission.To),
+			2*b.Faults, Choices: max(b.Questions, choseEnd), Initial: inMurphi("S", l.Submission.To),
 	}
 	var runStates, events, endWork []string
 	for _, s := range l.States {

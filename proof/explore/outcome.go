@@ -2,8 +2,8 @@ package explore
 
 import "slices"
 
-// finish ends the turn in each way that the completion gate allows, by an interruption, and by a
-// passing failure.
+// finish ends the turn in each way that the completion gate allows, by an interruption, by a passing
+// failure, and by one for which the run is held.
 func (w *walk) finish(i int) {
 	n := &w.from.Nodes[i]
 	known := w.from.Run
@@ -40,6 +40,14 @@ func (w *walk) finish(i int) {
 	if next := w.newFault(); next != nil && !w.scenario.Sticky && !w.scenario.NoRepeatLeft {
 		w.put(next, i, Action{kind: putsOff, who: worker(i)}, w.changeFor(turnYielded, &known, i))
 	}
+	if next := w.newFault(); next != nil && !w.scenario.Sticky {
+		w.put(next, i, Action{kind: holds, who: worker(i)}, &change{event: turnYielded, extra: passing, node: i,
+			asked: true, hold: true})
+	}
+	if next := w.newFault(); next != nil && !w.scenario.Sticky {
+		w.put(next, i, Action{kind: handsBack, who: worker(i)}, &change{event: requeue, extra: workerGone, node: i,
+			handBack: true})
+	}
 }
 
 // outcomeNumber gives the verdict a number, for the text of a counter-example.
@@ -53,7 +61,8 @@ func (m *model) outcomeNumber(v verdict) uint8 {
 }
 
 // changeFor is what a worker wants to store for an outcome. An interrupted turn goes back to the
-// queue if it may be repeated, and fails otherwise.
+// queue if it may be repeated, and fails otherwise. A turn that is put off is held when no retry is
+// left.
 func (w *walk) changeFor(outcome eventKind, r *Run, i int) *change {
 	switch outcome {
 	case requeue:
@@ -63,7 +72,7 @@ func (w *walk) changeFor(outcome eventKind, r *Run, i int) *change {
 		}
 		return &change{event: reconcileFailed, extra: workerGone, node: i}
 	case turnYielded:
-		return &change{event: outcome, extra: passing, node: i, asked: true}
+		return &change{event: outcome, extra: passing, node: i, asked: true, hold: w.scenario.NoRepeatLeft}
 	case turnNeedsInput:
 		return &change{event: outcome, node: i, asked: true, handle: !w.scenario.Sticky}
 	}

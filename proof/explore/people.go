@@ -17,6 +17,7 @@ func (w *walk) person(i int) {
 	}
 	if i == 1 {
 		w.cancel(i)
+		w.resume(i)
 	}
 }
 
@@ -106,6 +107,19 @@ func (w *walk) cancel(i int) {
 	w.step(a, n, "")
 }
 
+// resume reads the run as lifecycle.Resume does.
+func (w *walk) resume(i int) {
+	if !w.from.Run.Held {
+		return
+	}
+	n := w.newStep()
+	n.Users[i] = Command{Task: resume, ID: choseRepeat}
+	w.step(Action{kind: readsToResume, who: user(i)}, n, "")
+	n = w.newStep()
+	n.Users[i] = Command{Task: resume, ID: choseEnd}
+	w.step(Action{kind: readsToGiveUp, who: user(i)}, n, "")
+}
+
 // personStores commits what the person decided. After a conflict the person reads the run again,
 // which is a step of its own.
 func (w *walk) personStores(i int, op Command) {
@@ -120,8 +134,15 @@ func (w *walk) personStores(i int, op Command) {
 		w.step(a, n, "")
 		return
 	}
-	if op.Task == cancel {
+	switch {
+	case op.Task == cancel:
 		w.commit(n, a, base, &change{event: runCanceled})
+		return
+	case op.Task == resume && op.ID == choseEnd:
+		w.commit(n, a, base, &change{event: runGivenUp})
+		return
+	case op.Task == resume:
+		w.commit(n, a, base, &change{event: runUnblocked})
 		return
 	}
 	by := byAda

@@ -42,7 +42,11 @@ func mayHappen(from runState, event eventKind, f facts) bool {
 	has := func(all facts) bool { return f&all == all }
 	switch event {
 	case turnStarted:
-		return has(slotHeld)
+		return has(slotHeld) && !has(heldFact)
+	case runBlocked:
+		return has(contextLost) && !has(sticky) && !has(heldFact)
+	case runUnblocked, runGivenUp:
+		return has(heldFact)
 	case turnNeedsInput:
 		return has(interactive) && (has(sticky) || has(handlePresent))
 	case replyAccepted:

@@ -58,7 +58,11 @@ var promises = []promise{
 	{"PI-09", "events and record agree", func(m *model, s *State) bool {
 		r, l := &s.Run, &s.Log
 		return m.bare || r.State == l.State && r.Attempt == l.Attempt && r.Asked == l.Asked && r.Autos == l.Autos &&
-			r.Pending == l.Open && r.Yielded == l.Yielded
+			r.Pending == l.Open && r.Yielded == l.Yielded && r.Held == l.Held
+	}},
+	{"PI-25", "a held run is in the queue or waits, and has no slot", func(_ *model, s *State) bool {
+		r := &s.Run
+		return !r.Held || (r.State == queued || r.State == waiting) && !r.Slot
 	}},
 	{"PI-19", "a turn that executes has an owner", func(_ *model, s *State) bool {
 		return s.Run.State != running || s.Run.Owner != 0

@@ -21,7 +21,7 @@ type State struct {
 	// Begun has a bit for each epoch whose turn was started.
 	Begun uint16
 	// Given is 1 + the answer that the last claim gave to its turn; 0 before the first claim, and
-	// after a turn that was put off, which gives its answer back.
+	// after a turn that was put off, held or handed back, which gives its answer back.
 	Given uint8
 
 	// StaleRun is the outdated record that StaleReader has read. The two are used only where a
@@ -38,8 +38,10 @@ type Run struct {
 	Epoch uint8
 	// Attempt and Asked count turns and questions.
 	Attempt, Asked uint8
-	// Yielded is how many of the attempts were put off for a passing reason.
+	// Yielded is how many of the attempts were put off, held or handed back.
 	Yielded uint8
+	// Held: the run does not go on before somebody ends its block.
+	Held bool
 	// Pending is the open question, Deadline the one whose deadline is stored, and Answer the one
 	// whose accepted answer waits for its turn to end; 0 for none.
 	Pending, Deadline, Answer uint8
@@ -122,15 +124,24 @@ const (
 	fireDeadline
 	recoverOrphan
 	reportLoss
+	resume
 )
 
 // Command is a command between the time it read the record and its commit.
 type Command struct {
 	Task task
-	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused.
+	// ID is the question that it is about. For recoverOrphan it is 1 when the session was refused, and
+	// 2 when the run is to be held; for resume it is the choice, choseRepeat or choseEnd.
 	ID   uint8
 	View view
 }
+
+// What ID stands for.
+const (
+	holdOrphan  = 2
+	choseRepeat = 1
+	choseEnd    = 2
+)
 
 // actor is who acts or holds a view: 0 for nobody, then users, workers, commits on their way, and
 // the upkeep of nodes.

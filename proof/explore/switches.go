@@ -14,6 +14,7 @@ const (
 	VersionDeadline               // of a passed deadline
 	VersionRecovery               // of recovery
 	VersionLoss                   // of the loss of a resident process
+	VersionResume                 // of a decision about a held run
 	VersionFinish                 // of a worker's outcome
 	VersionCreate                 // of a submission: the id is free
 
@@ -23,6 +24,7 @@ const (
 	FenceNode       // a worker's node owns the run
 	FenceEpoch      // a worker has the run's epoch
 	ClaimState      // only a queued run is claimed
+	ClaimHeld       // no held run is claimed
 	ClaimRegistered // only a registered node claims
 	ClaimCapacity   // only a free slot is given
 	ClaimHolder     // a run that has a slot is claimed only by its owner
@@ -60,12 +62,14 @@ var switchNames = [switches]string{
 	VersionDeadline: "version.deadline",
 	VersionRecovery: "version.recovery",
 	VersionLoss:     "version.loss",
+	VersionResume:   "version.resume",
 	VersionFinish:   "version.finish",
 	VersionCreate:   "version.create",
 	FenceRegistered: "fence.registered",
 	FenceNode:       "fence.node",
 	FenceEpoch:      "fence.epoch",
 	ClaimState:      "claim.state",
+	ClaimHeld:       "claim.held",
 	ClaimRegistered: "claim.registered",
 	ClaimCapacity:   "claim.capacity",
 	ClaimHolder:     "claim.holder",

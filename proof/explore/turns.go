@@ -5,7 +5,7 @@ func (w *walk) claim(i int) {
 	s := w.from
 	n, r := &s.Nodes[i], &s.Run
 	switch {
-	case r.State != queued && (!w.off[ClaimState] || w.over(r)):
+	case r.State != queued && (!w.off[ClaimState] || w.over(r)), r.Held && !w.off[ClaimHeld]:
 		return
 	case !n.Registered && !w.off[ClaimRegistered]:
 		return // the node rejoins
@@ -29,6 +29,9 @@ func (w *walk) storeClaim(s *State, i int, how actionKind) {
 		base.Epoch++
 	}
 	change := change{event: turnStarted, node: i}
+	if w.off[ClaimHeld] {
+		base.Held = false // it is not checked
+	}
 	if w.off[ClaimState] {
 		base.State = queued // the state is not checked
 	}

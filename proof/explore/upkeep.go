@@ -14,11 +14,16 @@ func (w *walk) upkeep(i int) {
 		w.planUpkeep(i, Action{kind: readsDeadline, who: who, arg: r.Deadline}, Command{Task: fireDeadline,
 			ID: r.Deadline})
 	}
-	switch recoverable := w.recoverable(s, i); {
-	case recoverable && r.State == waiting && !r.Slot: // it goes on, unless the engine refuses its session
+	recoverable, parked := w.recoverable(s, i), r.State == waiting && !r.Slot
+	switch {
+	case recoverable && parked && r.Held: // it waits for somebody's decision already
+	case recoverable && parked: // it goes on, unless the engine refuses its session
 		w.planUpkeep(i, Action{kind: readsRefusedOrphan, who: who}, Command{Task: recoverOrphan, ID: 1})
 	case recoverable:
 		w.planUpkeep(i, Action{kind: readsOrphan, who: who}, Command{Task: recoverOrphan})
+	}
+	if recoverable && !w.scenario.Sticky && !r.Held && (parked || r.State == running) {
+		w.planUpkeep(i, Action{kind: readsOrphanToHold, who: who}, Command{Task: recoverOrphan, ID: holdOrphan})
 	}
 	if r.State == waiting && r.Owner == owner(i+1) && w.scenario.Sticky && !n.Resident && n.Phase == idle {
 		w.planUpkeep(i, Action{kind: noticesLostProcess, who: who}, Command{Task: reportLoss, ID: r.Pending})
@@ -63,7 +68,7 @@ func (w *walk) commitUpkeep(i int, op Command) {
 	case reportLoss:
 		w.commit(s, a, base, &change{event: processLost})
 	default:
-		w.commitRecovery(s, i, a, base)
+		w.commitRecovery(s, i, a, base, op.ID == holdOrphan)
 	}
 }
 
@@ -77,7 +82,7 @@ func (w *walk) expire(r *Run) *change {
 }
 
 // commitRecovery settles an orphan.
-func (w *walk) commitRecovery(s *State, i int, a Action, base *Run) {
+func (w *walk) commitRecovery(s *State, i int, a Action, base *Run, hold bool) {
 	broken := ""
 	if !w.orphaned(s) {
 		broken = "PI-12: recovery settles a run whose owner is alive"
@@ -86,11 +91,18 @@ func (w *walk) commitRecovery(s *State, i int, a Action, base *Run) {
 		w.step(a, s, broken)
 		return
 	}
-	w.commit(s, a, base, w.recoverRun(base, i))
+	w.commit(s, a, base, w.recoverRun(base, i, hold))
 }
 
-// recoverRun returns the change that settles an orphan, or a parked run whose session is refused.
-func (w *walk) recoverRun(r *Run, i int) *change {
+// recoverRun returns the change that settles an orphan, or a parked run whose session is refused. With
+// hold, the host wants the run held.
+func (w *walk) recoverRun(r *Run, i int, hold bool) *change {
+	switch {
+	case hold && r.State == running:
+		return &change{event: turnYielded, extra: passing, node: i, hold: true}
+	case hold:
+		return &change{event: runBlocked, extra: contextLost, node: i, hold: true}
+	}
 	if r.State == running {
 		repeat := &change{event: requeue, extra: workerGone, node: i}
 		if _, ruled := w.decide(r, repeat); ruled.allowed() {

@@ -36,6 +36,9 @@ const (
 	reconcileFailed
 	requeue
 	turnYielded
+	runBlocked
+	runUnblocked
+	runGivenUp
 	eventKinds // their number
 )
 
@@ -43,7 +46,7 @@ var eventNames = [eventKinds]string{
 	"turn.started", "turn.needs_input", "turn.succeeded", "turn.failed", "interaction.reply.accepted",
 	"interaction.auto_decide.timeout",
 	"interaction.wait.timeout", "interaction.process.lost", "run.canceled", "restart.preserve_waiting",
-	"restart.reconcile_failed", "restart.requeue", "turn.yielded",
+	"restart.reconcile_failed", "restart.requeue", "turn.yielded", "run.blocked", "run.unblocked", "run.given_up",
 }
 
 func (h eventKind) String() string { return eventNames[h] }
@@ -73,6 +76,7 @@ const (
 	notDoneSaid
 	repeatsExhausted
 	passing
+	heldFact
 )
 
 var factNames = []string{
@@ -80,7 +84,7 @@ var factNames = []string{
 	"auto_decision_left", "worker_gone",
 	"context_lost", "repeatable", "attempts_exhausted", "process_ok", "done_marker", "question_asked",
 	"schema_declared", "output_valid", "schema_permissive",
-	"not_done_said", "repeats_exhausted", "passing",
+	"not_done_said", "repeats_exhausted", "passing", "held",
 }
 
 // when returns the fact if it holds.

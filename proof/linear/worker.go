@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/interlude-go/interlude/contract"
+	"github.com/interlude-go/interlude/fsm"
 )
 
 // claim starts the run's next turn on a node.
@@ -69,6 +70,12 @@ func (m *Model) fire(now run, c *Change) (next run, wrong string) {
 	facts["deadline_passed"] = now.Deadline != 0 && now.Deadline <= c.After.UpdatedAt.UnixMicro()
 	facts["worker_gone"] = now.left(now.Owner) || c.Fence != nil
 	facts["context_lost"] = now.left(now.Owner)
+	if c.Event == "restart.requeue" && slices.Contains(c.After.Warnings, fsm.WarnTurnHandedBack) {
+		facts["repeatable"] = true // its engine was not called (J1)
+	}
+	if t := &now.terms; t.MaxAttempts > 0 {
+		facts["attempts_exhausted"] = now.Attempt-c.After.Yielded >= t.MaxAttempts
+	}
 	code := ""
 	if c.Evidence != nil && now.State == "running" && isTurnEnd(c.Event) {
 		var rule contract.GateRule

@@ -35,7 +35,8 @@ func (e *ending) meant(*ending) string {
 		because = !w.plan.calm
 	case fsm.CodeTurnRepeatLimitExceeded: // J3: only after that many repeats
 		because = !w.plan.calm && e.plan.spec.Repeatable &&
-			e.requeued(fsm.EventRestartRequeue)+e.requeued(fsm.EventTurnYielded) >= lifecycle.DefaultMaxRepeats
+			e.requeued(fsm.EventRestartRequeue)-len(e.handedBack())+e.requeued(fsm.EventTurnYielded) >=
+				lifecycle.DefaultMaxRepeats
 	case fsm.CodeSessionResumeFailed:
 		because = e.plan.expires > 0
 	}

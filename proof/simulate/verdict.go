@@ -150,18 +150,38 @@ func (e *ending) requeued(by fsm.Event) (n int) {
 	return n
 }
 
+// handedBack are the attempts that went back to the queue before their engine was called (J1).
+func (e *ending) handedBack() map[int]bool {
+	attempts := make(map[int]bool)
+	for _, event := range e.log {
+		var w fcmp.Warning
+		if event.Type == fcmp.TypeWarning && event.Decode(&w) == nil && w.Code == string(fsm.WarnTurnHandedBack) {
+			attempts[event.Meta.Attempt] = true
+		}
+	}
+	return attempts
+}
+
 // executed explains which answer was not executed, or was executed too often. Each must be executed
 // once; it may be executed again only if the run may repeat turns.
 func (e *ending) executed(*ending) string {
-	requeued, putOff := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded)
+	requeued, putOff, handedBack := e.requeued(fsm.EventRestartRequeue), e.requeued(fsm.EventTurnYielded), e.handedBack()
+	requeued -= len(handedBack)
 	if requeued > 0 && !e.plan.spec.Repeatable {
 		return "a turn was repeated, which it may not be"
 	}
-	if putOff != e.run.Yielded || putOff > 0 && (e.plan.spec.Retry == nil || e.plan.sticky) {
+	yielded := putOff
+	if e.run.MaxAttempts > 0 {
+		yielded += len(handedBack)
+	}
+	if yielded != e.run.Yielded || putOff > 0 && (e.plan.spec.Retry == nil || e.plan.sticky) {
 		return fmt.Sprintf("%d turns were put off, and the record says %d", putOff, e.run.Yielded)
 	}
 	heard, answers := make(map[int]int), e.answers()
 	for _, c := range e.calls {
+		if handedBack[c.attempt] {
+			return fmt.Sprintf("attempt %d was executed, and handed back as one that was not", c.attempt)
+		}
 		heard[c.answer]++
 		if c.answer > len(answers) {
 			return fmt.Sprintf("attempt %d went on with an answer to %d, which nobody gave", c.attempt, c.answer)

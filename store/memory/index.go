@@ -71,8 +71,10 @@ type index struct {
 	sticky    *ordered[belonging] // queued with a slot
 	owned     *ordered[belonging]
 	finished  *ordered[moment]
-	held      map[string]int  // slots by pool
-	heldByKey map[tenancy]int // slots by pool and key
+	blocked   *ordered[moment] // held, by creation
+	retried   *ordered[moment] // held until a time, by that
+	held      map[string]int   // slots by pool
+	heldByKey map[tenancy]int  // slots by pool and key
 	isDelayed map[string]bool
 }
 
@@ -81,7 +83,7 @@ func newIndex() index {
 		created: newOrdered(compareMoments), waiting: newOrdered(compareMoments), deadlines: newOrdered(compareMoments),
 		delayed: newOrdered(compareMoments), ready: newOrdered(comparePlaces), sticky: newOrdered(compareBelongings),
 		owned: newOrdered(compareBelongings), finished: newOrdered(compareMoments),
-		held: make(map[string]int), heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
+		blocked: newOrdered(compareMoments), retried: newOrdered(compareMoments), held: make(map[string]int), heldByKey: make(map[tenancy]int), isDelayed: make(map[string]bool),
 	}
 }
 
@@ -99,7 +101,14 @@ func (x *index) add(r *store.Run) {
 	if r.Owner != "" {
 		x.owned.add(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
+	if r.Held() {
+		x.blocked.add(at(r.CreatedAt, r.ID))
+		if !r.Block.Until.IsZero() {
+			x.retried.add(at(r.Block.Until, r.ID))
+		}
+	}
 	switch {
+	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.add(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && r.NotBefore.After(r.UpdatedAt):
@@ -125,7 +134,14 @@ func (x *index) remove(r *store.Run) {
 	if r.Owner != "" {
 		x.owned.remove(belonging{r.Owner, !r.Slot, moment{0, r.ID}})
 	}
+	if r.Held() {
+		x.blocked.remove(at(r.CreatedAt, r.ID))
+		if !r.Block.Until.IsZero() {
+			x.retried.remove(at(r.Block.Until, r.ID))
+		}
+	}
 	switch {
+	case r.State == fsm.StateQueued && r.Held():
 	case r.State == fsm.StateQueued && r.Slot:
 		x.sticky.remove(belonging{r.Owner, false, at(r.QueuedAt, r.ID)})
 	case r.State == fsm.StateQueued && x.isDelayed[r.ID]:

@@ -55,6 +55,9 @@ func (s *Store) Spec(ctx context.Context, id string) ([]byte, error) {
 
 // Runs implements store.Reader.
 func (s *Store) Runs(ctx context.Context, q store.Query) (store.Page, error) {
+	if q.Held {
+		return s.list(ctx, q, s.index.blocked, func(r *store.Run) time.Time { return r.CreatedAt })
+	}
 	return s.list(ctx, q, s.index.created, func(r *store.Run) time.Time { return r.CreatedAt })
 }
 
@@ -185,13 +188,15 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, time.Time{}, err
 	}
-	s.index.deadlines.from(start, func(m moment) bool {
-		if m.at > now.UnixMicro() || len(due) == limit {
-			return false
-		}
-		due = append(due, s.view(&s.runs[m.id].run))
-		return true
-	})
+	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.retried} {
+		by.from(start, func(m moment) bool {
+			if m.at > now.UnixMicro() || len(due) == limit {
+				return false
+			}
+			due = append(due, s.view(&s.runs[m.id].run))
+			return true
+		})
+	}
 	later := func(m moment) bool { return m.at <= now.UnixMicro() }
 	for _, by := range []*ordered[moment]{s.index.deadlines, s.index.delayed} {
 		if m, ok := by.first(later); ok && (next.IsZero() || m.at < next.UnixMicro()) {

@@ -11,14 +11,14 @@ import (
 )
 
 // Survey implements store.Surveyor. It walks through the runs that are ready or delayed, that are
-// due and that hold a slot; the index has the other counts.
+// due, that are held and that hold a slot; the index has the other counts.
 func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.checkOpen(ctx); err != nil {
 		return store.Survey{}, err
 	}
-	x := &s.index
+	x, heldInQueue := &s.index, 0
 	survey := store.Survey{
 		Queued: x.ready.size + x.delayed.size + x.sticky.size, Running: s.running(), Waiting: x.waiting.size,
 		Nodes: len(s.nodes), Usage: s.usage,
@@ -26,6 +26,15 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 	if oldest, ok := x.waiting.first(start); ok {
 		survey.OldestWaiting = oldest.time()
 	}
+	x.blocked.from(start, func(m moment) bool {
+		r := &s.runs[m.id].run
+		survey.AddHeld(1, r.HeldSince())
+		if r.State == fsm.StateQueued {
+			heldInQueue++
+		}
+		return true
+	})
+	survey.Queued += heldInQueue
 	upTo(x.deadlines, now, func(string) { survey.Due++ })
 	pools, engines := s.queued(now)
 	for _, name := range slices.Sorted(maps.Keys(s.pools)) {
@@ -34,7 +43,7 @@ func (s *Store) Survey(ctx context.Context, now time.Time) (store.Survey, error)
 		survey.Add(p)
 	}
 	survey.AddEngines(engines, s.listNodes())
-	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size
+	survey.Delayed = survey.Queued - survey.Ready - x.sticky.size - heldInQueue
 	return survey, nil
 }
 

@@ -107,11 +107,16 @@ func (l listing) text(q store.Query) (string, []any, error) {
 		}
 		f.and("s.state = ANY ($%d::text[])", states)
 	}
+	// The planner would rather walk in the listing's order, and pass over all runs that are not held.
+	states := "interlude.states"
+	if q.Held {
+		states = "(SELECT * FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > " + heldRange + " OFFSET 0)"
+	}
 	if len(q.Labels) > 0 {
 		f.and("r.labels @> $%d::text[]", labelTexts(q.Labels))
 	}
 	f.args = append(f.args, q.Limit+1)
-	return fmt.Sprintf("SELECT "+view+" FROM interlude.runs r JOIN interlude.states s ON s.n = r.n WHERE %s "+
+	return fmt.Sprintf("SELECT "+view+" FROM interlude.runs r JOIN "+states+" s ON s.n = r.n WHERE %s "+
 		"ORDER BY %s%s, %s%s LIMIT $%d",
 		strings.Join(f.where, " AND "), l.column, order, l.id, order, len(f.args)), f.args, nil
 }

@@ -1,6 +1,11 @@
 package postgres
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/interlude-go/interlude/store/internal/entry"
+)
 
 // statement is a statement of this package, by its index in texts.
 type statement int
@@ -43,6 +48,13 @@ const indexPlans = `set_config('enable_seqscan', 'off', true), set_config('enabl
 
 // nestedLoops has the planner look up each row that a list names, however few rows the table has yet.
 const nestedLoops = `set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+
+// The values of delayed_until that held runs have, as package entry divides them.
+var (
+	heldRange   = strconv.FormatInt(entry.Held, 10)
+	heldFrom    = strconv.FormatInt(entry.HeldFrom, 10)
+	heldWaiting = strconv.FormatInt(entry.HeldWaiting, 10)
+)
 
 // idleTimeout bounds how long a transaction of more than one exchange keeps its locks when its
 // process is stopped in the middle.

@@ -12,8 +12,8 @@ import (
 var (
 	// surveyText counts each figure in the index that holds only what it counts.
 	surveyText = sql(`SELECT p.name, p.capacity, p.key_capacity, coalesce(h.held, 0), coalesce(r.ready, 0), r.oldest,
-			t.running, t.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, u.input, u.output, u.cost, u.worked,
-			e.engines, e.queued, e.oldest, e.nodes
+			t.running, t.queued + b.queued, w.waiting, w.oldest, d.due, l.delayed, n.nodes, u.input, u.output, u.cost, u.worked,
+			e.engines, e.queued, e.oldest, e.nodes, b.held, b.oldest
 		FROM (SELECT count(*) AS nodes FROM interlude.nodes) n
 		CROSS JOIN (SELECT count(*) FILTER (WHERE state = 'running') AS running,
 			count(*) FILTER (WHERE state = 'queued') AS queued
@@ -23,7 +23,10 @@ var (
 		CROSS JOIN (SELECT count(*) AS due FROM interlude.states WHERE deadline IS NOT NULL
 			AND deadline <= $1::bigint) d
 		CROSS JOIN (SELECT count(*) AS delayed FROM interlude.states WHERE delayed_until IS NOT NULL
-			AND delayed_until > $1::bigint) l
+			AND delayed_until > $1::bigint AND delayed_until < ` + heldRange + `) l
+		CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE asked_at IS NULL) AS queued,
+				min(CASE WHEN asked_at IS NULL THEN queued_at ELSE delayed_until - ` + heldWaiting + ` END) AS oldest
+			FROM interlude.states WHERE delayed_until IS NOT NULL AND delayed_until > ` + heldRange + `) b
 		CROSS JOIN (SELECT coalesce(sum(t.input), 0)::bigint AS input, coalesce(sum(t.output), 0)::bigint AS output,
 				coalesce(sum(t.cost), 0)::bigint AS cost, coalesce(sum(t.worked), 0)::bigint AS worked
 			FROM (
@@ -33,7 +36,7 @@ var (
 				UNION ALL
 				SELECT n FROM interlude.states WHERE ready
 				UNION ALL
-				SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL
+				SELECT n FROM interlude.states WHERE delayed_until IS NOT NULL AND asked_at IS NULL
 			) AS o
 			CROSS JOIN LATERAL (SELECT sum(input) AS input, sum(output) AS output, sum(cost) AS cost,
 				sum(worked) AS worked FROM interlude.usage WHERE usage.run = o.n) AS t
@@ -47,7 +50,7 @@ var (
 				SELECT engine, queued_at AS since FROM interlude.states WHERE ready
 				UNION ALL
 				SELECT engine, CASE WHEN delayed_until <= $1::bigint THEN queued_at END FROM interlude.states
-					WHERE delayed_until IS NOT NULL
+					WHERE delayed_until IS NOT NULL AND delayed_until < ` + heldRange + `
 			) AS parts GROUP BY engine) q) e
 		LEFT JOIN interlude.pools p ON true
 		LEFT JOIN (SELECT pool, count(*) AS held FROM interlude.states WHERE slot GROUP BY pool) h ON h.pool = p.name
@@ -66,7 +69,7 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		var name *string
 		var capacity, keyCapacity *int
 		var p store.PoolSurvey
-		var oldestReady, oldestWaiting *int64
+		var oldestReady, oldestWaiting, oldestHeld *int64
 		var engines [][]byte
 		var queued, nodes []int
 		var oldest []*int64
@@ -74,11 +77,11 @@ func (r *reader) Survey(ctx context.Context, now time.Time) (survey store.Survey
 		err := row.Scan(&name, &capacity, &keyCapacity, &p.Held, &p.Ready, &oldestReady,
 			&survey.Running, &survey.Queued, &survey.Waiting, &oldestWaiting, &survey.Due, &survey.Delayed,
 			&survey.Nodes, &input, &output, &cost, &worked,
-			&engines, &queued, &oldest, &nodes)
+			&engines, &queued, &oldest, &nodes, &survey.Held, &oldestHeld)
 		if err != nil {
 			return none, err
 		}
-		survey.OldestWaiting = timeOrZero(oldestWaiting)
+		survey.OldestWaiting, survey.OldestHeld = timeOrZero(oldestWaiting), timeOrZero(oldestHeld)
 		survey.Usage = usageFrom(input, output, cost, worked)
 		survey.Engines = nil // the same in each row
 		for i, e := range engines {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // listing is an order in which runs are listed.
@@ -77,7 +78,7 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 			some, err = c.listByLabel(ctx, rarest, f, order, limit, int64(want))
 		} else {
 			f.hasLabels(labels, func(int64) bool { return false })
-			some, err = c.records(ctx, "SELECT "+view+" FROM runs WHERE "+f.text()+order+limit,
+			some, err = c.records(ctx, "SELECT "+view+from(q)+" WHERE "+f.text()+order+limit,
 				append(f.args, int64(want))...)
 		}
 		if err != nil {
@@ -94,6 +95,15 @@ func (c *conn) list(ctx context.Context, q store.Query, l listing) (page []store
 		last := &some[len(some)-1]
 		q.After = store.Cursor{At: l.key(last), ID: last.ID}.String()
 	}
+}
+
+// from names the table, and the index by which held runs are found: a walk in the listing's order
+// would pass over all others.
+func from(q store.Query) string {
+	if q.Held {
+		return " FROM runs INDEXED BY runs_delayed"
+	}
+	return " FROM runs"
 }
 
 // filter is the conditions of a query and their arguments.
@@ -127,6 +137,9 @@ func filterOf(q store.Query, column string) (f filter, _ error) {
 	}
 	if q.Key != "" {
 		f.and("key = ?", q.Key)
+	}
+	if q.Held {
+		f.and("delayed_until IS NOT NULL AND delayed_until > ?", entry.Held)
 	}
 	if len(q.States) > 0 {
 		states := make([]driver.Value, len(q.States))

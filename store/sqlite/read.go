@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/interlude-go/interlude/interaction"
@@ -218,9 +219,16 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 			if err != nil {
 				return err
 			}
+			if len(due) < limit {
+				held, err := c.records(ctx, heldDueText, entry.Held, entry.HeldFrom+now.UnixMicro(), int64(limit-len(due)))
+				if err != nil {
+					return err
+				}
+				due = append(due, held...)
+			}
 			for _, query := range []string{
 				`SELECT min(deadline) FROM runs WHERE deadline IS NOT NULL AND deadline > ?`,
-				`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`,
+				nextDelayedText,
 			} {
 				r, err := c.one(query, now.UnixMicro())
 				if err != nil {
@@ -235,6 +243,15 @@ func (s *Store) Due(ctx context.Context, now time.Time, limit int) (due []store.
 	})
 	return due, next, err
 }
+
+var (
+	// heldDueText finds the held runs whose time has come.
+	heldDueText = `SELECT ` + view + ` FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ? AND delayed_until <= ?
+		ORDER BY delayed_until LIMIT ? + 0`
+	// nextDelayedText finds the next not-before time. Held runs are beyond.
+	nextDelayedText = fmt.Sprintf(`SELECT min(delayed_until) FROM runs WHERE delayed_until IS NOT NULL
+		AND delayed_until > ? AND delayed_until < %d`, entry.Held)
+)
 
 // time is a column in microseconds; zero for NULL.
 func (r row) time(i int) time.Time {

@@ -7,10 +7,11 @@ import (
 
 	"github.com/interlude-go/interlude/slots"
 	"github.com/interlude-go/interlude/store"
+	"github.com/interlude-go/interlude/store/internal/entry"
 )
 
 // Survey implements store.Surveyor. Each figure is counted in an index that holds only what it
-// counts. Rows are read only of runs that hold a slot, and of those that are delayed no longer.
+// counts. Rows are read only of runs that hold a slot, of those that are delayed no longer, and of those that are held.
 func (s *Store) Survey(ctx context.Context, now time.Time) (survey store.Survey, _ error) {
 	err := s.read(ctx, func(c *conn) error {
 		return c.snapshot(func() (err error) {
@@ -47,7 +48,14 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 		e.Queued = int(r.int(1))
 		engines[r.text(0)] = e
 		s.Delayed += e.Queued
-	}, `SELECT engine, count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ? GROUP BY engine`, now)
+	}, `SELECT engine, count(*) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?
+		AND delayed_until < ? GROUP BY engine`, now, entry.Held)
+	scan(func(r row) {
+		s.AddHeld(int(r.int(0)), r.time(2))
+		s.Queued += int(r.int(1))
+	}, `SELECT count(*), count(*) FILTER (WHERE asked_at IS NULL), min(CASE WHEN asked_at IS NULL THEN queued_at
+		ELSE delayed_until - ? END) FROM runs WHERE delayed_until IS NOT NULL AND delayed_until > ?`, entry.HeldWaiting,
+		entry.Held)
 
 	pools := make(map[string]store.PoolSurvey)
 	scan(func(r row) {
@@ -69,7 +77,7 @@ func (c *conn) survey(ctx context.Context, now int64) (s store.Survey, err error
 	scan(func(row) { used = true }, `SELECT 1 FROM usage LIMIT 1`)
 	if used {
 		for _, open := range []string{`asked_at IS NOT NULL`, `slot = 1 AND asked_at IS NULL`, `ready = 1`,
-			`delayed_until IS NOT NULL`} {
+			`delayed_until IS NOT NULL AND asked_at IS NULL`} {
 			scan(func(r row) { s.Usage.Add(r.usage(0)) }, `SELECT sum(u.input), sum(u.output), sum(u.cost), sum(u.worked)
 				FROM runs CROSS JOIN usage AS u ON u.run = runs.n WHERE `+open)
 		}

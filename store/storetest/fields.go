@@ -33,6 +33,7 @@ var fieldCases = []promised{
 			until := w.now.Add(time.Second)
 			keep(putOff(w.start("n"), w.tick(), until))
 			w.now = until
+			keep(unblocked(keep(Held(w.start("n"), w.tick(), w.now.Add(time.Hour))), w.tick()))
 			r := w.start("n")
 			parked := Asked(r, w.tick(), true, w.now.Add(time.Hour))
 			parking(&parked.Run)
@@ -123,6 +124,7 @@ var fieldCases = []promised{
 
 func submitted(r *store.Run) {
 	r.MaxAttempts, r.MaxAutoDecisions, r.Repeatable, r.MaxRepeats, r.Repeats = 7, 3, true, 5, 2
+	r.OnInterrupt, r.Hold = store.InterruptAsk, store.HoldOn
 	r.Key, r.Priority, r.NotBefore = "tenant ü", -5, r.CreatedAt.Add(-time.Microsecond)
 	r.Labels = map[string]string{"team": "blue", "": "empty name", "quote\"": "line\nbreak"}
 	r.SessionTimeout = 90*time.Second + time.Nanosecond

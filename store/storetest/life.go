@@ -93,6 +93,9 @@ func Answered(prev store.Run, now time.Time, key string) store.Commit {
 	record := interaction.Settle(*prev.Pending, answer, key, reply.Digest())
 	c := queuedAgain(prev, now)
 	c.Run.Pending, c.Run.Deadline, c.Run.Answer = nil, time.Time{}, &answer
+	if prev.Held() {
+		c.Run.Block = aHold(now.Add(time.Second))
+	}
 	c.Settled = &record
 	return c
 }

@@ -250,6 +250,9 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		if until.After(r.NotBefore) && rapid.Bool().Draw(rt, "put off") {
 			return putOff(r, m.now, until)
 		}
+		if rapid.Bool().Draw(rt, "held") {
+			return Held(r, m.now, rapid.SampledFrom([]time.Time{{}, until}).Draw(rt, "until"))
+		}
 		c := queuedAgain(r, m.now)
 		if rapid.Bool().Draw(rt, "backs off") {
 			c.Run.Repeats++
@@ -261,6 +264,10 @@ func (m *machine) step(rt *rapid.T, r store.Run) store.Commit {
 		return c
 	case r.State == fsm.StateRunning && choice == 3:
 		return reported(r, m.now)
+	case r.Held() && choice < 2:
+		return unblocked(r, m.now)
+	case r.State == fsm.StateWaitingUser && !r.Slot && choice == 0:
+		return blocked(r, m.now)
 	case r.State == fsm.StateWaitingUser && choice < 4:
 		c := Answered(r, m.now, rapid.SampledFrom(replyKeys).Draw(rt, "key"))
 		if rapid.Bool().Draw(rt, "automatic") {

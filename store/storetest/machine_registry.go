@@ -129,10 +129,14 @@ func (m *machine) falls(rt *rapid.T) {
 	limit := rapid.IntRange(1, 4).Draw(rt, "limit")
 	due, next, err := m.store(rt).Due(m.ctx, m.now, limit)
 	require.NoError(rt, err)
-	want := m.due(m.now)
+	want := append(m.due(m.now), m.holdsDue(m.now)...)
 	require.Len(rt, due, min(limit, len(want)))
 	for i, r := range due {
 		require.Equal(rt, want[i].Deadline, r.Deadline)
+		require.Equal(rt, want[i].Held() && want[i].State == fsm.StateQueued, r.Held() && r.State == fsm.StateQueued)
+		if want[i].Deadline.IsZero() {
+			require.Equal(rt, want[i].Block.Until, r.Block.Until)
+		}
 		require.Equal(rt, text(rt, m.view(m.runs[r.ID])), text(rt, r))
 	}
 	require.Equal(rt, m.next(m.now), next)
@@ -166,6 +170,7 @@ func (m *machine) lists(rt *rapid.T) {
 		Key:    rapid.SampledFrom([]string{"", "a"}).Draw(rt, "key"),
 		Newest: rapid.Bool().Draw(rt, "newest"), Limit: rapid.IntRange(1, 5).Draw(rt, "limit"),
 	}
+	q.Held = rapid.IntRange(0, 2).Draw(rt, "held") == 0
 	if rapid.Bool().Draw(rt, "by state") {
 		q.States = []fsm.State{fsm.StateQueued, fsm.StateWaitingUser, fsm.StateCanceled}
 	}
@@ -177,7 +182,7 @@ func (m *machine) lists(rt *rapid.T) {
 	}
 	want := ids(by(m.where(func(r store.Run) bool {
 		return (!inbox || r.State == fsm.StateWaitingUser) && (q.Pool == "" || r.Pool == q.Pool) &&
-			(q.Key == "" || r.Key == q.Key) &&
+			(q.Key == "" || r.Key == q.Key) && (!q.Held || r.Held()) &&
 			(q.States == nil || slices.Contains(q.States, r.State))
 	}), at))
 	if q.Newest {

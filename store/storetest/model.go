@@ -127,11 +127,24 @@ func (m *model) due(now time.Time) []store.Run {
 	return by(due, func(r store.Run) time.Time { return r.Deadline })
 }
 
+// holdsDue are the held runs whose time has come.
+func (m *model) holdsDue(now time.Time) []store.Run {
+	due := m.where(func(r store.Run) bool {
+		return r.State == fsm.StateQueued && r.Held() && !r.Block.Until.IsZero() && !r.Block.Until.After(now)
+	})
+	return by(due, func(r store.Run) time.Time { return r.Block.Until })
+}
+
+// isReady reports whether a claim at now may pick the run.
+func isReady(r store.Run, now time.Time) bool {
+	return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !r.NotBefore.After(now)
+}
+
 // next returns the first time after now at which something falls due.
 func (m *model) next(now time.Time) (next time.Time) {
 	for _, s := range m.runs {
 		at := s.run.Deadline
-		if s.run.State == fsm.StateQueued && !s.run.Slot {
+		if s.run.State == fsm.StateQueued && !s.run.Slot && !s.run.Held() {
 			at = s.run.NotBefore
 		}
 		if at.After(now) && (next.IsZero() || at.Before(next)) {
@@ -161,15 +174,19 @@ func (m *model) use() []store.PoolUse {
 
 // survey counts everything, run by run.
 func (m *model) survey(now time.Time) store.Survey {
-	isReady := func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(now) }
+	isReady := func(r store.Run) bool { return isReady(r, now) }
+	held := by(m.where(func(r store.Run) bool { return r.Held() }), func(r store.Run) time.Time { return r.HeldSince() })
 	waiting := by(m.where(func(r store.Run) bool {
 		return r.Pending != nil
 	}), func(r store.Run) time.Time { return r.Pending.AskedAt })
 	s := store.Survey{
 		Queued:  len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued })),
 		Running: len(m.where(func(r store.Run) bool { return r.State == fsm.StateRunning })),
-		Delayed: len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !isReady(r) })),
-		Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+		Delayed: len(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot && !r.Held() && !isReady(r) })),
+		Held:    len(held), Waiting: len(waiting), Due: len(m.due(now)), Nodes: len(m.nodes),
+	}
+	if len(held) > 0 {
+		s.OldestHeld = held[0].HeldSince()
 	}
 	if len(waiting) > 0 {
 		s.OldestWaiting = waiting[0].Pending.AskedAt
@@ -191,7 +208,9 @@ func (m *model) survey(now time.Time) store.Survey {
 // engines counts the runs that want a slot, by engine.
 func (m *model) engines(isReady func(store.Run) bool) (all []store.EngineSurvey) {
 	byEngine := map[string][]store.Run{}
-	for _, r := range by(m.where(func(r store.Run) bool { return r.State == fsm.StateQueued && !r.Slot }), queuedAt) {
+	for _, r := range by(m.where(func(r store.Run) bool {
+		return r.State == fsm.StateQueued && !r.Slot && !r.Held()
+	}), queuedAt) {
 		byEngine[r.Engine] = append(byEngine[r.Engine], r)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byEngine)) {

@@ -78,8 +78,7 @@ func queuedAt(r store.Run) time.Time { return r.QueuedAt }
 func (p *picks) lanes() map[lane][]string {
 	lanes := map[lane][]string{}
 	ready := p.where(func(r store.Run) bool {
-		return r.State == fsm.StateQueued && !r.Slot && !r.NotBefore.After(p.now) && (p.engines == nil ||
-			slices.Contains(p.engines, r.Engine))
+		return isReady(r, p.now) && (p.engines == nil || slices.Contains(p.engines, r.Engine))
 	})
 	for _, r := range by(ready, queuedAt) {
 		lanes[laneOf(r)] = append(lanes[laneOf(r)], r.ID)

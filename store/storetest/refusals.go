@@ -326,6 +326,8 @@ var submissionFaults = []fault{
 	{"max auto decisions", func(c *store.Commit) { c.Run.MaxAutoDecisions++ }},
 	{"repeatable", func(c *store.Commit) { c.Run.Repeatable = true }},
 	{"max repeats", func(c *store.Commit) { c.Run.MaxRepeats++ }},
+	{"on interrupt", func(c *store.Commit) { c.Run.OnInterrupt = store.InterruptAsk }},
+	{"hold", func(c *store.Commit) { c.Run.Hold = store.HoldOn }},
 	{"pool", func(c *store.Commit) { c.Run.Pool = "q" }},
 	{"key", func(c *store.Commit) { c.Run.Key = "other" }},
 	{"priority", func(c *store.Commit) { c.Run.Priority++ }},

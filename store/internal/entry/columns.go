@@ -11,9 +11,11 @@ import (
 // and a run whose column is NULL is not in that column's partial index: so a parked run is not in
 // the queue, and a finished one is nearly nowhere.
 type Columns struct {
-	QueuedAt     time.Time // queued
-	Ready        bool      // queued, wants a slot, and its not-before time has come
-	DelayedUntil time.Time // queued, wants a slot, and is held back by its not-before time
+	QueuedAt time.Time // queued
+	Ready    bool      // queued, wants a slot, and its not-before time has come
+	// DelayedUntil: queued, wants a slot, and is held back by its not-before time; or held, and then
+	// in a range of its own, see HeldFrom.
+	DelayedUntil time.Time
 	Slot         bool
 	Owner        string
 	AskedAt      time.Time // waiting for an answer
@@ -28,14 +30,46 @@ func ColumnsOf(r *store.Run) Columns {
 		c.QueuedAt = r.QueuedAt
 		switch {
 		case r.Slot: // the next turn of a sticky run, which its owner alone claims
+		case r.Held():
 		case r.NotBefore.After(r.UpdatedAt):
 			c.DelayedUntil = r.NotBefore
 		default:
 			c.Ready = true
 		}
 	}
+	if r.Held() {
+		c.DelayedUntil = heldColumn(r)
+	}
 	if r.Pending != nil {
 		c.AskedAt = r.Pending.AskedAt
 	}
 	return c
+}
+
+// Held runs share the column of those that are delayed, in a range beyond every time of the
+// calendar. So nobody claims them, nodes of earlier releases included, and one index finds them all:
+//
+//	HeldFrom + Until   queued, until somebody's decision or that time
+//	heldForGood        queued, until somebody's decision
+//	HeldWaiting + T    waiting, held since T
+//
+// The numbers are in microseconds. Times of the years 0 to 9999 lie between -0.7e17 and 2.6e17.
+const (
+	// Held is below the range, and above every other value of the column.
+	Held        int64 = 3e17
+	HeldFrom    int64 = 4e17
+	heldForGood int64 = 7e17
+	HeldWaiting int64 = 8e17
+)
+
+// heldColumn is DelayedUntil of a held run.
+func heldColumn(r *store.Run) time.Time {
+	at := heldForGood
+	switch {
+	case r.State == fsm.StateWaitingUser:
+		at = HeldWaiting + r.HeldSince().UnixMicro()
+	case !r.Block.Until.IsZero():
+		at = HeldFrom + r.Block.Until.UnixMicro()
+	}
+	return time.UnixMicro(at).UTC()
 }

@@ -1,0 +1,438 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/interlude-go/interlude/engine"
+	"github.com/interlude-go/interlude/fsm"
+	"github.com/interlude-go/interlude/interaction"
+	"github.com/interlude-go/interlude/store"
+)
+
+// lastsUntil returns an agent whose turns last until they are interrupted, but for those with a number
+// above last, which succeed.
+func lastsUntil(last int) agent {
+	return agent{turn: func(ctx context.Context, t engine.Turn) (engine.Outcome, error) {
+		if t.Attempt > last {
+			return finished(), nil
+		}
+		<-ctx.Done()
+		return engine.Outcome{}, context.Cause(ctx)
+	}}
+}
+
+// J1, E4: what becomes of a turn that Grace cannot wait for is what the spec says, else the host.
+func TestJ1InterruptedTurns(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec   Spec
+		config Config
+		state  fsm.State
+		held   bool
+	}{
+		"nobody says anything":  {state: fsm.StateFailed},
+		"the host: repeat":      {config: Config{OnInterrupt: Repeat}, state: fsm.StateQueued},
+		"the host: ask":         {config: Config{OnInterrupt: Ask}, state: fsm.StateQueued, held: true},
+		"the host is forgiving": {config: Config{Forgiving: true}, state: fsm.StateQueued, held: true},
+		"forgiving, but repeat": {config: Config{Forgiving: true, OnInterrupt: Repeat}, state: fsm.StateQueued},
+		"the spec: fail":        {spec: Spec{OnInterrupt: Fail}, config: Config{Forgiving: true}, state: fsm.StateFailed},
+		"the spec: repeat":      {spec: Spec{OnInterrupt: Repeat}, state: fsm.StateQueued},
+		"the spec: repeatable":  {spec: Spec{Repeatable: true}, config: Config{Forgiving: true}, state: fsm.StateQueued},
+		"the spec: ask":         {spec: Spec{OnInterrupt: Ask}, state: fsm.StateQueued, held: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				c.config.Store, c.config.Engine, c.config.Grace = s, lastsUntil(1), -1
+				lc, stop := serve(t, c.config)
+				c.spec.ID, c.spec.Prompt = "r", "x"
+				_, err := lc.Submit(t.Context(), c.spec)
+				require.NoError(t, err)
+				synctest.Wait()
+				stop()
+				run := in(t, clientOf(t, s), "r", c.state)
+				require.Equal(t, c.held, run.Held())
+				if c.state == fsm.StateFailed {
+					require.Equal(t, fsm.CodeOrchestratorRestartInterrupted, run.Error.Code)
+				}
+				if c.held {
+					require.Equal(t, &store.Block{
+						Kind: store.BlockHeld, Code: fsm.CodeOrchestratorRestartInterrupted,
+						Reason: "the host shut down during the turn", Choices: []Choice{ChoiceRepeat, ChoiceEnd},
+					}, run.Block)
+					require.Equal(t, []int{1, 1, 0}, []int{run.Yielded, run.Holds, run.Repeats})
+				}
+			})
+		})
+	}
+}
+
+// J1: an accepted answer survives a shutdown and a kill; whoever asks after it finds the run, and it
+// goes on with the answer when somebody says so.
+func TestJ1AnAnswerIsNotSpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		var answers []string
+		e := agent{turn: func(ctx context.Context, in engine.Turn) (engine.Outcome, error) {
+			if len(in.Answers) == 0 {
+				return asksOnce().turn(ctx, in)
+			}
+			if answers = append(answers, in.Answers[0].Text); len(answers) < 3 {
+				<-ctx.Done()
+				return engine.Outcome{}, context.Cause(ctx)
+			}
+			return finished(), nil
+		}}
+		cfg := Config{Store: s, Engine: e, Forgiving: true, Grace: time.Second}
+		lc, stop := serve(t, cfg)
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", MaxAttempts: 2})
+		require.NoError(t, err)
+		synctest.Wait()
+		_, err = lc.Reply(t.Context(), "r", Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		stop()
+
+		c := clientOf(t, s)
+		resume := Resume{Choice: ChoiceRepeat, Version: in(t, c, "r", fsm.StateQueued).Version, Actor: "ada"}
+		require.NoError(t, c.Resume(t.Context(), "r", resume))
+		require.ErrorIs(t, c.Resume(t.Context(), "r", resume), ErrRunChanged)
+		require.ErrorIs(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrNotHeld)
+
+		require.NoError(t, s.Join(t.Context(), store.Node{ID: "dies", Lease: time.Second}, time.Now()))
+		claimed, err := s.Claim(t.Context(), store.ClaimRequest{Node: "dies", Now: commitTime(SystemClock{}), Max: 1,
+			Start: func(r store.Run, _ []byte) (store.Commit, error) {
+				return decideStart(&r, "dies", commitTime(SystemClock{}))
+			}})
+		require.NoError(t, err)
+		require.Len(t, claimed, 1)
+		pass(time.Minute)
+		_, stop = serve(t, cfg)
+		run := in(t, c, "r", fsm.StateQueued)
+		require.Equal(t, "the worker died during the turn", run.Block.Reason)
+		page, err := c.Runs(t.Context(), Query{Held: true})
+		require.NoError(t, err)
+		require.Equal(t, []Run{run}, page.Runs)
+		stats, err := c.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, stats.Held)
+		require.Equal(t, run.QueuedAt, stats.OldestHeld)
+
+		pass(3 * time.Hour)
+		in(t, c, "r", fsm.StateQueued)
+		for range 2 {
+			require.NoError(t, c.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}))
+			synctest.Wait()
+			if run, err := c.Get(t.Context(), "r"); err == nil && run.State == fsm.StateSucceeded {
+				break
+			}
+			stop()
+			_, stop = serve(t, cfg)
+		}
+		in(t, c, "r", fsm.StateSucceeded)
+		require.Equal(t, []string{"yes", "yes", "yes"}, answers)
+		stop()
+	})
+}
+
+// J1: a turn whose engine was not called yet goes back to the queue when its host shuts down, though
+// its spec allows no repeats, and it counts neither as a repeat nor as a round.
+func TestJ1ATurnThatHasNotBegunGoesBack(t *testing.T) {
+	for name, maxAttempts := range map[string]int{"unlimited": 0, "one attempt": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore(t)
+				asked := make(chan struct{})
+				slow := agent{
+					profile: func() (engine.Profile, error) {
+						close(asked)
+						time.Sleep(turnReturnLimit / 2)
+						return engine.Profile{Kind: fsm.ProfileResumable}, nil
+					},
+					turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+						return engine.Outcome{}, errors.New("a turn that was handed back was executed")
+					},
+				}
+				lc, stop := serveBeside(t, Config{Store: s, Engine: slow, Grace: -1})
+				_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Mode: Auto, MaxAttempts: maxAttempts})
+				require.NoError(t, err)
+				<-asked
+				stop()
+				c := clientOf(t, s)
+				run := in(t, c, "r", fsm.StateQueued)
+				require.Equal(t, []int{1, maxAttempts, 0}, []int{run.Attempt, run.Yielded, run.Repeats})
+				require.Equal(t, []fsm.Warning{fsm.WarnTurnHandedBack}, run.Warnings)
+				_, stop = serve(t, Config{Store: s, Engine: agent{}})
+				in(t, c, "r", fsm.StateSucceeded)
+				stop()
+			})
+		})
+	}
+}
+
+// J5, E2: a turn that ends for a reason that somebody can repair fails the run, or holds it where that
+// is wanted: then it is tried again by itself after longer and longer pauses, and by Resume at once.
+func TestJ5RepairableFailuresHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec Spec
+		host HoldPolicy
+		err  error
+		held bool
+	}{
+		"nobody says anything":  {err: &engine.Failure{Code: fsm.CodeEngineUnavailable, Detail: "no"}},
+		"the host":              {host: HoldOn, err: &engine.Failure{Code: fsm.CodeEngineUnavailable}, held: true},
+		"the spec":              {spec: Spec{Hold: HoldOn}, err: &engine.Failure{Code: fsm.CodeSessionResumeFailed}, held: true},
+		"the spec, not":         {spec: Spec{Hold: HoldOff}, host: HoldOn, err: &engine.Failure{Code: fsm.CodeWorkspaceMissing}},
+		"workspace":             {host: HoldOn, err: &engine.Failure{Code: fsm.CodeWorkspaceMissing}, held: true},
+		"a failure of its own":  {host: HoldOn, err: errors.New("bug")},
+		"passes, and no retry":  {host: HoldOn, err: engine.Later(0, "busy"), held: true},
+		"the engine says so":    {err: engine.Hold(fsm.CodeEngineFailed, "the journal does not fit"), held: true},
+		"the engine, whoever":   {spec: Spec{Hold: HoldOff}, err: engine.Hold("MY CODE\xff", "x"), held: true},
+		"an engine's long text": {err: engine.Hold("", strings.Repeat("é\xff", 1<<20)), held: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var broken atomic.Bool
+				broken.Store(true)
+				lc, stop := serve(t, Config{Hold: c.host, Engine: agent{
+					turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+						if broken.Load() {
+							return engine.Outcome{}, c.err
+						}
+						return finished(), nil
+					},
+				}})
+				defer stop()
+				c.spec.ID, c.spec.Prompt = "r", "x"
+				_, err := lc.Submit(t.Context(), c.spec)
+				require.NoError(t, err)
+				synctest.Wait()
+				if !c.held {
+					in(t, lc.Client, "r", fsm.StateFailed)
+					return
+				}
+				for hold, pause := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute} {
+					run := in(t, lc.Client, "r", fsm.StateQueued)
+					require.Equal(t, []int{hold + 1, hold + 1, hold + 1}, []int{run.Holds, run.Yielded, run.Attempt})
+					require.Equal(t, run.UpdatedAt.Add(pause), run.Block.Until)
+					require.LessOrEqual(t, len(run.Block.Reason), maxDetail)
+					pass(pause - 10*time.Second)
+					require.Equal(t, run, in(t, lc.Client, "r", fsm.StateQueued))
+					pass(12 * time.Second)
+				}
+				broken.Store(false)
+				require.NoError(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}))
+				synctest.Wait()
+				run := in(t, lc.Client, "r", fsm.StateSucceeded)
+				require.Zero(t, run.Holds)
+			})
+		})
+	}
+}
+
+// J5: retries that are used up hold the run where that is wanted, and a sticky run fails in any case.
+func TestJ5RetriesThatAreUsedUp(t *testing.T) {
+	for _, kind := range []engine.ProfileKind{engine.Resumable, engine.StickyProcess} {
+		synctest.Test(t, func(t *testing.T) {
+			lc, stop := serve(t, Config{Forgiving: true, Retry: &Retry{Max: 1}, Engine: agent{
+				profile: func() (engine.Profile, error) { return engine.Profile{Kind: kind}, nil },
+				turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+					return engine.Outcome{}, engine.Later(0, "overloaded")
+				},
+			}})
+			defer stop()
+			_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+			require.NoError(t, err)
+			pass(5 * time.Second)
+			if kind == engine.StickyProcess {
+				in(t, lc.Client, "r", fsm.StateFailed)
+				return
+			}
+			run := in(t, lc.Client, "r", fsm.StateQueued)
+			require.Equal(t, []int{2, 1, 1}, []int{run.Attempt, run.Repeats, run.Holds})
+			require.True(t, run.Held())
+		})
+	}
+}
+
+// J5, E2: a parked run whose session is refused stays open and is held; it is unblocked when the
+// engine accepts the session again, within the life of a node and by the next one; a reply is stored
+// meanwhile, and executed when the run goes on.
+func TestJ5ARefusedSessionHoldsTheWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		parksMany(t, s, 4)
+		var refuses atomic.Bool
+		refuses.Store(true)
+		var asked checks
+		e := asked.of(func(_ context.Context, id string) error {
+			if refuses.Load() {
+				return expiredSession(id)
+			}
+			return nil
+		})
+		cfg := Config{Store: s, Engine: e, Hold: HoldOn}
+		lc, stop := serve(t, cfg)
+		pass(10 * time.Second)
+		c := lc.Client
+		run := in(t, c, "r0000", fsm.StateWaitingUser)
+		require.Equal(t, &store.Block{
+			Kind: store.BlockHeld, Code: fsm.CodeSessionResumeFailed, Reason: expiredSession("r0000").Error(),
+			Choices: []Choice{ChoiceRepeat, ChoiceEnd},
+		}, run.Block)
+		require.Equal(t, store.RecoveredWaiting, run.Recovery)
+		stats, err := c.Stats(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []int{4, 4}, []int{stats.Waiting, stats.Held})
+
+		_, err = c.Reply(t.Context(), "r0001", interaction.Reply{ID: 1, Text: "yes"})
+		require.NoError(t, err)
+		synctest.Wait()
+		answered := in(t, c, "r0001", fsm.StateQueued)
+		require.Equal(t, answered.UpdatedAt.Add(firstHoldPause), answered.Block.Until)
+		require.NoError(t, c.Resume(t.Context(), "r0002", Resume{Choice: ChoiceEnd, Actor: "ada"}))
+		ended := in(t, c, "r0002", fsm.StateFailed)
+		require.Equal(t, fsm.CodeSessionResumeFailed, ended.Error.Code)
+		require.Contains(t, ended.Error.Message, "given up by ada")
+		require.NoError(t, c.Resume(t.Context(), "r0003", Resume{Choice: ChoiceRepeat}))
+		in(t, c, "r0003", fsm.StateWaitingUser)
+
+		refuses.Store(false)
+		pass(2 * time.Minute)
+		require.Nil(t, in(t, c, "r0000", fsm.StateWaitingUser).Block, "a later check")
+		in(t, c, "r0001", fsm.StateSucceeded)
+		stop()
+
+		refuses.Store(true)
+		_, stop = serve(t, cfg)
+		pass(10 * time.Second)
+		require.NotNil(t, in(t, c, "r0000", fsm.StateWaitingUser).Block)
+		stop()
+		refuses.Store(false)
+		_, stop = serve(t, cfg)
+		pass(10 * time.Second)
+		require.Nil(t, in(t, c, "r0000", fsm.StateWaitingUser).Block, "the next node")
+		stop()
+	})
+}
+
+// J5: an engine that cannot tell now whether a session is good leaves a held run as it is.
+func TestJ5WhatIsNotKnownChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		parksMany(t, s, 1)
+		answer := expiredSession("r0000")
+		var asked checks
+		_, stop := serve(t, Config{Store: s, Hold: HoldOn, Engine: asked.of(func(context.Context, string) error {
+			return answer
+		})})
+		pass(10 * time.Second)
+		c := clientOf(t, s)
+		run := in(t, c, "r0000", fsm.StateWaitingUser)
+		require.True(t, run.Held())
+		answer = errors.New("the service is down")
+		pass(3 * time.Hour)
+		require.Equal(t, run, in(t, c, "r0000", fsm.StateWaitingUser))
+		stop()
+	})
+}
+
+// J5: a deadline of a run that is held falls due as it would otherwise: an automatic decision is
+// stored and waits, and a run that may not decide any more fails.
+func TestJ5ADeadlineOfAHeldRun(t *testing.T) {
+	now := commitTime(SystemClock{})
+	run := store.Run{
+		ID: "r", Version: 5, Engine: "agent", State: fsm.StateWaitingUser, Profile: fsm.ProfileResumable,
+		Session: &interaction.SessionHandle{Data: []byte("s")}, Interactions: 1, Attempt: 1, Owner: "n",
+		Pending:        &interaction.Question{ID: 1, Kind: interaction.OpenText, Prompt: "?", AskedAt: now},
+		SessionTimeout: time.Second, Deadline: now.Add(time.Second), MaxAutoDecisions: 1, UpdatedAt: now,
+	}
+	cm, err := decideBlock(&run, "gone", now)
+	require.NoError(t, err)
+	held := cm.Run
+	cm, err = decideDeadline(&held, now.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateQueued, cm.Run.State)
+	require.True(t, cm.Run.Held())
+	require.Equal(t, interaction.AutoDecideTimeout, cm.Run.Answer.Resolution)
+	held.AutoDecisions = 1
+	cm, err = decideDeadline(&held, now.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, fsm.StateFailed, cm.Run.State)
+	require.Nil(t, cm.Run.Block)
+}
+
+// J5: of all who decide about one held run at one time, one wins, and the others are told; a cancel
+// and the end of the pause are among them. What is wrong is refused by name, with nothing written.
+func TestJ5Resume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lc, stop := serve(t, Config{Engine: agent{turn: func(context.Context, engine.Turn) (engine.Outcome, error) {
+			return engine.Outcome{}, engine.Hold(fsm.CodeEngineUnavailable, "no such program")
+		}}})
+		_, err := lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x"})
+		require.NoError(t, err)
+		synctest.Wait()
+		stop()
+		run := in(t, lc.Client, "r", fsm.StateQueued)
+		for want, r := range map[error]Resume{
+			ErrInvalidArgument: {Choice: "raise"},
+			ErrRunChanged:      {Choice: ChoiceRepeat, Version: run.Version + 1},
+		} {
+			require.ErrorIs(t, lc.Resume(t.Context(), "r", r), want)
+		}
+		for _, actor := range []string{"\xff", "a\x00b", strings.Repeat("a", 256)} {
+			require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceEnd, Actor: actor}), ErrInvalidArgument)
+		}
+		require.ErrorIs(t, lc.Resume(t.Context(), "none", Resume{Choice: ChoiceEnd}), ErrNotFound)
+		require.Equal(t, run, in(t, lc.Client, "r", fsm.StateQueued))
+
+		errs := make(chan error, 9)
+		for i := range 9 {
+			go func() {
+				choice := []Choice{ChoiceRepeat, ChoiceEnd}[i%2]
+				errs <- lc.Resume(t.Context(), "r", Resume{Choice: choice, Version: run.Version})
+			}()
+		}
+		won := 0
+		for range 9 {
+			if err := <-errs; err == nil {
+				won++
+			} else {
+				require.True(t, errors.Is(err, ErrRunChanged) || errors.Is(err, ErrTerminal), err)
+			}
+		}
+		require.Equal(t, 1, won)
+		_ = lc.Cancel(t.Context(), "r", "")
+		require.ErrorIs(t, lc.Resume(t.Context(), "r", Resume{Choice: ChoiceRepeat}), ErrTerminal)
+	})
+}
+
+// A bad policy is refused at the edge, in a spec and in a Config, and the ways to say the same are
+// one job.
+func TestPoliciesAreChecked(t *testing.T) {
+	for _, cfg := range []Config{{OnInterrupt: "never"}, {Hold: "yes"}} {
+		cfg.Engine = agent{}
+		_, err := New(cfg)
+		require.Error(t, err)
+	}
+	for _, spec := range []Spec{{OnInterrupt: "never"}, {Hold: "yes"}, {Repeatable: true, OnInterrupt: Ask}} {
+		spec.Prompt = "x"
+		require.ErrorIs(t, spec.Validate(), ErrInvalidSpec)
+	}
+	lc, err := New(Config{Engine: agent{}})
+	require.NoError(t, err)
+	defer lc.Close()
+	_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", Repeatable: true})
+	require.NoError(t, err)
+	_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", OnInterrupt: Repeat})
+	require.NoError(t, err)
+	_, err = lc.Submit(t.Context(), Spec{ID: "r", Prompt: "x", OnInterrupt: Ask})
+	require.ErrorIs(t, err, ErrSpecConflict)
+}
